@@ -1,0 +1,98 @@
+"""Data sets: a table under the types that a spec gives its columns.
+
+A `Column` is encoded once, exactly, and everything downstream (candidate tests, groups,
+measures, the checker, predictors) reads the same encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from odtdsl.data.table import FloatArray, IntArray, Table
+
+Kind = Literal["number", "ordered", "category", "binary"]
+Value = str | int | float
+"""A label or level: text, or a number where every cell of the column is a number."""
+
+MISSING_CODE = -1
+UNSEEN_CODE = -2
+"""A cell whose value is not among the levels: "not equal" to all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnType:
+    """The type of a column.
+
+    `levels` are the values of an ordered, category or binary column, in declared else
+    sorted order (numbers before texts); empty for numbers.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Value, ...] = ()
+    step: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Column:
+    """A typed column.
+
+    Attributes
+    ----------
+    numbers
+        float64 (n_rows,), NaN where missing, for kind `number`; else None.
+    codes
+        int64 (n_rows,), index into `type.levels`, `MISSING_CODE` or `UNSEEN_CODE`, for
+        the other kinds; else None.
+    """
+
+    type: ColumnType
+    numbers: FloatArray | None
+    codes: IntArray | None
+
+    @property
+    def name(self) -> str:
+        return self.type.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weights:
+    """Row weights as integers over a common denominator: weight = numerators / denominator."""
+
+    numerators: IntArray
+    denominator: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dataset:
+    """Typed rows.
+
+    Attributes
+    ----------
+    table
+        The raw rows, in the same order: what the checker routes through a predictor.
+    columns
+        All columns by name: features, targets, dropped ones.
+    labels
+        int64 (n_rows,), class index of each row; None for number targets.
+    targets
+        float64 (n_rows, n_targets) for number targets; else None.
+    weights
+        Row weights; all one where the spec has none.
+    row_numbers
+        int64 (n_rows,): the 0-based position of each row in the file as read.
+    """
+
+    table: Table
+    columns: Mapping[str, Column]
+    labels: IntArray | None
+    targets: FloatArray | None
+    weights: Weights
+    row_numbers: IntArray
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
