@@ -1,0 +1,117 @@
+"""What a back end is: what it supports, what it is given, what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from odtdsl.ir.forms import Core, Form
+from odtdsl.ir.raw import RawTree
+
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """Whether a back end expresses a core form.
+
+    `costly` means exactly, at a cost that `reason` tells; for `unsupported` the reason
+    says why not.
+    """
+
+    level: Literal["exact", "costly", "unsupported"]
+    reason: str = ""
+
+
+EXACT = Support(level="exact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of one solve.
+
+    Attributes
+    ----------
+    deadline
+        `time.monotonic()` value at which to stop, compiling included; None for none.
+    gap
+        Relative gap at which to stop.
+    interrupted
+        Asked often while solving; True means stop and return what there is.
+    """
+
+    deadline: float | None = None
+    gap: Fraction = Fraction(0)
+    threads: int = 1
+    seed: int = 0
+    memory_bytes: int | None = None
+    interrupted: Callable[[], bool] = field(default=lambda: False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a solve stands. Values are those of the stage (see `stage`), less is better."""
+
+    stage: int
+    incumbent: Fraction | None
+    bound: Fraction | None
+    seconds: float
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutcome:
+    """A stage's value on the answer's tree, a proven lower bound, and whether it is proven least.
+
+    Values are of the stage's own (signed, minimized) measure. `bound` is None where the
+    back end has none.
+    """
+
+    value: Fraction | None
+    bound: Fraction | None
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawAnswer:
+    """What a back end returns.
+
+    Attributes
+    ----------
+    status
+        `optimal` only if every stage is proven; `infeasible` only if proven; `unknown`
+        where no tree was found.
+    tree
+        The best tree, on the families of the core; None without one.
+    stages
+        One outcome per stage of the objective; stages not reached are missing.
+    size
+        Size of the encoding: names (`variables`, `rows`, `nonzeros`) to counts.
+    """
+
+    status: Status
+    tree: RawTree | None
+    stages: tuple[StageOutcome, ...] = ()
+    timeline: tuple[Progress, ...] = ()
+    size: tuple[tuple[str, int], ...] = ()
+    interrupted: bool = False
+
+
+class BackEnd(Protocol):
+    """A back end. `start` is a tree that keeps all rules, or None."""
+
+    name: str
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether it expresses a form, alone or inside a disjunction."""
+        ...
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> RawAnswer:
+        """Search, and keep to the limits."""
+        ...

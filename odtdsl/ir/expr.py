@@ -1,0 +1,224 @@
+"""Typed expressions: names resolved to terms, columns, labels, groups and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Literal
+
+
+class Scope(StrEnum):
+    """What a rule ranges over. A diagram's paths are its active root-to-terminal paths."""
+
+    MODEL = "model"
+    PATH = "path"
+    LEAF = "leaf"
+    SPLIT = "split"
+
+
+# ---- arguments of terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureArg:
+    """A feature column; `index` counts the features of the problem."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetArg:
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelArg:
+    """A class label; `index` counts the classes of the problem."""
+
+    text: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupArg:
+    """A named group, or one that a column's value makes (`race = "caucasian"`)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowArg:
+    """A training row; `index` counts the rows of the training data."""
+
+    text: str
+    index: int
+
+
+Arg = FeatureArg | TargetArg | LabelArg | GroupArg | RowArg
+
+
+# ---- expressions with a number as value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Const:
+    """An exact number. `percent` remembers how it was written, for messages."""
+
+    value: Fraction
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowShare:
+    """A share of the training rows (of a group's): a percentage compared with a row count."""
+
+    share: Fraction
+    group: GroupArg | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apply:
+    """A term with its arguments: a number or a condition, as the term says.
+
+    `of` is the measure inside `gap` and `ratio`; the groups follow in `args`.
+    """
+
+    term: str
+    args: tuple[Arg, ...] = ()
+    of: Apply | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arith:
+    op: Literal["+", "-", "*", "/"]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minus:
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abs:
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many of the conditions hold."""
+
+    conditions: tuple[Condition, ...]
+
+
+Expr = Const | RowShare | Apply | Arith | Minus | Abs | Count
+
+
+# ---- conditions
+
+CompareOp = Literal["<=", ">=", "<", ">", "=", "!="]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    op: CompareOp
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOf:
+    """`x in {a, b}`."""
+
+    item: Expr
+    values: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """`threshold(f) in {"low"}` on an ordered column with text levels."""
+
+    item: Apply
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultipleOf:
+    item: Expr
+    step: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotC:
+    operand: Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AndC:
+    items: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrC:
+    """Also `if C then D`, as `not C or D`."""
+
+    items: tuple[Condition, ...]
+
+
+Condition = Compare | OneOf | Level | MultipleOf | NotC | AndC | OrC | Apply
+
+
+# ---- conditions on the cells of a row (groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellCompare:
+    """A cell against a constant; false where the cell is missing.
+
+    Numbers are compared as float64 with the literal's nearest float64; ordered columns
+    by the rank of their levels.
+    """
+
+    column: str
+    op: CompareOp
+    value: Fraction | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellIn:
+    column: str
+    values: tuple[Fraction | str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellMissing:
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowIn:
+    """Rows by their index in the training data."""
+
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellNot:
+    operand: CellCondition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellAnd:
+    items: tuple[CellCondition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOr:
+    items: tuple[CellCondition, ...]
+
+
+CellCondition = CellCompare | CellIn | CellMissing | RowIn | CellNot | CellAnd | CellOr

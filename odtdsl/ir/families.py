@@ -1,0 +1,224 @@
+"""Candidate tests: for each feature the splits that a model may use, on integer codes.
+
+A back end sees codes only. A threshold test `r` stands for the gap between the r-th
+and the next distinct training value; which real threshold comes out is decided in
+`decode`, from the rows that reach the split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from odtdsl.data.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
+from odtdsl.data.dataset import Column, Dataset
+from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.ir.intervals import FULL, RealSet
+from odtdsl.ir.problem import FeatureDecl, Problem
+
+if TYPE_CHECKING:
+    from odtdsl.ir.forms import SplitFilter
+
+Side = Literal["left", "right"]
+LEFT_CODE = -1
+"""The code of a missing cell that goes left under every test."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Family:
+    """The tests of one column (for one side of its missing values).
+
+    Attributes
+    ----------
+    column
+        Index of the feature.
+    kind
+        `threshold`: test r sends codes <= r left. `equals`, `bin`: test r sends code r left.
+        `LEFT_CODE` goes left under every test, codes >= `n_tests` never do but for
+        thresholds' order.
+    codes
+        int64 (n_rows,).
+    values
+        `threshold`: float64, the distinct training values (ranks of levels for ordered
+        columns), one more than tests. `equals`: the level index of each test. `bin`: the
+        edges of the bins.
+    bins
+        `bin`: the bin of each test, else empty.
+    missing
+        The side of missing cells; None where the column has none in training.
+    domain
+        The thresholds that `candidates` admits.
+    """
+
+    column: int
+    kind: Literal["threshold", "equals", "bin"]
+    codes: IntArray
+    n_tests: int
+    values: FloatArray
+    bins: tuple[int, ...] = ()
+    missing: Side | None = None
+    domain: RealSet = FULL
+
+    def goes_left(self, test: int) -> BoolArray:
+        """bool (n_rows,): which rows the test sends left."""
+        if self.kind == "threshold":
+            return self.codes <= test
+        return (self.codes == test) | (self.codes == LEFT_CODE)
+
+
+def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:
+    """All candidate tests, in the order of the features.
+
+    A column whose missing side is learned has two families, one per side.
+    """
+    guessed = _guessed(problem, data)
+    families: list[Family] = []
+    for index, feature in enumerate(problem.features):
+        column = data.columns[feature.name]
+        has_missing = bool(_missing(column).any())
+        sides: tuple[Side | None, ...] = (None,)
+        if has_missing:
+            sides = ("left", "right") if feature.missing == "branch" else (_side(feature),)
+        for side in sides:
+            families.append(_family(index, feature, column, side, guessed))
+    return tuple(families)
+
+
+def _side(feature: FeatureDecl) -> Side:
+    return "left" if feature.missing == "left" else "right"
+
+
+def _missing(column: Column) -> BoolArray:
+    if column.numbers is not None:
+        return np.isnan(column.numbers)
+    assert column.codes is not None
+    return column.codes < 0
+
+
+def _family(
+    index: int, feature: FeatureDecl, column: Column, side: Side | None,
+    guessed: dict[str, tuple[float, ...]],
+) -> Family:  # fmt: skip
+    missing = _missing(column)
+    if feature.type.kind in ("category", "binary"):
+        assert column.codes is not None
+        return _equals(index, column.codes, missing, side)
+    if column.numbers is None:
+        assert column.codes is not None
+        ranks = np.where(missing, np.nan, column.codes.astype(np.float64))
+        levels = RealSet.points(range(max(0, len(feature.type.levels) - 1)))
+        return _thresholds(index, ranks, side, levels)
+    if feature.candidates.place == "bins":
+        return _bins(index, column.numbers, feature.candidates.count, side)
+    return _thresholds(index, column.numbers, side, _domain(feature, column.numbers, guessed))
+
+
+def _domain(
+    feature: FeatureDecl, numbers: FloatArray, guessed: dict[str, tuple[float, ...]]
+) -> RealSet:
+    match feature.candidates.place:
+        case "quantiles":
+            return RealSet.points(quantile_cuts(numbers, feature.candidates.count))
+        case "values":
+            return RealSet.points(float(x) for x in feature.candidates.values)
+        case "guessed":
+            return RealSet.points(guessed[feature.name])
+        case _:
+            return FULL
+
+
+def _guessed(problem: Problem, data: Dataset) -> dict[str, tuple[float, ...]]:
+    names = [f.name for f in problem.features if f.candidates.place == "guessed"]
+    if not names or data.labels is None:
+        return {}
+    columns = {}
+    for name in names:
+        numbers = data.columns[name].numbers
+        if numbers is not None:
+            columns[name] = numbers
+    return guessed_cuts(columns, data.labels, seed=problem.options.seed)
+
+
+def _with_missing(codes: IntArray, missing: BoolArray, side: Side | None, right: int) -> IntArray:
+    if side is None:
+        return codes
+    return np.where(missing, LEFT_CODE if side == "left" else right, codes)
+
+
+def _thresholds(index: int, numbers: FloatArray, side: Side | None, domain: RealSet) -> Family:
+    missing = np.isnan(numbers)
+    values = np.unique(numbers[~missing])
+    codes = np.searchsorted(values, numbers).astype(np.int64)
+    return Family(
+        column=index, kind="threshold", missing=side, domain=domain, values=values,
+        codes=_with_missing(codes, missing, side, len(values)),
+        n_tests=max(0, len(values) - 1),
+    )  # fmt: skip
+
+
+def _equals(index: int, levels: IntArray, missing: BoolArray, side: Side | None) -> Family:
+    present = np.unique(levels[~missing])
+    codes = np.searchsorted(present, levels).astype(np.int64)
+    return Family(
+        column=index, kind="equals", missing=side, values=present.astype(np.float64),
+        codes=_with_missing(codes, missing, side, len(present)),
+        n_tests=_distinct_tests(len(present), side),
+    )  # fmt: skip
+
+
+def _bins(index: int, numbers: FloatArray, count: int, side: Side | None) -> Family:
+    missing = np.isnan(numbers)
+    edges = np.asarray(bin_edges(numbers[~missing], count), dtype=np.float64)
+    bins = np.where(missing, 0, bin_codes(np.where(missing, edges[0], numbers), edges))
+    present = np.unique(bins[~missing])
+    codes = np.searchsorted(present, bins).astype(np.int64)
+    return Family(
+        column=index, kind="bin", missing=side, values=edges,
+        codes=_with_missing(codes, missing, side, len(present)),
+        n_tests=_distinct_tests(len(present), side),
+        bins=tuple(int(b) for b in present),
+    )  # fmt: skip
+
+
+def _distinct_tests(n_present: int, side: Side | None) -> int:
+    """Of two values and nothing missing, one test says all; of one value, none does."""
+    if side is None and n_present <= 2:
+        return max(0, n_present - 1)
+    return n_present
+
+
+def threshold_set(
+    family: Family, filters: Iterable[SplitFilter], level: int
+) -> RealSet:
+    """The thresholds (for other kinds: all or none) that candidates and rules admit."""
+    allowed = family.domain
+    for rule in filters:
+        if rule.column == family.column and (rule.levels is None or level in rule.levels):
+            allowed = allowed & rule.allowed
+    return allowed
+
+
+def admissible(family: Family, allowed: RealSet) -> BoolArray:
+    """Which tests the set admits: bool (n_tests,), a gap iff some allowed threshold lies in it.
+
+    A gap [u, v) of the rows at a node is a union of gaps of all rows, so that a node may
+    use its gap iff one of these is admissible: filtering the tests here is exact.
+    """
+    if family.kind != "threshold" or allowed == FULL:
+        return np.full(family.n_tests, bool(allowed))
+    return np.array(
+        [place(family, allowed, test) is not None for test in range(family.n_tests)], dtype=bool
+    )
+
+
+def place(family: Family, allowed: RealSet, test: int, upper: int | None = None) -> float | None:
+    """The threshold for the gap from `values[test]` to `values[upper]` (default: the next one).
+
+    The allowed float in [u, v) nearest to the midpoint; None where there is none.
+    """
+    low = float(family.values[test])
+    high = float(family.values[test + 1 if upper is None else upper])
+    return allowed.nearest(low, high, midpoint(low, high))

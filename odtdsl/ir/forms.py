@@ -1,0 +1,377 @@
+"""The core forms: the closed family between rules and back ends.
+
+Normalization turns every rule into clauses, split filters and objectives made of these,
+and every back end says for each whether it can express it. All coefficients are
+integers over a common denominator, so that `<` and `!=` are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from math import lcm
+from typing import Literal
+
+import numpy as np
+
+from odtdsl.data.table import IntArray
+from odtdsl.diagnostics.model import error
+from odtdsl.ir.expr import Condition, Scope
+from odtdsl.ir.families import Family
+from odtdsl.ir.intervals import RealSet
+from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.source import NOWHERE, Span
+
+LARGEST = 2**62
+"""Coefficients stay below this, so that int64 sums over rows cannot wrap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The rule that a form came from; `rule` is `skeleton` or `objective` for those."""
+
+    rule: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+def _scaled(array: IntArray | None, factor: int) -> IntArray | None:
+    if array is None or factor == 1:
+        return array
+    largest = int(np.abs(array).sum(dtype=np.float64)) + 1
+    if largest * abs(factor) >= LARGEST:
+        raise error(
+            "R301",
+            "the numbers of a rule or objective have too many digits for exact arithmetic",
+            helps=("round weights, costs or bounds to fewer decimals",),
+        )
+    return array * factor
+
+
+def _added(a: IntArray | None, b: IntArray | None) -> IntArray | None:
+    if a is None or b is None:
+        return b if a is None else a
+    if a.shape != b.shape:  # a row vector joins a matrix of rows and classes
+        a, b = (a[:, None], b) if a.ndim < b.ndim else (a, b[:, None])
+    return a + b
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Additive:
+    """An additive measure of a model, a leaf, or a split.
+
+    Its value is `numerator / denominator`, where the numerator is `constant`
+    + the sum over rows i in scope of `rows[i] + output[i, label of i's leaf]`
+    + (model only) the sum over splits of `columns[feature]` + `leaves` * number of leaves.
+
+    Attributes
+    ----------
+    rows
+        int64 (n_rows,), or None for zeros. In model scope it is folded into `constant`.
+    output
+        int64 (n_rows, n_classes), or None.
+    columns
+        int64 (n_features,), or None: weight of a split by the feature it tests.
+    """
+
+    constant: int = 0
+    rows: IntArray | None = None
+    output: IntArray | None = None
+    columns: IntArray | None = None
+    leaves: int = 0
+    denominator: int = 1
+
+    def __add__(self, other: Additive) -> Additive:
+        common = lcm(self.denominator, other.denominator)
+        a, b = common // self.denominator, common // other.denominator
+        return Additive(
+            constant=self.constant * a + other.constant * b,
+            rows=_added(_scaled(self.rows, a), _scaled(other.rows, b)),
+            output=_added(_scaled(self.output, a), _scaled(other.output, b)),
+            columns=_added(_scaled(self.columns, a), _scaled(other.columns, b)),
+            leaves=self.leaves * a + other.leaves * b,
+            denominator=common,
+        )
+
+    def scaled(self, factor: Fraction) -> Additive:
+        up = factor.numerator
+        return Additive(
+            constant=self.constant * up,
+            rows=_scaled(self.rows, up),
+            output=_scaled(self.output, up),
+            columns=_scaled(self.columns, up),
+            leaves=self.leaves * up,
+            denominator=self.denominator * factor.denominator,
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        parts = (self.rows, self.output, self.columns)
+        return self.leaves == 0 and not any(part is not None and part.any() for part in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Paid once on a path that tests any of `columns`."""
+
+    columns: tuple[int, ...]
+    amount: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathMeasure:
+    """A weighted count of the tests of a path.
+
+    Its value is `numerator / denominator`, where the numerator is `constant`
+    + `per_test[f]` for every split that tests f + `once[f]` for every feature tested at
+    least once + the amount of every shared set of which a feature is tested.
+    """
+
+    per_test: tuple[int, ...]
+    once: tuple[int, ...]
+    shared: tuple[Shared, ...] = ()
+    constant: int = 0
+    denominator: int = 1
+
+    def __add__(self, other: PathMeasure) -> PathMeasure:
+        common = lcm(self.denominator, other.denominator)
+        a, b = common // self.denominator, common // other.denominator
+        return PathMeasure(
+            per_test=tuple(x * a + y * b for x, y in zip(self.per_test, other.per_test, strict=True)),
+            once=tuple(x * a + y * b for x, y in zip(self.once, other.once, strict=True)),
+            shared=(
+                *(Shared(columns=s.columns, amount=s.amount * a) for s in self.shared),
+                *(Shared(columns=s.columns, amount=s.amount * b) for s in other.shared),
+            ),
+            constant=self.constant * a + other.constant * b,
+            denominator=common,
+        )
+
+    def scaled(self, factor: Fraction) -> PathMeasure:
+        up = factor.numerator
+        return PathMeasure(
+            per_test=tuple(x * up for x in self.per_test),
+            once=tuple(x * up for x in self.once),
+            shared=tuple(Shared(columns=s.columns, amount=s.amount * up) for s in self.shared),
+            constant=self.constant * up,
+            denominator=self.denominator * factor.denominator,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthMeasure:
+    """The depth of the model, times a factor, plus a constant."""
+
+    factor: Fraction = Fraction(1)
+    constant: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PathSum:
+    """The weighted sum over rows of a path measure: `expected_cost`.
+
+    `weights` is int64 (n_rows,); the value is the sum of weight times measure, over
+    `denominator`.
+    """
+
+    weights: IntArray
+    measure: PathMeasure
+    denominator: int = 1
+
+
+# ---- atoms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """Some split of the scope (model or path) tests the feature."""
+
+    column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Path: some split tests `here`, and `above` is tested (`absent`: is not) strictly above it.
+
+    `a before b` is its negation with here=a, above=b; `b requires a` its negation with
+    here=b, above=a, absent=True.
+    """
+
+    here: int
+    above: int
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """Model: the root tests one of the columns, or the model has no split."""
+
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Path: the numerator of the measure is at most `at_most`."""
+
+    measure: PathMeasure
+    at_most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Linear:
+    """Model, leaf or split: the numerator of the measure is at most `at_most`."""
+
+    measure: Additive
+    at_most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depth:
+    """Model: depth at most `at_most`."""
+
+    at_most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Model: two training rows share a leaf."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Monotone:
+    """Model: predictions do not fall (`increasing`) or rise as the feature grows."""
+
+    column: int
+    increasing: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathTotal:
+    """Model: an `expected_cost` with other measures is at most a bound."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputSet:
+    """Leaf: the output vector satisfies the condition (number targets)."""
+
+    condition: Condition
+
+
+Atom = Used | Order | Root | Budget | Linear | Depth | Link | Monotone | PathTotal | OutputSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal_:
+    """An atom or its negation. Linear, Budget and Depth occur only positively: their
+    negations are rewritten (`not (n <= b)` is `-n <= -b - 1`), but for `Depth`."""
+
+    atom: Atom
+    positive: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A disjunction of literals that holds for every instance of the scope."""
+
+    scope: Scope
+    literals: tuple[Literal_, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitFilter:
+    """At the given levels (None: all), splits of a column need a threshold in `allowed`.
+
+    For columns that are not split by thresholds `allowed` is everything or nothing.
+    """
+
+    column: int
+    levels: tuple[int, ...] | None
+    allowed: RealSet
+    origin: Origin
+
+
+# ---- objective
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearStage:
+    """Minimize `sign` times the user's measure: `measure` plus multiples of absolute values.
+
+    `measure` is already signed so that less is better. The stage's value in the user's
+    terms is `sign` * value.
+    """
+
+    measure: Additive
+    absolute: tuple[tuple[Fraction, Additive], ...] = ()
+    path_sum: PathSum | None = None
+    sign: Literal[1, -1] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthStage:
+    """Minimize the depth."""
+
+    sign: Literal[1] = 1
+
+
+StageForm = LinearStage | DepthStage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Core:
+    """A normalized problem: all that a back end reads.
+
+    Attributes
+    ----------
+    families
+        The candidate tests, with the codes of all training rows.
+    labels
+        int64 (n_rows,), class of each row; None for number targets.
+    filters
+        All split filters; `admissible` in `ir.families` combines them.
+    """
+
+    n_rows: int
+    n_classes: int
+    columns: tuple[str, ...]
+    families: tuple[Family, ...]
+    labels: IntArray | None
+    skeleton: TreeSkeleton | DiagramSkeleton
+    filters: tuple[SplitFilter, ...]
+    clauses: tuple[Clause, ...]
+    objective: tuple[StageForm, ...]
+
+
+class Form(StrEnum):
+    """Names of the core forms in support tables."""
+
+    TREE = "tree skeleton"
+    TREE_UNBOUNDED = "tree skeleton without a depth"
+    DIAGRAM = "diagram skeleton"
+    HYPERPLANE = "hyperplane splits"
+    REGRESSION = "number targets"
+    SPLIT_FILTER = "split filter"
+    USED_PATH = "Used on a path"
+    USED_MODEL = "Used in the model"
+    ORDER = "Order on a path"
+    ROOT = "Root"
+    BUDGET = "Budget on a path"
+    LINEAR_MODEL = "Linear of the model"
+    LINEAR_LEAF = "Linear of a leaf"
+    LINEAR_SPLIT = "Linear of a split"
+    DEPTH = "Depth"
+    LINK = "Link"
+    MONOTONE = "Monotone"
+    PATH_TOTAL = "expected cost"
+    OUTPUT_SET = "OutputSet"
+    OBJECTIVE_LINEAR = "linear objective"
+    OBJECTIVE_ABS = "absolute values in the objective"
+    OBJECTIVE_DEPTH = "depth objective"
+    OBJECTIVE_PATH_SUM = "expected cost in the objective"
+    MISSING_BRANCH = "missing values with a learned side"
