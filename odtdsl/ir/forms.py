@@ -301,14 +301,14 @@ class SplitFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinearStage:
-    """Minimize `sign` times the user's measure: `measure` plus multiples of absolute values.
+    """Minimize `measure` plus, for each of `maxima`, a positive factor times the largest of
+    its measures (`abs(x)` is the larger of x and -x, `gap` the largest difference).
 
-    `measure` is already signed so that less is better. The stage's value in the user's
-    terms is `sign` * value.
+    All is signed so that less is better: the value in the user's terms is `sign` * value.
     """
 
     measure: Additive
-    absolute: tuple[tuple[Fraction, Additive], ...] = ()
+    maxima: tuple[tuple[Fraction, tuple[Additive, ...]], ...] = ()
     path_sum: PathSum | None = None
     sign: Literal[1, -1] = 1
 
@@ -371,7 +371,7 @@ class Form(StrEnum):
     PATH_TOTAL = "expected cost"
     OUTPUT_SET = "OutputSet"
     OBJECTIVE_LINEAR = "linear objective"
-    OBJECTIVE_ABS = "absolute values in the objective"
+    OBJECTIVE_MAX = "maxima and absolute values in the objective"
     OBJECTIVE_DEPTH = "depth objective"
     OBJECTIVE_PATH_SUM = "expected cost in the objective"
     MISSING_BRANCH = "missing values with a learned side"
