@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy.typing as npt
 
 from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.data.table import FloatArray, IntArray
 
 Side = Literal["left", "right"]
 
@@ -125,8 +128,86 @@ class Tree:
     @property
     def depth(self) -> int:
         """Splits on the longest path; 0 for a single leaf."""
+        deepest, level = 0, [self.root]
+        while level := [
+            child for node in level if isinstance(node, Branch) for child in (node.left, node.right)
+        ]:
+            deepest += 1
+        return deepest
 
-        def of(node: TreeNode) -> int:
-            return 0 if isinstance(node, Leaf) else 1 + max(of(node.left), of(node.right))
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The features that some branch node tests, in the order of `nodes()`."""
+        return tuple(dict.fromkeys(n.feature for n in self.nodes() if isinstance(n, Branch)))
 
-        return of(self.root)
+    def apply(self, data: object) -> IntArray:
+        """The leaf of each row.
+
+        Parameters
+        ----------
+        data
+            A `Table`; a pandas, polars or Arrow frame; a mapping of names to columns; or a
+            2-D array whose columns are `features`, in that order. Of named data only the
+            tested columns need be there.
+
+        Returns
+        -------
+        int64 array, shape (n_rows,)
+            Positions in `leaves`, counted from 0 at the left.
+
+        Raises
+        ------
+        OdtError
+            U201 a tested column is absent; U202 an array of a wrong shape; U203 a cell that is
+            not a number; U204 an unknown level of an ordered column; U205 data of no known kind.
+        """
+        from odtdsl.predictors.predict import apply
+
+        return apply(self, data)
+
+    def predict(self, data: object) -> npt.NDArray[Any]:
+        """The predicted label or output of each row.
+
+        Parameters
+        ----------
+        data
+            As for `apply`.
+
+        Returns
+        -------
+        array, shape (n_rows,) or (n_rows, n_targets)
+            Labels: int64 or float64 where all classes are numbers, else object. Outputs:
+            float64, with a second axis where there are several targets.
+
+        Raises
+        ------
+        OdtError
+            As `apply`.
+        """
+        from odtdsl.predictors.predict import predict
+
+        return predict(self, data)
+
+    def predict_proba(self, data: object) -> FloatArray:
+        """The share of each class in the training weight of each row's leaf.
+
+        A leaf without training weight has share 1 for its own label. The largest share is
+        not always the leaf's label: rules and losses may prefer another.
+
+        Parameters
+        ----------
+        data
+            As for `apply`.
+
+        Returns
+        -------
+        float64 array, shape (n_rows, n_classes)
+
+        Raises
+        ------
+        OdtError
+            As `apply`; U206 where the targets are numbers.
+        """
+        from odtdsl.predictors.predict import predict_proba
+
+        return predict_proba(self, data)

@@ -1,0 +1,105 @@
+"""Whether a tree is well formed: what a reader of files, or of trees built by hand, must know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.diagnostics.model import Diagnostic
+from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Threshold, Tree, TreeNode
+
+MAX_DEPTH = 64
+"""Deeper trees are neither saved nor loaded; no back end makes them."""
+
+
+def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
+    """All that is wrong with a tree: codes F208 (too deep), F209 (a number that is not
+    finite), F210 (a name, level or class that does not exist), F207 (a test or leaf that
+    does not fit its column or target). Empty for a tree that can predict."""
+    if tree.depth > MAX_DEPTH:
+        return (_wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}"),)
+    types = {type_.name: type_ for type_ in tree.features}
+    found = [*_repeated("features", [type_.name for type_ in tree.features])]
+    found += _repeated("classes", tree.classes)
+    if not tree.targets:
+        found.append(_wrong("F207", "targets", "a tree has at least one target"))
+    for node, place in _placed(tree.root):
+        if isinstance(node, Leaf):
+            found.extend(_check_leaf(node, place, tree))
+        elif node.feature not in types:
+            found.append(
+                _wrong("F210", place, f"`{node.feature}` is none of the features of the tree")
+            )
+        else:
+            found.extend(_check_test(node, place, types[node.feature]))
+    return tuple(found)
+
+
+def _check_leaf(leaf: Leaf, place: str, tree: Tree) -> Iterator[Diagnostic]:
+    if tree.classes:
+        if leaf.label is None or leaf.output is not None:
+            yield _wrong("F207", place, "a leaf of a class tree has a label and no output")
+        elif not 0 <= leaf.label < len(tree.classes):
+            yield _wrong(
+                "F210", place, f"label {leaf.label} is not among the {len(tree.classes)} classes"
+            )
+        if len(leaf.class_weights) not in (0, len(tree.classes)):
+            yield _wrong("F207", place, f"class_weights must have {len(tree.classes)} entries")
+    elif leaf.output is None or leaf.label is not None:
+        yield _wrong("F207", place, "a leaf of a number tree has an output and no label")
+    elif len(leaf.output) != len(tree.targets):
+        yield _wrong("F207", place, f"output must have {len(tree.targets)} entries")
+    elif leaf.class_weights:
+        yield _wrong("F207", place, "a leaf of a number tree has no class weights")
+    if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
+        yield _wrong("F209", place, "outputs and class weights must be finite")
+    if any(weight < 0 for weight in leaf.class_weights):
+        yield _wrong("F207", place, "class weights must not be negative")
+
+
+def _check_test(node: Branch, place: str, type_: ColumnType) -> Iterator[Diagnostic]:
+    test = node.test
+    if isinstance(test, InBin):
+        if type_.kind != "number":
+            yield _wrong("F207", place, f"`{type_.name}` is {type_.kind}: a bin needs a number")
+        elif math.isnan(test.low) or math.isnan(test.high):
+            yield _wrong("F209", place, "the edges of a bin must not be NaN")
+        elif test.low > test.high:
+            yield _wrong("F207", place, f"the bin from {test.low} to {test.high} is empty")
+    elif type_.kind == "number":
+        if isinstance(test.value, str):
+            yield _wrong("F207", place, f"`{type_.name}` is a number: no text to compare with")
+        elif not _finite(test.value):
+            yield _wrong("F209", place, f"a test of `{type_.name}` must compare a finite number")
+    elif isinstance(test, Threshold) and type_.kind == "category":
+        yield _wrong("F207", place, f"`{type_.name}` is a category: it has no thresholds")
+    elif isinstance(test, (Threshold, Equals)) and test.value not in type_.levels:
+        yield _wrong("F210", place, f"{test.value!r} is none of the levels of `{type_.name}`")
+
+
+def _repeated(place: str, values: list[str] | tuple[Value, ...]) -> Iterator[Diagnostic]:
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            yield _wrong("F207", f"{place}[{i}]", f"{value!r} is there twice")
+
+
+def _placed(root: TreeNode) -> Iterator[tuple[TreeNode, str]]:
+    stack: list[tuple[TreeNode, str]] = [(root, "root")]
+    while stack:
+        node, place = stack.pop()
+        yield node, place
+        if isinstance(node, Branch):
+            stack.append((node.right, f"{place}.right"))
+            stack.append((node.left, f"{place}.left"))
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _wrong(code: str, place: str, message: str) -> Diagnostic:
+    return Diagnostic(code=code, message=f"at {place}: {message}")

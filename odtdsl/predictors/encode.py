@@ -1,0 +1,120 @@
+"""Raw cells under the column types that a tree carries, so that prediction needs no data set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, ColumnType, Value
+from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn
+from odtdsl.diagnostics.model import OdtError, error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """One column, ready for tests; of `numbers` and `codes` exactly one is not None.
+
+    Attributes
+    ----------
+    numbers
+        float64 (n_rows,), NaN where missing, for kind `number`.
+    codes
+        int64 (n_rows,), index into the type's levels, `MISSING_CODE` or `UNSEEN_CODE`.
+    missing
+        bool (n_rows,).
+    """
+
+    numbers: FloatArray | None
+    codes: IntArray | None
+    missing: BoolArray
+
+
+def encode_cells(column: RawColumn, type_: ColumnType, *, table: str = "the table") -> Cells:
+    """The cells of a raw column under a type.
+
+    Raises
+    ------
+    OdtError
+        U203, a cell of a number column is not a number; U204, a cell of an ordered column
+        is none of its levels. Both name the first such row and its cell.
+    """
+    if type_.kind == "number":
+        if column.numbers is None:
+            raise _not_a_number(column, table)
+        missing = column.missing | np.isnan(column.numbers)
+        return Cells(numbers=column.numbers, codes=None, missing=missing)
+    codes = level_codes(column, type_.levels)
+    if type_.kind == "ordered" and (unseen := np.flatnonzero(codes == UNSEEN_CODE)).size:
+        raise _not_a_level(column, type_, unseen, table)
+    return Cells(numbers=None, codes=codes, missing=codes == MISSING_CODE)
+
+
+def level_codes(column: RawColumn, levels: tuple[Value, ...]) -> IntArray:
+    """The index of each cell among `levels`, int64 (n_rows,).
+
+    A number level matches by value ("3", "3.0" and 3 are one), a text level by its text.
+    """
+    of_text = {level: i for i, level in enumerate(levels) if isinstance(level, str)}
+    of_number = {float(level): i for i, level in enumerate(levels) if not isinstance(level, str)}
+
+    def code(text: str) -> int:
+        if text in of_text:
+            return of_text[text]
+        number = as_number(text) if of_number else None
+        return UNSEEN_CODE if number is None else of_number.get(number, UNSEEN_CODE)
+
+    if column.numbers is not None and not of_text:
+        known = {i: of_number.get(i, UNSEEN_CODE) for i in np.unique(column.numbers).tolist()}
+        codes = [known.get(i, MISSING_CODE) for i in column.numbers.tolist()]
+    else:
+        seen: dict[str | None, int] = {None: MISSING_CODE}
+        codes = []
+        for text in column.texts.tolist():
+            if text not in seen:
+                seen[text] = code(text)
+            codes.append(seen[text])
+    result = np.asarray(codes, dtype=np.int64).reshape(-1)
+    result[column.missing] = MISSING_CODE
+    return result
+
+
+def as_number(text: str) -> float | None:
+    """The finite number that a text writes, else None."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None
+
+
+def _not_a_number(column: RawColumn, table: str) -> OdtError:
+    bad = [
+        (row, text)
+        for row, text in enumerate(column.texts.tolist())
+        if text is not None and as_number(text) is None
+    ]
+    row, text = bad[0] if bad else (0, "")
+    return error(
+        "U203",
+        f"column `{column.name}` of {table} must hold numbers: row {row} holds {_quote(text)}",
+        notes=[f"{len(bad)} of {len(column.texts)} cells are not finite numbers"],
+        helps=["leave a cell empty where its value is missing"],
+    )
+
+
+def _not_a_level(column: RawColumn, type_: ColumnType, unseen: IntArray, table: str) -> OdtError:
+    row = int(unseen[0])
+    levels = ", ".join(_quote(level) for level in type_.levels)
+    return error(
+        "U204",
+        f"row {row} of {table} holds {_quote(column.texts[row])} in the ordered column "
+        f"`{column.name}`, which is none of its levels",
+        notes=[f"the levels are {levels}", f"{len(unseen)} such cells in all"],
+        helps=["an ordered column cannot place a value that training did not know"],
+    )
+
+
+def _quote(value: Value | None) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,458 @@
+"""Predictors as versioned JSON. Reading is strict, exact for floats, and executes nothing.
+
+A file of version 1 is one object::
+
+    {"format": "odtdsl.tree", "version": 1,
+     "features": [{"name": "age", "kind": "number", "levels": [], "step": null}, ...],
+     "targets": ["disease"], "classes": ["no", "yes"],
+     "root": NODE}
+
+    NODE: {"node": "leaf", "label": 0, "output": null, "size": 31, "class_weights": [30.0, 1.0]}
+      or  {"node": "branch", "feature": "age", "test": TEST, "missing": "left", "size": 303,
+           "left": NODE, "right": NODE}
+    TEST: {"test": "threshold", "value": 54.5}   or   {"test": "equals", "value": "female"}
+      or  {"test": "bin", "low": null, "high": 54.5, "closed": false}   (null: no end)
+
+`label` is an index into `classes`; for number targets it is null, `classes` is empty and
+`output` holds one number for each target. `step` is a fraction as text, such as "1/2". Every
+key must be there and no other may be.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from odtdsl.data.dataset import ColumnType, Kind, Value
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.predictors.check import MAX_DEPTH, check_tree
+from odtdsl.predictors.tree import (
+    Branch,
+    Equals,
+    InBin,
+    Leaf,
+    Test,
+    Threshold,
+    Tree,
+    TreeNode,
+)
+
+FORMAT = "odtdsl.tree"
+VERSION = 1
+MAX_BYTES = 50_000_000
+MAX_MESSAGES = 20
+Object = dict[str, Any]
+
+
+def to_json(tree: Tree) -> Object:
+    """The tree as an object that `json.dumps` writes and `from_json` reads back equal.
+
+    Raises
+    ------
+    OdtError
+        F207 to F210: the tree is not well formed (see `check_tree`) and could not be read back.
+    """
+    if problems := check_tree(tree):
+        raise OdtError(problems[:MAX_MESSAGES])
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "features": [
+            {
+                "name": type_.name,
+                "kind": type_.kind,
+                "levels": [_plain(level) for level in type_.levels],
+                "step": None if type_.step is None else str(type_.step),
+            }
+            for type_ in tree.features
+        ],
+        "targets": list(tree.targets),
+        "classes": [_plain(label) for label in tree.classes],
+        "root": _node_object(tree.root),
+    }
+
+
+def dumps(tree: Tree) -> str:
+    """The tree as JSON text that ends with a newline; see `to_json`."""
+    return json.dumps(to_json(tree), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def save(tree: Tree, path: str | os.PathLike[str]) -> None:
+    """Write a tree to a file, whole or not at all.
+
+    Raises
+    ------
+    OdtError
+        F211, the file cannot be written; F207 to F210 as `to_json`.
+    """
+    data = dumps(tree).encode("utf-8", errors="replace")
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+    except (OSError, ValueError) as caught:
+        reason = getattr(caught, "strerror", None) or caught
+        raise error("F211", f"cannot write {target}: {reason}") from caught
+
+
+def load(path: str | os.PathLike[str]) -> Tree:
+    """Read a tree from a file that `save` wrote.
+
+    Raises
+    ------
+    OdtError
+        F201, the file cannot be read; F202, it is over 50 MB; else as `loads`.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as caught:
+        reason = getattr(caught, "strerror", None) or caught
+        raise error("F201", f"cannot read {os.fspath(path)}: {reason}") from caught
+    return loads(data, name=os.fspath(path))
+
+
+def loads(data: str | bytes, *, name: str = "the model") -> Tree:
+    """Read a tree from JSON text or its UTF-8 bytes; `name` is what messages call it.
+
+    Raises
+    ------
+    OdtError
+        F202, over 50 MB; F203, not JSON; F204, JSON of something else; F205, a version that
+        is not known; F206, a key is missing, unknown or repeated; F207, a value of a wrong
+        type or out of place; F208, nested too deeply; F209, a number that is not finite;
+        F210, a name, level or class index that does not exist.
+    """
+    if len(data) > MAX_BYTES:
+        raise error("F202", f"{name} is over {MAX_BYTES // 1_000_000} MB: too large for a model")
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        value = json.loads(text, object_pairs_hook=_object_once, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as caught:
+        raise error("F203", f"{name} is not JSON: it is not UTF-8 text") from caught
+    except json.JSONDecodeError as caught:
+        raise _not_json(name, text, caught) from caught
+    except RecursionError as caught:
+        raise error("F208", f"{name} is nested deeper than any tree ({MAX_DEPTH})") from caught
+    except ValueError as caught:  # more digits than Python turns into an integer
+        raise error("F209", f"{name} holds a number with too many digits") from caught
+    return from_json(value, name=name)
+
+
+def from_json(value: object, *, name: str = "the model") -> Tree:
+    """The tree of an object that `to_json` made, possibly by way of JSON text.
+
+    Raises
+    ------
+    OdtError
+        F204 to F210, see `loads`; all that is wrong at once, at most 20 messages.
+    """
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise error(
+            "F204",
+            f"{name} is not a saved tree: it does not begin with the format mark",
+            helps=[f'a saved tree is an object with "format": "{FORMAT}"'],
+        )
+    version = value.get("version")
+    if type(version) is not int or version != VERSION:
+        raise error(
+            "F205",
+            f"{name} has version {json.dumps(version, default=repr)[:40]}, "
+            f"this reader knows version {VERSION}",
+            helps=["a newer odtdsl may read it"],
+        )
+    reader = _Reader()
+    tree = reader.tree(value)
+    problems = reader.problems or list(check_tree(tree))
+    if problems:
+        raise OdtError([_named(problem, name) for problem in problems[:MAX_MESSAGES]])
+    return tree
+
+
+class _Reader:
+    """Turns parsed JSON into a tree and collects what is wrong, each with its place.
+
+    Where a value is wrong a harmless one stands in for it, so that reading goes on.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Diagnostic] = []
+
+    def wrong(self, code: str, place: str, message: str) -> None:
+        if len(self.problems) < MAX_MESSAGES:
+            self.problems.append(Diagnostic(code=code, message=f"at {place}: {message}"))
+
+    def tree(self, value: Object) -> Tree:
+        keys = ("format", "version", "features", "targets", "classes", "root")
+        self.keys(value, "the top", keys)
+        features = self.items(value.get("features", []), "features")
+        targets = self.items(value.get("targets", []), "targets")
+        classes = self.items(value.get("classes", []), "classes")
+        return Tree(
+            features=tuple(self.feature(v, f"features[{i}]") for i, v in enumerate(features)),
+            targets=tuple(self.text(v, f"targets[{i}]") for i, v in enumerate(targets)),
+            classes=tuple(self.value(v, f"classes[{i}]") for i, v in enumerate(classes)),
+            root=self.node(value["root"], "root", 0) if "root" in value else Leaf(),
+        )
+
+    def feature(self, value: object, place: str) -> ColumnType:
+        entry = self.entry(value, place, ("name", "kind", "levels", "step"))
+        kinds: tuple[Kind, ...] = get_args(Kind)
+        kind = next((kind for kind in kinds if kind == entry.get("kind")), None)
+        if kind is None and "kind" in entry:
+            self.wrong("F207", f"{place}.kind", f"{_short(entry['kind'])} is no kind of column")
+        levels = self.items(entry.get("levels", []), f"{place}.levels")
+        return ColumnType(
+            name=self.text(entry.get("name", ""), f"{place}.name"),
+            kind=kind or "number",
+            levels=tuple(self.value(v, f"{place}.levels[{i}]") for i, v in enumerate(levels)),
+            step=self.step(entry.get("step"), f"{place}.step"),
+        )
+
+    def node(self, value: object, place: str, depth: int) -> TreeNode:
+        if depth > MAX_DEPTH:
+            self.wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}")
+            return Leaf()
+        if isinstance(value, dict) and value.get("node") == "branch":
+            return self.branch(value, place, depth)
+        if isinstance(value, dict) and value.get("node") == "leaf":
+            return self.leaf(value, place)
+        self.wrong("F207", place, 'a node is an object with "node": "leaf" or "branch"')
+        return Leaf()
+
+    def branch(self, value: Object, place: str, depth: int) -> Branch:
+        keys = ("node", "feature", "test", "missing", "size", "left", "right")
+        self.keys(value, place, keys)
+        missing = value.get("missing", "left")
+        if missing not in ("left", "right"):
+            self.wrong("F207", f"{place}.missing", f'{_short(missing)} is not "left" or "right"')
+            missing = "left"
+        left, right = (
+            self.node(value[side], f"{place}.{side}", depth + 1) if side in value else Leaf()
+            for side in ("left", "right")
+        )
+        return Branch(
+            feature=self.text(value.get("feature", ""), f"{place}.feature"),
+            test=self.test(value.get("test"), f"{place}.test")
+            if "test" in value
+            else Threshold(value=0),
+            left=left,
+            right=right,
+            missing=missing,
+            size=self.count(value.get("size", 0), f"{place}.size"),
+        )
+
+    def leaf(self, value: Object, place: str) -> Leaf:
+        self.keys(value, place, ("node", "label", "output", "size", "class_weights"))
+        label, output = value.get("label"), value.get("output")
+        weights = self.items(value.get("class_weights", []), f"{place}.class_weights")
+        return Leaf(
+            label=None if label is None else self.count(label, f"{place}.label"),
+            output=None
+            if output is None
+            else tuple(
+                self.number(v, f"{place}.output[{i}]")
+                for i, v in enumerate(self.items(output, f"{place}.output"))
+            ),
+            size=self.count(value.get("size", 0), f"{place}.size"),
+            class_weights=tuple(
+                self.number(v, f"{place}.class_weights[{i}]") for i, v in enumerate(weights)
+            ),
+        )
+
+    def test(self, value: object, place: str) -> Test:
+        kind = value.get("test") if isinstance(value, dict) else None
+        if kind in ("threshold", "equals"):
+            entry = self.entry(value, place, ("test", "value"))
+            operand = self.value(entry.get("value", 0), f"{place}.value")
+            return Threshold(value=operand) if kind == "threshold" else Equals(value=operand)
+        if kind == "bin":
+            entry = self.entry(value, place, ("test", "low", "high", "closed"))
+            low, high = entry.get("low"), entry.get("high")
+            closed = entry.get("closed", False)
+            if not isinstance(closed, bool):
+                self.wrong("F207", f"{place}.closed", f"{_short(closed)} is not true or false")
+            return InBin(
+                low=-math.inf if low is None else self.number(low, f"{place}.low"),
+                high=math.inf if high is None else self.number(high, f"{place}.high"),
+                closed=closed is True,
+            )
+        self.wrong("F207", place, 'a test is an object with "test": "threshold", "equals" or "bin"')
+        return Threshold(value=0)
+
+    def keys(self, value: Object, place: str, keys: tuple[str, ...]) -> None:
+        for key in keys:
+            if key not in value:
+                self.wrong("F206", place, f'the key "{key}" is missing')
+        for key in value:
+            if isinstance(key, _Repeated):
+                self.wrong("F206", place, f"the key {_short(str(key))} is there twice")
+            elif key not in keys:
+                self.wrong("F206", place, f"the key {_short(key)} is not known")
+
+    def entry(self, value: object, place: str, keys: tuple[str, ...]) -> Object:
+        if not isinstance(value, dict):
+            self.wrong("F207", place, f"{_short(value)} is not an object")
+            return {}
+        self.keys(value, place, keys)
+        return value
+
+    def items(self, value: object, place: str) -> list[Any]:
+        if isinstance(value, list):
+            return value
+        self.wrong("F207", place, f"{_short(value)} is not a list")
+        return []
+
+    def text(self, value: object, place: str) -> str:
+        if isinstance(value, str) and _writable(value):
+            return value
+        self.wrong("F207", place, f"{_short(value)} is not a text")
+        return ""
+
+    def count(self, value: object, place: str) -> int:
+        if type(value) is int and 0 <= value < 2**63:
+            return value
+        self.wrong("F207", place, f"{_short(value)} is not a whole number of 0 or more")
+        return 0
+
+    def number(self, value: object, place: str) -> float:
+        if type(value) in (int, float):
+            return float(self.value(value, place))
+        self.wrong("F207", place, f"{_short(value)} is not a number")
+        return 0.0
+
+    def value(self, value: object, place: str) -> Value:
+        """A label or level. Floats may be infinite here in spite of JSON, by `1e999`."""
+        if isinstance(value, str) and _writable(value):
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if abs(value) < math.inf and (isinstance(value, float) or abs(value) <= 10**300):
+                return value
+            self.wrong("F209", place, f"{_short(value)} is not a finite number")
+        else:
+            self.wrong("F207", place, f"{_short(value)} is not a text or a number")
+        return 0
+
+    def step(self, value: object, place: str) -> Fraction | None:
+        if value is None:
+            return None
+        parts = value.split("/") if isinstance(value, str) else []
+        if 1 <= len(parts) <= 2 and all(p.isascii() and p.isdigit() for p in parts):
+            digits = [int(part) for part in parts if len(part) <= 100]
+            if len(digits) == len(parts) and min(digits) > 0:
+                return Fraction(*digits)
+        self.wrong("F207", place, f'{_short(value)} is not a fraction like "1/2"')
+        return None
+
+
+class _Repeated(str):
+    """A key that an object of a file has twice."""
+
+    __slots__ = ()
+
+
+def _object_once(pairs: list[tuple[str, Any]]) -> Object:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                # str.__eq__ would merge it with the key it repeats.
+                result[_Repeated(f"{key}\0repeated")] = None
+            seen.add(key)
+    return result
+
+
+def _refuse_constant(text: str) -> float:
+    raise error("F209", f"the model holds {text}, which is not a finite number")
+
+
+def _not_json(name: str, text: str, caught: json.JSONDecodeError) -> OdtError:
+    if not text.strip():
+        return error("F203", f"{name} is empty: no model in it")
+    if caught.pos >= len(text.rstrip()):
+        return error("F203", f"{name} is cut short: it ends at line {caught.lineno} inside a value")
+    return error(
+        "F203", f"{name} is not JSON: {caught.msg} at line {caught.lineno}, column {caught.colno}"
+    )
+
+
+def _named(problem: Diagnostic, name: str) -> Diagnostic:
+    return Diagnostic(code=problem.code, message=f"{name}, {problem.message}", helps=problem.helps)
+
+
+def _node_object(node: TreeNode) -> Object:
+    if isinstance(node, Leaf):
+        return {
+            "node": "leaf",
+            "label": None if node.label is None else int(node.label),
+            "output": None if node.output is None else [float(v) for v in node.output],
+            "size": int(node.size),
+            "class_weights": [float(v) for v in node.class_weights],
+        }
+    return {
+        "node": "branch",
+        "feature": node.feature,
+        "test": _test_object(node.test),
+        "missing": node.missing,
+        "size": int(node.size),
+        "left": _node_object(node.left),
+        "right": _node_object(node.right),
+    }
+
+
+def _test_object(test: Test) -> Object:
+    match test:
+        case Threshold(value=value):
+            return {"test": "threshold", "value": _plain(value)}
+        case Equals(value=value):
+            return {"test": "equals", "value": _plain(value)}
+        case InBin(low=low, high=high, closed=closed):
+            ends = [None if math.isinf(end) else float(end) for end in (low, high)]
+            return {"test": "bin", "low": ends[0], "high": ends[1], "closed": bool(closed)}
+
+
+def _plain(value: Value) -> Value:
+    """The value as Python's own type: numpy's integers are none to `json`."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _short(value: object, most: int = 40) -> str:
+    match value:
+        case dict():
+            return "an object"
+        case list() | tuple():
+            return "a list"
+        case str():
+            text = json.dumps(value[:most])
+        case None | bool() | float():
+            text = json.dumps(value)
+        case int():
+            text = str(value) if abs(value) < 10**most else "a very large number"
+        case _:
+            text = f"a {type(value).__name__}"
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _writable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: JSON's escapes can spell half a surrogate pair."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

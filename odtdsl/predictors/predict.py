@@ -1,0 +1,56 @@
+"""Prediction: what the leaf that a row reaches says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.data.dataset import Value
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.diagnostics.model import error
+from odtdsl.predictors.frames import as_table
+from odtdsl.predictors.routing import route
+from odtdsl.predictors.tree import Leaf, Tree
+
+
+def apply(tree: Tree, data: object) -> IntArray:
+    """See `Tree.apply`."""
+    return route(tree, as_table(tree, data))
+
+
+def predict(tree: Tree, data: object) -> npt.NDArray[Any]:
+    """See `Tree.predict`."""
+    leaves = apply(tree, data)
+    if tree.classes:
+        of_leaf = np.array([leaf.label for leaf in tree.leaves], dtype=np.int64)
+        return label_array(tree.classes)[of_leaf[leaves]]
+    outputs = np.array([leaf.output for leaf in tree.leaves], dtype=np.float64)[leaves]
+    return outputs[:, 0] if len(tree.targets) == 1 else outputs
+
+
+def predict_proba(tree: Tree, data: object) -> FloatArray:
+    """See `Tree.predict_proba`."""
+    if not tree.classes:
+        raise error("U206", "a tree of number targets has no class shares", helps=["use predict"])
+    shares = np.array([_shares(leaf, len(tree.classes)) for leaf in tree.leaves], dtype=np.float64)
+    return shares[apply(tree, data)]
+
+
+def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:
+    """The labels as an array: int64 or float64 where all are numbers, else object."""
+    if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
+        return np.array(labels, dtype=np.int64)
+    if not any(isinstance(label, str) for label in labels):
+        return np.array(labels, dtype=np.float64)
+    result = np.empty(len(labels), dtype=object)
+    result[:] = labels
+    return result
+
+
+def _shares(leaf: Leaf, n_classes: int) -> list[float]:
+    total = sum(leaf.class_weights)
+    if total > 0:
+        return [weight / total for weight in leaf.class_weights]
+    return [float(i == leaf.label) for i in range(n_classes)]
