@@ -29,12 +29,19 @@ class RawColumn:
         equal, without `.0` for integers.
     missing
         bool, shape (n_rows,).
+    levels
+        The values in the order that the source itself declares (a nominal ARFF attribute,
+        a categorical frame column), as numbers where `numbers` is there; else None.
+    ordered
+        Whether the source says that the order of `levels` means something.
     """
 
     name: str
     numbers: FloatArray | None
     texts: ObjectArray
     missing: BoolArray
+    levels: tuple[str | int | float, ...] | None = None
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +60,8 @@ class Table:
                 numbers=None if column.numbers is None else column.numbers[rows],
                 texts=column.texts[rows],
                 missing=column.missing[rows],
+                levels=column.levels,
+                ordered=column.ordered,
             )
             for key, column in self.columns.items()
         }

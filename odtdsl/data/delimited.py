@@ -1,0 +1,196 @@
+"""Text files with separators: CSV, TSV, and files whose cells stand between blanks."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from odtdsl.data.cells import Marks, build_table, check_names, column_from_texts
+from odtdsl.data.request import DataRequest
+from odtdsl.data.table import Table
+from odtdsl.diagnostics.model import OdtError, error
+
+Line = tuple[int, list[str]]
+"""The number of a line, counted from 1, and its cells."""
+
+_SHOWN = 5
+_BLANK_CELL = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s|$)|([^\s"]\S*))')
+
+
+def read_delimited(path: Path, request: DataRequest) -> Table:
+    """Read a text file.
+
+    Blanks around cells and names do not count, empty lines are skipped, a column without
+    a name is called by its position (`c3`), quoted cells may hold separators and line ends.
+
+    Raises
+    ------
+    OdtError
+        D102: not text in the encoding. D103: rows that do not fit, or quotes that do not
+        match. D104: two columns of one name. D105: no columns or no rows. D106: an infinite
+        number. D107: a separator that cannot be one, or another one in the file.
+    """
+    text = decode(path.read_bytes(), request.encoding, request.name)
+    separator = _separator(request, path)
+    lines = list(_lines(text, separator, request.name))
+    if not lines:
+        raise error("D105", f"{request.name} is empty")
+    names = _names(lines, request, separator)
+    body = lines[1:] if request.header else lines
+    _check_widths(body, len(names), request)
+    if not body:
+        raise error(
+            "D105",
+            f"{request.name} has no rows, only the line of column names",
+            helps=("if that line is a row, write `header none` in the data statement",),
+        )
+    marks = Marks.of(request.na)
+    columns = [
+        column_from_texts(name, cells, marks=marks, place=lambda row: f"line {body[row][0]}")
+        for name, cells in zip(names, zip(*(cells for _, cells in body), strict=True), strict=True)
+    ]
+    return build_table(request.name, columns, len(body))
+
+
+def decode(content: bytes, encoding: str | None, name: str) -> str:
+    """The text of a file: UTF-8 unless said otherwise, without its byte order mark.
+
+    Raises
+    ------
+    OdtError
+        D102: an unknown encoding, bytes that it cannot read, or a file that is not text.
+    """
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = content.decode(encoding or ("utf-16" if wide else "utf-8"))
+    except LookupError:
+        raise error(
+            "D102",
+            f'"{encoding}" is no known text encoding',
+            helps=('common ones are "utf-8", "latin-1", "cp1252" and "utf-16"',),
+        ) from None
+    except UnicodeError as problem:
+        raise _undecodable(content, problem, encoding, name) from None
+    if "\0" in text:
+        raise error(
+            "D102",
+            f"{name} is not a text file",
+            helps=("read `.csv`, `.tsv`, `.parquet` or `.arff`; save a spreadsheet as CSV",),
+        )
+    return text.removeprefix("\ufeff")
+
+
+def _undecodable(
+    content: bytes, problem: UnicodeError, encoding: str | None, name: str
+) -> OdtError:
+    where = ""
+    if isinstance(problem, UnicodeDecodeError):
+        line = content.count(b"\n", 0, problem.start) + 1
+        where = f": byte 0x{content[problem.start]:02x} on line {line}"
+    helps = ('name its encoding in the data statement, as in `encoding "latin-1"`',)
+    return error("D102", f"{name} is not {encoding or 'UTF-8'} text{where}", helps=helps)
+
+
+def _separator(request: DataRequest, path: Path) -> str:
+    given = request.separator
+    if given is None:
+        return "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
+    if given == r"\t":
+        return "\t"
+    if len(given) != 1 or given in '"\r\n\0':
+        raise error(
+            "D107",
+            f'"{given}" cannot separate cells',
+            helps=('a separator is one character, as in `separator ";"`',),
+        )
+    return given
+
+
+def _lines(text: str, separator: str, name: str) -> Iterator[Line]:
+    """The lines that are not empty. A cell over several lines counts for its first one."""
+    if separator == " ":
+        yield from _blank_separated(text, name)
+        return
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
+    )
+    start = 1
+    try:
+        for cells in reader:
+            if len(cells) > 1 or (cells and (cells[0].strip() or '"' in text)):
+                yield start, cells
+            start = reader.line_num + 1
+    except csv.Error as problem:
+        raise error(
+            "D103",
+            f"{name}, line {start}: {problem}",
+            helps=(
+                'a quote opens a cell only at its start, is doubled inside it (`""`), and '
+                "is closed again",
+            ),
+        ) from None
+
+
+def _blank_separated(text: str, name: str) -> Iterator[Line]:
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if '"' not in line:
+            cells = line.split()
+        else:
+            cells, end = [], 0
+            stripped = line.rstrip()
+            while end < len(stripped):
+                match = _BLANK_CELL.match(stripped, end)
+                if match is None:
+                    raise error(
+                        "D103",
+                        f"{name}, line {number}: a quote that does not open or close a cell",
+                        helps=('inside a quoted cell write a quote twice (`""`)',),
+                    )
+                quoted, plain = match.groups()
+                cells.append(plain if quoted is None else quoted.replace('""', '"'))
+                end = match.end()
+        if cells:
+            yield number, cells
+
+
+def _names(lines: Sequence[Line], request: DataRequest, separator: str) -> list[str]:
+    first = lines[0][1]
+    if not request.header:
+        return [f"c{i}" for i in range(1, len(first) + 1)]
+    names = [cell.strip() or f"c{i}" for i, cell in enumerate(first, start=1)]
+    if len(names) == 1:
+        _check_other_separator(names[0], request, separator)
+    check_names(request.name, names)
+    return names
+
+
+def _check_other_separator(header: str, request: DataRequest, separator: str) -> None:
+    """One column whose name holds separators: the file is written with another one."""
+    found = max(";\t|,", key=header.count)
+    if found == separator or header.count(found) == 0:
+        return
+    written = r"\t" if found == "\t" else found
+    raise error(
+        "D107",
+        f"{request.name} has only one column, `{header}`",
+        helps=(f'write `separator "{written}"` in the data statement',),
+    )
+
+
+def _check_widths(body: Sequence[Line], width: int, request: DataRequest) -> None:
+    ragged = [(number, len(cells)) for number, cells in body if len(cells) != width]
+    if not ragged:
+        return
+    number, count = ragged[0]
+    listed = ", ".join(str(at) for at, _ in ragged[:_SHOWN])
+    more = f" and {len(ragged) - _SHOWN} more" if len(ragged) > _SHOWN else ""
+    raise error(
+        "D103",
+        f"{request.name}, line {number} has {count} cells where the first line has {width}",
+        notes=(f"lines that do not fit: {listed}{more}",) if len(ragged) > 1 else (),
+        helps=("put cells that hold the separator in double quotes",),
+    )

@@ -1,0 +1,269 @@
+"""Frames: pandas, polars and Arrow tables through narwhals, arrays, mappings, Parquet files."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import numbers as abstract_numbers
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from odtdsl.data.cells import (
+    NO_MARKS,
+    Marks,
+    build_table,
+    check_names,
+    column_from_numbers,
+    column_from_texts,
+    number_text,
+    row_place,
+    with_levels,
+)
+from odtdsl.data.request import DataRequest
+from odtdsl.data.table import RawColumn, Table
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+
+_TEMPORAL_HELP = (
+    "turn it into a number, such as days since a fixed date, or into a category, such as the month"
+)
+
+
+def read_frame(frame: Any, *, name: str = "frame", na: Sequence[str] = ()) -> Table:
+    """The table of a frame.
+
+    Numbers stay numbers, booleans become the texts `False` and `True`, texts are read as in
+    a CSV file (so that a text column of numerals is one of numbers), categorical columns
+    keep the order of their values where the frame declares one. Null, NaN, NA, NaT and empty
+    texts are missing. An index is no column.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or Arrow table, a 2-D array (columns `c1`, `c2`, ...), or a mapping
+        of names to sequences of equal length.
+    name
+        What messages call it.
+    na
+        Marks of missing values.
+
+    Raises
+    ------
+    OdtError
+        D104, D105, D106 as for files. D132: not a frame. D133: columns of unequal length.
+        D134: a column of dates or times. D135: a value that is no cell.
+    """
+    marks = Marks.of(na)
+    if isinstance(frame, np.ndarray):
+        return _read_array(frame, name, marks)
+    if isinstance(frame, Mapping):
+        return _read_mapping(frame, name, marks)
+    return _read_native(frame, name, marks)
+
+
+def read_parquet(path: Path, request: DataRequest) -> Table:
+    """The table of a Parquet file, by pyarrow or polars.
+
+    Raises
+    ------
+    OdtError
+        D108: neither is installed, or the file is no Parquet file; else as `read_frame`.
+    """
+    backends: tuple[Literal["pyarrow", "polars"], ...] = ("pyarrow", "polars")
+    backend = next((name for name in backends if find_spec(name)), None)
+    if backend is None:
+        raise error(
+            "D108",
+            f"reading {request.name} needs pyarrow or polars",
+            helps=("pip install pyarrow",),
+        )
+    import narwhals as nw
+
+    try:
+        frame = nw.read_parquet(str(path), backend=backend)
+    except OSError:
+        raise
+    except Exception as problem:  # each library has its own errors for a broken file
+        raise error("D108", f"{request.name} is no Parquet file: {problem}") from None
+    return read_frame(frame, name=request.name, na=request.na)
+
+
+def column_from_values(name: str, values: Sequence[Any], *, marks: Marks = NO_MARKS) -> RawColumn:
+    """A column of Python or numpy scalars, of mixed types too.
+
+    Raises
+    ------
+    OdtError
+        D106: an infinite number among numbers. D134: dates or times. D135: other objects.
+    """
+    return column_from_texts(name, _texts(name, values), marks=marks)
+
+
+def _texts(name: str, values: Sequence[Any]) -> list[str | None]:
+    return [_cell_text(name, row, value) for row, value in enumerate(values)]
+
+
+def _cell_text(name: str, row: int, value: Any) -> str | None:
+    match value:
+        case None:
+            return None
+        case str():
+            return value
+        case bool() | np.bool_():
+            return str(bool(value))
+        case int() | np.integer():
+            return str(int(value))
+        case float() | np.floating():
+            return None if math.isnan(value) else number_text(float(value))
+        case decimal.Decimal():
+            return None if value.is_nan() else number_text(float(value))
+        case abstract_numbers.Rational():
+            return number_text(int(value.numerator) / int(value.denominator))
+        case _ if _is_null(value):
+            return None
+        case _:
+            raise _no_cell(name, row, value)
+
+
+def _is_null(value: Any) -> bool:
+    """Whether a value is pandas' NA or NaT or numpy's NaT, which are no Python values."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def _no_cell(name: str, row: int, value: Any) -> OdtError:
+    temporal = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+    if isinstance(value, temporal):
+        return _dates(name, type(value).__name__)
+    return error(
+        "D135",
+        f"column `{name}` holds a {type(value).__name__} in {row_place(row)}",
+        notes=("a cell is a number, a text, a truth value, or missing",),
+        helps=("turn it into one of these, or take the column out of the frame",),
+    )
+
+
+def _dates(name: str, kind: str) -> OdtError:
+    message = f"column `{name}` holds dates or times ({kind}), which no test can ask about"
+    return error("D134", message, helps=(_TEMPORAL_HELP,))
+
+
+def _read_array(array: np.ndarray[Any, Any], name: str, marks: Marks) -> Table:
+    if array.ndim != 2:
+        raise error(
+            "D132",
+            f"{name} is an array of {array.ndim} dimensions",
+            helps=("give an array of shape (n_rows, n_columns)",),
+        )
+    names = [f"c{i}" for i in range(1, array.shape[1] + 1)]
+    columns = [(key, array[:, i]) for i, key in enumerate(names)]
+    return _collect(name, columns, array.shape[0], marks)
+
+
+def _read_mapping(mapping: Mapping[Any, Any], name: str, marks: Marks) -> Table:
+    try:
+        lengths = {str(key): len(values) for key, values in mapping.items()}
+    except TypeError:
+        raise error(
+            "D132",
+            f"{name} is a mapping whose values are not all sequences",
+            helps=("give a mapping of column names to sequences of equal length",),
+        ) from None
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"`{key}` {count}" for key, count in lengths.items())
+        raise error("D133", f"the columns of {name} differ in length", notes=(listed,))
+    columns = [(str(key), values) for key, values in mapping.items()]
+    return _collect(name, columns, next(iter(lengths.values()), 0), marks)
+
+
+def _read_native(frame: Any, name: str, marks: Marks) -> Table:
+    import narwhals as nw
+
+    native_names = [str(key) for key in getattr(frame, "columns", ())]
+    if not hasattr(frame, "column_names"):  # of an Arrow table `columns` are its arrays
+        check_names(name, native_names)
+    else:
+        check_names(name, list(frame.column_names))
+    try:
+        wrapped = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        lazy = "LazyFrame" in type(frame).__name__ or "Relation" in type(frame).__name__
+        raise error(
+            "D132",
+            f"a {type(frame).__name__} is no frame that can be read",
+            helps=(
+                "collect it first"
+                if lazy
+                else "give a pandas, polars or Arrow table, a 2-D "
+                "array, or a mapping of names to sequences",
+            ),
+        ) from None
+    columns = [(str(key), wrapped[key]) for key in wrapped.columns]
+    return _collect(name, columns, len(wrapped), marks)
+
+
+def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
+    """The table of the columns, or the problems of all of them."""
+    done: list[RawColumn] = []
+    problems: list[Diagnostic] = []
+    for key, values in columns:
+        try:
+            done.append(_column(key, values, marks))
+        except OdtError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise OdtError(problems)
+    return build_table(name, done, n_rows)
+
+
+def _column(name: str, values: Any, marks: Marks) -> RawColumn:
+    if isinstance(values, np.ndarray):
+        if values.ndim == 1 and values.dtype.kind == "f":
+            return column_from_numbers(name, values, marks=marks)
+        if values.dtype.kind in "mM":
+            raise _dates(name, str(values.dtype))
+        return column_from_values(name, list(values.tolist()), marks=marks)
+    import narwhals as nw
+
+    wrapped = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(wrapped, nw.Series):
+        return column_from_values(name, list(values), marks=marks)
+    return _series(name, wrapped, marks)
+
+
+def _series(name: str, series: Any, marks: Marks) -> RawColumn:
+    import narwhals as nw
+
+    kind = series.dtype
+    if kind.is_temporal():
+        raise _dates(name, str(kind))
+    if kind.is_float():
+        floats = series.cast(nw.Float64()).fill_null(math.nan).to_numpy()
+        return column_from_numbers(name, floats, marks=marks)
+    column = column_from_values(name, series.to_list(), marks=marks)
+    if isinstance(kind, nw.Categorical | nw.Enum):
+        return _with_native_levels(column, series)
+    return column
+
+
+def _with_native_levels(column: RawColumn, series: Any) -> RawColumn:
+    """The column with the order of its categories, where its library means one.
+
+    polars keeps the categories of all `Categorical` columns in one pool, and Arrow's
+    dictionaries stand in the order of appearance: neither says anything about the column.
+    """
+    native = series.to_native()
+    kind = getattr(native, "dtype", None) or getattr(native, "type", None)
+    module = type(native).__module__.partition(".")[0]
+    if module == "polars" and type(kind).__name__ != "Enum":
+        return column
+    ordered = bool(getattr(kind, "ordered", False))
+    if module == "pyarrow" and not ordered:
+        return column
+    categories = _texts(column.name, series.cat.get_categories().to_list())
+    return with_levels(column, [text for text in categories if text is not None], ordered=ordered)

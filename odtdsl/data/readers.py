@@ -1,0 +1,166 @@
+"""Readers: from a data request to a table, whatever the source.
+
+`read` gives the rows that a spec names, `read_test` those of its separate test source.
+Nothing here knows what a column means; see `odtdsl.data.typing`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, assert_never
+
+from odtdsl.data.request import DataRequest, TestFile
+from odtdsl.data.table import Table
+from odtdsl.diagnostics.model import OdtError, error
+
+_PARQUET = (".parquet", ".pq")
+_ARFF = (".arff",)
+_FOREIGN = {
+    ".xlsx": "a spreadsheet",
+    ".xls": "a spreadsheet",
+    ".ods": "a spreadsheet",
+    ".json": "JSON",
+    ".gz": "compressed",
+    ".zip": "compressed",
+    ".bz2": "compressed",
+    ".xz": "compressed",
+}
+
+
+def read(request: DataRequest, *, base: Path, frame: Any = None) -> Table:
+    """The rows that a request names.
+
+    Parameters
+    ----------
+    request
+        What to read. Its `test` and `id_column` are not looked at.
+    base
+        The folder that paths are relative to: that of the spec.
+    frame
+        The rows where the request says `frame`: a pandas, polars or Arrow table, a 2-D
+        array (columns `c1`, `c2`, ...) or a mapping of names to sequences.
+
+    Raises
+    ------
+    OdtError
+        D101: no such file, or not readable. D102 to D107: a text that is no table, see
+        `odtdsl.data.delimited`. D108: a kind of file that is not read, or that needs a
+        package that is not installed. D109: an option that does not fit the source. D111
+        to D113: ARFF. D121 to D123: sets by name. D131 to D135: frames.
+    """
+    _check_options(request)
+    match request.kind:
+        case "file":
+            return _read_file(request, base)
+        case "sklearn":
+            from odtdsl.data.bundled import read_sklearn
+
+            return read_sklearn(request)
+        case "openml":
+            from odtdsl.data.bundled import read_openml
+
+            return read_openml(request)
+        case "frame":
+            return _read_frame(request, frame, "frame")
+        case _:
+            assert_never(request.kind)
+
+
+def read_test(request: DataRequest, *, base: Path, test_frame: Any = None) -> Table | None:
+    """The rows of the separate test source: a frame where one is given, else the test file.
+
+    None where the request has neither; a test share is drawn by `odtdsl.data.split`.
+
+    Raises
+    ------
+    OdtError
+        As `read` does.
+    """
+    if test_frame is not None:
+        return _read_frame(request, test_frame, "test frame")
+    if isinstance(request.test, TestFile):
+        return _read_file(replace(request, kind="file", name=request.test.path), base)
+    return None
+
+
+def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
+    from odtdsl.data.frames import read_frame
+
+    if frame is None:
+        raise error(
+            "D131",
+            "the spec says `data frame`, but no frame was given",
+            helps=(
+                "from Python, hand the frame over when solving",
+                'elsewhere, name a file: `data "train.csv"`',
+            ),
+        )
+    return read_frame(frame, name=name, na=request.na)
+
+
+def _read_file(request: DataRequest, base: Path) -> Table:
+    path = base / Path(request.name).expanduser()
+    suffix = path.suffix.lower()
+    if suffix in _FOREIGN:
+        raise error(
+            "D108",
+            f"{request.name} is {_FOREIGN[suffix]}, which is not read",
+            helps=("save it as `.csv`, `.tsv`, `.parquet` or `.arff`",),
+        )
+    if not path.is_file():
+        raise _no_file(request.name, path, base)
+    try:
+        if suffix in _PARQUET:
+            from odtdsl.data.frames import read_parquet
+
+            return read_parquet(path, request)
+        if suffix in _ARFF:
+            from odtdsl.data.arff import read_arff
+
+            return read_arff(path, request)
+        from odtdsl.data.delimited import read_delimited
+
+        return read_delimited(path, request)
+    except OSError as problem:
+        raise error(
+            "D101", f"{request.name} cannot be read: {problem.strerror or problem}"
+        ) from None
+
+
+def _no_file(name: str, path: Path, base: Path) -> OdtError:
+    if path.is_dir():
+        return error("D101", f"{name} is a folder, not a file", helps=("name a file in it",))
+    try:
+        siblings = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
+    except OSError:
+        siblings = []
+    near = difflib.get_close_matches(path.name, siblings, n=1)
+    helps = [f"did you mean {Path(name).parent / near[0]}?"] if near else []
+    return error(
+        "D101",
+        f"there is no file {name}",
+        notes=(f"paths are relative to the spec; looked for {path}",),
+        helps=helps,
+    )
+
+
+def _check_options(request: DataRequest) -> None:
+    """Refuse options of text files on other sources: dropping them would hide a mistake."""
+    suffix = Path(request.name).suffix.lower()
+    binary = request.kind != "file" or suffix in _PARQUET
+    used = [
+        ("separator", request.separator is not None and (binary or suffix in _ARFF)),
+        ("header none", not request.header and (binary or suffix in _ARFF)),
+        ("encoding", request.encoding is not None and binary),
+    ]
+    source = request.name if request.kind == "file" else f"data {request.kind}"
+    wrong = [option for option, is_wrong in used if is_wrong]
+    if wrong:
+        raise error(
+            "D109",
+            f"`{'`, `'.join(wrong)}` does not fit {source}",
+            notes=("separators, headers and encodings are options of text files",),
+            helps=("leave it out",),
+        )

@@ -1,0 +1,64 @@
+"""Data requests: what a `data` statement asks for, with names resolved and defaults filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+SourceKind = Literal["file", "sklearn", "openml", "frame"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestFile:
+    """Test rows come from a file of their own, read with the options of the training file."""
+
+    __test__ = False  # pytest: not a test class
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestShare:
+    """A share of the rows is kept for testing, as `odtdsl.data.split.split_rows` draws it."""
+
+    __test__ = False
+
+    fraction: Fraction
+    stratified: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataRequest:
+    """Where rows come from and how to read them.
+
+    Attributes
+    ----------
+    kind, name
+        `file` and its path, `sklearn` or `openml` and the name of the set, or `frame`
+        (given from Python; the name is what messages call it).
+    na
+        Marks of missing values. A mark equals a cell with the same text or, where the
+        mark is a number, a cell with the same value.
+    separator
+        None for the default: a tab for `.tsv` and `.tab`, else a comma. A blank stands
+        for any run of blanks and tabs.
+    header
+        Whether the first line names the columns; else they are `c1`, `c2`, ...
+    encoding
+        None for UTF-8, with or without a byte order mark.
+    id_column
+        The column whose values name the rows.
+    test
+        Where the test rows come from.
+    """
+
+    kind: SourceKind
+    name: str = "frame"
+    na: tuple[str, ...] = ()
+    separator: str | None = None
+    header: bool = True
+    encoding: str | None = None
+    id_column: str | None = None
+    test: TestFile | TestShare | None = None
