@@ -1,0 +1,42 @@
+"""Finds the word that was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def closest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that is near enough to `word` to be worth asking about.
+
+    Near is a third of the longer word's letters in insertions, deletions, replacements and swaps
+    of neighbours, letter case aside. Ties go to the first candidate; the word itself is no
+    suggestion, one that differs only in case is.
+    """
+    folded = word.casefold()
+    best: str | None = None
+    best_distance = 1 << 30
+    for candidate in candidates:
+        if candidate == word:
+            continue
+        limit = max(1, max(len(word), len(candidate)) // 3)
+        if abs(len(word) - len(candidate)) > limit:
+            continue
+        apart = distance(folded, candidate.casefold())
+        if apart <= limit and apart < best_distance and apart < min(len(word), len(candidate)):
+            best, best_distance = candidate, apart
+    return best
+
+
+def distance(a: str, b: str) -> int:
+    """Damerau-Levenshtein distance with swaps of neighbours only."""
+    before: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            best = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                best = min(best, before[j - 2] + 1)
+            row.append(best)
+        before, last = last, row
+    return last[-1]

@@ -1,0 +1,103 @@
+"""Text to syntax tree."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from odtdsl.diagnostics.model import Diagnostic, Label, OdtError
+from odtdsl.source import Source, Span
+from odtdsl.syntax import ast
+from odtdsl.syntax.builder import Builder
+from odtdsl.syntax.files import read_source
+from odtdsl.syntax.grammar import lark_parser
+
+__all__ = ["MAX_DEPTH", "parse", "read_source"]
+
+MAX_DEPTH = 150
+"""Deepest nesting of an expression, so that walks over the tree stay within Python's stack."""
+
+TRIVIA = re.compile(r'"(?:\\.|[^"\\\r\n])*"|`(?:[^`\r\n]|``)+`|#[^\r\n]*|[(\[{]|[)\]}]')
+"""Texts, backticked names, comments and brackets: what has to be seen before parsing."""
+
+
+def parse(source: Source) -> ast.Spec:
+    """The syntax tree of a spec.
+
+    Parameters
+    ----------
+    source
+        A spec; nothing in it, or only comments, gives a spec without statements.
+
+    Raises
+    ------
+    OdtError
+        With a diagnostic for every statement that cannot be read.
+    """
+    from lark.exceptions import UnexpectedInput
+
+    comments, too_deep = _scan(source)
+    if too_deep is not None:
+        raise OdtError([too_deep])
+    try:
+        tree = lark_parser().parse(source.text)
+    except UnexpectedInput:
+        from odtdsl.syntax.recovery import diagnose
+
+        raise OdtError(diagnose(source)) from None
+    written: list[Any] = tree.children
+    deep = [_deep(source, child.meta) for child in written if _depth(child) > MAX_DEPTH]
+    if deep:
+        raise OdtError(deep)
+    builder = Builder(source)
+    statements = builder.statements(tree)
+    if builder.diagnostics:
+        raise OdtError(builder.diagnostics)
+    whole = Span(start=0, end=len(source.text))
+    return ast.Spec(span=whole, statements=statements, comments=comments)
+
+
+def _scan(source: Source) -> tuple[tuple[ast.Comment, ...], Diagnostic | None]:
+    """The comments, and a complaint where brackets nest too deep for any reading."""
+    text, comments, depth = source.text, [], 0
+    for match in TRIVIA.finditer(text):
+        first, start = match[0][0], match.start()
+        if first == "#":
+            before = text[max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1 : start]
+            span = Span(start=start, end=match.end())
+            own_line = not before.strip(" \t\f\u00a0\ufeff")
+            comments.append(ast.Comment(span=span, text=match[0].rstrip(), own_line=own_line))
+        elif first in "([{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return (), _too_deep(source, Span(start=start, end=start + 1))
+        elif first in ")]}":
+            depth = max(0, depth - 1)
+    return tuple(comments), None
+
+
+def _depth(statement: Any) -> int:
+    """How deep the syntax tree of a statement will be: a sum of n terms is n deep."""
+    if statement.meta.end_pos - statement.meta.start_pos < MAX_DEPTH:
+        return 0  # each level takes a character at least
+    deepest, stack = 0, [(statement, 1)]
+    while stack:
+        tree, level = stack.pop()
+        deepest = max(deepest, level)
+        step = len(tree.children) // 2 if tree.data in ("sum", "product") else 1
+        stack.extend((child, level + step) for child in tree.children if hasattr(child, "data"))
+    return deepest
+
+
+def _deep(source: Source, meta: Any) -> Diagnostic:
+    return _too_deep(source, Span(start=meta.start_pos, end=meta.start_pos + 1))
+
+
+def _too_deep(source: Source, span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="S027",
+        message=f"an expression nests more than {MAX_DEPTH} levels deep",
+        labels=(Label(span=span, text="in this statement"),),
+        helps=("name parts of it with `let`, or write a long sum as `sum(a, b, ...)`",),
+        source=source,
+    )
