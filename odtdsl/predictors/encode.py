@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtdsl.data.cells import number_of, row_place
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, ColumnType, Value
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn
 from odtdsl.diagnostics.model import OdtError, error
@@ -82,11 +83,8 @@ def level_codes(column: RawColumn, levels: tuple[Value, ...]) -> IntArray:
 
 def as_number(text: str) -> float | None:
     """The finite number that a text writes, else None."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and "_" not in text else None
+    number = number_of(text)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _not_a_number(column: RawColumn, table: str) -> OdtError:
@@ -98,7 +96,7 @@ def _not_a_number(column: RawColumn, table: str) -> OdtError:
     row, text = bad[0] if bad else (0, "")
     return error(
         "U203",
-        f"column `{column.name}` of {table} must hold numbers: row {row} holds {_quote(text)}",
+        f"column `{column.name}` of {table} must hold numbers: {row_place(row)} has {_quote(text)}",
         notes=[f"{len(bad)} of {len(column.texts)} cells are not finite numbers"],
         helps=["leave a cell empty where its value is missing"],
     )
@@ -109,8 +107,8 @@ def _not_a_level(column: RawColumn, type_: ColumnType, unseen: IntArray, table: 
     levels = ", ".join(_quote(level) for level in type_.levels)
     return error(
         "U204",
-        f"row {row} of {table} holds {_quote(column.texts[row])} in the ordered column "
-        f"`{column.name}`, which is none of its levels",
+        f"the ordered column `{column.name}` of {table} has {_quote(column.texts[row])} in "
+        f"{row_place(row)}, which is none of its levels",
         notes=[f"the levels are {levels}", f"{len(unseen)} such cells in all"],
         helps=["an ordered column cannot place a value that training did not know"],
     )

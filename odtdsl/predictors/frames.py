@@ -2,73 +2,58 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.data.table import BoolArray, FloatArray, ObjectArray, RawColumn, Table
+from odtdsl.data.frames import read_frame
+from odtdsl.data.table import RawColumn, Table
 from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.predictors.encode import as_number
+from odtdsl.predictors.routing import absent
 from odtdsl.predictors.tree import Tree
+
+NAME = "the data"
 
 
 def as_table(tree: Tree, data: object) -> Table:
     """The tested columns of `data` as raw columns; see `Tree.apply` for what `data` may be.
 
-    Absent columns are left to routing, which knows how to tell.
+    Columns that the tree does not test are not even read, so they may hold anything.
 
     Raises
     ------
     OdtError
-        U202, an array of a wrong shape or columns of unequal length; U205, data of no known kind.
+        U201, a tested column is absent; U202, an array of a wrong shape; D132 to D135, no frame,
+        columns of unequal length, dates, or other cells that cannot be read.
     """
     if isinstance(data, Table):
         return data
     if isinstance(data, np.ndarray):
-        columns, n_rows = _of_array(tree, data)
+        found, n_rows = _of_array(tree, data), len(data)
     elif isinstance(data, Mapping):
-        columns, n_rows = _of_mapping(tree, data)
+        found = {str(key): values for key, values in data.items()}
+        n_rows = _check_mapping(found)
     else:
-        columns, n_rows = _of_frame(tree, data)
-    raw = {name: raw_column(name, values) for name, values in columns.items()}
-    return Table(name="the data", columns=raw, n_rows=n_rows)
+        found, n_rows = _of_frame(data)
+    require(tree, found)
+    columns = {name: found[name] for name in tree.tested}
+    if n_rows == 0:
+        return Table(name=NAME, columns={name: _empty(name) for name in columns}, n_rows=0)
+    if not columns:
+        return Table(name=NAME, columns={}, n_rows=n_rows)
+    return read_frame(columns, name=NAME)
 
 
-def raw_column(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> RawColumn:
-    """A raw column of cells: None, NaN, NaT, NA and empty text are missing."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        return _number_column(name, values.astype(np.float64))
-    cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    texts = np.empty(len(cells), dtype=object)
-    texts[:] = [_text(cell) for cell in cells]
-    missing = np.array([text is None for text in texts], dtype=bool)
-    found = [np.nan if text is None else as_number(text) for text in texts.tolist()]
-    figures = None if None in found else np.array(found, dtype=np.float64)
-    return RawColumn(name=name, numbers=figures, texts=texts, missing=missing)
+def require(tree: Tree, names: Iterable[str], name: str = NAME) -> None:
+    """Raise U201 for all tested features that are not among `names`."""
+    known = list(names)
+    if missing := [feature for feature in tree.tested if feature not in known]:
+        raise OdtError(absent(feature, known, name) for feature in missing)
 
 
-def _number_column(name: str, figures: FloatArray) -> RawColumn:
-    missing: BoolArray = np.isnan(figures)
-    texts: ObjectArray = np.empty(len(figures), dtype=object)
-    texts[:] = [None if cell != cell else _text(cell) for cell in figures.tolist()]
-    finite = bool(np.isfinite(figures[~missing]).all())
-    return RawColumn(name=name, numbers=figures if finite else None, texts=texts, missing=missing)
-
-
-def _text(cell: Any) -> str | None:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(cell, (bool, np.bool_)):
-        return str(cell)
-    if isinstance(cell, numbers.Real):
-        return None if cell != cell else repr(float(cell)).removesuffix(".0")
-    return str(cell) or None
-
-
-def _of_array(tree: Tree, data: npt.NDArray[Any]) -> tuple[dict[str, npt.NDArray[Any]], int]:
+def _of_array(tree: Tree, data: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     width = len(tree.features)
     if data.ndim != 2 or data.shape[1] != width:
         names = ", ".join(f"`{type_.name}`" for type_ in tree.features[:10])
@@ -78,44 +63,40 @@ def _of_array(tree: Tree, data: npt.NDArray[Any]) -> tuple[dict[str, npt.NDArray
             notes=[f"its columns are the features in order: {names}" + ", ..." * (width > 10)],
             helps=["give a frame or a dict of columns to go by names"],
         )
-    order = {type_.name: i for i, type_ in enumerate(tree.features)}
-    return {name: data[:, order[name]] for name in tree.tested if name in order}, len(data)
+    return {type_.name: data[:, i] for i, type_ in enumerate(tree.features)}
 
 
-def _of_mapping(tree: Tree, data: Mapping[Any, Any]) -> tuple[dict[str, Any], int]:
-    columns: dict[str, Any] = {}
-    for name, values in data.items():
+def _check_mapping(columns: Mapping[str, Any]) -> int:
+    """The number of rows, where all columns have as many."""
+    for name, values in columns.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-            raise error("U205", f"column `{name}` is one value: give a list, one cell for a row")
-        columns[str(name)] = values if isinstance(values, np.ndarray) else list(values)
+            raise error(
+                "U205",
+                f"column `{name}` is a single value",
+                helps=["give a list with a cell for each row, of one cell for one row"],
+            )
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        (first, n), (other, m) = next(
-            (a, b) for a in lengths.items() for b in lengths.items() if a[1] != b[1]
-        )
-        raise error("U202", f"column `{first}` has {n} rows, column `{other}` has {m}")
-    return columns, next(iter(lengths.values()), 0)
+        read_frame(columns, name=NAME)  # says which, with its D133
+    return next(iter(lengths.values()), 0)
 
 
-def _of_frame(tree: Tree, data: object) -> tuple[dict[str, Any], int]:
+def _of_frame(data: object) -> tuple[dict[str, Any], int]:
     import narwhals as nw
 
+    native: Any = data
     try:
-        native: Any = data
         frame = nw.from_native(native, eager_only=True)
-    except TypeError as caught:
-        raise _unknown(data) from caught
-    columns: dict[str, Any] = {}
-    for name in frame.columns:
-        series = frame[name]
-        plain = series.dtype.is_numeric() and not series.is_null().any()
-        columns[str(name)] = series.to_numpy() if plain else series.to_list()
-    return columns, len(frame)
+        return {str(key): frame[key] for key in frame.columns}, len(frame)
+    except Exception:  # each library has its own; read_frame knows what to say
+        table = read_frame(data, name=NAME)
+        return {key: column.texts for key, column in table.columns.items()}, table.n_rows
 
 
-def _unknown(data: object) -> OdtError:
-    return error(
-        "U205",
-        f"cannot predict on a {type(data).__name__}",
-        helps=["give a pandas, polars or Arrow frame, a dict of columns, or a 2-D numpy array"],
+def _empty(name: str) -> RawColumn:
+    return RawColumn(
+        name=name,
+        numbers=np.empty(0, dtype=np.float64),
+        texts=np.empty(0, dtype=np.object_),
+        missing=np.empty(0, dtype=np.bool_),
     )

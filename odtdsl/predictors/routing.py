@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -133,20 +133,17 @@ def tested_cells(tree: Tree, columns: Mapping[str, RawColumn], name: str) -> dic
     return cells
 
 
-def absent(feature: str, columns: Mapping[str, object], name: str) -> Diagnostic:
+def absent(feature: str, columns: Iterable[str], name: str) -> Diagnostic:
     """The diagnostic of a tested column that the data do not have."""
     from difflib import get_close_matches
 
-    near = get_close_matches(feature, list(columns), n=1)
+    known = list(columns)
+    near = get_close_matches(feature, known, n=1)
+    shown = ", ".join(f"`{key}`" for key in known[:10]) or "no columns"
+    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
     return Diagnostic(
         code="U201",
         message=f"{name} has no column `{feature}`, which the tree tests",
-        notes=() if near else (f"it has {_names(columns)}",),
+        notes=() if near else (f"it has {shown}{more}",),
         helps=(f"did you mean `{near[0]}`? rename it to `{feature}`",) if near else (),
     )
-
-
-def _names(columns: Mapping[str, object], most: int = 10) -> str:
-    shown = ", ".join(f"`{key}`" for key in list(columns)[:most])
-    more = len(columns) - most
-    return (shown or "no columns") + (f" and {more} more" if more > 0 else "")

@@ -159,7 +159,8 @@ class Tree:
         ------
         OdtError
             U201 a tested column is absent; U202 an array of a wrong shape; U203 a cell that is
-            not a number; U204 an unknown level of an ordered column; U205 data of no known kind.
+            not a number; U204 an unknown level of an ordered column; U205 a mapping to single
+            values; D132 to D135 data that is no frame, or cells that cannot be read.
         """
         from odtdsl.predictors.predict import apply
 

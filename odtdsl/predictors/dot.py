@@ -1,0 +1,46 @@
+"""A tree in the DOT language of Graphviz."""
+
+from __future__ import annotations
+
+from odtdsl.predictors.tree import Branch, Tree, TreeNode
+from odtdsl.predictors.wording import leaf_words, test_words
+
+
+def to_dot(tree: Tree) -> str:
+    """The tree as a DOT digraph: branch nodes are boxes, leaves are rounded, the left edge
+    says yes. Any text is safe as a name. Nodes are `n0`, `n1`, ... in the order of `nodes()`."""
+    lines = [
+        "digraph tree {",
+        '  graph [ordering="out"];',
+        '  node [shape="box", fontname="Helvetica"];',
+        '  edge [fontname="Helvetica"];',
+    ]
+    stack: list[tuple[TreeNode, int | None]] = [(tree.root, None)]
+    number = 0
+    while stack:
+        node, parent = stack.pop()
+        lines.append(f"  n{number} [{_attributes(node, tree)}];")
+        if parent is not None:
+            # The left child follows its parent directly in this order.
+            answer = "yes" if number == parent + 1 else "no"
+            lines.append(f'  n{parent} -> n{number} [label="{answer}"];')
+        if isinstance(node, Branch):
+            stack.append((node.right, number))
+            stack.append((node.left, number))
+        number += 1
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def quoted(*lines: str) -> str:
+    """Lines of text as one DOT string. Besides quotes and backslashes, Graphviz reads HTML
+    entities in labels, so `&` is spelled as one."""
+    escaped = (
+        line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines
+    )
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def _attributes(node: TreeNode, tree: Tree) -> str:
+    if isinstance(node, Branch):
+        return f"label={quoted(' '.join(test_words(node)))}"
+    return f'label={quoted(*leaf_words(node, tree))}, style="rounded"'

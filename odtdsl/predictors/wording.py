@@ -1,0 +1,92 @@
+"""The words that all pictures of a tree share: numbers, tests, leaves, names made printable."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+from odtdsl.data.dataset import Value
+from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Threshold, Tree
+
+
+def number_text(value: float) -> str:
+    """The fewest digits that read back to the same number, without `.0` or `e+`."""
+    text = repr(value) if isinstance(value, int) else repr(float(value))
+    mantissa, _, exponent = text.removesuffix(".0").partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+
+
+def rounded(value: float) -> str:
+    """A measured number for display: six significant digits."""
+    return number_text(float(f"{value:.6g}"))
+
+
+def printable(text: str) -> str:
+    """The text on one line: control and format characters, line ends, lone surrogates spelled
+    as escapes, so that a name can neither break a picture nor command a terminal."""
+    return "".join(
+        c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escape(c)
+        for c in text
+    )
+
+
+def value_text(value: Value) -> str:
+    """A value as the language writes it: texts in quotes, numbers plain."""
+    return f'"{printable(value)}"' if isinstance(value, str) else number_text(value)
+
+
+def label_text(label: Value) -> str:
+    """A label; quotes only where a text could be taken for a number or for nothing."""
+    if not isinstance(label, str):
+        return number_text(label)
+    plain = bool(label) and label == label.strip() and not label[0].isdigit()
+    return printable(label) if plain else f'"{printable(label)}"'
+
+
+def test_words(branch: Branch) -> tuple[str, str]:
+    """The feature and the condition that sends a row left, such as `age` and `<= 54.5`."""
+    match branch.test:
+        case Threshold(value=value):
+            words = f"<= {value_text(value)}"
+        case Equals(value=value):
+            words = f"== {value_text(value)}"
+        case InBin(low=low, high=high, closed=closed):
+            words = _bin_words(low, high, closed)
+    return printable(branch.feature), words
+
+
+def leaf_words(leaf: Leaf, tree: Tree) -> tuple[str, str]:
+    """What a leaf predicts, and its counts, such as `yes` and `31 rows, 1 error`."""
+    if leaf.label is not None:
+        return label_text(tree.classes[leaf.label]), counts_text(leaf)
+    outputs = leaf.output or ()
+    if len(outputs) == 1:
+        return rounded(outputs[0]), counts_text(leaf)
+    named = (f"{printable(t)} = {rounded(v)}" for t, v in zip(tree.targets, outputs, strict=True))
+    return ", ".join(named), counts_text(leaf)
+
+
+def counts_text(leaf: Leaf) -> str:
+    """Rows and errors of a leaf; weights where they differ from the number of rows."""
+    rows = f"{leaf.size} row" + "s" * (leaf.size != 1)
+    if leaf.label is None or not leaf.class_weights:
+        return rows
+    total = math.fsum(leaf.class_weights)
+    wrong = math.fsum(w for i, w in enumerate(leaf.class_weights) if i != leaf.label)
+    if total == leaf.size and all(w == int(w) for w in leaf.class_weights):
+        return f"{rows}, {int(wrong)} error" + "s" * (wrong != 1)
+    return f"{rows}, weight {rounded(total)}, {rounded(wrong)} of it wrong"
+
+
+def _bin_words(low: float, high: float, closed: bool) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "is any number"
+    if math.isinf(low):
+        return f"{'<=' if closed else '<'} {number_text(high)}"
+    if math.isinf(high):
+        return f">= {number_text(low)}"
+    return f"in [{number_text(low)}, {number_text(high)}{']' if closed else ')'}"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
