@@ -135,15 +135,15 @@ def tested_cells(tree: Tree, columns: Mapping[str, RawColumn], name: str) -> dic
 
 def absent(feature: str, columns: Iterable[str], name: str) -> Diagnostic:
     """The diagnostic of a tested column that the data do not have."""
-    from difflib import get_close_matches
+    from odtdsl.diagnostics.suggest import closest
 
     known = list(columns)
-    near = get_close_matches(feature, known, n=1)
+    near = closest(feature, known)
     shown = ", ".join(f"`{key}`" for key in known[:10]) or "no columns"
     more = f" and {len(known) - 10} more" if len(known) > 10 else ""
     return Diagnostic(
         code="U201",
         message=f"{name} has no column `{feature}`, which the tree tests",
         notes=() if near else (f"it has {shown}{more}",),
-        helps=(f"did you mean `{near[0]}`? rename it to `{feature}`",) if near else (),
+        helps=(f"did you mean `{near}`? rename it to `{feature}`",) if near else (),
     )
