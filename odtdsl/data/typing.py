@@ -1,7 +1,7 @@
 """Types of columns: inferred or declared, and cells encoded under them.
 
-Values compare by number where both sides are numbers (a cell `1.0` is the level 1) and by text
-elsewhere. Nothing is rounded.
+A cell is the level of the same text, else the level of the same number (a cell `1.0` is the level
+1, of a column of numbers or declared as text). Nothing is rounded.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ def levels_of(column: RawColumn) -> tuple[Value, ...]:
     if column.numbers is not None:
         present = tuple(canonical(x) for x in distinct(column.numbers))
     else:
-        texts: set[str] = set(column.texts.tolist()) - {None}
-        present = tuple(sorted(texts, key=_text_order))
+        texts = set(column.texts.tolist()) - {None}
+        in_order = sorted(texts, key=_text_order)
+        present = tuple(in_order)
     if column.levels is None:
         return present
     rank = {level: i for i, level in enumerate(column.levels)}
@@ -194,12 +195,16 @@ def _check_step(raw: RawColumn, numbers: FloatArray, step: Fraction | None) -> N
 
 def _codes(raw: RawColumn, levels: tuple[Value, ...]) -> IntArray:
     by_text = {level: i for i, level in enumerate(levels) if isinstance(level, str)}
-    by_number = {level: i for i, level in enumerate(levels) if not isinstance(level, str)}
+    by_number: dict[float, int] = {
+        level: i for i, level in enumerate(levels) if not isinstance(level, str)
+    }
     if raw.numbers is not None and not by_text:
         values, where = np.unique(raw.numbers, return_inverse=True, equal_nan=True)
         found = [by_number.get(x, UNSEEN_CODE) for x in values.tolist()]
         codes = np.array(found, dtype=np.int64)[where.reshape(-1)]
     else:
+        for text, i in by_text.items():
+            by_number.setdefault(_key(text), i)
         code_of: dict[str | None, int] = {None: MISSING_CODE}
         for text in set(raw.texts.tolist()) - {None}:
             code_of[text] = by_text.get(text, by_number.get(_key(text), UNSEEN_CODE))

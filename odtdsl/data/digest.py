@@ -1,0 +1,60 @@
+"""Digests: a fingerprint of the rows that a result was computed from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.data.table import RawColumn, Table
+
+_VERSION = b"odtdsl table 1"
+
+
+def digest(table: Table, types: Iterable[ColumnType] = ()) -> str:
+    """SHA-256 over names, types and cells, as 64 hexadecimal digits.
+
+    Equal for the same rows from different sources (a CSV file and a frame), on every
+    machine; different for another order of rows or columns. Numbers count by value, other
+    cells by text, missing cells as such. The table's name does not count.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    types
+        The types that a spec gives the columns, where they are to count.
+    """
+    hasher = hashlib.sha256(_VERSION)
+    hasher.update(_record(str(table.n_rows), str(len(table.columns))))
+    for column in table.columns.values():
+        _add_column(hasher, column)
+    for column_type in types:
+        levels = (_level(level) for level in column_type.levels)
+        step = "" if column_type.step is None else str(column_type.step)
+        hasher.update(_record(column_type.name, column_type.kind, step, *levels))
+    return hasher.hexdigest()
+
+
+def _add_column(hasher: hashlib._Hash, column: RawColumn) -> None:
+    is_number = column.numbers is not None
+    hasher.update(_record(column.name, "number" if is_number else "text"))
+    hasher.update(np.packbits(column.missing).tobytes())
+    if column.numbers is not None:
+        cells = np.where(column.missing, 0.0, column.numbers) + 0.0
+        hasher.update(cells.astype("<f8").tobytes())
+    else:
+        hasher.update(_record(*("" if text is None else text for text in column.texts.tolist())))
+
+
+def _record(*texts: str) -> bytes:
+    """Texts with their lengths, so that no two lists of texts give the same bytes."""
+    coded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    lengths = np.array([len(coded), *map(len, coded)], dtype="<u8").tobytes()
+    return lengths + b"".join(coded)
+
+
+def _level(level: Value) -> str:
+    return f"t{level}" if isinstance(level, str) else f"n{float(level)!r}"

@@ -1,0 +1,87 @@
+"""Test shares: the rows that `test 33% stratified seed 1` keeps for testing."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.data.table import IntArray
+from odtdsl.diagnostics.model import OdtError, error
+
+
+def split_rows(
+    n_rows: int, share: Fraction, labels: IntArray | None, seed: int
+) -> tuple[IntArray, IntArray]:
+    """Training and test rows, the ones that scikit-learn draws.
+
+    They are those of `sklearn.model_selection.train_test_split(rows, test_size=share,
+    random_state=seed, stratify=labels)`, so that a split can be had again elsewhere; the
+    test rows number `ceil(share * n_rows)`. Unlike there, both stand in rising order.
+
+    Parameters
+    ----------
+    n_rows
+        The number of rows to divide.
+    share
+        The share of test rows, above 0 and below 1.
+    labels
+        int64 (n_rows,) to keep the shares of the classes on both sides; None for a plain draw.
+    seed
+        Of the draw, from 0 to 2**32 - 1.
+
+    Returns
+    -------
+    train, test
+        int64 arrays, disjoint, together all rows.
+
+    Raises
+    ------
+    OdtError
+        D151: a share, a seed or classes for which there is no such split.
+    """
+    if not 0 < share < 1:
+        raise error(
+            "D151",
+            f"a test share of {float(share):.6g} leaves no rows on one side",
+            helps=("take a share between 0% and 100%, such as `test 33%`",),
+        )
+    if not 0 <= seed < 2**32:
+        raise error("D151", f"the seed of a split is from 0 to 4294967295, not {seed}")
+    n_test = math.ceil(float(share) * n_rows)
+    n_train = n_rows - n_test
+    if n_train == 0 or n_test == 0:
+        raise error(
+            "D151",
+            f"a test share of {float(share):.6g} of {n_rows} rows leaves {n_train} to train on",
+            helps=("take a smaller share, or name a test file",),
+        )
+    if labels is not None:
+        _check_classes(labels, n_train, n_test)
+    from sklearn.model_selection import train_test_split
+
+    train, test = train_test_split(
+        np.arange(n_rows, dtype=np.int64), test_size=float(share), random_state=seed,
+        stratify=labels,
+    )  # fmt: skip
+    return np.sort(train), np.sort(test)
+
+
+def _check_classes(labels: IntArray, n_train: int, n_test: int) -> None:
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.min() < 2:
+        raise _not_stratified("a class has a single row, which cannot stand on both sides")
+    if min(n_train, n_test) < len(counts):
+        raise _not_stratified(
+            f"{n_train} training and {n_test} test rows cannot hold {len(counts)} classes each"
+        )
+
+
+def _not_stratified(reason: str) -> OdtError:
+    return error(
+        "D151",
+        "the rows cannot be divided with equal shares of the classes",
+        notes=(reason,),
+        helps=("leave `stratified` out, or take another share",),
+    )

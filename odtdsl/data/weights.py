@@ -1,0 +1,103 @@
+"""Row weights as exact integers over a common denominator."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.data.cells import row_place
+from odtdsl.data.dataset import Weights
+from odtdsl.data.table import FloatArray, RawColumn
+from odtdsl.data.typing import declare_type, encode
+from odtdsl.diagnostics.model import error
+
+ROOM = 2**62 // 1000
+"""The largest sum of numerators: measures multiply them by up to a thousand in 64 bits."""
+
+_BITS = 40
+
+
+def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
+    """Row weights, and whether they had to be rounded.
+
+    A weight is the decimal that its shortest text writes: 0.1 is 1/10. Where the numerators
+    over the common denominator would sum beyond `ROOM`, weights are rounded to multiples of
+    about 1/2**40 of the largest (coarser for very many rows); a positive weight stays positive.
+
+    Parameters
+    ----------
+    raw
+        A column, or float64 (n_rows,).
+
+    Returns
+    -------
+    weights
+        The exact or rounded weights.
+    rounded
+        True where they are rounded, which deserves a warning.
+
+    Raises
+    ------
+    OdtError
+        D161: a weight that is missing, negative or infinite, or too large. D162: no positive
+        weight. D141: a weight that is no number.
+    """
+    values, subject = _values(raw)
+    _check(values, subject)
+    distinct, where = np.unique(values, return_inverse=True)
+    exact = [Fraction(repr(x)) for x in distinct.tolist()]
+    counts = np.bincount(where, minlength=len(exact)).tolist()
+    denominator = math.lcm(*(weight.denominator for weight in exact))
+    numerators = [int(weight * denominator) for weight in exact]
+    rounded = _total(numerators, counts) > ROOM
+    if rounded:
+        numerators, denominator = _rounded(exact, counts, subject)
+    array = np.array(numerators, dtype=np.int64)[where]
+    return Weights(numerators=array, denominator=denominator), rounded
+
+
+def _values(raw: RawColumn | FloatArray) -> tuple[FloatArray, str]:
+    if isinstance(raw, RawColumn):
+        numbers = encode(raw, declare_type(raw, "number")).numbers
+        if numbers is not None:
+            return numbers, f"weight column `{raw.name}`"
+    return np.asarray(raw, dtype=np.float64), "the weights"
+
+
+def _check(values: FloatArray, subject: str) -> None:
+    for what, wrong in (
+        ("no value", np.isnan(values)),
+        ("an infinite weight", np.isinf(values)),
+        ("a negative weight", values < 0),
+    ):
+        rows = np.flatnonzero(wrong).tolist()
+        if rows:
+            shown = "" if what == "no value" else f", {values[rows[0]]}"
+            more = f" ({len(rows)} rows in all)" if len(rows) > 1 else ""
+            raise error(
+                "D161",
+                f"{subject}: {row_place(rows[0])} has {what}{shown}{more}",
+                helps=("weights are finite and at least 0; 0 leaves a row out of measures",),
+            )
+    if not (values > 0).any():
+        raise error("D162", f"{subject}: no row has a weight above 0")
+
+
+def _total(numerators: list[int], counts: list[int]) -> int:
+    return sum(x * count for x, count in zip(numerators, counts, strict=True))
+
+
+def _rounded(weights: list[Fraction], counts: list[int], subject: str) -> tuple[list[int], int]:
+    largest = max(weights)
+    for bits in range(_BITS, -1, -1):
+        denominator = max(1, int(Fraction(2**bits) / largest))
+        numerators = [max(1, round(x * denominator)) if x else 0 for x in weights]
+        if _total(numerators, counts) <= ROOM:
+            return numerators, denominator
+    raise error(
+        "D161",
+        f"{subject} are too large: their sum is beyond {ROOM:.2g}",
+        helps=("divide all weights by a common factor; only their ratios matter to shares",),
+    )
