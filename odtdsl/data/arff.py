@@ -19,6 +19,7 @@ from odtdsl.diagnostics.model import OdtError, error
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)$", re.IGNORECASE)
 _CELL = re.compile(rf"\s*({_QUOTED}|[^,\t'\"]*?)\s*(,|\t|$)")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _ESCAPED = re.compile(r"\\(.)")
 _NUMERIC = ("numeric", "real", "integer")
 
@@ -46,7 +47,7 @@ def read_arff(path: Path, request: DataRequest) -> Table:
         D104, D105, D106 as for text files.
     """
     text = decode(path.read_bytes(), request.encoding, request.name)
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
+    lines = [(number, line.strip()) for number, line in enumerate(_LINE_END.split(text), start=1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("%")]
     starts = [i for i, (_, line) in enumerate(lines) if line.lower().startswith("@data")]
     if not starts:

@@ -6,10 +6,10 @@ import datetime
 import decimal
 import math
 import numbers as abstract_numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -73,23 +73,33 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
     OdtError
         D108: neither is installed, or the file is no Parquet file; else as `read_frame`.
     """
-    backends: tuple[Literal["pyarrow", "polars"], ...] = ("pyarrow", "polars")
-    backend = next((name for name in backends if find_spec(name)), None)
-    if backend is None:
+    load = _parquet_reader()
+    if load is None:
         raise error(
             "D108",
             f"reading {request.name} needs pyarrow or polars",
             helps=("pip install pyarrow",),
         )
-    import narwhals as nw
-
     try:
-        frame = nw.read_parquet(str(path), backend=backend)
+        frame = load(path)
     except OSError:
         raise
     except Exception as problem:  # each library has its own errors for a broken file
         raise error("D108", f"{request.name} is no Parquet file: {problem}") from None
     return read_frame(frame, name=request.name, na=request.na)
+
+
+def _parquet_reader() -> Callable[[Path], Any] | None:
+    """What reads Parquet files with the packages that are installed."""
+    if find_spec("pyarrow"):
+        from pyarrow.parquet import read_table
+
+        return lambda path: read_table(path)
+    if find_spec("polars"):
+        from polars import read_parquet as read_by_polars
+
+        return read_by_polars
+    return None
 
 
 def column_from_values(name: str, values: Sequence[Any], *, marks: Marks = NO_MARKS) -> RawColumn:
@@ -184,27 +194,26 @@ def _read_mapping(mapping: Mapping[Any, Any], name: str, marks: Marks) -> Table:
 def _read_native(frame: Any, name: str, marks: Marks) -> Table:
     import narwhals as nw
 
-    native_names = [str(key) for key in getattr(frame, "columns", ())]
-    if not hasattr(frame, "column_names"):  # of an Arrow table `columns` are its arrays
-        check_names(name, native_names)
-    else:
-        check_names(name, list(frame.column_names))
+    if hasattr(frame, "collect"):
+        raise _no_frame(frame, "collect it first, as in `frame.collect()`")
+    if hasattr(frame, "columns"):
+        # Of an Arrow table, `columns` are its arrays.
+        names = getattr(frame, "column_names", frame.columns)
+        check_names(name, [str(key) for key in names])
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
-        lazy = "LazyFrame" in type(frame).__name__ or "Relation" in type(frame).__name__
-        raise error(
-            "D132",
-            f"a {type(frame).__name__} is no frame that can be read",
-            helps=(
-                "collect it first"
-                if lazy
-                else "give a pandas, polars or Arrow table, a 2-D "
-                "array, or a mapping of names to sequences",
-            ),
-        ) from None
-    columns = [(str(key), wrapped[key]) for key in wrapped.columns]
+        kinds = "a pandas, polars or Arrow table, a 2-D array, or a mapping of names to sequences"
+        raise _no_frame(frame, f"give {kinds}") from None
+    # By position: pandas' names may be integers, which would be taken for positions.
+    keys = [str(key) for key in wrapped.columns]
+    columns = list(zip(keys, wrapped.iter_columns(), strict=True))
     return _collect(name, columns, len(wrapped), marks)
+
+
+def _no_frame(frame: Any, help_text: str) -> OdtError:
+    what = type(frame).__name__
+    return error("D132", f"a {what} is no frame that can be read", helps=(help_text,))
 
 
 def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
@@ -255,15 +264,19 @@ def _with_native_levels(column: RawColumn, series: Any) -> RawColumn:
     """The column with the order of its categories, where its library means one.
 
     polars keeps the categories of all `Categorical` columns in one pool, and Arrow's
-    dictionaries stand in the order of appearance: neither says anything about the column.
+    dictionaries stand in the order of appearance unless they say that they are ordered:
+    neither says anything about the column.
     """
     native = series.to_native()
-    kind = getattr(native, "dtype", None) or getattr(native, "type", None)
-    module = type(native).__module__.partition(".")[0]
-    if module == "polars" and type(kind).__name__ != "Enum":
-        return column
-    ordered = bool(getattr(kind, "ordered", False))
-    if module == "pyarrow" and not ordered:
-        return column
-    categories = _texts(column.name, series.cat.get_categories().to_list())
-    return with_levels(column, [text for text in categories if text is not None], ordered=ordered)
+    ordered = False
+    match type(native).__module__.partition(".")[0]:
+        case "pandas" | "modin" | "cudf":
+            categories, ordered = list(native.cat.categories), bool(native.cat.ordered)
+        case "polars" if type(native.dtype).__name__ == "Enum":
+            categories = native.dtype.categories.to_list()
+        case "pyarrow" if native.type.ordered:
+            categories, ordered = native.unify_dictionaries().chunk(0).dictionary.to_pylist(), True
+        case _:
+            return column
+    texts = _texts(column.name, categories)
+    return with_levels(column, [text for text in texts if text is not None], ordered=ordered)

@@ -204,7 +204,9 @@ def _codes(raw: RawColumn, levels: tuple[Value, ...]) -> IntArray:
         codes = np.array(found, dtype=np.int64)[where.reshape(-1)]
     else:
         for text, i in by_text.items():
-            by_number.setdefault(_key(text), i)
+            # `math.nan` is one object, which a dict finds again: it would match every text.
+            if not math.isnan(key := _key(text)):
+                by_number.setdefault(key, i)
         code_of: dict[str | None, int] = {None: MISSING_CODE}
         for text in set(raw.texts.tolist()) - {None}:
             code_of[text] = by_text.get(text, by_number.get(_key(text), UNSEEN_CODE))

@@ -1,0 +1,352 @@
+"""Frames of each kind, Parquet files, and sets by name become the tables that files give."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from odtdsl.data.bundled import BUNDLED, read_openml
+from odtdsl.data.digest import digest
+from odtdsl.data.frames import read_frame
+from odtdsl.data.readers import read
+from odtdsl.data.request import DataRequest
+from odtdsl.data.table import Table
+from odtdsl.data.typing import infer_type, levels_of
+from odtdsl.diagnostics.model import OdtError
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+CSV = "n,i,b,t,m\n1.5,1,True,x,1\n,2,False,,a\n-2,3,True,y,2.5\n"
+COLUMNS: dict[str, list[Any]] = {
+    "n": [1.5, None, -2.0],
+    "i": [1, 2, 3],
+    "b": [True, False, True],
+    "t": ["x", None, "y"],
+    "m": ["1", "a", "2.5"],
+}
+
+
+def code_of(caught: pytest.ExceptionInfo[OdtError]) -> str:
+    return caught.value.diagnostics[0].code
+
+
+def cells(table: Table) -> dict[str, list[str | None]]:
+    return {name: column.texts.tolist() for name, column in table.columns.items()}
+
+
+def from_csv(tmp_path: Path) -> Table:
+    (tmp_path / "t.csv").write_text(CSV)
+    return read(DataRequest(kind="file", name="t.csv"), base=tmp_path)
+
+
+FRAMES = {
+    "pandas": lambda: pd.DataFrame(COLUMNS),
+    "pandas, any index": lambda: pd.DataFrame(COLUMNS, index=[7, 7, 3]),
+    "pandas, nullable": lambda: pd.DataFrame(COLUMNS).convert_dtypes(),
+    "pandas, objects": lambda: pd.DataFrame(COLUMNS, dtype=object),
+    "polars": lambda: pl.DataFrame(COLUMNS),
+    "arrow": lambda: pa.table(COLUMNS),
+    "arrow, chunked": lambda: pa.concat_tables(
+        [pa.table({k: v[:1] for k, v in COLUMNS.items()}), pa.table(COLUMNS).slice(1)]
+    ),
+    "mapping": lambda: COLUMNS,
+    "mapping of arrays": lambda: {k: np.array(v, dtype=object) for k, v in COLUMNS.items()},
+    "mapping of series": lambda: {k: pl.Series(v) for k, v in COLUMNS.items()},
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_of_each_kind_give_the_table_of_the_file(kind: str, tmp_path: Path) -> None:
+    table = read(DataRequest(kind="frame"), base=tmp_path, frame=FRAMES[kind]())
+    wanted = from_csv(tmp_path)
+    assert digest(table) == digest(wanted)
+    assert list(table.columns) == list(wanted.columns)
+    for name, column in table.columns.items():
+        other = wanted.columns[name]
+        assert column.missing.tolist() == other.missing.tolist()
+        assert (column.numbers is None) == (other.numbers is None)
+        if column.numbers is not None and other.numbers is not None:
+            assert np.array_equal(column.numbers, other.numbers, equal_nan=True)
+        assert column.texts.tolist() == other.texts.tolist()
+
+
+@pytest.mark.parametrize("backend", ["pyarrow", "polars"])
+def test_parquet(tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pl.DataFrame(COLUMNS).write_parquet(tmp_path / "t.parquet")
+    if backend == "polars":
+        hide(monkeypatch, "pyarrow")
+    table = read(DataRequest(kind="file", name="t.parquet"), base=tmp_path)
+    assert digest(table) == digest(from_csv(tmp_path))
+    assert table.name == "t.parquet"
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """Let a package look as if it were not installed."""
+    import importlib.util
+
+    real = importlib.util.find_spec
+
+    def find(name: str, package: str | None = None) -> Any:
+        return None if name in packages else real(name, package)
+
+    monkeypatch.setattr("odtdsl.data.frames.find_spec", find)
+    monkeypatch.setattr("importlib.util.find_spec", find)
+
+
+def test_parquet_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"no parquet")
+    with pytest.raises(OdtError) as caught:
+        read(DataRequest(kind="file", name="t.parquet"), base=tmp_path)
+    assert code_of(caught) == "D108"
+    hide(monkeypatch, "pyarrow", "polars")
+    with pytest.raises(OdtError) as caught:
+        read(DataRequest(kind="file", name="t.parquet"), base=tmp_path)
+    assert code_of(caught) == "D108"
+    assert "pip install pyarrow" in caught.value.diagnostics[0].helps[0]
+
+
+def test_arrays() -> None:
+    table = read_frame(np.array([[1, 2.5], [math.nan, -0.0]]))
+    assert cells(table) == {"c1": ["1", None], "c2": ["2.5", "0"]}
+    assert cells(read_frame(np.array([[1, 2]], dtype=np.int8))) == {"c1": ["1"], "c2": ["2"]}
+    assert cells(read_frame(np.array([[True]]))) == {"c1": ["True"]}
+    assert cells(read_frame(np.array([["a", "1"]]))) == {"c1": ["a"], "c2": ["1"]}
+    assert cells(read_frame(np.array([["a", None, 2.0]], dtype=object))) == {
+        "c1": ["a"],
+        "c2": [None],
+        "c3": ["2"],
+    }
+
+
+def test_marks_hold_for_frames() -> None:
+    table = read_frame({"a": [-9, 1], "b": [-9.0, 1.0], "c": ["?", "x"]}, na=("?", "-9"))
+    assert cells(table) == {"a": [None, "1"], "b": [None, "1"], "c": [None, "x"]}
+    floats = table.columns["b"].numbers
+    assert floats is not None
+    assert math.isnan(floats[0])
+
+
+def test_scalars_of_all_sorts() -> None:
+    values = [1, 1.0, "1", np.int64(2), np.float32(0.5), decimal.Decimal("0.25"),
+              fractions.Fraction(1, 8), pd.NA, pd.NaT, np.datetime64("NaT"), None, math.nan,
+              decimal.Decimal("nan"), "", True, np.bool_(False), 1e22, 10**17]  # fmt: skip
+    texts = ["1", "1", "1", "2", "0.5", "0.25", "0.125", None, None, None, None, None,
+             None, None, "True", "False", "1e+22", "100000000000000000"]  # fmt: skip
+    table = read_frame({"x": values})
+    wanted = [text or None for text in texts]
+    assert cells(table) == {"x": wanted}
+    assert table.columns["x"].numbers is None
+
+
+def test_a_text_column_of_numerals_is_one_of_numbers() -> None:
+    assert infer_type(read_frame(pl.DataFrame({"a": ["1", "2.0"]})).columns["a"]).kind == "number"
+
+
+def test_column_names_that_are_no_texts() -> None:
+    assert list(read_frame(pd.DataFrame([[1, 2]])).columns) == ["0", "1"]
+
+
+def test_pandas_categories_keep_their_order() -> None:
+    low_high = pd.Categorical(["high", None, "low"], categories=["low", "mid", "high"])
+    ordered = pd.Categorical(["high", None, "low"], ["low", "mid", "high"], ordered=True)
+    grades = pd.Categorical([3, 1, 2], categories=[3, 2, 1])
+    flags = pd.Categorical([True, False, True], categories=[True, False])
+    columns = {"u": low_high, "o": ordered, "g": grades, "f": flags}
+    table = read_frame(pd.DataFrame(columns))
+    assert table.columns["u"].levels == ("low", "mid", "high")
+    assert levels_of(table.columns["u"]) == ("low", "high")
+    types = {name: infer_type(column) for name, column in table.columns.items()}
+    assert (types["u"].kind, types["u"].levels) == ("category", ("low", "high"))
+    assert (types["o"].kind, types["o"].levels) == ("ordered", ("low", "mid", "high"))
+    assert (types["g"].kind, types["g"].levels) == ("category", (3, 2, 1))
+    assert (types["f"].kind, types["f"].levels) == ("category", ("True", "False"))
+
+
+def test_levels_of_polars_and_arrow() -> None:
+    frame = pl.DataFrame(
+        {"e": ["b", "a"], "c": ["b", "a"]},
+        schema={"e": pl.Enum(["b", "a", "z"]), "c": pl.Categorical},
+    )
+    table = read_frame(frame)
+    assert levels_of(table.columns["e"]) == ("b", "a")
+    assert levels_of(table.columns["c"]) == ("a", "b")
+    coded = pa.array([1, 0, None], pa.int8())
+    words = pa.array(["b", "a"])
+    arrow = pa.table(
+        {
+            "u": pa.DictionaryArray.from_arrays(coded, words),
+            "o": pa.DictionaryArray.from_arrays(coded, words, ordered=True),
+        }
+    )
+    table = read_frame(arrow)
+    assert cells(table) == {"u": ["a", "b", None], "o": ["a", "b", None]}
+    assert levels_of(table.columns["u"]) == ("a", "b")
+    assert infer_type(table.columns["o"]).levels == ("b", "a")
+
+
+DAY = datetime.date(2024, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (lambda: pd.DataFrame({"d": pd.to_datetime(["2024-01-01"])}), "D134"),
+        (lambda: pl.DataFrame({"d": [DAY]}), "D134"),
+        (lambda: pa.table({"d": [datetime.timedelta(1)]}), "D134"),
+        (lambda: {"d": [DAY]}, "D134"),
+        (lambda: {"d": np.array(["2024-01-01"], dtype="datetime64[D]")}, "D134"),
+        (lambda: pd.DataFrame({"d": [DAY, 1]}, dtype=object), "D134"),
+        (lambda: {"d": [[1, 2], [3]]}, "D135"),
+        (lambda: pl.DataFrame({"d": [[1, 2], [3]]}), "D135"),
+        (lambda: {"d": [1j]}, "D135"),
+        (lambda: {"d": np.array([1j])}, "D135"),
+        (lambda: {"d": [1.0, math.inf]}, "D106"),
+        (lambda: {"d": np.array([1.0, -math.inf])}, "D106"),
+        (lambda: pl.DataFrame({"d": [1.0, math.inf]}), "D106"),
+        (lambda: {"a": [1], "b": [1, 2]}, "D133"),
+        (lambda: {"a": 1}, "D132"),
+        (lambda: np.zeros(3), "D132"),
+        (lambda: np.zeros((1, 2, 3)), "D132"),
+        (lambda: "t.csv", "D132"),
+        (lambda: pl.DataFrame({"a": [1]}).lazy(), "D132"),
+        (lambda: pl.Series([1]), "D132"),
+        (lambda: pd.Series([1]), "D132"),
+        (lambda: [1, 2], "D132"),
+        (lambda: pd.DataFrame([[1, 2]], columns=["a", "a"]), "D104"),
+        (lambda: pa.table([[1], [2]], names=["a", "a"]), "D104"),
+        (lambda: {1: [1], "1": [2]}, "D104"),
+        (dict, "D105"),
+        (lambda: pd.DataFrame(), "D105"),
+        (lambda: pl.DataFrame({"a": []}), "D105"),
+        (lambda: np.zeros((0, 2)), "D105"),
+        (lambda: None, "D131"),
+    ],
+)
+def test_refusals(frame: Any, code: str, tmp_path: Path) -> None:
+    with pytest.raises(OdtError) as caught:
+        read(DataRequest(kind="frame"), base=tmp_path, frame=frame())
+    assert code_of(caught) == code
+
+
+def test_all_wrong_columns_are_named_at_once() -> None:
+    with pytest.raises(OdtError) as caught:
+        read_frame({"a": [DAY], "b": [math.inf], "c": [1]})
+    assert [d.code for d in caught.value.diagnostics] == ["D134", "D106"]
+
+
+def test_bundled_sets(tmp_path: Path) -> None:
+    tables = {name: read(DataRequest(kind="sklearn", name=name), base=tmp_path) for name in BUNDLED}
+    shapes = {name: (table.n_rows, len(table.columns)) for name, table in tables.items()}
+    assert shapes == {
+        "breast_cancer": (569, 31),
+        "diabetes": (442, 11),
+        "digits": (1797, 65),
+        "iris": (150, 5),
+        "linnerud": (20, 6),
+        "wine": (178, 14),
+    }
+    target = {name: table.columns.get("target") for name, table in tables.items()}
+    assert levels_of(target["iris"]) == ("setosa", "versicolor", "virginica")  # type: ignore[arg-type]
+    assert levels_of(target["digits"]) == tuple(range(10))  # type: ignore[arg-type]
+    assert target["linnerud"] is None
+    assert list(tables["linnerud"].columns)[3:] == ["Weight", "Waist", "Pulse"]
+    assert list(tables["digits"].columns)[:2] == ["pixel_0_0", "pixel_0_1"]
+    from sklearn.datasets import load_breast_cancer
+
+    bunch = load_breast_cancer()
+    table = tables["breast_cancer"]
+    assert list(table.columns) == [*bunch.feature_names, "target"]
+    assert table.columns["target"].texts.tolist() == bunch.target_names[bunch.target].tolist()
+    for name, values in zip(bunch.feature_names, bunch.data.T, strict=True):
+        assert np.array_equal(table.columns[name].numbers, values)
+    assert table.columns["mean radius"].texts[0] == "17.99"
+
+
+def test_unknown_bundled_set(tmp_path: Path) -> None:
+    with pytest.raises(OdtError) as caught:
+        read(DataRequest(kind="sklearn", name="Iris "), base=tmp_path)
+    assert code_of(caught) == "D121"
+    assert "iris" in caught.value.diagnostics[0].helps[0]
+
+
+def openml(name: str, fetch: Any) -> Table:
+    return read_openml(DataRequest(kind="openml", name=name, na=("?",)), fetch)
+
+
+def test_openml_with_pandas() -> None:
+    asked: list[dict[str, Any]] = []
+    frame = pd.DataFrame({"age": [1, 2], "job": pd.Categorical(["b", "?"], ["b", "a", "?"])})
+
+    def fetch(**options: Any) -> Any:
+        asked.append(options)
+        return SimpleNamespace(frame=frame)
+
+    table = openml("adult", fetch)
+    assert table.name == 'openml "adult"'
+    assert cells(table) == {"age": ["1", "2"], "job": ["b", None]}
+    openml("1590", fetch)
+    assert asked == [
+        {"name": "adult", "as_frame": True, "parser": "auto"},
+        {"data_id": 1590, "as_frame": True, "parser": "auto"},
+    ]
+
+
+def test_openml_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide(monkeypatch, "pandas")
+    bunch = SimpleNamespace(
+        data=np.array([[1.5, 1.0], [2.0, math.nan]]),
+        feature_names=["x", "job"],
+        categories={"job": ["b", "a"]},
+        target=np.array(["yes", "no"], dtype=object),
+        target_names=["y"],
+    )
+    asked: list[dict[str, Any]] = []
+    table = openml("adult", lambda **options: asked.append(options) or bunch)
+    assert asked == [{"name": "adult", "as_frame": False, "parser": "liac-arff"}]
+    assert cells(table) == {"x": ["1.5", "2"], "job": ["a", None], "y": ["yes", "no"]}
+    bunch.data = "sparse"
+    with pytest.raises(OdtError) as caught:
+        openml("adult", lambda **_: bunch)
+    assert code_of(caught) == "D123"
+
+
+@pytest.mark.parametrize("problem", [OSError("no network"), ValueError("no such set")])
+def test_openml_out_of_reach(problem: Exception) -> None:
+    def fetch(**_: Any) -> Any:
+        raise problem
+
+    with pytest.raises(OdtError) as caught:
+        openml("adult", fetch)
+    assert code_of(caught) == "D122"
+    assert str(problem) in caught.value.diagnostics[0].message
+
+
+def test_digest_is_stable_and_sensitive() -> None:
+    def of(frame: Any) -> str:
+        return digest(read_frame(frame))
+
+    base = of({"a": [1.0, None], "b": ["x", "y"]})
+    assert base == "dce3a3a25f85b5f1256e15c071a24f91f86d2431a0e7772696b5b40b54cc0082"
+    assert base == of({"a": ["1.0", ""], "b": ["x", "y"]})
+    others = [
+        {"a": [1.0, 0.0], "b": ["x", "y"]},
+        {"a": [None, 1.0], "b": ["x", "y"]},
+        {"a": [1.0, None], "c": ["x", "y"]},
+        {"b": ["x", "y"], "a": [1.0, None]},
+        {"a": [1.0, None], "b": ["xy", None]},
+        {"a": [1.0, None], "b": ["x", "y "]},
+    ]
+    assert [of(other) == base for other in others] == [False] * 5 + [True]
+    table = read_frame({"a": [1.0, 2.0]})
+    types = [infer_type(table.columns["a"])]
+    assert digest(table, types) != digest(table)

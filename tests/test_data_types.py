@@ -1,0 +1,295 @@
+"""Types, levels, encoded cells, splits and weights: what they are and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtdsl.data.cells import canonical, number_text
+from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
+from odtdsl.data.frames import read_frame
+from odtdsl.data.split import split_rows
+from odtdsl.data.table import RawColumn
+from odtdsl.data.typing import declare_type, encode, infer_type, level_index, levels_of
+from odtdsl.data.weights import ROOM, encode_weights
+from odtdsl.diagnostics.model import Diagnostic, OdtError
+
+
+def column(*values: Any) -> RawColumn:
+    return read_frame({"f": list(values)}).columns["f"]
+
+
+def refused(call: Any, *args: Any, **options: Any) -> Diagnostic:
+    with pytest.raises(OdtError) as caught:
+        call(*args, **options)
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic
+
+
+def codes(found: Column) -> list[int]:
+    assert found.numbers is None
+    assert found.codes is not None
+    assert found.codes.dtype == np.int64
+    return found.codes.tolist()
+
+
+def test_inferred_types() -> None:
+    number = ColumnType(name="f", kind="number")
+    assert infer_type(column(1, 2.5, None)) == number
+    assert infer_type(column(0, 1, 0)) == number
+    assert infer_type(column(None, None)) == number
+    assert infer_type(column("1", "2")) == number
+    assert infer_type(column("no", "yes")) == ColumnType(
+        name="f", kind="category", levels=("no", "yes")
+    )
+    assert infer_type(column(True, False)).levels == ("False", "True")
+
+
+def test_levels_are_sorted_numbers_before_texts() -> None:
+    assert levels_of(column("b", "10", "9", "a", None)) == ("9", "10", "a", "b")
+    assert levels_of(column(10, 9.5, 9.0, None, -0.0)) == (0, 9, 9.5, 10)
+    assert [type(x) for x in levels_of(column(9.0, 9.5))] == [int, float]
+    assert levels_of(column("1", "1.0", "01")) == (1,)
+    assert levels_of(column("1", "1.0", "x")) == ("1", "1.0", "x")
+
+
+def test_declared_types() -> None:
+    raw = column(0, 1, 2)
+    assert declare_type(raw, "category").levels == (0, 1, 2)
+    assert declare_type(raw, "ordered").levels == (0, 1, 2)
+    assert declare_type(raw, "ordered", levels=(2, 0, 1)).levels == (2, 0, 1)
+    assert declare_type(raw, "number", step=Fraction(1)).step == 1
+    assert declare_type(column("a", "b"), "binary").levels == ("a", "b")
+    assert declare_type(column("a"), "binary").levels == ("a",)
+    assert refused(declare_type, raw, "binary").code == "D143"
+    assert "has 3 values: `0`, `1`, `2`" in refused(declare_type, raw, "binary").message
+    diagnostic = refused(declare_type, column("low", "high"), "ordered")
+    assert diagnostic.code == "D144"
+    assert 'ordered {"high", "low"}' in diagnostic.helps[0]
+
+
+def test_numbers_encode_as_they_are() -> None:
+    raw = column(1.5, None, 2)
+    found = encode(raw, infer_type(raw))
+    assert found.codes is None
+    assert np.array_equal(found.numbers, [1.5, math.nan, 2], equal_nan=True)
+    assert found.name == "f"
+
+
+def test_a_number_column_with_other_cells_is_refused() -> None:
+    raw = column(1, None, "?", "inf", "?", "many", 5)
+    diagnostic = refused(encode, raw, ColumnType(name="f", kind="number"))
+    assert diagnostic.code == "D141"
+    assert "row 2 (counted from 0) holds `?`" in diagnostic.message
+    assert diagnostic.notes == ("4 of 7 cells are no finite numbers: `?`, `inf`, `many`",)
+    assert 'na {"?"}' in diagnostic.helps[0]
+
+
+def test_steps() -> None:
+    tenth = ColumnType(name="f", kind="number", step=Fraction(1, 10))
+    encode(column(0.1, 0.3, -2, None), tenth)
+    diagnostic = refused(encode, column(0.1, 0.35, 0.35), tenth)
+    assert diagnostic.code == "D145"
+    assert "row 1 (counted from 0) holds `0.35`" in diagnostic.message
+    assert diagnostic.notes == ("2 of 3 cells are no multiples of 1/10",)
+
+
+def test_numeric_levels_match_by_value() -> None:
+    kind = ColumnType(name="f", kind="category", levels=(2, 0, 1.5))
+    assert codes(encode(column("2.0", "0", "-0", "1.50", None, "7"), kind)) == [
+        0, 1, 1, 2, MISSING_CODE, UNSEEN_CODE,
+    ]  # fmt: skip
+    assert codes(encode(column("2.0", "0", "x", None), kind)) == [0, 1, UNSEEN_CODE, MISSING_CODE]
+
+
+def test_text_levels_match_by_text_then_by_value() -> None:
+    kind = ColumnType(name="f", kind="category", levels=("1", "1.0", "a"))
+    assert codes(encode(column("1", "1.0", "a", "b", "1.00", None), kind)) == [
+        0, 1, 2, UNSEEN_CODE, 0, MISSING_CODE,
+    ]  # fmt: skip
+    assert codes(encode(column(1, 2), kind)) == [0, UNSEEN_CODE]
+    mixed = ColumnType(name="f", kind="ordered", levels=(0, 1, 2, "3+"))
+    assert codes(encode(column("3+", "0", "2.0"), mixed)) == [3, 0, 2]
+
+
+def test_values_outside_declared_levels() -> None:
+    raw = column("a", "z", None, "q", "z")
+    for kind, closed in (("ordered", False), ("category", True), ("binary", True)):
+        column_type = ColumnType(name="f", kind=kind, levels=("a", "b"))  # type: ignore[arg-type]
+        diagnostic = refused(encode, raw, column_type, closed=closed)
+        assert diagnostic.code == "D142"
+        assert "holds `z`, `q`" in diagnostic.message
+        assert diagnostic.notes[0] == "first in row 1 (counted from 0); 3 of 5 cells"
+    for kind in ("category", "binary"):
+        column_type = ColumnType(name="f", kind=kind, levels=("a", "b"))  # type: ignore[arg-type]
+        assert codes(encode(raw, column_type)) == [0, -2, -1, -2, -2]
+    three = ColumnType(name="f", kind="binary", levels=("a", "b", "c"))
+    assert refused(encode, raw, three).code == "D143"
+
+
+def test_level_index() -> None:
+    assert level_index((0, 0.1, 2), Fraction(1, 10)) == 1
+    assert level_index((0, 0.1, 2), 2.0) == 2
+    assert level_index((0, 0.1, 2), Fraction(1, 3)) is None
+    assert level_index((0, 1), "1") == 1
+    assert level_index((0, 1), "1.0") == 1
+    assert level_index((0, 1), "one") is None
+    assert level_index(("01", "1", "3+"), "1") == 1
+    assert level_index(("01", "1", "3+"), 1) == 0
+    assert level_index(("a", "nan"), "nan") == 1
+    assert level_index((0, 1), Fraction(10**400)) is None
+
+
+VALUE = st.one_of(
+    st.none(), st.integers(-3, 3), st.floats(-2, 2), st.sampled_from(["a", "b", "1", "1.0", "01"])
+)
+
+
+@given(st.lists(VALUE, min_size=1, max_size=8), st.lists(VALUE, min_size=1, max_size=8))
+@settings(deadline=None)
+def test_codes_agree_with_level_index(train: list[Any], later: list[Any]) -> None:
+    """Every cell's code is the index of its value, told one by one."""
+    raw = column(*train)
+    kind = declare_type(raw, "category")
+    for cells in (raw, column(*later)):
+        found = codes(encode(cells, kind))
+        for text, code in zip(cells.texts.tolist(), found, strict=True):
+            if text is None:
+                assert code == MISSING_CODE
+            else:
+                index = level_index(kind.levels, text)
+                assert code == (UNSEEN_CODE if index is None else index)
+    assert UNSEEN_CODE not in codes(encode(raw, kind))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_written_so_that_they_read_back(x: float) -> None:
+    assert float(number_text(x)) == x
+    assert canonical(x) == x
+    assert not number_text(x).endswith(".0")
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("share", ["1/3", "33/100", "1/10", "1/2", "9/10"])
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_splits_are_those_of_scikit_learn(share: str, seed: int, stratified: bool) -> None:
+    from sklearn.model_selection import train_test_split
+
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([[0, 0, 1, 1, 2, 2], rng.integers(0, 3, 101)])
+    train, test = split_rows(107, Fraction(share), labels if stratified else None, seed)
+    wanted = train_test_split(
+        np.arange(107),
+        test_size=float(Fraction(share)),
+        random_state=seed,
+        stratify=labels if stratified else None,
+    )
+    assert train.tolist() == sorted(wanted[0].tolist())
+    assert test.tolist() == sorted(wanted[1].tolist())
+    assert train.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "share", "labels", "seed", "part"),
+    [
+        (10, Fraction(0), None, 0, "leaves no rows"),
+        (10, Fraction(1), None, 0, "leaves no rows"),
+        (1, Fraction(1, 2), None, 0, "leaves 0 to train on"),
+        (10, Fraction(1, 2), None, -1, "seed"),
+        (10, Fraction(1, 2), None, 2**32, "seed"),
+        (4, Fraction(1, 2), [0, 0, 0, 1], 0, "a class has a single row"),
+        (6, Fraction(1, 3), [0, 0, 1, 1, 2, 2], 0, "4 training and 2 test rows"),
+        (6, Fraction(2, 3), [0, 0, 1, 1, 2, 2], 0, "2 training and 4 test rows"),
+    ],
+)
+def test_impossible_splits(
+    n_rows: int, share: Fraction, labels: list[int] | None, seed: int, part: str
+) -> None:
+    array = None if labels is None else np.array(labels)
+    diagnostic = refused(split_rows, n_rows, share, array, seed)
+    assert diagnostic.code == "D151"
+    assert part in " ".join((diagnostic.message, *diagnostic.notes))
+
+
+def weights(*values: Any) -> tuple[Weights, bool]:
+    return encode_weights(column(*values))
+
+
+def test_weights_are_exact_decimals() -> None:
+    found, rounded = weights(0.1, 0.25, 0, 3)
+    assert not rounded
+    assert (found.numerators.tolist(), found.denominator) == ([2, 5, 0, 60], 20)
+    found, rounded = encode_weights(np.ones(3))
+    assert (found.numerators.tolist(), found.denominator, rounded) == ([1, 1, 1], 1, False)
+
+
+@given(st.lists(st.decimals(0, 1000, places=3), min_size=1, max_size=9))
+def test_short_decimals_are_never_rounded(values: list[Any]) -> None:
+    if not any(values):
+        return
+    found, rounded = encode_weights(np.array([float(x) for x in values]))
+    assert not rounded
+    assert [Fraction(n, found.denominator) for n in found.numerators.tolist()] == [
+        Fraction(x) for x in values
+    ]
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=9))
+def test_rounded_weights_are_near_and_fit(values: list[float]) -> None:
+    if not any(values):
+        return
+    found, rounded = encode_weights(np.array(values))
+    assert sum(found.numerators.tolist()) <= ROOM
+    unit = Fraction(max(values)) / 2**39
+    for value, numerator in zip(values, found.numerators.tolist(), strict=True):
+        assert (numerator > 0) == (value > 0)
+        off = abs(Fraction(numerator, found.denominator) - Fraction(repr(value)))
+        assert off <= (unit if rounded else 0)
+
+
+def test_many_weights_round_coarser() -> None:
+    values = np.full(100_000, 1 / 3)
+    values[0] = 1e-9
+    found, rounded = encode_weights(values)
+    assert rounded
+    assert int(found.numerators.sum()) <= ROOM
+    assert found.numerators[1] / found.denominator == pytest.approx(1 / 3, rel=1e-9)
+    assert found.numerators[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "part"),
+    [
+        ((1, -2, -3), "D161", "row 1 (counted from 0) has a negative weight, -2.0 (2 rows in all)"),
+        ((1, None), "D161", "weight column `f`: row 1 (counted from 0) has no value"),
+        ((0, 0), "D162", "no row has a weight above 0"),
+        ((1e300, 1), "D161", "too large"),
+        ((1, "x"), "D141", "holds `x`"),
+    ],
+)
+def test_wrong_weights(values: tuple[Any, ...], code: str, part: str) -> None:
+    diagnostic = refused(weights, *values)
+    assert diagnostic.code == code
+    assert part in diagnostic.message
+
+
+def test_wrong_weights_in_arrays() -> None:
+    assert "an infinite weight" in refused(encode_weights, np.array([1, math.inf])).message
+    assert "no value" in refused(encode_weights, np.array([1, math.nan])).message
+
+
+def test_take_keeps_levels() -> None:
+    from dataclasses import replace
+
+    from odtdsl.data.table import Table
+
+    raw = replace(column("a", "b", "a"), levels=("b", "a"), ordered=True)
+    taken = Table(name="t", columns={"f": raw}, n_rows=3).take(np.array([2, 1])).columns["f"]
+    assert (taken.levels, taken.ordered) == (("b", "a"), True)
+    assert taken.texts.tolist() == ["a", "b"]
