@@ -65,7 +65,7 @@ def _check_test(node: Branch, place: str, type_: ColumnType) -> Iterator[Diagnos
             yield _wrong("F207", place, f"`{type_.name}` is {type_.kind}: a bin needs a number")
         elif math.isnan(test.low) or math.isnan(test.high):
             yield _wrong("F209", place, "the edges of a bin must not be NaN")
-        elif test.low > test.high:
+        elif test.low > test.high or test.low == math.inf or test.high == -math.inf:
             yield _wrong("F207", place, f"the bin from {test.low} to {test.high} is empty")
     elif type_.kind == "number":
         if isinstance(test.value, str):

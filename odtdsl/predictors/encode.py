@@ -55,30 +55,24 @@ def encode_cells(column: RawColumn, type_: ColumnType, *, table: str = "the tabl
 def level_codes(column: RawColumn, levels: tuple[Value, ...]) -> IntArray:
     """The index of each cell among `levels`, int64 (n_rows,).
 
-    A number level matches by value ("3", "3.0" and 3 are one), a text level by its text.
+    A cell is the level of the same text, else the level of the same number ("3", "3.0" and 3
+    write one number; a level that is a number goes before a text that writes it).
     """
     of_text = {level: i for i, level in enumerate(levels) if isinstance(level, str)}
     of_number = {float(level): i for i, level in enumerate(levels) if not isinstance(level, str)}
-
-    def code(text: str) -> int:
-        if text in of_text:
-            return of_text[text]
-        number = as_number(text) if of_number else None
-        return UNSEEN_CODE if number is None else of_number.get(number, UNSEEN_CODE)
-
-    if column.numbers is not None and not of_text:
-        known = {i: of_number.get(i, UNSEEN_CODE) for i in np.unique(column.numbers).tolist()}
-        codes = [known.get(i, MISSING_CODE) for i in column.numbers.tolist()]
-    else:
-        seen: dict[str | None, int] = {None: MISSING_CODE}
-        codes = []
-        for text in column.texts.tolist():
-            if text not in seen:
-                seen[text] = code(text)
-            codes.append(seen[text])
-    result = np.asarray(codes, dtype=np.int64).reshape(-1)
-    result[column.missing] = MISSING_CODE
-    return result
+    for level, i in of_text.items():
+        if (number := number_of(level)) is not None and not math.isnan(number):
+            of_number.setdefault(number, i)
+    code_of: dict[str, int] = {}
+    codes = np.full(len(column.texts), MISSING_CODE, dtype=np.int64)
+    for row in np.flatnonzero(~column.missing).tolist():
+        text = column.texts[row]
+        if text not in code_of:
+            number = number_of(text)
+            known = UNSEEN_CODE if number is None else of_number.get(number, UNSEEN_CODE)
+            code_of[text] = of_text.get(text, known)
+        codes[row] = code_of[text]
+    return codes
 
 
 def as_number(text: str) -> float | None:

@@ -10,7 +10,7 @@ from typing import Literal
 from xml.sax.saxutils import escape
 
 from odtdsl.predictors.layout import node_centers
-from odtdsl.predictors.tree import Branch, Leaf, Tree, TreeNode
+from odtdsl.predictors.tree import Branch, InBin, Leaf, Tree, TreeNode
 from odtdsl.predictors.wording import (
     label_text,
     leaf_words,
@@ -85,7 +85,6 @@ def to_svg(tree: Tree, *, title: str = "", theme: Theme = "auto") -> str:
     width = max(x + box.width / 2 for x, box in zip(xs, boxes, strict=True))
     height = max(tops[box.depth] + box.height for box in boxes)
     legend, legend_width, legend_height = _legend(tree, max(width, 320.0), height + LEVEL_GAP / 2)
-    # Boxes deeper down can reach further left than x = 0 only by layout, which forbids it.
     full = (max(width, legend_width) + 2 * MARGIN, height + legend_height + 2 * MARGIN)
     name = printable(title) or _default_title(tree)
     parts = [
@@ -166,17 +165,22 @@ def _boxes(tree: Tree) -> list[_Box]:
 
 
 def _box_of(node: TreeNode, depth: int, tree: Tree) -> _Box:
+    strong: tuple[str, ...]
+    quiet: tuple[str, ...] = ()
     if isinstance(node, Branch):
         first, second = test_words(node)
-        strong, quiet = (*wrapped(first), *wrapped(second)), ()
+        # A number that is broken in two reads as two: only texts are wrapped.
+        textual = not isinstance(node.test, InBin) and isinstance(node.test.value, str)
+        strong = (*wrapped(first), *(wrapped(second) if textual else (second,)))
         if text_width(f"{first} {second}") <= WRAP:
             strong = (f"{first} {second}",)
-        title = f"{first} {second}, {node.size} rows; missing goes {node.missing}"
+        answer = "yes" if node.missing == "left" else "no"
+        title = f"{first} {second}, {node.size} rows; missing: {answer}"
     else:
         first, second = leaf_words(node, tree)
         strong, quiet = wrapped(first), wrapped(second)
         title = "\n".join([f"{first}: {second}", *_shares(node, tree)])
-    lines = (*((text, True) for text in strong), *((text, False) for text in quiet))
+    lines = tuple([(text, True) for text in strong] + [(text, False) for text in quiet])
     widest = max(text_width(text) * (1.06 if bold else 0.92) for text, bold in lines)
     bar = BAR + 6 if isinstance(node, Leaf) and sum(node.class_weights) > 0 else 0.0
     return _Box(
@@ -209,33 +213,27 @@ def _level_tops(boxes: Sequence[_Box]) -> list[float]:
 
 def _edges(boxes: Sequence[_Box], xs: Sequence[float], tops: Sequence[float]) -> list[str]:
     lines: list[str] = []
-    parents: list[tuple[int, int]] = []  # index of the branch, children still to come
-    for i, box in enumerate(boxes):
-        if parents:
-            parent, left_to_come = parents.pop()
-            is_left = left_to_come == 2
-            if is_left:
-                parents.append((parent, 1))
-            lines += _edge(boxes, xs, tops, parent, i, "yes" if is_left else "no")
-        if isinstance(box.node, Branch):
-            parents.append((i, 2))
+    done: list[int] = []
+    # Backwards each branch comes after its children: the left one is on top.
+    for i in reversed(range(len(boxes))):
+        if isinstance(boxes[i].node, Branch):
+            left, right = done.pop(), done.pop()
+            top = tops[boxes[i].depth] + boxes[i].height
+            lines += _fork(xs[i], top, xs[left], xs[right], tops[boxes[left].depth])
+        done.append(i)
     return lines
 
 
-def _edge(
-    boxes: Sequence[_Box], xs: Sequence[float], tops: Sequence[float],
-    parent: int, child: int, answer: str,
-) -> list[str]:  # fmt: skip
-    x1, y1 = xs[parent], tops[boxes[parent].depth] + boxes[parent].height
-    x2, y2 = xs[child], tops[boxes[child].depth]
-    bend = y2 - LEVEL_GAP / 2
-    side = -1 if answer == "yes" else 1
-    # The word stands at the end of the edge, outside of it, where no other edge passes.
-    anchor = "end" if answer == "yes" else "start"
+def _fork(x: float, top: float, left: float, right: float, bottom: float) -> list[str]:
+    """The lines from a branch to its children; each answer stands outside of its line's end,
+    where no other line passes."""
+    bend = bottom - LEVEL_GAP / 2
     return [
-        f'<path class="edge" d="M{_px(x1)} {_px(y1)}V{_px(bend)}H{_px(x2)}V{_px(y2)}"/>',
-        f'<text class="quiet" x="{_px(x2 + side * 5)}" y="{_px(bend + 15)}" '
-        f'text-anchor="{anchor}">{answer}</text>',
+        f'<path class="edge" d="M{_px(x)} {_px(top)}V{_px(bend)}M{_px(left)} {_px(bottom)}'
+        f'V{_px(bend)}H{_px(right)}V{_px(bottom)}"/>',
+        f'<text class="quiet" x="{_px(left - 5)}" y="{_px(bend + 15)}" '
+        f'text-anchor="end">yes</text>',
+        f'<text class="quiet" x="{_px(right + 5)}" y="{_px(bend + 15)}">no</text>',
     ]
 
 
@@ -283,12 +281,12 @@ def _bar(leaf: Leaf, left: float, top: float, width: float) -> list[str]:
 
 
 def class_colour(index: int) -> str:
-    """The colour of a class; beyond the palette, its colours again, lighter or darker."""
+    """The colour of a class; beyond the palette, its colours again, darker or lighter."""
     colour = PALETTE[index % len(PALETTE)]
     turn = index // len(PALETTE)
     if not turn:
         return colour
-    goal, weight = (255 if turn % 2 else 0), 0.35 + 0.1 * min(turn // 2, 3)
+    goal, weight = (0 if turn % 2 else 255), 0.35 + 0.1 * min(turn // 2, 3)
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(c + (goal - c) * weight):02x}" for c in channels)
 
