@@ -27,10 +27,14 @@ _ONLY_HEADS = {"if", "not"}
 
 
 class Builder:
-    """Builds the nodes of one text; what is wrong with them gathers in `diagnostics`."""
+    """Builds the nodes of one text; what is wrong with them gathers in `diagnostics`.
 
-    def __init__(self, source: Source) -> None:
+    `offset` is where the parsed text begins in the source.
+    """
+
+    def __init__(self, source: Source, offset: int = 0) -> None:
         self.source = source
+        self.offset = offset
         self.diagnostics: list[Diagnostic] = []
 
     def statements(self, tree: Tree[Any]) -> tuple[ast.Statement, ...]:
@@ -43,19 +47,21 @@ class Builder:
 
     def span(self, item: Any) -> Span:
         """The span of a tree or a token."""
-        if hasattr(item, "children"):
-            return Span(start=item.meta.start_pos, end=item.meta.end_pos)
-        return Span(start=item.start_pos, end=item.end_pos)
+        place = item.meta if hasattr(item, "children") else item
+        return Span(start=self.offset + place.start_pos, end=self.offset + place.end_pos)
 
     def complain(
         self, code: str, message: str, span: Span, label: str = "", helps: tuple[str, ...] = ()
     ) -> None:
         self.diagnostics.append(
             Diagnostic(
-                code=code, message=message, labels=(Label(span=span, text=label),),
-                helps=helps, source=self.source,
+                code=code,
+                message=message,
+                labels=(Label(span=span, text=label),),
+                helps=helps,
+                source=self.source,
             )
-        )  # fmt: skip
+        )
 
     def nodes(self, children: list[Any]) -> tuple[Any, ...]:
         """All nodes among the children; tokens between them are punctuation and keywords."""
@@ -73,9 +79,11 @@ class Builder:
         mantissa, _, exponent = text.lower().partition("e")
         if len(mantissa) > MAX_DIGITS or abs(int(exponent[:9] or 0)) > MAX_DIGITS:
             self.complain(
-                "S019", "this number is too long", span,
+                "S019",
+                "this number is too long",
+                span,
                 f"at most {MAX_DIGITS} digits, and exponents up to {MAX_DIGITS}",
-            )  # fmt: skip
+            )
             return Fraction(0)
         return Fraction(text)
 
@@ -92,15 +100,16 @@ class Builder:
                 return chr(int(code, 16))
             if char in _ESCAPES:
                 return _ESCAPES[char]
-            start = token.start_pos + 1 + match.start()
+            start = self.offset + token.start_pos + 1 + match.start()
             self.complain(
-                "S025", f"unknown escape `{match[0]}`",
+                "S025",
+                f"unknown escape `{match[0]}`",
                 Span(start=start, end=start + len(match[0])),
                 helps=(
-                    r'write `\\` for a backslash; known are `\"`, `\\`, `\n`, `\t`, `\r` and '
+                    r"write `\\` for a backslash; known are `\"`, `\\`, `\n`, `\t`, `\r` and "
                     r"`\u{...}`; in paths `/` works everywhere",
                 ),
-            )  # fmt: skip
+            )
             return ""
 
         return _ESCAPE.sub(unescape, token[1:-1]) if "\\" in token else str(token[1:-1])
@@ -119,12 +128,14 @@ class Builder:
     def _frame_source(self, c: list[Any], span: Span) -> ast.FrameSource:
         if c[0] != "frame":
             self.complain(
-                "S029", f"`{c[0]}` alone is not a source of data", span,
+                "S029",
+                f"`{c[0]}` alone is not a source of data",
+                span,
                 helps=(
                     f'write a file as `data "{c[0]}.csv"`, a data set of a library as '
                     f'`data {c[0]} "name"`, or `data frame` for one given from Python',
                 ),
-            )  # fmt: skip
+            )
         return ast.FrameSource(span=span)
 
     def _test_file(self, c: list[Any], span: Span) -> ast.TestFile:
@@ -159,9 +170,11 @@ class Builder:
         kind = self.node(c[kinds.index("COLON") + 1]) if "COLON" in kinds else None
         if kind is not None and kind.kind in ("category", "binary"):
             self.complain(
-                "S030", f"`{kind.kind}` is a type of features", kind.span,
+                "S030",
+                f"`{kind.kind}` is a type of features",
+                kind.span,
                 helps=("write `class` for a target of labels",),
-            )  # fmt: skip
+            )
         return ast.Target(
             span=span,
             columns=self.node(c[1]),
@@ -173,9 +186,11 @@ class Builder:
         kind = self.node(c[3])
         if kind.kind == "class":
             self.complain(
-                "S030", "`class` is a type of targets", kind.span,
+                "S030",
+                "`class` is a type of targets",
+                kind.span,
                 helps=("write `category` for a feature of labels",),
-            )  # fmt: skip
+            )
         return ast.Feature(span=span, columns=self.node(c[1]), type=kind)
 
     def _number_type(self, c: list[Any], span: Span) -> ast.TypeSpec:
@@ -248,10 +263,12 @@ class Builder:
         if op == "=":
             said = value.text or str(value.value)
             self.complain(
-                "S023", f"the skeleton bounds `{measure}` from above", self.span(c[1]),
+                "S023",
+                f"the skeleton bounds `{measure}` from above",
+                self.span(c[1]),
                 f"write `{measure} <= {said}`",
                 (f"for exactly {said}, add `rule exact: {measure} = {said}`",),
-            )  # fmt: skip
+            )
         return ast.SkeletonBound(span=span, measure=measure, op=op, value=value)
 
     def _diagram(self, c: list[Any], span: Span) -> ast.Diagram:
@@ -281,9 +298,13 @@ class Builder:
         if scope not in SCOPES:
             self._wrong_scope(scope, scope_span)
         return ast.Rule(
-            span=span, name=name, name_span=name_span, condition=condition,
-            scope=scope, scope_span=scope_span,
-        )  # fmt: skip
+            span=span,
+            name=name,
+            name_span=name_span,
+            condition=condition,
+            scope=scope,
+            scope_span=scope_span,
+        )
 
     def _wrong_scope(self, scope: str, span: Span) -> None:
         near = {"paths": "path", "leaves": "leaf", "leafs": "leaf", "splits": "split"}
@@ -358,8 +379,10 @@ class Builder:
             right = self.node(operand)
             result = ast.Binary(
                 span=Span(start=span.start, end=self.span(operand).end),
-                op=cast(Any, str(operator)), left=result, right=right,
-            )  # fmt: skip
+                op=cast(Any, str(operator)),
+                left=result,
+                right=right,
+            )
         return result
 
     _product = _sum
@@ -374,9 +397,11 @@ class Builder:
     def _call(self, c: list[Any], span: Span) -> ast.Call:
         if c[0] in _ONLY_HEADS:
             self.complain(
-                "S032", f"`{c[0]}` makes a condition, which cannot stand inside arithmetic",
-                self.span(c[0]), helps=("put the whole condition in parentheses",),
-            )  # fmt: skip
+                "S032",
+                f"`{c[0]}` makes a condition, which cannot stand inside arithmetic",
+                self.span(c[0]),
+                helps=("put the whole condition in parentheses",),
+            )
         return ast.Call(span=span, function=str(c[0]), args=self.nodes(c))
 
     def _number(self, c: list[Any], span: Span) -> ast.Number:

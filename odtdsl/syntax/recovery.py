@@ -1,23 +1,132 @@
-"""Placeholder of this commit: one plain message; the helpful ones follow."""
+"""Finds every broken statement of a text that did not parse.
+
+The text is cut before each line that starts like a statement; each piece is parsed alone, so that
+an error in one leaves the others readable. A piece that fails alone but parses together with the
+next was cut in the wrong place (a column named `rule` at the start of a line) and is no error.
+"""
 
 from __future__ import annotations
 
-from odtdsl.diagnostics.model import Diagnostic, Label
-from odtdsl.source import Source, Span
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from odtdsl.diagnostics.model import Diagnostic
+from odtdsl.diagnostics.suggest import closest
+from odtdsl.source import Source
+from odtdsl.syntax.builder import Builder
+from odtdsl.syntax.failure import Failure, Piece
 from odtdsl.syntax.grammar import lark_parser
+from odtdsl.syntax.vocabulary import OTHER_STATEMENTS, STATEMENTS
+
+if TYPE_CHECKING:
+    from lark import Tree
+
+MOST = 100
+"""Errors that are reported at most."""
+
+_MERGES = 3
+
+_LINE_START = re.compile(
+    r"^[ \t\ufeff]*([^\W\d]\w*)"
+    r"(?!\s*(?:[,)\]}<>!+/%=.-]|(?:and|or|before|requires|in|is|multiple_of|then)\b))",
+    re.MULTILINE,
+)
+_NAMED = re.compile(r"^[ \t\ufeff]*((?:rule|group|let)\b)", re.MULTILINE)
+_GOES_ON = re.compile(r"(?:[,(\[{=<>+*/:-]|\b(?:and|or|not|then|if|in|before|requires))\s*\Z")
 
 
 def diagnose(source: Source) -> list[Diagnostic]:
-    from lark.exceptions import UnexpectedInput
+    """The errors of a text that does not parse, in order; one for each broken statement."""
+    from odtdsl.syntax.mistakes import explain
 
+    found: list[Diagnostic] = []
+    cuts = _cuts(source.text)
+    index = 0
+    while index < len(cuts) - 1 and len(found) < MOST:
+        start, end = cuts[index], cuts[index + 1]
+        index += 1
+        outcome = _attempt(source, start, end)
+        if isinstance(outcome, Failure):
+            for ahead in range(index + 1, min(index + 1 + _MERGES, len(cuts))):
+                merged = _attempt(source, start, cuts[ahead])
+                if not isinstance(merged, Failure):
+                    outcome, index = merged, ahead
+                    break
+        if isinstance(outcome, Failure):
+            found.append(explain(outcome))
+        else:
+            builder = Builder(source, start)
+            builder.statements(outcome)
+            found.extend(builder.diagnostics)
+    return found
+
+
+def _cuts(text: str) -> list[int]:
+    """Where pieces begin, and the end of the text."""
+    starts = {match.start(1) for match in _NAMED.finditer(text)}
+    for match in _LINE_START.finditer(text):
+        word = match[1]
+        if word in STATEMENTS or (
+            _like_statement(word)
+            and not _GOES_ON.search(text, max(0, match.start() - 80), match.start())
+        ):
+            starts.add(match.start(1))
+    return [0, *sorted(starts - {0}), len(text)]
+
+
+@cache
+def _like_statement(word: str) -> bool:
+    return word in OTHER_STATEMENTS or (len(word) > 3 and closest(word, STATEMENTS) is not None)
+
+
+def _attempt(source: Source, start: int, end: int) -> Tree[Any] | Failure:
+    """The parse tree of a piece, or how it fails."""
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+    text = source.text[start:end]
+    state = lark_parser().parse_interactive(text)
+    pieces: list[Piece] = []
     try:
-        lark_parser().parse(source.text)
-    except UnexpectedInput as err:
-        start = max(0, getattr(err, "pos_in_stream", 0) or 0)
-        span = Span(start=start, end=start + 1)
-        return [
-            Diagnostic(
-                code="S001", message="unexpected text", labels=(Label(span=span),), source=source
+        for token in state.iter_parse():
+            pieces.append(
+                Piece(
+                    kind=token.type,
+                    text=str(token),
+                    start=token.start_pos or 0,
+                    end=token.end_pos or 0,
+                )
             )
-        ]
-    return []
+        tree: Tree[Any] = state.feed_eof()  # type: ignore[no-untyped-call]
+    except (UnexpectedCharacters, UnexpectedToken) as err:
+        at: int | None = err.pos_in_stream
+        if isinstance(err, UnexpectedToken) and err.token.type == "$END":
+            at = None
+        elif pieces and pieces[-1].start == at:
+            pieces.pop()  # the token that failed was seen before it was fed
+        return _failure(source, start, text, at, pieces, state)
+    return tree
+
+
+def _failure(
+    source: Source, offset: int, text: str, at: int | None, pieces: list[Piece], state: Any
+) -> Failure:
+    after_comma = state.copy()
+    following: frozenset[str] = frozenset()
+    accepted = frozenset(state.accepts())
+    if "COMMA" in accepted:
+        from lark import Token
+
+        after_comma.feed_token(Token("COMMA", ","))
+        following = frozenset(after_comma.accepts())
+    where = (pieces[-1].end if pieces else 0) if at is None else at
+    return Failure(
+        source=source,
+        offset=offset,
+        text=text,
+        at=where,
+        ended=at is None,
+        pieces=tuple(pieces),
+        expected=accepted,
+        after_comma=following,
+    )
