@@ -188,6 +188,12 @@ def test_a_text_column_may_hold_infinity(tmp_path: Path) -> None:
     assert cells(read_text(tmp_path, "a,b\n1,inf\n2,x\n"))["b"] == ["inf", "x"]
 
 
+def test_infinities_of_all_columns_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(OdtError) as caught:
+        read_text(tmp_path, "a,b,c\ninf,1,-inf\n")
+    assert [d.message[:10] for d in caught.value.diagnostics] == ["column `a`", "column `c`"]
+
+
 def test_other_separators_are_suggested(tmp_path: Path) -> None:
     assert refused(tmp_path, "a;b;c\n1;2;3\n").helps == (
         'write `separator ";"` in the data statement',
@@ -251,7 +257,24 @@ CELL = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.integers(-(10**20), 10**20).map(str),
     st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6),
-    st.sampled_from(["", "?", "nan", " 1", "1 ", "a,b", 'a"b', "x\ny", "1e5", "0x1", "1_0", "+.5"]),
+    st.sampled_from(
+        [
+            "",
+            "?",
+            "nan",
+            "-INF",
+            "1e999",
+            " 1",
+            "1 ",
+            "a,b",
+            'a"b',
+            "x\ny",
+            "1e5",
+            "0x1",
+            "1_0",
+            "+.5",
+        ]
+    ),
 )
 
 
@@ -291,6 +314,12 @@ def test_what_csv_writes_is_read_back(
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=separator, lineterminator=end, quoting=quoting)  # type: ignore[arg-type]
     writer.writerows([names, *rows])
+    wholes = [expected_column(list(texts))[0] for texts in zip(*rows, strict=True)]
+    if any(math.isinf(x) for whole in wholes if whole is not None for x in whole):
+        with pytest.raises(OdtError) as caught:
+            read_text(folder, stream.getvalue(), separator=separator, na=("?",))
+        assert {diagnostic.code for diagnostic in caught.value.diagnostics} == {"D106"}
+        return
     table = read_text(folder, stream.getvalue(), separator=separator, na=("?",))
     assert table.n_rows == len(rows)
     assert list(table.columns) == names

@@ -8,9 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from odtdsl.data.cells import Marks, build_table, check_names, column_from_texts, with_levels
+from odtdsl.data.cells import (
+    Marks,
+    all_columns,
+    build_table,
+    check_names,
+    column_from_texts,
+    with_levels,
+)
 from odtdsl.data.delimited import decode
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
@@ -60,10 +68,11 @@ def read_arff(path: Path, request: DataRequest) -> Table:
     check_names(request.name, [attribute.name for attribute in attributes])
     body = lines[starts[0] + 1 :]
     rows = [_row(number, line, len(attributes), request.name) for number, line in body]
-    columns = [
-        _column(attribute, [row[j] for row in rows], [number for number, _ in body], request)
+    numbers = [number for number, _ in body]
+    columns = all_columns(
+        partial(_column, attribute, [row[j] for row in rows], numbers, request)
         for j, attribute in enumerate(attributes)
-    ]
+    )
     return build_table(request.name, columns, len(rows))
 
 

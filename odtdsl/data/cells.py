@@ -139,6 +139,20 @@ def with_levels(column: RawColumn, levels: Iterable[str], *, ordered: bool) -> R
     )
 
 
+def all_columns(builders: Iterable[Callable[[], RawColumn]]) -> list[RawColumn]:
+    """The columns that the builders give, or the problems of all of them at once."""
+    columns: list[RawColumn] = []
+    problems: list[Diagnostic] = []
+    for builder in builders:
+        try:
+            columns.append(builder())
+        except OdtError as problem:
+            problems.extend(problem.diagnostics)
+    if problems:
+        raise OdtError(problems)
+    return columns
+
+
 def build_table(name: str, columns: Sequence[RawColumn], n_rows: int) -> Table:
     """The table of the columns.
 

@@ -7,9 +7,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from odtdsl.data.cells import Marks, build_table, check_names, column_from_texts
+from odtdsl.data.cells import Marks, all_columns, build_table, check_names, column_from_texts
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
@@ -49,10 +50,15 @@ def read_delimited(path: Path, request: DataRequest) -> Table:
             helps=("if that line is a row, write `header none` in the data statement",),
         )
     marks = Marks.of(request.na)
-    columns = [
-        column_from_texts(name, cells, marks=marks, place=lambda row: f"line {body[row][0]}")
-        for name, cells in zip(names, zip(*(cells for _, cells in body), strict=True), strict=True)
-    ]
+
+    def place(row: int) -> str:
+        return f"line {body[row][0]}"
+
+    by_column = zip(*(cells for _, cells in body), strict=True)
+    columns = all_columns(
+        partial(column_from_texts, name, cells, marks=marks, place=place)
+        for name, cells in zip(names, by_column, strict=True)
+    )
     return build_table(request.name, columns, len(body))
 
 

@@ -7,6 +7,7 @@ import decimal
 import math
 import numbers as abstract_numbers
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from odtdsl.data.cells import (
     NO_MARKS,
     Marks,
+    all_columns,
     build_table,
     check_names,
     column_from_numbers,
@@ -26,7 +28,7 @@ from odtdsl.data.cells import (
 )
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
-from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.diagnostics.model import OdtError, error
 
 _TEMPORAL_HELP = (
     "turn it into a number, such as days since a fixed date, or into a category, such as the month"
@@ -218,15 +220,7 @@ def _no_frame(frame: Any, help_text: str) -> OdtError:
 
 def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
     """The table of the columns, or the problems of all of them."""
-    done: list[RawColumn] = []
-    problems: list[Diagnostic] = []
-    for key, values in columns:
-        try:
-            done.append(_column(key, values, marks))
-        except OdtError as problem:
-            problems.extend(problem.diagnostics)
-    if problems:
-        raise OdtError(problems)
+    done = all_columns(partial(_column, key, values, marks) for key, values in columns)
     return build_table(name, done, n_rows)
 
 

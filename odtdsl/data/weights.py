@@ -90,12 +90,14 @@ def _total(numerators: list[int], counts: list[int]) -> int:
 
 
 def _rounded(weights: list[Fraction], counts: list[int], subject: str) -> tuple[list[int], int]:
-    largest = max(weights)
-    for bits in range(_BITS, -1, -1):
+    largest, bits = max(weights), _BITS
+    while bits >= 0:
         denominator = max(1, int(Fraction(2**bits) / largest))
         numerators = [max(1, round(x * denominator)) if x else 0 for x in weights]
-        if _total(numerators, counts) <= ROOM:
+        total = _total(numerators, counts)
+        if total <= ROOM:
             return numerators, denominator
+        bits -= (total // ROOM).bit_length()
     raise error(
         "D161",
         f"{subject} are too large: their sum is beyond {ROOM:.2g}",
