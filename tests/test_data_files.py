@@ -154,6 +154,7 @@ def test_one_column_keeps_quoted_empty_cells(tmp_path: Path) -> None:
         ("a,b\n", {}, "D105", "no rows"),
         ("a,b,a,b\n1,2,3,4\n", {}, None, ""),
         ("a,b\n1,2\n3\n4,5,6\n", {}, "D103", "line 3 has 1 cells where the first line has 2"),
+        ('a,b\n1,"x\ny"\n3\n', {}, "D103", "line 4 has 1 cells"),
         ('a,b\n1,"x"y\n', {}, "D103", "line 2"),
         ('a,b\n1,2\n3,"x\n4,5\n', {}, "D103", "line 3"),
         ('a,b\n1,"' + "x" * 140_000 + '"\n', {}, "D103", "line 2"),
