@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.diagnostics.model import Diagnostic
@@ -22,6 +22,8 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
     types = {type_.name: type_ for type_ in tree.features}
     found = [*_repeated("features", [type_.name for type_ in tree.features])]
     found += _repeated("classes", tree.classes)
+    for i, type_ in enumerate(tree.features):
+        found += _repeated(f"features[{i}].levels", type_.levels)
     if not tree.targets:
         found.append(_wrong("F207", "targets", "a tree has at least one target"))
     for node, place in _placed(tree.root):
@@ -78,10 +80,12 @@ def _check_test(node: Branch, place: str, type_: ColumnType) -> Iterator[Diagnos
         yield _wrong("F210", place, f"{test.value!r} is none of the levels of `{type_.name}`")
 
 
-def _repeated(place: str, values: list[str] | tuple[Value, ...]) -> Iterator[Diagnostic]:
+def _repeated(place: str, values: Iterable[Value]) -> Iterator[Diagnostic]:
+    seen: set[Value] = set()
     for i, value in enumerate(values):
-        if value in values[:i]:
+        if value in seen:
             yield _wrong("F207", f"{place}[{i}]", f"{value!r} is there twice")
+        seen.add(value)
 
 
 def _placed(root: TreeNode) -> Iterator[tuple[TreeNode, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odtdsl.predictors.tree import Branch, Tree, TreeNode
-from odtdsl.predictors.wording import leaf_words, test_words
+from odtdsl.predictors.wording import leaf_words, split_words
 
 
 def to_dot(tree: Tree) -> str:
@@ -42,5 +42,5 @@ def quoted(*lines: str) -> str:
 
 def _attributes(node: TreeNode, tree: Tree) -> str:
     if isinstance(node, Branch):
-        return f"label={quoted(' '.join(test_words(node)))}"
+        return f"label={quoted(' '.join(split_words(node)))}"
     return f'label={quoted(*leaf_words(node, tree))}, style="rounded"'

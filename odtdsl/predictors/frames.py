@@ -41,9 +41,45 @@ def as_table(tree: Tree, data: object) -> Table:
     columns = {name: found[name] for name in tree.tested}
     if n_rows == 0:
         return Table(name=NAME, columns={name: _empty(name) for name in columns}, n_rows=0)
-    if not columns:
-        return Table(name=NAME, columns={}, n_rows=n_rows)
-    return read_frame(columns, name=NAME)
+    plain = {
+        type_.name: column
+        for type_ in tree.features
+        if type_.kind == "number" and type_.name in columns
+        if (column := _plain_numbers(type_.name, columns[type_.name])) is not None
+    }
+    rest = {name: values for name, values in columns.items() if name not in plain}
+    read = read_frame(rest, name=NAME).columns if rest else {}
+    return Table(name=NAME, columns={**read, **plain}, n_rows=n_rows)
+
+
+def _plain_numbers(name: str, values: Any) -> RawColumn | None:
+    """A number column of an array or a frame, without its texts: nothing on the way of a
+    number test reads them, and to write them takes fifty times as long as to route.
+
+    None where the values are anything but numbers, so that the reader has its say.
+    """
+    if not isinstance(values, np.ndarray):
+        values = _series_numbers(values)
+    if values is None or values.ndim != 1 or values.dtype.kind not in "iuf":
+        return None
+    numbers = values.astype(np.float64)
+    if np.isinf(numbers).any():
+        return None
+    texts = np.broadcast_to(np.array(None, dtype=np.object_), numbers.shape)
+    return RawColumn(name=name, numbers=numbers, texts=texts, missing=np.isnan(numbers))
+
+
+def _series_numbers(values: Any) -> npt.NDArray[Any] | None:
+    if isinstance(values, (list, tuple)):
+        return None
+    import narwhals as nw
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series) or not (
+        series.dtype.is_float() or series.dtype.is_integer()
+    ):
+        return None
+    return series.cast(nw.Float64()).fill_null(np.nan).to_numpy()
 
 
 def require(tree: Tree, names: Iterable[str], name: str = NAME) -> None:

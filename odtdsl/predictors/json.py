@@ -226,7 +226,8 @@ class _Reader:
 
     def node(self, value: object, place: str, depth: int) -> TreeNode:
         if depth > MAX_DEPTH:
-            self.wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}")
+            if not any(problem.code == "F208" for problem in self.problems):
+                self.wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}")
             return Leaf()
         if isinstance(value, dict) and value.get("node") == "branch":
             return self.branch(value, place, depth)

@@ -16,7 +16,7 @@ from odtdsl.predictors.wording import (
     leaf_words,
     printable,
     rounded,
-    test_words,
+    split_words,
 )
 
 Theme = Literal["auto", "light", "dark"]
@@ -168,7 +168,7 @@ def _box_of(node: TreeNode, depth: int, tree: Tree) -> _Box:
     strong: tuple[str, ...]
     quiet: tuple[str, ...] = ()
     if isinstance(node, Branch):
-        first, second = test_words(node)
+        first, second = split_words(node)
         # A number that is broken in two reads as two: only texts are wrapped.
         textual = not isinstance(node.test, InBin) and isinstance(node.test.value, str)
         strong = (*wrapped(first), *(wrapped(second) if textual else (second,)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odtdsl.predictors.tree import Branch, Side, Tree, TreeNode
-from odtdsl.predictors.wording import leaf_words, test_words
+from odtdsl.predictors.wording import leaf_words, split_words
 
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 _ANSWER: dict[Side, str] = {"left": "yes", "right": "no"}
@@ -46,7 +46,7 @@ def to_text(tree: Tree, *, missing: bool = False, ascii_only: bool = False) -> s
 
 def _node_text(node: TreeNode, tree: Tree, missing: bool) -> str:
     if isinstance(node, Branch):
-        words = " ".join(test_words(node))
+        words = " ".join(split_words(node))
         return f"{words}  (missing: {_ANSWER[node.missing]})" if missing else words
     label, counts = leaf_words(node, tree)
     return f"{label}  ({counts})"

@@ -43,7 +43,7 @@ def label_text(label: Value) -> str:
     return printable(label) if plain else f'"{printable(label)}"'
 
 
-def test_words(branch: Branch) -> tuple[str, str]:
+def split_words(branch: Branch) -> tuple[str, str]:
     """The feature and the condition that sends a row left, such as `age` and `<= 54.5`."""
     match branch.test:
         case Threshold(value=value):
