@@ -17,8 +17,25 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import LEFT_CODE, Family, place, threshold_set
 from odtdsl.ir.forms import (
-    Additive, Atom, Budget, Clause, Core, Depth, DepthStage, Linear, LinearStage, Link,
-    Literal_, Monotone, Order, OutputSet, PathMeasure, PathTotal, Root, SplitFilter, StageForm,
+    Additive,
+    Atom,
+    Budget,
+    Clause,
+    Core,
+    Depth,
+    DepthStage,
+    Linear,
+    LinearStage,
+    Link,
+    Literal_,
+    Monotone,
+    Order,
+    OutputSet,
+    PathMeasure,
+    PathTotal,
+    Root,
+    SplitFilter,
+    StageForm,
     Used,
 )  # fmt: skip
 from odtdsl.ir.problem import DiagramSkeleton
@@ -160,7 +177,13 @@ class Evaluation:
 
     def violations(self) -> tuple[Violation, ...]:
         """All that fails, skeleton first, then splits, filters and clauses in their order."""
-        broken: list[Violation] = [*self._skeleton()]
+        broken: list[Violation] = [*self._skeleton(), *self.bad_splits()]
+        broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
+        return tuple(broken)
+
+    def bad_splits(self) -> tuple[SplitBroken | SplitFilter, ...]:
+        """The splits that may not stand where they are, then the filters that refuse some."""
+        broken: list[SplitBroken] = []
         filters: set[int] = set()
         for position, visit in enumerate(self.visits):
             if isinstance(visit.node, RawSplit):
@@ -169,9 +192,7 @@ class Evaluation:
                     filters.update(reason)
                 elif reason is not None:
                     broken.append(SplitBroken(position=position, reason=reason))
-        broken.extend(self.core.filters[index] for index in sorted(filters))
-        broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
-        return tuple(broken)
+        return (*broken, *(self.core.filters[index] for index in sorted(filters)))
 
     def _skeleton(self) -> tuple[Violation, ...]:
         skeleton = self.core.skeleton

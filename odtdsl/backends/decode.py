@@ -1,0 +1,272 @@
+"""From raw trees to predictors and back, and splits collapsed that say nothing.
+
+A raw tree speaks of gaps between codes; a `Tree` of thresholds in raw units. Which one
+comes out is decided here: the admissible float nearest to the middle of the gap among the
+rows that reach the split.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_gap, violations
+from odtdsl.ir.families import Family, place, threshold_set
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.rows import Rows
+from odtdsl.predictors.routing import reach, route
+from odtdsl.predictors.tree import (
+    Branch,
+    Equals,
+    InBin,
+    Leaf,
+    Side,
+    Test,
+    Threshold,
+    Tree,
+    TreeNode,
+)  # fmt: skip
+
+
+def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
+    """The predictor that a raw tree stands for, with the counts of its training rows.
+
+    Parameters
+    ----------
+    core, rows
+        The problem in both forms; `core` comes from normalizing `rows`.
+    raw
+        A tree that breaks no split, filter or candidate rule of `core`.
+
+    Raises
+    ------
+    OdtError
+        X201: a split has no admissible threshold, or a training row goes another way in
+        the predictor than in the raw tree. Both are mistakes of this package.
+    """
+    evaluation = Evaluation(core, raw)
+    done: list[TreeNode] = []
+    # Backwards each node comes after its children: the left one is on top.
+    for visit in reversed(evaluation.visits):
+        if isinstance(visit.node, RawSplit):
+            left, right = done.pop(), done.pop()
+            done.append(_branch(core, rows, visit, visit.node, left, right))
+        else:
+            done.append(_leaf(rows, visit.rows, visit.node.label))
+    target = rows.problem.target
+    tree = Tree(
+        root=done.pop(),
+        features=tuple(feature.type for feature in rows.problem.features),
+        targets=target.names,
+        classes=target.classes,
+    )
+    other = np.flatnonzero(route(tree, rows.data.table) != evaluation.leaf_of)
+    if other.size:
+        raise _internal(f"row {int(other[0])} of the training data reaches another leaf")
+    return tree
+
+
+def _internal(what: str) -> OdtError:
+    return error(
+        "X201",
+        f"internal error while the answer was turned into a tree: {what}",
+        helps=("please report it with the spec and the data",),
+    )
+
+
+def _leaf(rows: Rows, inside: IntArray, label: int) -> Leaf:
+    sums = np.zeros(rows.n_classes, dtype=np.int64)
+    np.add.at(sums, rows.labels[inside], rows.weights[inside])
+    weights = tuple(total / rows.weight_denominator for total in sums.tolist())
+    return Leaf(label=label, size=len(inside), class_weights=weights)
+
+
+def _branch(
+    core: Core, rows: Rows, visit: Visit, split: RawSplit, left: TreeNode, right: TreeNode
+) -> Branch:
+    family = core.families[split.family]
+    feature = rows.problem.features[family.column]
+    return Branch(
+        feature=feature.name,
+        test=_test(core, rows, visit, split),
+        left=left,
+        right=right,
+        missing=_missing_side(rows, family, split.test, visit.rows),
+        size=len(visit.rows),
+    )
+
+
+def _test(core: Core, rows: Rows, visit: Visit, split: RawSplit) -> Test:
+    family = core.families[split.family]
+    feature = rows.problem.features[family.column]
+    levels = feature.type.levels
+    match family.kind:
+        case "equals":
+            return Equals(value=levels[int(family.values[split.test])])
+        case "bin":
+            return _bin(family, family.bins[split.test])
+        case "threshold":
+            gap = local_gap(family, split.test, family.codes[visit.rows])
+            allowed = threshold_set(family, core.filters, visit.level)
+            cut = None if gap is None else place(family, allowed, *gap)
+            if cut is None:
+                raise _internal(f"no threshold of `{feature.name}` is admissible at a split")
+            return Threshold(value=levels[int(cut)] if levels else cut)
+
+
+def _bin(family: Family, index: int) -> InBin:
+    """A bin by its edges; the outer ones reach to infinity, as `bin_codes` has it."""
+    last = len(family.values) - 2
+    return InBin(
+        low=-math.inf if index == 0 else float(family.values[index]),
+        high=math.inf if index == last else float(family.values[index + 1]),
+        closed=index == last,
+    )
+
+
+def _missing_side(rows: Rows, family: Family, test: int, inside: IntArray) -> Side:
+    """Where the feature's missing cells go: by the policy, else as training rows went.
+
+    Where no training row with a missing cell got here: to the side of more training weight.
+    """
+    feature = rows.problem.features[family.column]
+    if feature.missing == "left" or feature.missing == "right":
+        return feature.missing
+    column = rows.data.columns[feature.name]
+    cells = column.numbers if column.codes is None else column.codes
+    assert cells is not None, "a column holds numbers or codes"
+    absent = np.isnan(cells[inside]) if column.codes is None else cells[inside] < 0
+    if family.missing is not None and absent.any():
+        return family.missing
+    left = goes_left(family, test, family.codes[inside])
+    weights = rows.weights[inside]
+    return "left" if int(weights[left].sum()) >= int(weights[~left].sum()) else "right"
+
+
+# ---- from predictors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoCandidate:
+    """Why a tree is none of the trees that a core can express."""
+
+    reason: str
+
+
+def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
+    """The raw tree that parts the training rows as a predictor does.
+
+    Tests are matched by the rows they part, not by their thresholds. Splits that send all
+    training rows one way are left out. Filters and clauses are not asked: see `violations`.
+
+    Raises
+    ------
+    OdtError
+        U201, U203, U204: the tree does not fit the training data, as `Tree.apply` says.
+    """
+    names = {feature.name: index for index, feature in enumerate(rows.problem.features)}
+    classes = {value: index for index, value in enumerate(rows.problem.target.classes)}
+    done: list[tuple[RawTree, IntArray]] = []
+    for node, inside in reversed(reach(tree, rows.data.table)):
+        if isinstance(node, Leaf):
+            label = None if node.label is None else classes.get(tree.classes[node.label])
+            if label is None:
+                return NoCandidate(reason="a leaf predicts what is no class of the target")
+            done.append((RawLeaf(label=label), inside))
+            continue
+        (left, left_rows), (right, right_rows) = done.pop(), done.pop()
+        if not left_rows.size or not right_rows.size:
+            done.append((left if left_rows.size else right, inside))
+            continue
+        if node.feature not in names:
+            return NoCandidate(reason=f"`{node.feature}` is no feature of the spec")
+        goes = np.isin(inside, left_rows, assume_unique=True)
+        split = _matching(core, names[node.feature], inside, goes, left, right)
+        if split is None:
+            return NoCandidate(reason=f"a test of `{node.feature}` is none of its candidates")
+        done.append((split, inside))
+    raw = done.pop()[0]
+    if any(isinstance(fault, SplitBroken) for fault in Evaluation(core, raw).bad_splits()):
+        return NoCandidate(reason="a threshold lies in a gap without a candidate")
+    return raw
+
+
+def _matching(
+    core: Core, column: int, inside: IntArray, goes: BoolArray, left: RawTree, right: RawTree
+) -> RawSplit | None:
+    """The split of some family of the column that parts the rows as `goes` says."""
+    for index, family in enumerate(core.families):
+        if family.column != column:
+            continue
+        codes = family.codes[inside]
+        for passing, first, second in ((goes, left, right), (~goes, right, left)):
+            test = _only_test(family, codes[passing])
+            if test is not None and np.array_equal(goes_left(family, test, codes), passing):
+                return RawSplit(family=index, test=test, left=first, right=second)
+    return None
+
+
+def _only_test(family: Family, passing: IntArray) -> int | None:
+    """The one test that could send exactly cells of these codes left."""
+    present = passing[passing >= 0]
+    if not present.size:
+        return None
+    test = int(present.max())
+    return test if test < family.n_tests else None
+
+
+# ---- collapsing
+
+
+def simplify(core: Core, raw: RawTree) -> RawTree:
+    """The tree without splits whose two sides predict alike, where nothing is lost by it.
+
+    A split is collapsed to a leaf where all leaves below it have one label, or to a side
+    where both sides are the same tree; only if the smaller tree breaks nothing and no stage
+    of the objective gets worse. Deeper splits first, left before right, until none is left.
+    """
+    values = _values(core, raw)
+    while True:
+        for smaller in _smaller(raw):
+            if not violations(core, smaller):
+                now = _values(core, smaller)
+                if all(new <= old for new, old in zip(now, values, strict=True)):
+                    raw, values = smaller, now
+                    break
+        else:
+            return raw
+
+
+def _values(core: Core, raw: RawTree) -> tuple[Fraction, ...]:
+    evaluation = Evaluation(core, raw)
+    return tuple(evaluation.stage_value(stage) for stage in core.objective)
+
+
+def _smaller(raw: RawTree) -> Iterator[RawTree]:
+    """The tree with one collapse, children before parents."""
+    if isinstance(raw, RawLeaf):
+        return
+    for left in _smaller(raw.left):
+        yield replace(raw, left=left)
+    for right in _smaller(raw.right):
+        yield replace(raw, right=right)
+    labels = set(_labels(raw))
+    if len(labels) == 1:
+        yield RawLeaf(label=labels.pop())
+    elif raw.left == raw.right:
+        yield raw.left
+
+
+def _labels(raw: RawTree) -> Iterator[int]:
+    if isinstance(raw, RawLeaf):
+        yield raw.label
+    else:
+        yield from _labels(raw.left)
+        yield from _labels(raw.right)
