@@ -190,9 +190,7 @@ def _distinct_tests(n_present: int, side: Side | None) -> int:
     return n_present
 
 
-def threshold_set(
-    family: Family, filters: Iterable[SplitFilter], level: int
-) -> RealSet:
+def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
     """The thresholds (for other kinds: all or none) that candidates and rules admit."""
     allowed = family.domain
     for rule in filters:

@@ -75,9 +75,9 @@ class Additive:
     """
 
     constant: int = 0
-    rows: IntArray | None = None
-    output: IntArray | None = None
-    columns: IntArray | None = None
+    rows: IntArray | None = field(default=None, repr=False)
+    output: IntArray | None = field(default=None, repr=False)
+    columns: IntArray | None = field(default=None, repr=False)
     leaves: int = 0
     denominator: int = 1
 
@@ -137,7 +137,9 @@ class PathMeasure:
         common = lcm(self.denominator, other.denominator)
         a, b = common // self.denominator, common // other.denominator
         return PathMeasure(
-            per_test=tuple(x * a + y * b for x, y in zip(self.per_test, other.per_test, strict=True)),
+            per_test=tuple(
+                x * a + y * b for x, y in zip(self.per_test, other.per_test, strict=True)
+            ),
             once=tuple(x * a + y * b for x, y in zip(self.once, other.once, strict=True)),
             shared=(
                 *(Shared(columns=s.columns, amount=s.amount * a) for s in self.shared),

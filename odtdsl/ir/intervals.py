@@ -41,14 +41,6 @@ class RealSet:
     def above(value: float, *, closed: bool) -> RealSet:
         return RealSet((((value, 0 if closed else 1), HIGHEST),))
 
-    @staticmethod
-    def multiples(step: float, low: float, high: float, *, limit: int = 1_000_000) -> RealSet | None:
-        """Multiples of `step` in [low, high]; None where there are more than `limit`."""
-        first, last = math.ceil(low / step), math.floor(high / step)
-        if last - first >= limit:
-            return None
-        return RealSet.points(k * step for k in range(first, last + 1))
-
     def complement(self) -> RealSet:
         edges: list[Cut] = [LOWEST]
         for low, high in self.pieces:

@@ -11,8 +11,17 @@ import numpy as np
 
 from odtdsl.data.dataset import Column, Dataset
 from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.data.typing import level_index
 from odtdsl.ir.expr import (
-    CellAnd, CellCompare, CellCondition, CellIn, CellMissing, CellNot, CellOr, GroupArg, RowIn,
+    CellAnd,
+    CellCompare,
+    CellCondition,
+    CellIn,
+    CellMissing,
+    CellNot,
+    CellOr,
+    GroupArg,
+    RowIn,
 )  # fmt: skip
 from odtdsl.ir.problem import Problem
 
@@ -110,23 +119,7 @@ def _compare(column: Column, condition: CellCompare) -> BoolArray:
         with np.errstate(invalid="ignore"):
             return compare(column.numbers, float(condition.value)) & present
     assert column.codes is not None
-    levels = column.type.levels
-    code = next((i for i, level in enumerate(levels) if same_value(level, condition.value)), None)
+    code = level_index(column.type.levels, condition.value)
     if code is None:  # a value that no row has, such as a category seen in no row
         return present if condition.op == "!=" else np.zeros(len(present), dtype=bool)
     return compare(column.codes, code) & present
-
-
-def same_value(level: object, value: object) -> bool:
-    """Whether a literal names a level: numbers by value, texts by text, either by spelling."""
-    if isinstance(level, str):
-        return level == value if isinstance(value, str) else level == number_text(value)
-    if isinstance(value, str):
-        return number_text(level) == value
-    return float(level) == float(value)  # type: ignore[arg-type]
-
-
-def number_text(value: object) -> str:
-    """The shortest text of a number, without `.0`."""
-    number = float(value)  # type: ignore[arg-type]
-    return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)

@@ -8,13 +8,19 @@ analysis, documentation and the support matrix read this and change by nothing e
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Literal
 
-from odtdsl.ir.expr import Arg, Scope
+from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import (
-    Additive, Atom, DepthMeasure, PathMeasure, PathSum,
+    Additive,
+    Atom,
+    DepthMeasure,
+    PathMeasure,
+    PathSum,
 )  # fmt: skip
 from odtdsl.ir.intervals import RealSet
 from odtdsl.ir.rows import Rows
@@ -40,7 +46,8 @@ class Kind(StrEnum):
     ROW_COUNT = "count of rows"
     SHARE = "share"
     NUMBER = "number"
-    LEVEL = "threshold"
+    THRESHOLD = "threshold"
+    COLUMN = "feature"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +88,51 @@ class SplitTest:
     allowed: RealSet
 
 
-Measure = Additive | PathMeasure | DepthMeasure | PathSum
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quotient:
+    """A measure over a measure, such as precision: compared only with constants, cleared."""
+
+    over: Additive
+    under: Additive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The value of a quotient on a model; `under` may be zero, then it is vacuous."""
+
+    over: Fraction
+    under: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Largest:
+    """The largest of additive measures: `gap`."""
+
+    of: tuple[Additive, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Smallest:
+    """The smallest over the largest of additive measures: `ratio`; 1 where the largest is 0."""
+
+    of: tuple[Additive, ...]
+
+
+Value = Fraction | bool | Ratio
+
+Measure = Additive | PathMeasure | DepthMeasure | PathSum | Quotient | Largest | Smallest
 """What a numeric term becomes in its scope."""
 
 
-class NotLinear(Exception):
-    """A measure that no core form carries on its own; the message is the reason."""
+class Unsupported(Exception):
+    """A meaning that no core form carries; the message is the reason, told to the user."""
 
 
-class Term:
+class EmptyDenominator(Exception):
+    """A share over no row (or no weight) by the data alone; the message says which."""
+
+
+class Term(ABC):
     """Base of all terms. Subclasses set the class attributes and override the methods.
 
     Attributes
@@ -113,12 +156,23 @@ class Term:
     hint: str = ""
     fewer_is_better: bool | None = None
     """True for error-like, False for accuracy-like measures; None for neither."""
+    target: Literal["class", "number"] | None = None
+    """The kind of target that it needs; None for either."""
+    on_diagrams: bool = True
+    """False where its leaf or model meaning needs one leaf per path."""
 
-    def value(self, view: View, args: tuple[Arg, ...]) -> Fraction | bool:
+    @abstractmethod
+    def value(self, view: View, call: Apply) -> Value:
         """The value on a finished model, one of its paths, leaves or splits."""
-        raise NotImplementedError
 
-    def translate(self, rows: Rows, scope: Scope, args: tuple[Arg, ...]) -> Measure | Formula:
-        """The measure, or for conditions the formula, that back ends read."""
-        raise NotImplementedError
+    @abstractmethod
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        """The measure, or for conditions the formula, that back ends read.
 
+        Raises
+        ------
+        Unsupported
+            Where no core form carries the meaning.
+        EmptyDenominator
+            Where a share has nothing to be a share of.
+        """

@@ -1,0 +1,41 @@
+"""`accuracy`: the share of right predictions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Kind, Term
+from odtdsl.terms.shares import OF_ROWS, described, group_of, nonzero, weighed
+from odtdsl.terms.view import ModelView, View
+
+
+class Accuracy(Term):
+    """Meaning: the weighted share of the rows whose prediction is their class.
+
+    Core forms: Linear of the model.
+
+    Also known as: of a group with one class, the group's recall; fairness: accuracy parity.
+    """
+
+    name = "accuracy"
+    target = "class"
+    scopes = (Scope.MODEL,)
+    signatures = OF_ROWS
+    kind = Kind.SHARE
+    fewer_is_better = False
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        rows, mask = view.rows, view.rows.mask(group_of(call))
+        return weighed(rows, mask & (view.predicted == rows.labels)) / weighed(rows, mask)
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        mask = rows.mask(group_of(call))
+        output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
+        output[np.arange(rows.n_rows), rows.labels] = np.where(mask, rows.weights, 0)
+        return Additive(output=output, denominator=nonzero(rows, mask, described(call)))

@@ -1,0 +1,39 @@
+"""`before`: a feature is asked before another."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Order
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Holds, Kind, Term
+from odtdsl.terms.pair import PAIR, features_of
+from odtdsl.terms.view import PathView, View
+
+
+class Before(Term):
+    """Meaning: `a before b`: on the path each test of a stands strictly above each test of
+    b. A path with only one of them is fine; a, b, a is not.
+
+    Core forms: Order on a path: no split tests a with b above it.
+
+    Also known as: precedence, ordering.
+
+    References: CPTree study, section 4.
+    """
+
+    name = "before"
+    scopes = (Scope.PATH,)
+    signatures = PAIR
+    kind = Kind.CONDITION
+    hint = "write `forall path: a before b`"
+
+    def value(self, view: View, call: Apply) -> bool:
+        assert isinstance(view, PathView)
+        first, second = features_of(call)
+        where_first = [i for i, name in enumerate(view.features) if name == first.name]
+        where_second = [i for i, name in enumerate(view.features) if name == second.name]
+        return not where_first or not where_second or max(where_first) < min(where_second)
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        first, second = features_of(call)
+        return Holds(atom=Order(here=first.index, above=second.index), positive=False)

@@ -1,0 +1,56 @@
+"""`cost`: what the tests of a path cost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import PathMeasure, Shared
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.view import PathView, View
+
+
+class Cost(Term):
+    """Meaning: each feature asked on the path costs its price once, however often it is
+    tested, and each shared price is paid once where any feature of its set is asked.
+
+    Core forms: Budget on a path.
+
+    Also known as: test cost, measurement cost, group discount.
+
+    References: Turney 1995; CPTree study, section 4 (there charged per test).
+    """
+
+    name = "cost"
+    scopes = (Scope.PATH,)
+    hint = "write `forall path: cost <= 150`, or `expected_cost` for the average over rows"
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, PathView)
+        problem = view.rows.problem
+        asked = {
+            index for index, feature in enumerate(problem.features) if feature.name in view.features
+        }
+        total = sum((problem.costs.features[index] for index in asked), Fraction(0))
+        return total + sum(
+            (shared.amount for shared in problem.costs.shared if asked & set(shared.features)),
+            Fraction(0),
+        )
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
+        costs = rows.problem.costs
+        common = lcm(
+            *(price.denominator for price in costs.features),
+            *(shared.amount.denominator for shared in costs.shared),
+        )
+        return PathMeasure(
+            per_test=(0,) * len(costs.features),
+            once=tuple(int(price * common) for price in costs.features),
+            shared=tuple(
+                Shared(columns=shared.features, amount=int(shared.amount * common))
+                for shared in costs.shared
+            ),
+            denominator=common,
+        )

@@ -1,0 +1,37 @@
+"""`count_predicted`: how many rows get a class."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Kind, Term
+from odtdsl.terms.shares import OF_CLASS, group_of, label_of
+from odtdsl.terms.view import ModelView, View
+
+
+class CountPredicted(Term):
+    """Meaning: the number of rows (of a group) that are predicted as the class, unweighted.
+
+    Core forms: Linear of the model.
+    """
+
+    name = "count_predicted"
+    target = "class"
+    scopes = (Scope.MODEL,)
+    signatures = OF_CLASS
+    kind = Kind.ROW_COUNT
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        mask = view.rows.mask(group_of(call)) & (view.predicted == label_of(call))
+        return Fraction(int(mask.sum()))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
+        output[:, label_of(call)] = rows.mask(group_of(call))
+        return Additive(output=output)

@@ -1,0 +1,38 @@
+"""`decreasing`: predictions do not rise as a feature grows."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, FeatureArg, Scope
+from odtdsl.ir.forms import Monotone
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
+from odtdsl.terms.monotone import is_monotone
+from odtdsl.terms.shares import argument
+from odtdsl.terms.view import ModelView, View
+
+
+class Decreasing(Term):
+    """Meaning: for all points of the feature space that agree but in f, the prediction does
+    not rise as f grows. Classes in order; of two, `positive` is the higher.
+
+    Core forms: Monotone.
+
+    Also known as: monotonicity constraint.
+    """
+
+    name = "decreasing"
+    on_diagrams = False
+    scopes = (Scope.MODEL,)
+    signatures = (Signature(params=(Param.FEATURE,)),)
+    kind = Kind.CONDITION
+
+    def value(self, view: View, call: Apply) -> bool:
+        assert isinstance(view, ModelView)
+        feature = argument(call, FeatureArg)
+        assert feature is not None
+        return is_monotone(view.tree, feature.name, view.rows.problem.target, increasing=False)
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        feature = argument(call, FeatureArg)
+        assert feature is not None
+        return Holds(atom=Monotone(column=feature.index, increasing=False))

@@ -1,0 +1,29 @@
+"""`depth`: the length of the longest path."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import DepthMeasure
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.view import ModelView, View
+
+
+class Depth(Term):
+    """Meaning: the number of splits on the longest root-to-leaf path; 0 without a split.
+
+    Core forms: Depth; alone in its stage of the objective.
+    """
+
+    name = "depth"
+    scopes = (Scope.MODEL,)
+    fewer_is_better = True
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        return Fraction(max(len(path.branches) for path in view.paths))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> DepthMeasure:
+        return DepthMeasure()

@@ -1,0 +1,33 @@
+"""`different_leaf`: whether two training rows are kept apart."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, RowArg, Scope
+from odtdsl.ir.forms import Link
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
+from odtdsl.terms.view import ModelView, View
+
+
+class DifferentLeaf(Term):
+    """Meaning: the two training rows end in different leaves.
+
+    Core forms: Link.
+
+    Also known as: cannot-link.
+    """
+
+    name = "different_leaf"
+    on_diagrams = False
+    scopes = (Scope.MODEL,)
+    signatures = (Signature(params=(Param.ROW, Param.ROW)),)
+    kind = Kind.CONDITION
+
+    def value(self, view: View, call: Apply) -> bool:
+        assert isinstance(view, ModelView)
+        first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
+        return bool(view.leaf_of[first] != view.leaf_of[second])
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
+        return Holds(atom=Link(first=first, second=second), positive=False)

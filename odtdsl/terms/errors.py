@@ -1,0 +1,37 @@
+"""`errors`: the weight of wrong predictions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Kind, Term
+from odtdsl.terms.shares import OF_ROWS, group_of, weighed, when_wrong
+from odtdsl.terms.view import ModelView, View
+
+
+class Errors(Term):
+    """Meaning: the weight of the rows whose prediction is not their class.
+
+    Core forms: Linear of the model.
+
+    Also known as: misclassification count, 0-1 loss.
+    """
+
+    name = "errors"
+    target = "class"
+    scopes = (Scope.MODEL,)
+    signatures = OF_ROWS
+    kind = Kind.ROW_COUNT
+    fewer_is_better = True
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        rows = view.rows
+        return weighed(rows, rows.mask(group_of(call)) & (view.predicted != rows.labels))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        mask = rows.mask(group_of(call))
+        return Additive(output=when_wrong(rows, mask), denominator=rows.weight_denominator)

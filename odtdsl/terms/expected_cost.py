@@ -1,0 +1,45 @@
+"""`expected_cost`: what the tests cost for a row on average."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import PathSum
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.cost import Cost
+from odtdsl.terms.shares import described, nonzero, weighed
+from odtdsl.terms.view import ModelView, View
+
+
+class ExpectedCost(Term):
+    """Meaning: the weighted mean over rows of the `cost` of the row's path.
+
+    Core forms: expected cost (a sum over rows of a path measure).
+
+    References: Turney 1995.
+    """
+
+    name = "expected_cost"
+    scopes = (Scope.MODEL,)
+    fewer_is_better = True
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        path_cost = Apply(term="cost")
+        total = sum(
+            (
+                Cost().value(path, path_cost) * weighed(view.rows, leaf.inside)
+                for path, leaf in zip(view.paths, view.leaves, strict=True)
+            ),
+            Fraction(0),
+        )
+        return total / weighed(view.rows, view.rows.mask(None))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathSum:
+        total = nonzero(rows, rows.mask(None), described(call))
+        measure = Cost().translate(rows, Scope.PATH, call)
+        return PathSum(
+            weights=rows.weights, measure=measure, denominator=total * measure.denominator
+        )

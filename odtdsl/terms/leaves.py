@@ -1,0 +1,29 @@
+"""`leaves`: how many leaves a model has."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.view import ModelView, View
+
+
+class Leaves(Term):
+    """Meaning: the number of leaves.
+
+    Core forms: Linear of the model.
+    """
+
+    name = "leaves"
+    scopes = (Scope.MODEL,)
+    fewer_is_better = True
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        return Fraction(len(view.leaves))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        return Additive(leaves=1)

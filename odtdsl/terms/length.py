@@ -1,0 +1,30 @@
+"""`length`: the number of splits on a path."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import PathMeasure
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.view import PathView, View
+
+
+class Length(Term):
+    """Meaning: the number of splits on the path.
+
+    Core forms: Budget on a path.
+    """
+
+    name = "length"
+    scopes = (Scope.PATH,)
+    hint = "write `forall path: length <= 3`, or `depth` for the longest path"
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, PathView)
+        return Fraction(len(view.branches))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
+        n = len(rows.problem.features)
+        return PathMeasure(per_test=(1,) * n, once=(0,) * n)

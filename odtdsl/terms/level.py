@@ -1,0 +1,28 @@
+"""`level`: how deep a split stands."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Measure, Term, Unsupported
+from odtdsl.terms.view import SplitView, View
+
+
+class Level(Term):
+    """Meaning: the number of splits above this one: 0 at the root; in a diagram, the layer.
+
+    Core forms: SplitFilter.
+    """
+
+    name = "level"
+    scopes = (Scope.SPLIT,)
+    hint = "write `forall split: if level = 0 then feature in {age, sex}`"
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, SplitView)
+        return Fraction(view.level)
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        raise Unsupported("a split's level goes into a SplitFilter")

@@ -1,0 +1,29 @@
+"""`nodes`: how many nodes a model has."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.view import ModelView, View
+
+
+class Nodes(Term):
+    """Meaning: `splits` + `leaves`.
+
+    Core forms: Linear of the model (in a tree, 2 `leaves` - 1).
+    """
+
+    name = "nodes"
+    scopes = (Scope.MODEL,)
+    fewer_is_better = True
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        return Fraction(len(view.splits) + len(view.leaves))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        return Additive(leaves=2, constant=-1)

@@ -1,0 +1,44 @@
+"""`precision`: how often a predicted class is right."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Kind, Quotient, Ratio, Term
+from odtdsl.terms.shares import OF_CLASS, group_of, label_of, weighed, when_predicted
+from odtdsl.terms.view import ModelView, View
+
+
+class Precision(Term):
+    """Meaning: the weighted share, among the rows (of a group) predicted as the class, of
+    those that have it. Compared only with a constant b, cleared to TP >= b * predicted,
+    which holds where nothing is predicted as the class (the audit says "vacuous").
+
+    Core forms: Linear of the model.
+
+    Also known as: positive predictive value; equal precisions are predictive parity.
+    """
+
+    name = "precision"
+    target = "class"
+    scopes = (Scope.MODEL,)
+    signatures = OF_CLASS
+    kind = Kind.SHARE
+    fewer_is_better = False
+
+    def value(self, view: View, call: Apply) -> Ratio:
+        assert isinstance(view, ModelView)
+        rows, label = view.rows, label_of(call)
+        predicted = rows.mask(group_of(call)) & (view.predicted == label)
+        return Ratio(
+            over=weighed(rows, predicted & (rows.labels == label)), under=weighed(rows, predicted)
+        )
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
+        label, mask = label_of(call), rows.mask(group_of(call))
+        right = mask & (rows.labels == label)
+        return Quotient(
+            over=Additive(output=when_predicted(rows, right, label)),
+            under=Additive(output=when_predicted(rows, mask, label)),
+        )

@@ -1,0 +1,40 @@
+"""`purity`: how much of a leaf has the leaf's label."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Kind, Quotient, Ratio, Term
+from odtdsl.terms.shares import weighed
+from odtdsl.terms.view import LeafView, View
+
+
+class Purity(Term):
+    """Meaning: the weighted share of the leaf's rows that have the leaf's label. Compared
+    only with a constant b, cleared to right >= b * all.
+
+    Core forms: Linear of a leaf.
+
+    Also known as: leaf accuracy, confidence.
+    """
+
+    name = "purity"
+    target = "class"
+    on_diagrams = False
+    scopes = (Scope.LEAF,)
+    kind = Kind.SHARE
+    hint = "write `forall leaf: purity >= 80%`"
+
+    def value(self, view: View, call: Apply) -> Ratio:
+        assert isinstance(view, LeafView)
+        rows = view.rows
+        right = view.inside & (rows.labels == view.leaf.label)
+        return Ratio(over=weighed(rows, right), under=weighed(rows, view.inside))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
+        output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
+        output[np.arange(rows.n_rows), rows.labels] = rows.weights
+        return Quotient(over=Additive(output=output), under=Additive(rows=rows.weights))

@@ -1,0 +1,42 @@
+"""`requires`: a feature is asked only below another."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Order
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Holds, Kind, Term
+from odtdsl.terms.pair import PAIR, features_of
+from odtdsl.terms.view import PathView, View
+
+
+class Requires(Term):
+    """Meaning: `b requires a`: each test of b on the path has a test of a strictly above
+    it; a, b, a is fine.
+
+    Core forms: Order on a path: no split tests b without a above it.
+
+    Also known as: prerequisite.
+
+    References: CPTree study, section 4.
+    """
+
+    name = "requires"
+    scopes = (Scope.PATH,)
+    signatures = PAIR
+    kind = Kind.CONDITION
+    hint = "write `forall path: b requires a`"
+
+    def value(self, view: View, call: Apply) -> bool:
+        assert isinstance(view, PathView)
+        needing, needed = features_of(call)
+        return all(
+            needed.name in view.features[:i]
+            for i, name in enumerate(view.features)
+            if name == needing.name
+        )
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        needing, needed = features_of(call)
+        atom = Order(here=needing.index, above=needed.index, absent=True)
+        return Holds(atom=atom, positive=False)

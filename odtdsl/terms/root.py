@@ -1,0 +1,32 @@
+"""`root in {...}`: which features may be asked first."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, FeatureArg, Scope
+from odtdsl.ir.forms import Root as RootAtom
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
+from odtdsl.terms.view import ModelView, View
+
+
+class Root(Term):
+    """Meaning: `root in {a, b}`: the root tests one of the features, or the model has no
+    split.
+
+    Core forms: Root.
+    """
+
+    name = "root"
+    scopes = (Scope.MODEL,)
+    signatures = (Signature(params=(Param.FEATURE,), repeat=True),)
+    kind = Kind.COLUMN
+    hint = "write `root in {age, sex}`, without `forall`"
+
+    def value(self, view: View, call: Apply) -> bool:
+        assert isinstance(view, ModelView)
+        names = {arg.name for arg in call.args if isinstance(arg, FeatureArg)}
+        return not view.splits or view.splits[0].branch.feature in names
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        columns = sorted(arg.index for arg in call.args if isinstance(arg, FeatureArg))
+        return Holds(atom=RootAtom(columns=tuple(columns)))

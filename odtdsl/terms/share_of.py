@@ -1,0 +1,46 @@
+"""The share, among some rows, of those that get a class: base of `rate` and its kin."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+
+from odtdsl.data.table import BoolArray
+from odtdsl.ir.expr import Apply, LabelArg, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Kind, Term
+from odtdsl.terms.shares import (
+    OF_CLASS,
+    argument,
+    described,
+    label_of,
+    share,
+    weighed,
+    when_predicted,
+)  # fmt: skip
+from odtdsl.terms.view import ModelView, View
+
+
+class ShareOf(Term):
+    """The weighted share, among some rows, of those predicted as a class."""
+
+    scopes = (Scope.MODEL,)
+    signatures = OF_CLASS
+    kind = Kind.SHARE
+
+    @abstractmethod
+    def among(self, rows: Rows, call: Apply) -> BoolArray:
+        """bool (n_rows,): the rows that the share is of."""
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        mask = self.among(view.rows, call)
+        got = weighed(view.rows, mask & (view.predicted == label_of(call)))
+        return got / weighed(view.rows, mask)
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        mask = self.among(rows, call)
+        label = argument(call, LabelArg)
+        of = described(call, "" if label is None else label.text)
+        return share(rows, mask, when_predicted(rows, mask, label_of(call)), of)

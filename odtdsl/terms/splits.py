@@ -1,0 +1,31 @@
+"""`splits`: how many branch nodes a model has."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Term
+from odtdsl.terms.view import ModelView, View
+
+
+class Splits(Term):
+    """Meaning: the number of branch nodes.
+
+    Core forms: Linear of the model (in a tree, `leaves` - 1).
+
+    Also known as: internal nodes; parsimony.
+    """
+
+    name = "splits"
+    scopes = (Scope.MODEL,)
+    fewer_is_better = True
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        assert isinstance(view, ModelView)
+        return Fraction(len(view.splits))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        return Additive(leaves=1, constant=-1)

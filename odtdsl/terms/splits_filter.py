@@ -1,0 +1,175 @@
+"""Conditions on the test of a split, as sets of thresholds by level and column."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import assert_never
+
+from odtdsl.data.dataset import ColumnType
+from odtdsl.ir.expr import (
+    AndC,
+    Apply,
+    Compare,
+    CompareOp,
+    Condition,
+    Const,
+    Expr,
+    FeatureArg,
+    Level,
+    MultipleOf,
+    NotC,
+    OneOf,
+    OrC,
+)  # fmt: skip
+from odtdsl.ir.forms import Origin, SplitFilter
+from odtdsl.ir.intervals import EMPTY, FULL, RealSet
+from odtdsl.ir.problem import DiagramSkeleton, RuleDecl
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Unsupported
+from odtdsl.terms.evaluate import COMPARE, applications, is_multiple, threshold_feature
+
+DEEPEST = 32
+"""No tree is searched deeper than this many levels."""
+
+MOST_MULTIPLES = 100_000
+
+_FLIPPED: dict[CompareOp, CompareOp] = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+
+
+def split_filters(rule: RuleDecl, rows: Rows, origin: Origin) -> tuple[SplitFilter, ...]:
+    """A rule on feature, threshold and level of splits, one filter per column and set of levels."""
+    only = threshold_feature(rule.condition)
+    levels = _levels(rule, rows)
+    found: list[SplitFilter] = []
+    for index, feature in enumerate(rows.problem.features):
+        if only is not None and feature.name != only:
+            continue
+        by_set: dict[RealSet, list[int]] = {}
+        for level in levels:
+            allowed = _Split(rows=rows, column=index, level=level).allowed(rule.condition)
+            by_set.setdefault(allowed, []).append(level)
+        for allowed, at in by_set.items():
+            if allowed != FULL:
+                everywhere = len(at) == len(levels)
+                found.append(
+                    SplitFilter(
+                        column=index, levels=None if everywhere else tuple(at),
+                        allowed=allowed, origin=origin,
+                    )
+                )  # fmt: skip
+    return tuple(found)
+
+
+def _levels(rule: RuleDecl, rows: Rows) -> range:
+    if not any(call.term == "level" for call in applications(rule.condition)):
+        return range(1)
+    skeleton = rows.problem.skeleton
+    if isinstance(skeleton, DiagramSkeleton):
+        return range(len(skeleton.widths))
+    return range(DEEPEST if skeleton.depth is None else max(1, skeleton.depth))
+
+
+class _Split:
+    """One level and column: which thresholds there make a condition true."""
+
+    def __init__(self, *, rows: Rows, column: int, level: int) -> None:
+        self.rows, self.column, self.level = rows, column, level
+
+    @property
+    def type(self) -> ColumnType:
+        return self.rows.problem.features[self.column].type
+
+    def allowed(self, condition: Condition) -> RealSet:
+        match condition:
+            case AndC():
+                found = FULL
+                for item in condition.items:
+                    found = found & self.allowed(item)
+                return found
+            case OrC():
+                found = EMPTY
+                for item in condition.items:
+                    found = found | self.allowed(item)
+                return found
+            case NotC():
+                return self.allowed(condition.operand).complement()
+            case Apply(term="feature"):
+                wanted = {arg.index for arg in condition.args if isinstance(arg, FeatureArg)}
+                return FULL if self.column in wanted else EMPTY
+            case Compare():
+                return self._compare(condition)
+            case OneOf():
+                found = EMPTY
+                for value in condition.values:
+                    equal = Compare(op="=", left=condition.item, right=Const(value=value))
+                    found = found | self._compare(equal)
+                return found
+            case MultipleOf():
+                return self._multiples(condition)
+            case Level():
+                levels = self.type.levels
+                return RealSet.points(r for r, v in enumerate(levels) if v in condition.values)
+            case _:
+                raise Unsupported("a condition on a split is about its feature, threshold or level")
+
+    def _compare(self, condition: Compare) -> RealSet:
+        item, op, value = condition.left, condition.op, _constant(condition.right)
+        if value is None:
+            item, op, value = (
+                condition.right, _FLIPPED.get(condition.op, condition.op),
+                _constant(condition.left),
+            )  # fmt: skip
+        if value is None or not isinstance(item, Apply):
+            raise Unsupported("levels and thresholds are compared with constants only")
+        if item.term == "level":
+            return FULL if COMPARE[op](Fraction(self.level), value) else EMPTY
+        if self.type.kind == "ordered":
+            return RealSet.points(
+                rank
+                for rank, level in enumerate(self.type.levels)
+                if not isinstance(level, str) and COMPARE[op](Fraction(level), value)
+            )
+        return _half_line(op, float(value))
+
+    def _multiples(self, condition: MultipleOf) -> RealSet:
+        item, step = condition.item, condition.step
+        if isinstance(item, Apply) and item.term == "level":
+            return FULL if is_multiple(Fraction(self.level), step, float_like=False) else EMPTY
+        if self.type.kind == "ordered":
+            return RealSet.points(
+                rank
+                for rank, level in enumerate(self.type.levels)
+                if not isinstance(level, str)
+                and is_multiple(Fraction(level), step, float_like=False)
+            )
+        numbers = self.rows.data.columns[self.type.name].numbers
+        assert numbers is not None, "thresholds are of numbers or ordered columns"
+        present = numbers[numbers == numbers]
+        if not len(present):
+            return EMPTY
+        first = floor(Fraction(float(present.min())) / step)
+        last = ceil(Fraction(float(present.max())) / step)
+        if last - first > MOST_MULTIPLES:
+            raise Unsupported(
+                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of {float(step):g}"
+            )
+        return RealSet.points(float(k * step) for k in range(first, last + 1))
+
+
+def _constant(expr: Expr) -> Fraction | None:
+    return expr.value if isinstance(expr, Const) else None
+
+
+def _half_line(op: CompareOp, value: float) -> RealSet:
+    match op:
+        case "<=" | "<":
+            return RealSet.below(value, closed=op == "<=")
+        case ">=" | ">":
+            return RealSet.above(value, closed=op == ">=")
+        case "=":
+            return RealSet.points([value])
+        case "!=":
+            return RealSet.points([value]).complement()
+        case _:
+            assert_never(op)

@@ -1,0 +1,40 @@
+"""`tests`: how many splits test any of some features."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.ir.expr import Apply, FeatureArg, Scope
+from odtdsl.ir.forms import Additive, PathMeasure
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Param, Signature, Term
+from odtdsl.terms.view import ModelView, PathView, View
+
+
+class Tests(Term):
+    """Meaning: on a path, the number of its splits that test any of the named features; in
+    the model, the number of such splits of the tree, not of its paths.
+
+    Core forms: Budget on a path; Linear of the model.
+    """
+
+    __test__ = False  # its name makes pytest look twice
+    name = "tests"
+    scopes = (Scope.MODEL, Scope.PATH)
+    signatures = (Signature(params=(Param.FEATURE,), repeat=True),)
+
+    def value(self, view: View, call: Apply) -> Fraction:
+        names = {arg.name for arg in call.args if isinstance(arg, FeatureArg)}
+        if isinstance(view, PathView):
+            return Fraction(sum(feature in names for feature in view.features))
+        assert isinstance(view, ModelView)
+        return Fraction(sum(split.branch.feature in names for split in view.splits))
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive | PathMeasure:
+        wanted = {arg.index for arg in call.args if isinstance(arg, FeatureArg)}
+        counted = [int(index in wanted) for index in range(len(rows.problem.features))]
+        if scope is Scope.PATH:
+            return PathMeasure(per_test=tuple(counted), once=(0,) * len(counted))
+        return Additive(columns=np.asarray(counted, dtype=np.int64))

@@ -1,0 +1,39 @@
+"""`uses`: whether a feature is tested, on a path or anywhere in the model."""
+
+from __future__ import annotations
+
+from odtdsl.ir.expr import Apply, FeatureArg, Scope
+from odtdsl.ir.forms import Used
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
+from odtdsl.terms.shares import argument
+from odtdsl.terms.view import ModelView, PathView, View
+
+
+class Uses(Term):
+    """Meaning: some split of the path (of the model) tests the feature, whatever the value.
+
+    Core forms: Used.
+
+    Also known as: inclusion (must use); `not (uses(a) and uses(b))` is exclusion.
+
+    References: CPTree study, section 4.
+    """
+
+    name = "uses"
+    scopes = (Scope.MODEL, Scope.PATH)
+    signatures = (Signature(params=(Param.FEATURE,)),)
+    kind = Kind.CONDITION
+
+    def value(self, view: View, call: Apply) -> bool:
+        feature = argument(call, FeatureArg)
+        assert feature is not None
+        if isinstance(view, PathView):
+            return feature.name in view.features
+        assert isinstance(view, ModelView)
+        return any(feature.name in path.features for path in view.paths)
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        feature = argument(call, FeatureArg)
+        assert feature is not None
+        return Holds(atom=Used(column=feature.index))
