@@ -1,0 +1,1 @@
+"""Trees by mixed-integer programming: lowering, solving, decoding, LP and MPS files."""

@@ -1,0 +1,387 @@
+"""Rules as rows: every atom on every instance of its scope.
+
+An atom that must hold as soon as a 0-1 expression `when` is 1 becomes rows: with
+`when = 1` for a rule that is a single literal, with a binary `holds(rule,...)` for each
+literal of a disjunction, of which one must be 1. An indicator may thus be 1 only where its
+literal is true, and nothing else is asked of it: literals occur only positively, a
+negated atom has its own rows. Auxiliary columns (`pair`, `asked`, `paid`) are bounded from
+both sides where signs need it.
+
+Paths: a dead slot has the splits of the living slot that takes its place, so that a rule
+on all paths is a rule on all `Perfect.ends`, without a condition. Leaves: all sums over a
+dead slot are 0, so that `sum <= bound * alive` needs no big-M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, assert_never
+
+import numpy as np
+
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import (
+    Additive,
+    Atom,
+    Budget,
+    Clause,
+    Depth,
+    Linear,
+    Link,
+    Literal_,
+    Monotone,
+    Order,
+    Origin,
+    OutputSet,
+    PathMeasure,
+    PathTotal,
+    Root,
+    Used,
+)
+from odtdsl.milp.patterns import Gains, Patterns, gains_of
+from odtdsl.milp.program import FREE, Affine, Program, safe_name
+from odtdsl.milp.skeleton import Perfect
+
+
+class Encoding(Protocol):
+    """What the lowering of rules needs of a tree model."""
+
+    program: Program
+    perfect: Perfect
+    patterns: Patterns
+    active: list[int]
+    column_names: tuple[str, ...]
+
+    def use(self, node: int, column: int) -> Affine: ...
+
+    def is_active(self, node: int) -> Affine: ...
+
+    def alive(self, slot: int) -> Affine: ...
+
+    def slot_name(self, slot: int) -> str: ...
+
+    def spread(self, measure: Additive, slots: Sequence[int]) -> Affine: ...
+
+    def of_model(self, measure: Additive) -> Affine: ...
+
+
+class Unsupported(Exception):
+    """An atom that reached the lowering although `supports` refuses it."""
+
+
+ALWAYS = Affine(constant=1)
+
+
+class Rules:
+    """Lowers clauses into the program of an encoding."""
+
+    def __init__(self, encoding: Encoding, n_classes: int, tick: Callable[[], None]) -> None:
+        self.encoding = encoding
+        self.program = encoding.program
+        self.perfect = encoding.perfect
+        self.n_classes = n_classes
+        self._tick = tick
+        self._seen: set[RowKey] = set()
+        self._pairs: dict[tuple[Order, int], Affine] = {}
+        self._payments: dict[tuple[tuple[int, ...], tuple[int, ...], bool], Affine] = {}
+
+    def add(self, clause: Clause) -> None:
+        """All rows of a clause."""
+        self._seen = set()
+        rule = f"rule_{safe_name(clause.origin.rule)}"
+        for place, condition in self._instances(clause.scope):
+            self._instance(clause, f"{rule}({place})" if place else rule, place, condition)
+            self._tick()
+
+    def _instances(self, scope: Scope) -> list[tuple[str, Affine]]:
+        match scope:
+            case Scope.MODEL:
+                return [("", ALWAYS)]
+            case Scope.PATH:
+                return [(f"path{i}", ALWAYS) for i in range(len(self.perfect.ends))]
+            case Scope.LEAF:
+                e = self.encoding
+                return [(e.slot_name(t), e.alive(t)) for t in range(self.perfect.n_leaves)]
+            case Scope.SPLIT:
+                nodes = range(self.perfect.n_branches)
+                return [(f"n{n}", self.encoding.is_active(n)) for n in nodes]
+            case _:
+                assert_never(scope)
+
+    def _instance(self, clause: Clause, name: str, place: str, condition: Affine) -> None:
+        literals = clause.literals
+        if len(literals) == 1:
+            self._require(literals[0], clause, name, place, condition, ALWAYS)
+            return
+        some = Affine(constant=-condition.constant)
+        for column, value in condition.terms.items():
+            some.add_term(column, -value)
+        for index, literal in enumerate(literals):
+            holds = self.program.column(f"holds({flat(name)},{index})", integer=True)
+            some.add_term(holds)
+            when = Affine().add_term(holds)
+            self._require(literal, clause, f"{name}_{index}", place, condition, when)
+        self.program.row(name, clause.origin, some, lower=0)
+
+    # ---- atoms
+
+    def _require(
+        self, literal: Literal_, clause: Clause, name: str, place: str, condition: Affine,
+        when: Affine,
+    ) -> None:  # fmt: skip
+        """Rows that make the literal true on an instance if `condition` and `when` are 1."""
+        row = _Row(
+            program=self.program, name=name, origin=clause.origin, when=when, seen=self._seen
+        )
+        atom: Atom = literal.atom
+        match atom:
+            case Used():
+                self._used(atom, literal.positive, row, self._nodes(clause.scope, place))
+            case Order():
+                self._order(atom, literal.positive, row, self._nodes(clause.scope, place))
+            case Root():
+                self._root(atom, literal.positive, row)
+            case Depth():
+                self._depth(atom, literal.positive, row)
+            case Budget():
+                _positive_only(literal)
+                self._budget(atom, row, self._nodes(clause.scope, place))
+            case Linear():
+                _positive_only(literal)
+                self._linear(atom, row, clause.scope, place, condition)
+            case Link() | Monotone() | PathTotal() | OutputSet():
+                raise Unsupported(type(atom).__name__)
+            case _:
+                assert_never(atom)
+
+    def _nodes(self, scope: Scope, place: str) -> tuple[int, ...]:
+        if scope is Scope.PATH:
+            return self.perfect.ends[int(place[4:])]
+        return tuple(range(self.perfect.n_branches))
+
+    def _used(self, atom: Used, positive: bool, row: _Row, nodes: tuple[int, ...]) -> None:
+        uses = [self.encoding.use(node, atom.column) for node in nodes]
+        if positive:
+            row.at_least_one(uses)
+            return
+        for node, use in zip(nodes, uses, strict=True):
+            row.false(use, f"n{node}")
+
+    def _order(self, atom: Order, positive: bool, row: _Row, nodes: tuple[int, ...]) -> None:
+        """`nodes` are those of a path, from the root down."""
+        here = [self.encoding.use(node, atom.here) for node in nodes]
+        above = [self.encoding.use(node, atom.above) for node in nodes]
+        if positive:
+            pairs = [
+                self._pair(row, atom, nodes[i], here[i], above[:i])
+                for i in range(len(nodes))
+                if here[i].terms
+            ]
+            row.at_least_one(pairs)
+            return
+        for i, node in enumerate(nodes):
+            if not here[i].terms:
+                continue
+            if atom.absent:  # tested here only if tested above
+                row.at_most(here[i].copy().add(_sum(above[:i]), -1), 0, 1, f"n{node}")
+                continue
+            for j in range(i):
+                if above[j].terms:
+                    both = here[i].copy().add(above[j])
+                    row.at_most(both, 1, 2, f"n{nodes[j]}_n{node}")
+
+    def _pair(self, row: _Row, atom: Order, node: int, here: Affine, above: list[Affine]) -> Affine:
+        """A column that is 1 only if the node completes the order's pattern."""
+        if (atom, node) in self._pairs:
+            return self._pairs[atom, node]
+        pair = Affine().add_term(self.program.column(row.part("pair", f"n{node}")))
+        always = row.always(f"n{node}")
+        always.at_most(pair.copy().add(here, -1), 0, 1, "here")
+        if atom.absent:
+            for i, use in enumerate(above):
+                always.at_most(pair.copy().add(use), 1, 2, f"above{i}")
+        else:
+            always.at_most(pair.copy().add(_sum(above), -1), 0, 1, "above")
+        self._pairs[atom, node] = pair
+        return pair
+
+    def _root(self, atom: Root, positive: bool, row: _Row) -> None:
+        if self.perfect.depth == 0:
+            if not positive:
+                row.contradict()
+            return
+        listed = _sum([self.encoding.use(0, column) for column in atom.columns])
+        active = self.encoding.is_active(0)
+        if positive:
+            row.at_most(active.copy().add(listed, -1), 0, 1, "")
+        else:
+            row.at_least_one([active], "split")
+            row.false(listed, "root")
+
+    def _depth(self, atom: Depth, positive: bool, row: _Row) -> None:
+        if not 0 <= atom.at_most < self.perfect.depth:
+            if positive != (atom.at_most >= 0):
+                row.contradict()
+            return
+        actives = [self.encoding.is_active(n) for n in self.perfect.at_level(atom.at_most)]
+        if not positive:
+            row.at_least_one(actives)
+            return
+        for node, active in zip(self.perfect.at_level(atom.at_most), actives, strict=True):
+            row.false(active, f"n{node}")
+
+    def _budget(self, atom: Budget, row: _Row, nodes: tuple[int, ...]) -> None:
+        measure = atom.measure
+        spent = Affine(constant=measure.constant)
+        for column, amount in enumerate(measure.per_test):
+            if amount:
+                spent.add(_sum([self.encoding.use(n, column) for n in nodes]), amount)
+        for column, amount in enumerate(measure.once):
+            if amount:
+                spent.add(self._paid(row, nodes, (column,), amount), amount)
+        for shared in measure.shared:
+            if shared.amount:
+                spent.add(self._paid(row, nodes, shared.columns, shared.amount), shared.amount)
+        row.at_most(spent, atom.at_most, most_spent(measure, len(nodes)), "")
+
+    def _paid(
+        self, row: _Row, nodes: tuple[int, ...], columns: tuple[int, ...], amount: int
+    ) -> Affine:
+        """1 iff a node of the path tests one of the columns, bounded where the sign needs it.
+
+        An amount to pay needs it to be 1 if the path tests one, a rebate to be 0 if not.
+        """
+        at_node = [_sum([self.encoding.use(n, c) for c in set(columns)]) for n in nodes]
+        asked = [use for use in at_node if use.terms]
+        if len(asked) <= 1:
+            return _sum(asked)
+        key = (nodes, columns, amount > 0)
+        if key not in self._payments:
+            self._payments[key] = self._payment(row, nodes, at_node, columns, amount)
+        return self._payments[key]
+
+    def _payment(
+        self, row: _Row, nodes: tuple[int, ...], at_node: list[Affine], columns: tuple[int, ...],
+        amount: int,
+    ) -> Affine:  # fmt: skip
+        label = self.encoding.column_names[columns[0]]
+        paid = Affine().add_term(self.program.column(row.part("paid", label)))
+        always = row.always(f"paid_{label}")
+        if amount < 0:
+            always.at_most(paid.copy().add(_sum(at_node), -1), 0, 1, "")
+            return paid
+        for node, use in zip(nodes, at_node, strict=True):
+            if use.terms:
+                always.at_most(use.copy().add(paid, -1), 0, 1, f"n{node}")
+        return paid
+
+    def _linear(self, atom: Linear, row: _Row, scope: Scope, place: str, condition: Affine) -> None:
+        measure = atom.measure
+        gains = gains_of(measure, self.encoding.patterns, self.n_classes)
+        if scope is Scope.MODEL:
+            most = _most_of_model(measure, gains, self.perfect)
+            row.at_most(self.encoding.of_model(measure), atom.at_most, most, "")
+            return
+        bound = atom.at_most - measure.constant
+        node = int(place[1:])
+        slots = self.perfect.slots(node)
+        inside = self.encoding.spread(measure, slots)
+        if scope is Scope.LEAF:  # a dead slot is empty: 0 <= 0
+            most = int(np.maximum(gains.by_label, 0).sum(axis=0).max(initial=0))
+            row.at_most(inside.add(condition, -bound), 0, most - bound, "")
+            return
+        most = int(np.maximum(gains.by_label.max(axis=1), 0).sum())
+        slack = max(0, most - bound)  # rows also pass through inactive nodes
+        row.at_most(inside.add(condition, slack), bound + slack, most + slack, "")
+
+
+RowKey = tuple[frozenset[tuple[int, int]], int]
+
+
+class _Row:
+    """Rows under a name and a condition `when` (1, or one binary column).
+
+    `seen` keeps out the rows that a clause has already for another of its instances.
+    """
+
+    def __init__(
+        self, *, program: Program, name: str, origin: Origin, when: Affine, seen: set[RowKey]
+    ) -> None:
+        self.program = program
+        self.name = name
+        self.origin = origin
+        self.when = when
+        self.seen = seen
+
+    def always(self, place: str) -> _Row:
+        """Rows about auxiliary columns, which hold without a condition."""
+        return _Row(
+            program=self.program, name=self.part_name(place), origin=self.origin, when=ALWAYS,
+            seen=self.seen,
+        )  # fmt: skip
+
+    def part_name(self, place: str) -> str:
+        return f"{self.name}_{place}" if place else self.name
+
+    def part(self, kind: str, place: str) -> str:
+        """A name for an auxiliary column."""
+        return f"{kind}({flat(self.name)},{place})"
+
+    def at_most(self, expression: Affine, bound: int, most: int, place: str) -> None:
+        """`expression <= bound` if `when`; it is at most `most` in any case."""
+        if most <= bound:
+            return
+        relaxed = expression.copy().add(self.when, most - bound)
+        key = (frozenset(relaxed.terms.items()), most - relaxed.constant)
+        if key not in self.seen:
+            self.seen.add(key)
+            self.program.row(self.part_name(place), self.origin, relaxed, upper=most)
+
+    def at_least_one(self, parts: list[Affine], place: str = "") -> None:
+        """One of some nonnegative expressions is 1 or more, if `when`."""
+        row = _sum(parts).add(self.when, -1)
+        self.program.row(self.part_name(place), self.origin, row, lower=0)
+
+    def false(self, expression: Affine, place: str) -> None:
+        """A 0-1 expression is 0, if `when`: by its bound where there is no condition."""
+        if not expression.terms:
+            return
+        if not self.when.terms and len(expression.terms) == 1:
+            self.program.fix(next(iter(expression.terms)), 0)
+        self.at_most(expression, 0, 1, place)
+
+    def contradict(self) -> None:
+        self.program.row(self.part_name("never"), self.origin, self.when, upper=0)
+
+
+def _sum(parts: Sequence[Affine]) -> Affine:
+    result = Affine()
+    for part in parts:
+        result.add(part)
+    return result
+
+
+def _positive_only(literal: Literal_) -> None:
+    if not literal.positive:
+        raise Unsupported("a negated sum: normalization writes it as another sum")
+
+
+def most_spent(measure: PathMeasure, length: int) -> int:
+    """An upper bound of a path measure's numerator on paths of at most `length` splits."""
+    per_test = max([0, *measure.per_test]) * length
+    once = sum(sorted((x for x in measure.once if x > 0), reverse=True)[:length])
+    shared = sum(max(0, s.amount) for s in measure.shared) if length else 0
+    return measure.constant + per_test + once + shared
+
+
+def _most_of_model(measure: Additive, gains: Gains, perfect: Perfect) -> int:
+    """An upper bound of the numerator on all trees."""
+    dearest = 0 if measure.columns is None else int(measure.columns.max(initial=-FREE))
+    per_split = max(0, dearest + measure.leaves)
+    most = measure.constant + measure.leaves + perfect.n_branches * per_split
+    return most + int(gains.worst.sum())
+
+
+def flat(name: str) -> str:
+    """A row's name without its brackets, to stand inside those of a column's."""
+    return name.removeprefix("rule_").replace("(", "_").replace(")", "")
