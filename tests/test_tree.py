@@ -149,6 +149,24 @@ def test_route_agrees_with_a_loop_over_rows(tree: Tree, frame: dict[str, list[An
     assert tree.predict(frame).tolist() == labels
 
 
+@pytest.mark.parametrize(
+    ("test", "cell", "left"),
+    [
+        (InBin(low=1, high=2, closed=False), 1, True),
+        (InBin(low=1, high=2, closed=False), 2, False),
+        (InBin(low=1, high=2, closed=True), 2, True),
+        (InBin(low=1, high=2, closed=True), 0.5, False),
+        (InBin(low=-math.inf, high=2, closed=False), -1e300, True),
+        (InBin(low=1, high=math.inf, closed=False), 1e300, True),
+        (Threshold(value=0.1), 0.1, True),
+        (Threshold(value=0.1), 0.1 + 2**-56, False),
+    ],
+)
+def test_the_edges_of_tests(test: Test, cell: float, left: bool) -> None:
+    root = Branch(feature="age", test=test, left=leaf_of(0), right=leaf_of(1), missing="right")
+    assert class_tree(root).apply({"age": [cell]}).tolist() == [0 if left else 1]
+
+
 @given(trees(), frames())
 def test_reach_splits_the_rows_of_every_branch(tree: Tree, frame: dict[str, list[Any]]) -> None:
     table = read_frame(frame)

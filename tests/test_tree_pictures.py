@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.predictors.dot import to_dot
+from odtdsl.predictors.dot import quoted, to_dot
 from odtdsl.predictors.svg import PALETTE, class_colour, text_width, to_svg, wrapped
 from odtdsl.predictors.text import to_text
 from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
@@ -189,6 +189,10 @@ def test_graphviz_reads_the_dot_text_as_it_was_meant(name: str) -> None:
     # Graphviz shows blanks at ends as no-break spaces.
     shown = [text.replace("\xa0", " ") for text in shown]
     assert f"{printable(name)} <= 1.5".strip() in [text.strip() for text in shown]
+
+
+def test_dot_strings_escape_what_graphviz_reads() -> None:
+    assert quoted('a "b"', "c\\d", "&lt;") == '"a \\"b\\"\\nc\\\\d\\n&amp;lt;"'
 
 
 def test_dot_names_nodes_in_order() -> None:

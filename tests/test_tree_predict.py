@@ -247,7 +247,7 @@ def test_an_unseen_category_is_not_equal() -> None:
     [
         (np.zeros((3, 3)), "U202"),
         (np.zeros(4), "U202"),
-        (np.full((2, 4), np.inf), "D106"),
+        ({"age": np.array([np.inf]), "code": [1], "blood pressure": ["low"]}, "D106"),
         (np.zeros((1, 1, 4)), "U202"),
         ({"age": 3, "code": 1}, "U205"),
         ({"age": "31", "code": "x"}, "U205"),
