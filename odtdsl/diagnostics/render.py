@@ -250,13 +250,14 @@ def _remark(kind: str, text: str, margin: int, paint: _Paint, width: int) -> Ite
     lead = " " * margin + " = "
     first, *rest = textwrap.wrap(
         f"{kind}: {_clean(text)}",
-        max(20, width - len(lead)),
+        max(30, width - len(lead)),
+        subsequent_indent=" " * (len(kind) + 2),
         break_long_words=False,
         break_on_hyphens=False,
     )
     yield paint("frame", lead) + paint("help" if kind == "help" else "bold", kind) + first[4:]
     for row in rest:
-        yield " " * (len(lead) + len(kind) + 2) + row
+        yield " " * len(lead) + row
 
 
 def _clean(text: str) -> str:

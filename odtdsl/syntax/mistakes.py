@@ -32,6 +32,8 @@ _SINGLE = re.compile(f'[{_QUOTES}]([^{_QUOTES}\r\n]*)([{_QUOTES}"]?)')
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _LISTS = ("target", "feature", "drop", "missing", "cost", "candidates", "weight")
 _TYPES = ("number", "integer", "category", "binary", "ordered", "class")
+_RELATIONS = ("in", "is", "before", "requires", "multiple_of")
+_SIGNS = ("<", ">", "=", "<=", ">=", "==", "!=", "+", "*", "/", ",", ")")
 _COMPARING = {"COMPARISON", "EQUAL"}
 _BREAKS = {"AND", "OR", "NOT", "IF", "THEN", "COLON", "COMMA", "LPAR"}
 
@@ -58,6 +60,10 @@ def _quotes(f: Failure) -> Diagnostic | None:
 
 
 def _unclosed_text(f: Failure) -> Diagnostic | None:
+    line = f.text[f.text.rfind("\n", 0, f.at) + 1 :].split("\n")[0]
+    if f.last.kind == "STRING" and f.same_line and line.replace('\\"', "").count('"') % 2:
+        span = f.span(f.last.start, f.last.end)
+        return f.error("S005", "a quote is missing in this line", "is this one text?", span=span)
     if f.found not in ('"', "`"):
         return None
     line_end = re.compile(r"[\r\n]|\Z").search(f.text, f.at)
@@ -314,19 +320,21 @@ def _three_comparisons(f: Failure) -> Diagnostic | None:
 
 
 def _keyword_as_name(f: Failure) -> Diagnostic | None:
-    if f.last.kind not in ("IF", "NOT", "FORALL", "MINIMIZE", "MAXIMIZE"):
+    taken, operator = f.last, f.found
+    if f.last.text in _RELATIONS and f.last.kind == "NAME":
+        taken, operator = f.back(1), f.last.text  # `not in {...}` reads `in` as a name
+    if taken.kind not in ("IF", "NOT", "FORALL", "MINIMIZE", "MAXIMIZE"):
         return None
-    operator = f.found in ("<", ">", "=", "<=", ">=", "==", "!=", "+", "*", "/", ",", ")")
-    if not operator and f.found not in ("in", "is", "before", "requires", "multiple_of"):
+    if operator not in _RELATIONS and operator not in _SIGNS:
         return None
-    if f.keyword == f.last.text:  # `minimize <= ...` names nothing
+    if len(f.statement) == 1:  # `minimize <= ...` names nothing
         return None
-    word = f.last.text
+    word = taken.text
     return f.error(
         "S016",
         f"`{word}` is a keyword here",
         f"as a name write `` `{word}` ``",
-        span=f.span(f.last.start, f.last.end),
+        span=f.span(taken.start, taken.end),
     )
 
 
@@ -385,7 +393,8 @@ def _set_of_values(f: Failure) -> Diagnostic | None:
 def _negated(f: Failure) -> Diagnostic | None:
     if f.found != "not" or "IN" not in f.expected | {"IN" if f.last.kind == "IS" else ""}:
         return None
-    what = "x in {...}" if f.rest.split()[:1] == ["in"] else "x is missing"
+    name = (f.back(1) if f.last.kind == "IS" else f.last).text
+    what = f"{name} in {{...}}" if f.rest.split()[:1] == ["in"] else f"{name} is missing"
     return f.error("S001", "`not` stands before the whole condition", f"write `not {what}`")
 
 
@@ -411,7 +420,7 @@ def _other_word(f: Failure) -> Diagnostic | None:
         for word in keywords().get(kind, "").split()
         if len(word) > 1
     ]
-    likely = [word for word in words if word not in STATEMENTS]
+    likely = [word for word in words if not (f.at_statement and word in STATEMENTS)]
     meant = OTHER_WORDS.get(f.found)
     if meant not in likely:
         meant = closest(f.found, likely) if len(f.found) > 2 else None
@@ -489,7 +498,7 @@ def _two_names(f: Failure) -> Diagnostic | None:
 
 def _unexpected(f: Failure) -> Diagnostic:
     words = expected_words(f.expected)
-    hint = f"expected {one_of(words[:6])}" if words else "nothing can follow here"
+    hint = f"expected {one_of(words[:8])}" if words else "nothing can follow here"
     if f.ended:
         file_ends = f.offset + len(f.text) >= len(f.source.text)
         what = "the file ends" if file_ends else "the statement ends"

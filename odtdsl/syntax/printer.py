@@ -7,6 +7,7 @@ line, those inside a statement on lines before it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import assert_never
@@ -27,6 +28,8 @@ from odtdsl.syntax.expressions import (
     quote,
     word_text,
 )
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 __all__ = ["expr_to_text", "format_source", "statement_to_text", "to_text"]
 
@@ -269,7 +272,7 @@ def _trailing(
     found: dict[int, ast.Comment] = {}
     places = sorted((s.span.start, i) for i, s in enumerate(statements) if s.span.start >= 0)
     for comment in comments:
-        if comment.own_line or comment.span.start < 0 or "\n" in comment.text:
+        if comment.own_line or comment.span.start < 0 or _LINE_END.search(comment.text):
             continue
         at = bisect_left(places, (comment.span.start, 0)) - 1
         if at >= 0 and statements[places[at][1]].span.end <= comment.span.start:
@@ -293,13 +296,13 @@ def _gap(source: Source, span: Span) -> bool:
 
 
 def _comment(comment: ast.Comment, blank: bool) -> Iterator[tuple[str, bool]]:
-    for row in comment.text.splitlines() or [""]:
+    for row in _LINE_END.split(comment.text):
         yield _line(row), blank
         blank = False
 
 
 def _line(text: str) -> str:
-    text = " ".join(text.splitlines()).strip()
+    text = _LINE_END.sub(" ", text).strip()
     return text if text.startswith("#") else f"# {text}".rstrip()
 
 

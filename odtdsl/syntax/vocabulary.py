@@ -34,8 +34,9 @@ OTHER_WORDS = {
     "max_depth": "depth", "height": "depth", "size": "nodes", "max_leaves": "leaves",
     "tolerance": "gap", "ram": "memory", "width": "widths", "split": "splits",
     "delimiter": "separator", "sep": "separator", "implies": "then", "instead": "when",
-    "random_state": "seed", "needs": "requires", "precedes": "before", "null": "missing", "None": "missing",
-    "nan": "missing", "NaN": "missing", "NA": "missing", "empty": "missing", "quantile": "quantiles",
+    "random_state": "seed", "needs": "requires", "precedes": "before",
+    "null": "missing", "None": "missing", "nan": "missing", "NaN": "missing", "NA": "missing",
+    "empty": "missing", "quantile": "quantiles",
 }  # fmt: skip
 """Words for what has another name here; good only where that name could stand."""
 
