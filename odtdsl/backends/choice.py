@@ -1,0 +1,217 @@
+"""Which back end: what a problem needs, what each back end has, and why one is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import assert_never
+
+from odtdsl.backends.base import BackEnd, Support
+from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import (
+    Atom, Budget, Core, Depth, DepthStage, Form, Linear, LinearStage, Link, Monotone, Order, Origin,
+    OutputSet, PathTotal, Root, Used,
+)  # fmt: skip
+from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.source import Source
+
+_WHERE = {"milp": "odtdsl.milp:Milp", "greedy": "odtdsl.greedy:Greedy"}
+"""Back ends of this version: module and class."""
+
+PREFERENCE = ("exact", "milp", "sat", "cpsat")
+"""`auto` takes the first of these that expresses all of a problem."""
+
+NAMES = (*PREFERENCE, "greedy")
+
+
+def available() -> tuple[str, ...]:
+    """The back ends that this version has, in the order of preference."""
+    return tuple(name for name in NAMES if name in _WHERE)
+
+
+def back_end(name: str) -> BackEnd:
+    """A back end by name.
+
+    Raises
+    ------
+    OdtError
+        B101: this version has no such back end.
+    """
+    if name not in _WHERE:
+        raise error(
+            "B101", f"the back end `{name}` is not part of this version",
+            helps=(f"write `using {'` or `using '.join(available())}`, or leave it to `auto`",),
+        )  # fmt: skip
+    module, _, kind = _WHERE[name].partition(":")
+    made: BackEnd = getattr(import_module(module), kind)()
+    return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A core form that a problem uses, where, and whether inside a disjunction."""
+
+    form: Form
+    inside_or: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A need that a back end does not have."""
+
+    need: Need
+    reason: str
+
+
+SKELETON = Origin(rule="skeleton")
+OBJECTIVE = Origin(rule="objective")
+
+
+def needs(core: Core) -> tuple[Need, ...]:
+    """All core forms of a problem, each once per rule."""
+    return tuple(dict.fromkeys(_needs(core)))
+
+
+def _needs(core: Core) -> Iterator[Need]:
+    def plain(form: Form, origin: Origin) -> Need:
+        return Need(form=form, inside_or=False, origin=origin)
+
+    match core.skeleton:
+        case DiagramSkeleton():
+            yield plain(Form.DIAGRAM, SKELETON)
+        case TreeSkeleton():
+            bounded = core.skeleton.depth is not None
+            yield plain(Form.TREE if bounded else Form.TREE_UNBOUNDED, SKELETON)
+    if core.skeleton.splits == "hyperplane":
+        yield plain(Form.HYPERPLANE, SKELETON)
+    if core.labels is None:
+        yield plain(Form.REGRESSION, SKELETON)
+    columns = [family.column for family in core.families]
+    if len(set(columns)) < len(columns):
+        yield plain(Form.MISSING_BRANCH, SKELETON)
+    for split_filter in core.filters:
+        yield plain(Form.SPLIT_FILTER, split_filter.origin)
+    for clause in core.clauses:
+        inside_or = len(clause.literals) > 1
+        for literal in clause.literals:
+            form = form_of(literal.atom, clause.scope)
+            yield Need(form=form, inside_or=inside_or, origin=clause.origin)
+    for stage in core.objective:
+        match stage:
+            case DepthStage():
+                yield plain(Form.OBJECTIVE_DEPTH, OBJECTIVE)
+            case LinearStage():
+                yield plain(Form.OBJECTIVE_LINEAR, OBJECTIVE)
+                if stage.maxima:
+                    yield plain(Form.OBJECTIVE_MAX, OBJECTIVE)
+                if stage.path_sum is not None:
+                    yield plain(Form.OBJECTIVE_PATH_SUM, OBJECTIVE)
+
+
+def form_of(atom: Atom, scope: Scope) -> Form:
+    """The name of an atom's form in its scope."""
+    match atom:
+        case Used():
+            return Form.USED_PATH if scope is Scope.PATH else Form.USED_MODEL
+        case Order():
+            return Form.ORDER
+        case Root():
+            return Form.ROOT
+        case Budget():
+            return Form.BUDGET
+        case Linear():
+            return {
+                Scope.MODEL: Form.LINEAR_MODEL,
+                Scope.LEAF: Form.LINEAR_LEAF,
+                Scope.SPLIT: Form.LINEAR_SPLIT,
+            }[scope]
+        case Depth():
+            return Form.DEPTH
+        case Link():
+            return Form.LINK
+        case Monotone():
+            return Form.MONOTONE
+        case PathTotal():
+            return Form.PATH_TOTAL
+        case OutputSet():
+            return Form.OUTPUT_SET
+        case _:
+            assert_never(atom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The back end to run, why, and what keeps each other one from it."""
+
+    name: str | None
+    reason: str
+    refusals: tuple[tuple[str, tuple[Refusal, ...]], ...]
+
+
+def choose(core: Core, wish: str) -> Choice:
+    """The back end for a problem; `wish` is a name or `auto`."""
+    required = needs(core)
+    refusals = {name: _refusals(back_end(name), required) for name in available()}
+    listed = tuple(refusals.items())
+    if wish != "auto":
+        back_end(wish)
+        if refusals[wish]:
+            return Choice(name=None, reason=f"`{wish}` was asked for", refusals=listed)
+        return Choice(name=wish, reason="asked for", refusals=listed)
+    for name in PREFERENCE:
+        if name in refusals and not refusals[name]:
+            others = [n for n in PREFERENCE[: PREFERENCE.index(name)] if n in refusals]
+            reason = "expresses the whole problem, exactly"
+            if others:
+                reason += f"; {' and '.join(others)} cannot"
+            return Choice(name=name, reason=reason, refusals=listed)
+    return Choice(name=None, reason="no back end expresses the whole problem", refusals=listed)
+
+
+def _refusals(engine: BackEnd, required: tuple[Need, ...]) -> tuple[Refusal, ...]:
+    found: list[Refusal] = []
+    for need in required:
+        support = engine.supports(need.form, inside_or=need.inside_or)
+        if support.level == "unsupported":
+            found.append(Refusal(need=need, reason=support.reason))
+    return tuple(found)
+
+
+def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
+    """Why no back end can run: the rule, the reason, and the back ends that can."""
+    by_need: dict[Need, list[str]] = {}
+    asked = [wish] if wish != "auto" else [name for name, _ in choice.refusals if name != "greedy"]
+    for name, refusals in choice.refusals:
+        if name in asked:
+            for refusal in refusals:
+                by_need.setdefault(refusal.need, []).append(f"{name}: {refusal.reason}")
+    can = [name for name, refusals in choice.refusals if not refusals and name != wish]
+    helps = (f"`using {can[0]}` can",) if can else ()
+    return OdtError(
+        [
+            Diagnostic(
+                code="B102",
+                message=f"{_subject(need)} cannot be expressed"
+                + (f" by `{wish}`" if wish != "auto" else " by any back end of this version"),
+                labels=(Label(span=need.origin.span),) if need.origin.span.start >= 0 else (),
+                notes=tuple(reasons), helps=helps, source=source,
+            )
+            for need, reasons in by_need.items()
+        ]
+    )  # fmt: skip
+
+
+def _subject(need: Need) -> str:
+    inside = " inside `or`" if need.inside_or else ""
+    if need.origin.rule in ("skeleton", "objective"):
+        return f"the {need.origin.rule} ({need.form.value}{inside})"
+    return f"rule `{need.origin.rule}` ({need.form.value}{inside})"
+
+
+__all__ = [
+    "Choice", "Need", "Refusal", "Support", "available", "back_end", "choose", "form_of", "needs",
+    "refused",
+]  # fmt: skip

@@ -1,0 +1,263 @@
+"""The independent checker: a finished model against its spec, rule by rule, on raw data.
+
+It imports no back end and reads no core form. Rows are routed by the predictor itself;
+rules and objective are evaluated by the terms' own meaning, in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.ir.expr import Compare, Condition, Scope
+from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
+from odtdsl.ir.rows import Rows
+from odtdsl.predictors.tree import InBin, Threshold, Tree
+from odtdsl.terms.base import Ratio
+from odtdsl.terms.evaluate import holds, instances, number
+from odtdsl.terms.view import ModelView, SplitView, View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One line of an audit.
+
+    Attributes
+    ----------
+    rule
+        The rule's name, or a part of the skeleton.
+    value, bound, slack
+        For a comparison, the sides where it is tightest and how much room is left
+        (negative where it is broken); None for other conditions. Exact.
+    instances
+        How many paths, leaves or splits the rule ranges over; 1 for the whole model.
+    note
+        Why the line deserves a second look, such as "vacuous".
+    """
+
+    rule: str
+    text: str
+    holds: bool
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    slack: Fraction | None = None
+    instances: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """All rules and the skeleton, checked; and the objective, recomputed.
+
+    Attributes
+    ----------
+    objective
+        The value of each stage, in the terms of the spec.
+    errors
+        Weight of the wrong predictions on the training rows; None for number targets.
+    """
+
+    lines: tuple[Checked, ...]
+    objective: tuple[Fraction, ...]
+    errors: Fraction | None
+
+    @property
+    def holds(self) -> bool:
+        return all(line.holds for line in self.lines)
+
+
+def audit(tree: Tree, rows: Rows) -> Audit:
+    """Check a tree against a problem on its training rows.
+
+    Raises
+    ------
+    OdtError
+        U301: the tree is not one for this problem (other classes or targets). U201 to U204:
+        the data lack a column that the tree tests, or hold cells that it cannot read.
+    """
+    _fits(tree, rows)
+    view = ModelView(tree, rows)
+    lines = [*_skeleton(view), _reduced(view), _candidates(view)]
+    lines += [_check(rule, view) for rule in rows.problem.rules]
+    objective = tuple(
+        _plain(number(stage.measure, view)) for stage in rows.problem.objective
+    )
+    errors = None
+    if rows.problem.target.kind == "class":
+        wrong = rows.weights[view.predicted != rows.labels].sum()
+        errors = Fraction(int(wrong), rows.weight_denominator)
+    return Audit(lines=tuple(lines), objective=objective, errors=errors)
+
+
+def _fits(tree: Tree, rows: Rows) -> None:
+    target = rows.problem.target
+    if tree.classes != target.classes or tree.targets != target.names:
+        raise error(
+            "U301",
+            "this model predicts something else than the spec asks for",
+            notes=(
+                f"model: {', '.join(tree.targets)} {_shown(tree.classes)}",
+                f"spec: {', '.join(target.names)} {_shown(target.classes)}",
+            ),
+        )
+
+
+def _shown(classes: Sequence[object]) -> str:
+    return "{" + ", ".join(map(str, classes)) + "}" if classes else ": number"
+
+
+def _plain(value: Fraction | Ratio) -> Fraction:
+    if isinstance(value, Ratio):
+        return Fraction(0) if value.under == 0 else value.over / value.under
+    return value
+
+
+# ---- skeleton
+
+
+def _skeleton(view: ModelView) -> Iterator[Checked]:
+    skeleton = view.rows.problem.skeleton
+    assert isinstance(skeleton, TreeSkeleton), "a tree answers a tree skeleton"
+    for name, value, bound in (
+        ("depth", view.tree.depth, skeleton.depth),
+        ("leaves", view.tree.n_leaves, skeleton.leaves),
+    ):
+        if bound is not None:
+            yield Checked(
+                rule=f"tree {name}", text=f"{name} <= {bound}", holds=value <= bound,
+                value=Fraction(value), bound=Fraction(bound), slack=Fraction(bound - value),
+            )  # fmt: skip
+
+
+def _reduced(view: ModelView) -> Checked:
+    """Every split sends a training row each way, so that every leaf holds one."""
+    smallest = min(int(leaf.inside.sum()) for leaf in view.leaves)
+    return Checked(
+        rule="tree reduced", text="every leaf holds a training row", holds=smallest >= 1,
+        value=Fraction(smallest), bound=Fraction(1), slack=Fraction(smallest - 1),
+        instances=len(view.leaves),
+    )  # fmt: skip
+
+
+def _candidates(view: ModelView) -> Checked:
+    """Every split tests a feature of the spec, at a candidate."""
+    problem = view.rows.problem
+    features = {feature.name: feature for feature in problem.features}
+    wrong = [
+        split
+        for split in view.splits
+        if split.branch.feature not in features
+        or not _is_candidate(split, features[split.branch.feature])
+    ]
+    note = ""
+    if wrong:
+        note = "not a candidate: " + ", ".join(sorted({s.branch.feature for s in wrong}))
+    return Checked(
+        rule="tree candidates", text="every split is a candidate", holds=not wrong,
+        instances=len(view.splits), note=note,
+    )  # fmt: skip
+
+
+def _is_candidate(split: SplitView, feature: FeatureDecl) -> bool:
+    """Whether a test is one that `candidates` admits."""
+    test = split.branch.test
+    if isinstance(test, Threshold) and feature.type.kind == "ordered":
+        return test.value in feature.type.levels
+    numbers = split.rows.data.columns[feature.name].numbers
+    if numbers is None:
+        return not isinstance(test, Threshold | InBin)
+    place = feature.candidates
+    if place.place == "bins":
+        edges = bin_edges(numbers[numbers == numbers], place.count)
+        inner = (float("-inf"), *edges[1:-1], float("inf"))
+        return isinstance(test, InBin) and (test.low, test.high) in _pairs(inner, edges)
+    if not isinstance(test, Threshold) or isinstance(test.value, str):
+        return False
+    match place.place:
+        case "quantiles":
+            return test.value in quantile_cuts(numbers, place.count)
+        case "values":
+            return test.value in {float(value) for value in place.values}
+        case "guessed":
+            labels = split.rows.labels
+            columns = {
+                f.name: split.rows.data.columns[f.name].numbers
+                for f in split.rows.problem.features
+                if f.candidates.place == "guessed"
+            }
+            known = {name: column for name, column in columns.items() if column is not None}
+            seed = split.rows.problem.options.seed
+            return test.value in guessed_cuts(known, labels, seed=seed)[feature.name]
+        case _:
+            return _between_rows(split, feature, float(test.value))
+
+
+def _pairs(inner: Sequence[float], edges: Sequence[float]) -> set[tuple[float, float]]:
+    open_ended = zip(inner, inner[1:], strict=False)
+    return {*open_ended, *zip(edges, edges[1:], strict=False)}
+
+
+def _between_rows(split: SplitView, feature: FeatureDecl, threshold: float) -> bool:
+    """A threshold lies in a gap: some row's value at most it, some row's value above it."""
+    numbers = split.rows.data.columns[feature.name].numbers
+    assert numbers is not None
+    here = numbers[split.inside]
+    return bool((here <= threshold).any() and (here > threshold).any())
+
+
+# ---- rules
+
+
+def _check(rule: RuleDecl, view: ModelView) -> Checked:
+    """A rule over all it ranges over, with the sides of a comparison where it is tightest."""
+    over = instances(rule, view)
+    kept = all(holds(rule.condition, instance) for instance in over)
+    base = Checked(rule=rule.name, text=rule.text, holds=kept, instances=len(over))
+    if not over:
+        return _with(base, note=f"vacuous: the tree has no such {rule.scope.value}")
+    sides = [side for instance in over if (side := _sides(rule.condition, instance)) is not None]
+    if len(sides) < len(over):
+        return base
+    value, bound, slack = min(sides, key=lambda side: side[2])
+    vacuous = rule.scope is Scope.MODEL and _is_vacuous(rule.condition, view)
+    return _with(
+        base, value=value, bound=bound, slack=slack,
+        note="vacuous: nothing is predicted so" if vacuous else "",
+    )  # fmt: skip
+
+
+def _with(line: Checked, **changes: object) -> Checked:
+    from dataclasses import replace
+
+    return replace(line, **changes)  # type: ignore[arg-type]
+
+
+def _sides(
+    condition: Condition, view: View
+) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Left side, right side and slack of a comparison; None for other conditions."""
+    if not isinstance(condition, Compare):
+        return None
+    left, right = _plain(number(condition.left, view)), _plain(number(condition.right, view))
+    match condition.op:
+        case "<=" | "<":
+            return left, right, right - left
+        case ">=" | ">":
+            return left, right, left - right
+        case "=":
+            return left, right, -abs(left - right)
+        case _:
+            return left, right, abs(left - right)
+
+
+def _is_vacuous(condition: Condition, view: View) -> bool:
+    if not isinstance(condition, Compare):
+        return False
+    sides = (number(condition.left, view), number(condition.right, view))
+    return any(isinstance(side, Ratio) and side.under == 0 for side in sides)
+
+
+__all__ = ["Audit", "Checked", "OdtError", "audit"]

@@ -1,0 +1,186 @@
+"""Results: a status that is kept to, the model, its audit, and how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from odtdsl.backends.base import Progress, Status
+from odtdsl.checker import Audit
+from odtdsl.diagnostics.model import Diagnostic
+from odtdsl.diagnostics.render import to_json as diagnostic_to_json
+from odtdsl.predictors.tree import Tree
+
+if TYPE_CHECKING:
+    from odtdsl.data.table import IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stage of the objective in the terms of the spec.
+
+    Attributes
+    ----------
+    text
+        The stage as written, such as `minimize errors`.
+    value
+        Recomputed by the checker on the emitted model; None without one.
+    bound
+        Proven: no admitted model is better than this. None where nothing is proven.
+    gap
+        Relative distance of value and bound, 0 if proven; None where it is unknown.
+    proven
+        Whether the value is the best there is, given the stages before it.
+    """
+
+    text: str
+    value: Fraction | None
+    bound: Fraction | None
+    gap: Fraction | None
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestScore:
+    """How the model does on test rows: reported, never optimized."""
+
+    __test__ = False
+
+    rows: int
+    errors: int
+
+    @property
+    def accuracy(self) -> float:
+        return 1 - self.errors / self.rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The answer to a problem.
+
+    Attributes
+    ----------
+    status
+        `optimal` (proven), `feasible` (the best found, with a bound where there is one),
+        `infeasible` (proven: no model keeps all rules), `unknown` (none found).
+    tree
+        The model; None for `infeasible` and `unknown`.
+    audit
+        Every rule checked on the model by code that shares nothing with the solver.
+    seconds
+        Wall time from the start of compiling to the answer.
+    digest
+        SHA-256 of the training data that the answer belongs to.
+    timeline
+        Incumbents and bounds over time.
+    """
+
+    status: Status
+    stages: tuple[Stage, ...]
+    tree: Tree | None
+    audit: Audit | None
+    backend: str
+    seconds: float
+    seed: int
+    digest: str
+    timeline: tuple[Progress, ...] = ()
+    size: tuple[tuple[str, int], ...] = ()
+    interrupted: bool = False
+    test: TestScore | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def objective(self) -> Fraction | tuple[Fraction, ...] | None:
+        """The value of the only stage, or of each of several; None without a model."""
+        return _one(tuple(stage.value for stage in self.stages))
+
+    @property
+    def bound(self) -> Fraction | tuple[Fraction | None, ...] | None:
+        """The proven bound of the only stage, or of each of several."""
+        return _one(tuple(stage.bound for stage in self.stages))
+
+    @property
+    def gap(self) -> Fraction | None:
+        """The gap of the first stage that is not proven; 0 if all are."""
+        for stage in self.stages:
+            if not stage.proven:
+                return stage.gap
+        return Fraction(0) if self.stages else None
+
+    def to_json(self) -> dict[str, Any]:
+        """One object as `odt solve --json` writes it; fractions as numbers."""
+        from odtdsl.predictors.json import to_json
+
+        tree, found = self.tree, self.audit
+        return {
+            "status": self.status,
+            "objective": _number(self.objective),
+            "bound": _number(self.bound),
+            "gap": _number(self.gap),
+            "errors": None if found is None else _number(found.errors),
+            "depth": None if tree is None else tree.depth,
+            "leaves": None if tree is None else tree.n_leaves,
+            "splits": None if tree is None else tree.n_splits,
+            "nodes": None if tree is None else tree.n_leaves + tree.n_splits,
+            "seconds": round(self.seconds, 6),
+            "backend": self.backend,
+            "seed": self.seed,
+            "digest": self.digest,
+            "interrupted": self.interrupted,
+            "size": dict(self.size),
+            "stages": [
+                {
+                    "text": stage.text, "value": _number(stage.value),
+                    "bound": _number(stage.bound), "gap": _number(stage.gap),
+                    "proven": stage.proven,
+                }
+                for stage in self.stages
+            ],
+            "audit": [] if found is None else audit_to_json(found),
+            "test": None
+            if self.test is None
+            else {
+                "rows": self.test.rows, "errors": self.test.errors, "accuracy": self.test.accuracy,
+            },
+            "timeline": [
+                {
+                    "seconds": round(at.seconds, 6), "stage": at.stage,
+                    "incumbent": _number(at.incumbent), "bound": _number(at.bound),
+                }
+                for at in self.timeline
+            ],
+            "warnings": [diagnostic_to_json(warning) for warning in self.warnings],
+            "model": None if tree is None else to_json(tree),
+        }  # fmt: skip
+
+
+def audit_to_json(audit: Audit) -> list[dict[str, Any]]:
+    """The lines of an audit; numbers as floats where they are not whole."""
+    return [
+        {
+            "rule": line.rule, "text": line.text, "holds": line.holds,
+            "value": _number(line.value), "bound": _number(line.bound),
+            "slack": _number(line.slack), "instances": line.instances, "note": line.note,
+        }
+        for line in audit.lines
+    ]  # fmt: skip
+
+
+def _one(values: tuple[Any, ...]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    return None if all(value is None for value in values) else values
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_number(item) for item in value]
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return value
+
+
+def score(tree: Tree, labels: IntArray, predicted: IntArray) -> TestScore:
+    """Test rows against predictions, by class index."""
+    return TestScore(rows=len(labels), errors=int((labels != predicted).sum()))

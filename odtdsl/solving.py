@@ -1,0 +1,297 @@
+"""From an analysed spec to an audited answer: normalize, choose, start, solve, decode, check."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Literal
+
+from odtdsl.backends.base import (
+    Limits, Progress, RawAnswer, Report, StageOutcome, Status,
+)  # fmt: skip
+from odtdsl.backends.choice import Choice, back_end, choose, refused
+from odtdsl.checker import Audit, audit
+from odtdsl.data.digest import digest
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.ir.forms import Core, DepthStage
+from odtdsl.ir.raw import RawTree
+from odtdsl.predictors.tree import Tree
+from odtdsl.result import Result, Stage, TestScore, score
+from odtdsl.terms.normalize import normalize
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
+
+Formulation = Literal["pattern", "cptree"]
+START_SHARE = 0.25
+"""Of a time limit, what the greedy start may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What a solve would do: see `odt plan`."""
+
+    core: Core
+    choice: Choice
+    size: tuple[tuple[str, int], ...]
+
+
+def plan(analysis: Analysis, *, backend: str | None = None) -> Plan:
+    """Which back end would run and why, and the size of its encoding."""
+    core = normalize(analysis.rows)
+    choice = choose(core, backend or analysis.problem.options.backend)
+    size: tuple[tuple[str, int], ...] = ()
+    if choice.name is not None:
+        size = back_end(choice.name).size(core)
+    return Plan(core=core, choice=choice, size=size)
+
+
+def solve(
+    analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
+    seconds: float | None = None, gap: Fraction | None = None, threads: int | None = None,
+    seed: int | None = None, memory_bytes: int | None = None, start: Tree | None = None,
+    report: Report | None = None,
+) -> Result:  # fmt: skip
+    """Solve a spec; arguments override its `solve` statement.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    backend
+        `auto` or a name.
+    formulation
+        Of `milp`: `pattern` (default) or `cptree`.
+    seconds
+        Wall time, counted from here, compiling included.
+    start
+        A tree to start from.
+    report
+        Called with every improvement of incumbent or bound.
+
+    Returns
+    -------
+    Result
+        On Ctrl-C, with the best so far and `interrupted` set.
+
+    Raises
+    ------
+    OdtError
+        B101, B102, B201: no such back end, or none that expresses the problem. X101: the
+        answer did not survive its audit, which is a mistake of this package.
+    """
+    began = time.monotonic()
+    options = analysis.problem.options
+    seconds = options.seconds if seconds is None else seconds
+    chosen_seed = options.seed if seed is None else seed
+    with _interruptible() as interrupted:
+        core = normalize(analysis.rows)
+        wish = backend or options.backend
+        choice = choose(core, wish)
+        if choice.name is None:
+            raise refused(choice, wish, analysis.problem.source)
+        limits = Limits(
+            deadline=None if seconds is None else began + seconds,
+            gap=options.gap if gap is None else gap,
+            threads=options.threads if threads is None else threads,
+            seed=chosen_seed,
+            memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
+            interrupted=interrupted,
+        )
+        first = _start(analysis, core, choice.name, limits, start, began)
+        engine = back_end(choice.name)
+        if formulation is not None:
+            engine = _with_formulation(engine, formulation)
+        answer = engine.solve(core, limits, first, _since(report, began))
+    return _result(analysis, core, choice.name, answer, chosen_seed, began)
+
+
+def _with_formulation(engine: object, formulation: Formulation) -> object:
+    with_formulation = getattr(engine, "with_formulation", None)
+    if with_formulation is None:
+        raise error(
+            "U302", f"`--model {formulation}` is a formulation of `milp`",
+            helps=("add `--using milp`",),
+        )  # fmt: skip
+    return with_formulation(formulation)
+
+
+def _since(report: Report | None, _began: float) -> Report | None:
+    return report
+
+
+def _start(
+    analysis: Analysis, core: Core, name: str, limits: Limits, given: Tree | None, began: float
+) -> RawTree | None:
+    """A tree that keeps all rules, from a file or from `greedy`; None where none was met."""
+    found = _given(analysis, core, given)
+    if found is not None or name == "greedy":
+        return found
+    early = limits
+    if limits.deadline is not None:
+        now = time.monotonic()
+        early = replace(limits, deadline=now + START_SHARE * max(0.0, limits.deadline - now))
+    return back_end("greedy").solve(core, early, None, None).tree
+
+
+def _given(analysis: Analysis, core: Core, given: Tree | None) -> RawTree | None:
+    from odtdsl.backends.decode import NoCandidate, from_tree
+    from odtdsl.ir.evaluate import violations
+
+    if given is None:
+        return None
+    raw = from_tree(core, analysis.rows, given)
+    if isinstance(raw, NoCandidate) or violations(core, raw):
+        return None
+    return raw
+
+
+@contextmanager
+def _interruptible() -> Iterator[object]:
+    """Ctrl-C asks the search to stop once; a second one interrupts as usual."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag.is_set
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        if flag.is_set():
+            raise KeyboardInterrupt
+        flag.set()
+
+    try:
+        signal.signal(signal.SIGINT, ask)
+        yield flag.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# ---- the answer
+
+
+def _result(
+    analysis: Analysis, core: Core, name: str, answer: RawAnswer, seed: int, began: float
+) -> Result:
+    from odtdsl.backends.decode import simplify, to_tree
+
+    tree: Tree | None = None
+    audited: Audit | None = None
+    if answer.tree is not None:
+        raw = simplify(core, answer.tree)
+        tree = to_tree(core, analysis.rows, raw)
+        audited = audit(tree, analysis.rows)
+        _must_agree(analysis, core, answer, audited)
+    stages = _stages(analysis, core, answer, audited)
+    return Result(
+        status=answer.status, stages=stages, tree=tree, audit=audited, backend=name,
+        seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
+        timeline=answer.timeline, size=answer.size, interrupted=answer.interrupted,
+        test=_test(analysis, tree), warnings=analysis.warnings,
+    )  # fmt: skip
+
+
+def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit) -> None:
+    """The solver's claims against the audit: a difference is our mistake, never an answer."""
+    broken = [line.rule for line in audited.lines if not line.holds]
+    claimed = [
+        None if outcome.value is None else _user_value(core, index, outcome.value)
+        for index, outcome in enumerate(answer.stages)
+    ]
+    differs = [
+        index
+        for index, value in enumerate(claimed)
+        if value is not None and value != audited.objective[index]
+    ]
+    if broken or differs:
+        raise OdtError(
+            [
+                Diagnostic(
+                    code="X101",
+                    message="the answer did not survive its audit: a mistake of odtdsl, not yours",
+                    notes=(
+                        f"rules that do not hold: {', '.join(broken) or 'none'}",
+                        f"claimed objective {claimed}, recomputed {list(audited.objective)}",
+                    ),
+                    helps=("please report it with the spec and the data",),
+                    source=analysis.problem.source,
+                )
+            ]
+        )
+
+
+def _user_value(core: Core, index: int, value: Fraction) -> Fraction:
+    stage = core.objective[index]
+    return value if isinstance(stage, DepthStage) else stage.sign * value
+
+
+def _stages(
+    analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit | None
+) -> tuple[Stage, ...]:
+    nothing = StageOutcome(value=None, bound=None, proven=False)
+    found: list[Stage] = []
+    for index, declared in enumerate(analysis.problem.objective):
+        outcome = answer.stages[index] if index < len(answer.stages) else nothing
+        value = None if audited is None else audited.objective[index]
+        bound = None if outcome.bound is None else _user_value(core, index, outcome.bound)
+        proven = outcome.proven and value is not None
+        found.append(
+            Stage(
+                text=declared.text, value=value, bound=bound, proven=proven,
+                gap=Fraction(0) if proven else relative_gap(value, bound),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | None:
+    """|value - bound| / |value|; 1 where only the value is 0; None where either is unknown."""
+    if value is None or bound is None:
+        return None
+    if value == bound:
+        return Fraction(0)
+    return Fraction(1) if value == 0 else abs(value - bound) / abs(value)
+
+
+def _test(analysis: Analysis, tree: Tree | None) -> TestScore | None:
+    test = analysis.test
+    if tree is None or test is None or test.labels is None or not test.n_rows:
+        return None
+    import numpy as np
+
+    labels = np.asarray([leaf.label for leaf in tree.leaves])
+    return score(tree, test.labels, labels[tree.apply(test.table)])
+
+
+def compile_to(
+    analysis: Analysis, path: str | Path, to: str, formulation: Formulation = "pattern"
+) -> tuple[tuple[str, int], ...]:
+    """Write the problem as an LP or MPS file; returns the size of the encoding.
+
+    Raises
+    ------
+    OdtError
+        B102: the formulation cannot express the problem. U303: an unknown format.
+    """
+    if to not in ("lp", "mps"):
+        raise error(
+            "U303", f"`{to}` is no format of this version",
+            helps=("write `--to lp` or `--to mps`",),
+        )  # fmt: skip
+    core = normalize(analysis.rows)
+    choice = choose(core, "milp")
+    if choice.name is None:
+        raise refused(choice, "milp", analysis.problem.source)
+    from odtdsl.milp.write import write
+
+    return write(core, Path(path), to, formulation)
+
+
+__all__ = ["Plan", "Progress", "Status", "compile_to", "plan", "relative_gap", "solve"]
