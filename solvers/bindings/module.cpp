@@ -1,0 +1,11 @@
+// The native module of odtdsl: every capability binds itself in a file of its own.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_scan(nb::module_& module);
+
+NB_MODULE(_engine, module) {
+  module.doc() = "Native kernels of odtdsl.";
+  bind_scan(module);
+}
