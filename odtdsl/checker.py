@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
-from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Compare, Condition, Scope
 from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
@@ -82,9 +83,7 @@ def audit(tree: Tree, rows: Rows) -> Audit:
     view = ModelView(tree, rows)
     lines = [*_skeleton(view), _reduced(view), _candidates(view)]
     lines += [_check(rule, view) for rule in rows.problem.rules]
-    objective = tuple(
-        _plain(number(stage.measure, view)) for stage in rows.problem.objective
-    )
+    objective = tuple(_plain(number(stage.measure, view)) for stage in rows.problem.objective)
     errors = None
     if rows.problem.target.kind == "class":
         wrong = rows.weights[view.predicted != rows.labels].sum()
@@ -196,8 +195,7 @@ def _is_candidate(split: SplitView, feature: FeatureDecl) -> bool:
 
 
 def _pairs(inner: Sequence[float], edges: Sequence[float]) -> set[tuple[float, float]]:
-    open_ended = zip(inner, inner[1:], strict=False)
-    return {*open_ended, *zip(edges, edges[1:], strict=False)}
+    return {*pairwise(inner), *pairwise(edges)}
 
 
 def _between_rows(split: SplitView, feature: FeatureDecl, threshold: float) -> bool:
@@ -235,9 +233,7 @@ def _with(line: Checked, **changes: object) -> Checked:
     return replace(line, **changes)  # type: ignore[arg-type]
 
 
-def _sides(
-    condition: Condition, view: View
-) -> tuple[Fraction, Fraction, Fraction] | None:
+def _sides(condition: Condition, view: View) -> tuple[Fraction, Fraction, Fraction] | None:
     """Left side, right side and slack of a comparison; None for other conditions."""
     if not isinstance(condition, Compare):
         return None
@@ -258,6 +254,3 @@ def _is_vacuous(condition: Condition, view: View) -> bool:
         return False
     sides = (number(condition.left, view), number(condition.right, view))
     return any(isinstance(side, Ratio) and side.under == 0 for side in sides)
-
-
-__all__ = ["Audit", "Checked", "OdtError", "audit"]

@@ -93,12 +93,16 @@ class Result:
     @property
     def objective(self) -> Fraction | tuple[Fraction, ...] | None:
         """The value of the only stage, or of each of several; None without a model."""
-        return _one(tuple(stage.value for stage in self.stages))
+        found: Fraction | tuple[Fraction, ...] | None = _one(tuple(s.value for s in self.stages))
+        return found
 
     @property
     def bound(self) -> Fraction | tuple[Fraction | None, ...] | None:
         """The proven bound of the only stage, or of each of several."""
-        return _one(tuple(stage.bound for stage in self.stages))
+        found: Fraction | tuple[Fraction | None, ...] | None = _one(
+            tuple(stage.bound for stage in self.stages)
+        )
+        return found
 
     @property
     def gap(self) -> Fraction | None:

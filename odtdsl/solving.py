@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +14,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 from odtdsl.backends.base import (
-    Limits, Progress, RawAnswer, Report, StageOutcome, Status,
+    BackEnd,
+    Limits,
+    Progress,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Status,
 )  # fmt: skip
 from odtdsl.backends.choice import Choice, back_end, choose, refused
 from odtdsl.checker import Audit, audit
@@ -71,6 +77,8 @@ def solve(
         Of `milp`: `pattern` (default) or `cptree`.
     seconds
         Wall time, counted from here, compiling included.
+    gap, threads, seed, memory_bytes
+        Relative gap at which to stop, processor threads, seed of all choices, bytes.
     start
         A tree to start from.
     report
@@ -105,30 +113,27 @@ def solve(
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
             interrupted=interrupted,
         )
-        first = _start(analysis, core, choice.name, limits, start, began)
+        first = _start(analysis, core, choice.name, limits, start)
         engine = back_end(choice.name)
         if formulation is not None:
             engine = _with_formulation(engine, formulation)
-        answer = engine.solve(core, limits, first, _since(report, began))
+        answer = engine.solve(core, limits, first, report)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
 
 
-def _with_formulation(engine: object, formulation: Formulation) -> object:
+def _with_formulation(engine: BackEnd, formulation: Formulation) -> BackEnd:
     with_formulation = getattr(engine, "with_formulation", None)
     if with_formulation is None:
         raise error(
             "U302", f"`--model {formulation}` is a formulation of `milp`",
             helps=("add `--using milp`",),
         )  # fmt: skip
-    return with_formulation(formulation)
-
-
-def _since(report: Report | None, _began: float) -> Report | None:
-    return report
+    chosen: BackEnd = with_formulation(formulation)
+    return chosen
 
 
 def _start(
-    analysis: Analysis, core: Core, name: str, limits: Limits, given: Tree | None, began: float
+    analysis: Analysis, core: Core, name: str, limits: Limits, given: Tree | None
 ) -> RawTree | None:
     """A tree that keeps all rules, from a file or from `greedy`; None where none was met."""
     found = _given(analysis, core, given)
@@ -154,7 +159,7 @@ def _given(analysis: Analysis, core: Core, given: Tree | None) -> RawTree | None
 
 
 @contextmanager
-def _interruptible() -> Iterator[object]:
+def _interruptible() -> Iterator[Callable[[], bool]]:
     """Ctrl-C asks the search to stop once; a second one interrupts as usual."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -110,6 +110,10 @@ class BackEnd(Protocol):
         """Whether it expresses a form, alone or inside a disjunction."""
         ...
 
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """Size of the encoding, as `RawAnswer.size`; empty where there is none to speak of."""
+        ...
+
     def solve(
         self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
     ) -> RawAnswer:

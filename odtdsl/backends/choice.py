@@ -11,8 +11,22 @@ from odtdsl.backends.base import BackEnd, Support
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
-    Atom, Budget, Core, Depth, DepthStage, Form, Linear, LinearStage, Link, Monotone, Order, Origin,
-    OutputSet, PathTotal, Root, Used,
+    Atom,
+    Budget,
+    Core,
+    Depth,
+    DepthStage,
+    Form,
+    Linear,
+    LinearStage,
+    Link,
+    Monotone,
+    Order,
+    Origin,
+    OutputSet,
+    PathTotal,
+    Root,
+    Used,
 )  # fmt: skip
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.source import Source

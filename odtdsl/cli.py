@@ -1,0 +1,495 @@
+"""The command line: `odt check | fmt | plan | solve | compile | predict | audit | rules`.
+
+Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails); 2 usage;
+3 infeasible, proven; 4 a limit without an answer; 70 a mistake of odtdsl; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.diagnostics.render import render_text, to_json
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.source import Source
+    from odtdsl.syntax import ast
+
+OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
+
+app = typer.Typer(
+    name="odt", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    help="Optimal decision trees under domain rules, from a short .odt file.",
+)  # fmt: skip
+
+Spec = Annotated[Path, typer.Argument(help="The .odt file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Data = Annotated[str | None, typer.Option(help="Training rows, instead of the spec's path.")]
+Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
+Using = Annotated[str | None, typer.Option(help="auto, milp or greedy.")]
+Formulation = Annotated[
+    str | None, typer.Option("--model", help="Formulation of milp: pattern or cptree.")
+]
+
+
+# ---- loading
+
+
+class _Problem:
+    """A spec file, parsed on demand, with the options that change what it reads."""
+
+    def __init__(
+        self, path: Path, data: str | None = None, test: str | None = None,
+        sets: list[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self.data, self.test, self.sets = path, data, test, sets or []
+
+    def source(self) -> Source:
+        from odtdsl.syntax.parser import read_source
+
+        return read_source(self.path)
+
+    def analysis(self) -> Analysis:
+        from odtdsl.analysis import analyse
+        from odtdsl.syntax.parser import parse
+
+        source = self.source()
+        return analyse(
+            parse(source), source=source, base=self.path.parent, data=self.data, test=self.test,
+            settings=dict(_setting(text) for text in self.sets),
+        )  # fmt: skip
+
+
+def _setting(text: str) -> tuple[str, ast.Expr]:
+    """`alpha=0.5` as a name and the expression that replaces its value."""
+    from odtdsl.source import Source
+    from odtdsl.syntax import ast
+    from odtdsl.syntax.parser import parse
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+    source = Source(name="--set", text=f"let {name} = {value}")
+    statement = parse(source).statements[0]
+    if not isinstance(statement, ast.Let):
+        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+    return statement.name, statement.value
+
+
+# ---- output
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
+    found = list(diagnostics)
+    if as_json:
+        _print_json({"status": "error", "diagnostics": [to_json(d) for d in found]})
+    else:
+        color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        typer.echo("\n\n".join(render_text(d, color=color) for d in found), err=True)
+
+
+def _warn(diagnostics: Iterable[Diagnostic]) -> None:
+    for diagnostic in diagnostics:
+        typer.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
+
+
+def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
+    codes = [d.code for d in diagnostics if d.severity == "error"]
+    if any(code.startswith("X") for code in codes):
+        return INTERNAL
+    return USAGE if any(code.startswith("U3") for code in codes) else WRONG
+
+
+def _run(action: Callable[[], int], as_json: bool) -> None:
+    """Run a command; whatever goes wrong becomes a message and an exit code."""
+    try:
+        code = action()
+    except OdtError as failure:
+        code = _code_of(failure.diagnostics)
+        _tell(failure.diagnostics, as_json)
+        if code == INTERNAL:
+            _report_file(failure)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
+        code = OK
+    except Exception as failure:
+        code = INTERNAL
+        message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
+        _tell([Diagnostic(code="X001", message=message)], as_json)
+        _report_file(failure)
+    raise typer.Exit(code)
+
+
+def _report_file(failure: BaseException) -> None:
+    """Keep what a bug report needs, outside the working folder."""
+    handle, path = tempfile.mkstemp(prefix="odt-report-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write("command: " + " ".join(sys.argv) + "\n\n")
+        file.write("".join(traceback.format_exception(failure)))
+    typer.echo(f"a report was written to {path}; please send it", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    from odtdsl.files import write_text
+
+    write_text(path, text)
+
+
+# ---- commands
+
+
+@app.command()
+def check(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False
+) -> None:
+    """Read a spec and its data; report every mistake at once. Needs no solver."""
+
+    def action() -> int:
+        from odtdsl.terms.normalize import normalize
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        notes: list[Diagnostic] = []
+        try:
+            normalize(analysis.rows)
+        except OdtError as failure:
+            if any(not d.code.startswith("B") for d in failure.diagnostics):
+                raise
+            notes = list(failure.diagnostics)
+        if as_json:
+            warnings = [to_json(d) for d in (*analysis.warnings, *notes)]
+            _print_json({"status": "ok", "diagnostics": warnings})
+            return OK
+        _warn((*analysis.warnings, *notes))
+        rows, problem = analysis.rows, analysis.problem
+        typer.echo(
+            f"{spec}: {rows.n_rows} training rows, {len(problem.features)} features,"
+            f" {len(problem.rules)} rules: no mistake found"
+            + ("; no back end of this version can solve it" if notes else "")
+        )
+        return OK
+
+    _run(action, as_json)
+
+
+@app.command()
+def fmt(
+    spec: Spec,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Replace the file.")] = False,
+    check_only: Annotated[
+        bool, typer.Option("--check", help="Print nothing; exit 1 where it would change.")
+    ] = False,
+) -> None:
+    """Print a spec in its canonical form; comments are kept."""
+
+    def action() -> int:
+        from odtdsl.syntax.printer import format_source
+
+        source = _Problem(spec).source()
+        text = format_source(source)
+        if check_only:
+            return OK if text == source.text else WRONG
+        if write:
+            if text != source.text:
+                _write(spec, text)
+        else:
+            typer.echo(text, nl=False)
+        return OK
+
+    _run(action, False)
+
+
+@app.command()
+def plan(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    dump: Annotated[bool, typer.Option(help="Print the core forms too.")] = False,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Say which back end will run and why, and what the others cannot express."""
+
+    def action() -> int:
+        from odtdsl import console, solving
+        from odtdsl.backends.choice import needs
+        from odtdsl.ir.dump import dump_core
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        planned = solving.plan(analysis, backend=using)
+        choice, required = planned.choice, needs(planned.core)
+        if as_json:
+            _print_json(_plan_json(planned))
+        else:
+            _print(console.planned(choice, required, planned.size))
+            if dump:
+                typer.echo("\n" + dump_core(planned.core))
+        return OK if choice.name is not None else WRONG
+
+    _run(action, as_json)
+
+
+def _plan_json(planned: Any) -> dict[str, Any]:
+    return {
+        "backend": planned.choice.name,
+        "reason": planned.choice.reason,
+        "size": dict(planned.size),
+        "refusals": {
+            name: [
+                {"form": r.need.form.value, "rule": r.need.origin.rule, "reason": r.reason}
+                for r in refusals
+            ]
+            for name, refusals in planned.choice.refusals
+        },
+    }
+
+
+@app.command()
+def solve(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    model: Formulation = None,
+    within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
+    gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
+    seed: Annotated[int | None, typer.Option(min=0)] = None,
+    start: Annotated[Path | None, typer.Option(help="A saved tree to start from.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
+    dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Solve a spec: print the tree, its status, and every rule audited."""
+
+    def action() -> int:
+        from odtdsl import console, solving
+        from odtdsl.limits import parse_gap, parse_seconds
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        if not as_json:
+            _warn(analysis.warnings)
+        line = console.ProgressLine()
+        first = _start_tree(start or _start_of(analysis, spec))
+        try:
+            result = solving.solve(
+                analysis, backend=using or (None if model is None else "milp"),
+                formulation=_formulation(model),
+                seconds=None if within is None else parse_seconds(within),
+                gap=None if gap is None else parse_gap(gap),
+                threads=threads, seed=seed, start=first, report=line,
+            )  # fmt: skip
+        finally:
+            line.clear()
+        if result.tree is not None:
+            _save_pictures(result.tree, out, svg, dot)
+        if as_json:
+            _print_json(result.to_json())
+        else:
+            _print(console.answer(result))
+        return STATUS_CODES[result.status]
+
+    _run(action, as_json)
+
+
+def _start_of(analysis: Analysis, spec: Path) -> Path | None:
+    start = analysis.problem.options.start
+    return None if start is None else spec.parent / start
+
+
+def _start_tree(path: Path | None) -> Tree | None:
+    return None if path is None else _load_tree(path)
+
+
+def _formulation(name: str | None) -> Any:
+    if name not in (None, "pattern", "cptree"):
+        raise error(
+            "U302", f"`--model {name}` is unknown",
+            helps=("write `--model pattern` or `--model cptree`",),
+        )  # fmt: skip
+    return name
+
+
+def _save_pictures(tree: Tree, out: Path | None, svg: Path | None, dot: Path | None) -> None:
+    from odtdsl.predictors.dot import to_dot
+    from odtdsl.predictors.json import save
+    from odtdsl.predictors.svg import to_svg
+
+    if out is not None:
+        save(tree, out)
+    if svg is not None:
+        _write(svg, to_svg(tree))
+    if dot is not None:
+        _write(dot, to_dot(tree))
+
+
+@app.command("compile")
+def compile_(
+    spec: Spec,
+    to: Annotated[str, typer.Option(help="lp or mps.")] = "lp",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
+    data: Data = None, test: Test = None, settings: Sets = None, model: Formulation = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Write the problem as an LP or MPS file with readable names."""
+
+    def action() -> int:
+        from odtdsl import solving
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        path = out or spec.with_suffix(f".{to}")
+        size = solving.compile_to(analysis, path, to, _formulation(model) or "pattern")
+        if as_json:
+            _print_json({"file": str(path), "size": dict(size)})
+        else:
+            typer.echo(f"{path}: " + ", ".join(f"{count} {name}" for name, count in size))
+        return OK
+
+    _run(action, as_json)
+
+
+def _load_tree(path: Path) -> Tree:
+    """A saved tree, or the tree inside a saved `solve --json` object."""
+    from odtdsl.predictors.json import from_json, load
+
+    try:
+        return load(path)
+    except OdtError as failure:
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise failure from None
+        if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
+            raise failure from None
+        return from_json(value["model"], name=str(path))
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A saved tree, or a saved `solve --json`.")],
+    data: Annotated[Path, typer.Argument(help="Rows: CSV, TSV, Parquet or ARFF.")],
+    na: Annotated[list[str] | None, typer.Option(help="Marks of missing values.")] = None,
+    separator: Annotated[str | None, typer.Option(help="Between cells.")] = None,
+    no_header: Annotated[bool, typer.Option(help="The first line is data.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A CSV file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict rows with a saved tree; prints one column, or a JSON list."""
+
+    def action() -> int:
+        from odtdsl.data.readers import read
+        from odtdsl.data.request import DataRequest
+
+        tree = _load_tree(model)
+        request = DataRequest(
+            kind="file", name=str(data.absolute()), na=tuple(na or ()), separator=separator,
+            header=not no_header,
+        )  # fmt: skip
+        values = tree.predict(read(request, base=Path())).tolist()
+        if as_json:
+            _print_json({"target": list(tree.targets), "predictions": values})
+            return OK
+        text = _csv([tree.targets, *(v if isinstance(v, list) else [v] for v in values)])
+        if out is None:
+            typer.echo(text, nl=False)
+        else:
+            _write(out, text)
+        return OK
+
+    _run(action, as_json)
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> str:
+    import csv
+    import io
+
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
+
+
+@app.command()
+def audit(
+    spec: Spec,
+    model: Annotated[Path, typer.Argument(help="A saved tree, or a saved `solve --json`.")],
+    data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Check a saved tree against a spec and its data, rule by rule."""
+
+    def action() -> int:
+        from odtdsl import checker, console
+        from odtdsl.result import audit_to_json
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        found = checker.audit(_load_tree(model), analysis.rows)
+        if as_json:
+            objective = [float(value) for value in found.objective]
+            lines = audit_to_json(found)
+            _print_json({"holds": found.holds, "objective": objective, "audit": lines})
+        else:
+            for stage, value in zip(analysis.problem.objective, found.objective, strict=True):
+                typer.echo(f"{stage.text}: {console.shown(value)}")
+            _print(console.audited(found))
+        return OK if found.holds else WRONG
+
+    _run(action, as_json)
+
+
+@app.command()
+def rules(
+    word: Annotated[str | None, typer.Argument(help="One term, in full.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the terms of rules and objectives, or explain one."""
+
+    def action() -> int:
+        from odtdsl.terms import catalogue
+
+        if as_json:
+            _print_json(catalogue.as_json(word))
+        else:
+            _print(catalogue.as_text(word))
+        return OK
+
+    _run(action, as_json)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from odtdsl import __version__
+
+        typer.echo(f"odt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Options of all commands."""
+
+
+def main() -> None:
+    """Entry point of `odt`."""
+    app()

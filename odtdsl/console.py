@@ -1,0 +1,137 @@
+"""What the command line prints: answers, audits and plans as plain text."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from odtdsl.backends.base import Progress
+from odtdsl.backends.choice import Choice, Need
+from odtdsl.checker import Audit, Checked
+from odtdsl.predictors.text import to_text
+from odtdsl.result import Result, Stage
+
+STATUS = {
+    "optimal": "optimal: proven, no admitted tree is better",
+    "feasible": "feasible: the best tree found, not proven best",
+    "infeasible": "infeasible: no tree keeps all rules, proven",
+    "unknown": "unknown: no tree was found, and none was ruled out",
+}
+
+
+def shown(value: Fraction | None, digits: int = 6) -> str:
+    """A number with at most so many digits; a dash where there is none."""
+    if value is None:
+        return "-"
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{float(value):.{digits}g}"
+
+
+def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
+    """Lines of a table with a header row; every column as wide as its widest cell."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for at, row in enumerate(rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield indent + line.rstrip()
+        if at == 0:
+            yield indent + "  ".join("-" * width for width in widths)
+
+
+def answer(result: Result) -> Iterator[str]:
+    """The tree, its status and the audit."""
+    if result.tree is not None:
+        yield to_text(result.tree).rstrip("\n")
+        yield ""
+    yield STATUS[result.status] + (" (interrupted)" if result.interrupted else "")
+    if result.tree is not None:
+        for stage in result.stages:
+            yield "  " + stage_line(stage)
+        tree, audit = result.tree, result.audit
+        errors = None if audit is None else audit.errors
+        size = f"depth {tree.depth}, {tree.n_leaves} leaves"
+        yield f"  {size}" + ("" if errors is None else f", {shown(errors)} training errors")
+    elif result.status == "unknown":
+        for stage in result.stages:
+            if stage.bound is not None:
+                yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
+    if result.test is not None:
+        test = result.test
+        yield f"  test: {test.errors} errors on {test.rows} rows, accuracy {test.accuracy:.2%}"
+    yield f"  {result.backend}, {result.seconds:.2f} s, seed {result.seed}"
+    if result.audit is not None:
+        yield ""
+        yield from audited(result.audit)
+
+
+def stage_line(stage: Stage) -> str:
+    """`minimize errors: 78, proven` or with bound and gap."""
+    line = f"{stage.text}: {shown(stage.value)}"
+    if stage.proven:
+        return line + ", proven"
+    if stage.bound is None:
+        return line + ", no bound"
+    gap = "unknown" if stage.gap is None else f"{float(stage.gap):.2%}"
+    return f"{line}, bound {shown(stage.bound)}, gap {gap}"
+
+
+def audited(audit: Audit) -> Iterator[str]:
+    """The audit as a table."""
+    rows: list[tuple[str, ...]] = [("rule", "holds", "value", "bound", "slack", "says")]
+    rows += [_line(line) for line in audit.lines]
+    yield "audit, by code that shares nothing with the solver:"
+    yield from table(rows, indent="  ")
+
+
+def _line(line: Checked) -> tuple[str, ...]:
+    says = line.text + (f"   ({line.note})" if line.note else "")
+    return (
+        line.rule, "yes" if line.holds else "NO", shown(line.value), shown(line.bound),
+        shown(line.slack), says,
+    )  # fmt: skip
+
+
+def planned(
+    choice: Choice, needs: Sequence[Need], size: Sequence[tuple[str, int]]
+) -> Iterator[str]:
+    """Which back end runs and why, and what keeps each other one from it."""
+    yield f"back end: {choice.name or 'none'} ({choice.reason})"
+    if size:
+        yield "encoding: " + ", ".join(f"{count} {name}" for name, count in size)
+    yield ""
+    rows = [("needs", "for", "inside or")]
+    rows += [(n.form.value, n.origin.rule, "yes" if n.inside_or else "") for n in needs]
+    yield from table(rows)
+    for name, refusals in choice.refusals:
+        if refusals:
+            first = refusals[0]
+            yield ""
+            yield f"{name} cannot express {first.need.form.value} of `{first.need.origin.rule}`:"
+            yield f"  {first.reason}"
+
+
+class ProgressLine:
+    """A live line on a terminal; nothing on a pipe."""
+
+    def __init__(self) -> None:
+        self.on = sys.stderr.isatty()
+        self.began = time.monotonic()
+        self.width = 0
+
+    def __call__(self, progress: Progress) -> None:
+        if not self.on:
+            return
+        text = f"{time.monotonic() - self.began:6.1f} s"
+        if progress.stage:
+            text += f"  stage {progress.stage + 1}"
+        text += f"  best {shown(progress.incumbent)}  bound {shown(progress.bound)}"
+        sys.stderr.write("\r" + text.ljust(self.width))
+        sys.stderr.flush()
+        self.width = max(self.width, len(text))
+
+    def clear(self) -> None:
+        if self.on and self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()
