@@ -19,6 +19,7 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
+from odtdsl.data.table import IntArray
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Additive,
@@ -39,7 +40,7 @@ from odtdsl.ir.forms import (
     Used,
 )
 from odtdsl.milp.patterns import Gains, Patterns, gains_of
-from odtdsl.milp.program import FREE, Affine, Program, safe_name
+from odtdsl.milp.program import FREE, Affine, Completion, Program, safe_name
 from odtdsl.milp.skeleton import Perfect
 
 
@@ -120,7 +121,8 @@ class Rules:
             holds = self.program.column(f"holds({flat(name)},{index})", integer=True)
             some.add_term(holds)
             when = Affine().add_term(holds)
-            self._require(literal, clause, f"{name}_{index}", place, condition, when)
+            row = self._require(literal, clause, f"{name}_{index}", place, condition, when)
+            self.program.completed_by(holds, row.truth())
         self.program.row(name, clause.origin, some, lower=0)
 
     # ---- atoms
@@ -128,7 +130,7 @@ class Rules:
     def _require(
         self, literal: Literal_, clause: Clause, name: str, place: str, condition: Affine,
         when: Affine,
-    ) -> None:  # fmt: skip
+    ) -> _Row:  # fmt: skip
         """Rows that make the literal true on an instance if `condition` and `when` are 1."""
         row = _Row(
             program=self.program, name=name, origin=clause.origin, when=when, seen=self._seen
@@ -153,6 +155,7 @@ class Rules:
                 raise Unsupported(type(atom).__name__)
             case _:
                 assert_never(atom)
+        return row
 
     def _nodes(self, scope: Scope, place: str) -> tuple[int, ...]:
         if scope is Scope.PATH:
@@ -194,7 +197,8 @@ class Rules:
         """A column that is 1 only if the node completes the order's pattern."""
         if (atom, node) in self._pairs:
             return self._pairs[atom, node]
-        pair = Affine().add_term(self.program.column(row.part("pair", f"n{node}")))
+        column = self.program.column(row.part("pair", f"n{node}"))
+        pair = Affine().add_term(column)
         always = row.always(f"n{node}")
         always.at_most(pair.copy().add(here, -1), 0, 1, "here")
         if atom.absent:
@@ -202,6 +206,10 @@ class Rules:
                 always.at_most(pair.copy().add(use), 1, 2, f"above{i}")
         else:
             always.at_most(pair.copy().add(_sum(above), -1), 0, 1, "above")
+        uses = _sum(above)
+        self.program.completed_by(
+            column, lambda p: int(here.at(p) > 0 and (uses.at(p) > 0) != atom.absent)
+        )
         self._pairs[atom, node] = pair
         return pair
 
@@ -265,10 +273,12 @@ class Rules:
         amount: int,
     ) -> Affine:  # fmt: skip
         label = self.encoding.column_names[columns[0]]
-        paid = Affine().add_term(self.program.column(row.part("paid", label)))
+        column = self.program.column(row.part("paid", label))
+        paid, uses = Affine().add_term(column), _sum(at_node)
+        self.program.completed_by(column, lambda p: int(uses.at(p) > 0))
         always = row.always(f"paid_{label}")
         if amount < 0:
-            always.at_most(paid.copy().add(_sum(at_node), -1), 0, 1, "")
+            always.at_most(paid.copy().add(uses, -1), 0, 1, "")
             return paid
         for node, use in zip(nodes, at_node, strict=True):
             if use.terms:
@@ -312,6 +322,15 @@ class _Row:
         self.origin = origin
         self.when = when
         self.seen = seen
+        self.needs: list[tuple[Affine, int]] = []
+
+    def truth(self) -> Completion:
+        """1 iff all that the rows ask for is so, whatever `when` is."""
+
+        def value(point: IntArray) -> int:
+            return int(all(expression.at(point) <= bound for expression, bound in self.needs))
+
+        return value
 
     def always(self, place: str) -> _Row:
         """Rows about auxiliary columns, which hold without a condition."""
@@ -331,6 +350,7 @@ class _Row:
         """`expression <= bound` if `when`; it is at most `most` in any case."""
         if most <= bound:
             return
+        self.needs.append((expression.copy(), bound))
         relaxed = expression.copy().add(self.when, most - bound)
         key = (frozenset(relaxed.terms.items()), most - relaxed.constant)
         if key not in self.seen:
@@ -339,6 +359,7 @@ class _Row:
 
     def at_least_one(self, parts: list[Affine], place: str = "") -> None:
         """One of some nonnegative expressions is 1 or more, if `when`."""
+        self.needs.append((Affine().add(_sum(parts), -1), -1))
         row = _sum(parts).add(self.when, -1)
         self.program.row(self.part_name(place), self.origin, row, lower=0)
 
@@ -351,6 +372,7 @@ class _Row:
         self.at_most(expression, 0, 1, place)
 
     def contradict(self) -> None:
+        self.needs.append((ALWAYS, 0))
         self.program.row(self.part_name("never"), self.origin, self.when, upper=0)
 
 

@@ -139,7 +139,7 @@ class _Watch:
                 if self.bound < bound < np.inf:
                     self.bound = bound
                     self.moved(bound)
-        except BaseException as failure:  # noqa: BLE001
+        except BaseException as failure:
             self.failure = failure
             event.interrupt()
 
@@ -148,7 +148,7 @@ class _Watch:
             if self.improved is not None:
                 point = np.array(event.data_out.mip_solution)
                 self.improved(point, float(event.data_out.mip_dual_bound))
-        except BaseException as failure:  # noqa: BLE001
+        except BaseException as failure:
             self.failure = failure
 
 

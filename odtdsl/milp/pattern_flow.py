@@ -416,7 +416,7 @@ class PatternFlow:
         placed = place_tree(self.perfect, tree)
         if placed is None:
             return None
-        values: dict[int, int] = {column: 0 for column in self.active}
+        values: dict[int, int] = dict.fromkeys(self.active, 0)
         values.update((column, 0) for column in self.label.ravel().tolist())
         reach = {0: np.arange(self.patterns.count)}
         for node, parts in enumerate(self.tests):

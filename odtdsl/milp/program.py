@@ -7,7 +7,7 @@ turns them into floats (see `tolerance`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import gcd
@@ -26,6 +26,10 @@ WIDEST = 10**9
 
 SKELETON = Origin(rule="skeleton")
 OBJECTIVE = Origin(rule="objective")
+
+
+Completion = Callable[[IntArray], int]
+"""The value of an auxiliary column at a point that gives all columns before it."""
 
 
 @dataclass(slots=True)
@@ -53,19 +57,12 @@ class Affine:
                 self.terms[column] = self.terms.get(column, 0) + coefficient
         return self
 
+    def at(self, point: IntArray) -> int:
+        """Its value at an integer point."""
+        return self.constant + sum(v * int(point[c]) for c, v in self.terms.items())
+
     def copy(self) -> Affine:
         return Affine(terms=dict(self.terms), constant=self.constant)
-
-
-def total(parts: Iterable[Affine]) -> Affine:
-    """The sum of some expressions."""
-    result = Affine()
-    for part in parts:
-        result.add(part)
-    return result
-
-
-ONE = Affine(constant=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,6 +112,7 @@ class Program:
         self._upper: list[IntArray] = []
         self._nonzeros = 0
         self._never_column: int | None = None
+        self._completions: list[tuple[int, Completion]] = []
 
     @property
     def n_columns(self) -> int:
@@ -157,6 +155,16 @@ class Program:
         """Narrow the bounds of a column to a value (to nothing, if it was outside them)."""
         self.column_lower[column] = max(self.column_lower[column], value)
         self.column_upper[column] = min(self.column_upper[column], value)
+
+    def completed_by(self, column: int, value: Completion) -> None:
+        """Say how an auxiliary column follows from those whose values are known before it."""
+        self._completions.append((column, value))
+
+    def complete(self, point: IntArray) -> IntArray:
+        """The point with its auxiliary columns filled in (in place)."""
+        for column, value in self._completions:
+            point[column] = value(point)
+        return point
 
     # ---- rows
 
@@ -266,11 +274,3 @@ def safe_name(text: str) -> str:
 def safe_names(texts: Iterable[str]) -> tuple[str, ...]:
     """Safe names, distinct for distinct texts."""
     return tuple(unique([safe_name(text) for text in texts], set()))
-
-
-def by_name(program: Program, point: Mapping[str, int]) -> IntArray:
-    """The point with the named values and zeros elsewhere, int64 (n_columns,)."""
-    result = np.zeros(program.n_columns, dtype=np.int64)
-    for index, name in enumerate(program.column_names):
-        result[index] = point.get(name, 0)
-    return result

@@ -1,0 +1,359 @@
+"""One problem, stage by stage and where need be depth by depth, within its limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.diagnostics.model import error
+from odtdsl.ir.evaluate import stage_values, violations
+from odtdsl.ir.forms import Additive, Core, DepthStage, Linear
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.milp.clauses import Rules
+from odtdsl.milp.highs import Run, Solver
+from odtdsl.milp.pattern_flow import PatternFlow, Tick, tests_by_level, usable_tests
+from odtdsl.milp.patterns import find_patterns
+from odtdsl.milp.program import Program
+from odtdsl.milp.pyomo_model import build, standard_form
+from odtdsl.milp.stages import Goal, keep, lower_stage, measures_of, trivial_bound
+
+DEEPEST = 10
+"""The deepest perfect tree that a model is built on: 1,024 leaf slots."""
+
+
+class Stopped(Exception):
+    """A limit was met while a model was being built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lowered:
+    """A problem at one depth and stage as a program, and the way back to trees.
+
+    Attributes
+    ----------
+    goal
+        The stage that is minimized; None where any tree will do.
+    """
+
+    encoding: PatternFlow
+    goal: Goal | None
+
+    @property
+    def program(self) -> Program:
+        return self.encoding.program
+
+    def full_start(self, tree: RawTree) -> IntArray | None:
+        """Every column of a tree; None where it does not fit or breaks a row."""
+        point = self.encoding.assignment(tree)
+        if point is None:
+            return None
+        self.program.complete(point)
+        return point if bool(self.program.holds(point).all()) else None
+
+
+Kept = tuple[tuple[int, Fraction], ...]
+"""Earlier stages and their optimal values."""
+
+
+def lower(
+    core: Core, depth: int, stage: int | None, kept: Kept = (), tick: Tick = lambda: None
+) -> Lowered:
+    """The pattern-flow program of a problem.
+
+    Parameters
+    ----------
+    core
+        The problem; its own depth is not read.
+    depth
+        Of the perfect tree.
+    stage
+        The stage to minimize; None for any tree.
+    kept
+        Earlier stages that must stay at their optimum.
+    tick
+        Called often; may raise to stop.
+
+    Raises
+    ------
+    OdtError
+        B220, B221 numbers that spread too far for a solver with floats.
+    """
+    assert isinstance(core.skeleton, TreeSkeleton)
+    wanted = [index for index, _ in kept] + ([] if stage is None else [stage])
+    measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
+    for clause in core.clauses:
+        measures += [x.atom.measure for x in clause.literals if isinstance(x.atom, Linear)]
+    encoding = PatternFlow(core, depth, core.skeleton.leaves, measures, tick)
+    rules = Rules(encoding, core.n_classes, tick)
+    for clause in core.clauses:
+        rules.add(clause)
+    for index, value in kept:
+        keep(encoding, lower_stage(encoding, core.objective[index], index), index, value)
+    goal = None if stage is None else lower_stage(encoding, core.objective[stage], stage)
+    if goal is not None:
+        encoding.program.objective = goal.cost
+    return Lowered(encoding=encoding, goal=goal)
+
+
+def deepest(core: Core) -> int:
+    """The depth that no reduced tree of the problem exceeds.
+
+    By the skeleton; by the leaves, one more than splits; by the patterns, of which every leaf
+    holds one.
+
+    Raises
+    ------
+    OdtError
+        B222 deeper than `DEEPEST`, and no objective that would find a shallow tree first.
+    """
+    skeleton = core.skeleton
+    assert isinstance(skeleton, TreeSkeleton)
+    levels = len(core.columns) if skeleton.depth is None else skeleton.depth
+    probe = max(1, min(levels, DEEPEST) + 1)
+    tests = usable_tests(core, tests_by_level(core, probe))
+    bounds = [find_patterns(core, tests).count - 1]
+    if skeleton.depth is not None:
+        bounds.append(skeleton.depth)
+    if skeleton.leaves is not None:
+        bounds.append(skeleton.leaves - 1)
+    least = min(bounds)
+    if least > DEEPEST and not isinstance(core.objective[0], DepthStage):
+        raise error(
+            "B222",
+            f"`milp` builds trees of depth {DEEPEST} at most, and this one may reach {least}",
+            helps=(f"write `tree depth <= {DEEPEST}` or less, or `minimize depth then ...`",),
+        )
+    return least
+
+
+@dataclass(slots=True)
+class _Best:
+    """The best tree so far and the values of its stages."""
+
+    tree: RawTree | None = None
+    values: tuple[Fraction, ...] = ()
+
+
+class Search:
+    """The state of one solve."""
+
+    def __init__(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> None:
+        self.core = core
+        self.limits = limits
+        self.report = report
+        self.began = time.monotonic()
+        self.best = _Best()
+        self.timeline: list[Progress] = []
+        self.size: tuple[tuple[str, int], ...] = ()
+        self.interrupted = False
+        self._polled = 0.0
+        self.lower: dict[int, Fraction] = {}
+        if start is not None:
+            self._consider(start, 0)
+
+    # ---- the course
+
+    def run(self) -> RawAnswer:
+        stages = self.core.objective
+        cap = deepest(self.core)
+        try:
+            if isinstance(stages[0], DepthStage):
+                return self._by_depth(cap)
+            return self._stages(cap, 0, ())
+        except Stopped:
+            return self._answer(self._after(()))
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return self._answer(self._after(()))
+
+    def _by_depth(self, cap: int) -> RawAnswer:
+        """The least depth that has a tree, then the other stages at that depth."""
+        more = len(self.core.objective) > 1
+        for depth in range(min(cap, DEEPEST) + 1):
+            self._raise_bound(0, Fraction(depth))
+            run = self._solve(depth, 1 if more else None, ())
+            if run.verdict == "infeasible":
+                if depth == cap:
+                    return self._answer("infeasible")
+                continue
+            if run.verdict == "stopped" and not self._at_depth(depth):
+                return self._answer(self._after(()))
+            if not more:
+                return self._answer("optimal")
+            value = self._settle(1, run)
+            if value is None:
+                return self._answer(self._after(()))
+            return self._stages(depth, 2, ((1, value),))
+        self._raise_bound(0, Fraction(DEEPEST + 1))
+        return self._answer(self._after(()))
+
+    def _at_depth(self, depth: int) -> bool:
+        return self.best.tree is not None and depth_of(self.best.tree) <= depth
+
+    def _stages(self, depth: int, first: int, kept: Kept) -> RawAnswer:
+        for stage in range(first, len(self.core.objective)):
+            run = self._solve(depth, stage, kept)
+            if run.verdict == "infeasible":
+                if kept:
+                    raise RuntimeError(f"stage {stage} of the objective lost all trees")
+                return self._answer("infeasible")
+            value = self._settle(stage, run)
+            if value is None:
+                return self._answer(self._after(()))
+            kept = (*kept, (stage, value))
+        return self._answer("optimal")
+
+    def _after(self, _: tuple[()]) -> Status:
+        return "unknown" if self.best.tree is None else "feasible"
+
+    def _settle(self, stage: int, run: Run) -> Fraction | None:
+        """The stage's value, if it is proven least; what the bound says about it is noted."""
+        if self.best.tree is None:
+            if run.verdict == "optimal":
+                raise RuntimeError("HiGHS' solution is no tree that keeps the rules")
+            return None
+        value = self.best.values[stage]
+        return value if self.lower.get(stage) == value else None
+
+    # ---- one model
+
+    def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
+        lowered = lower(self.core, depth, stage, kept, self._tick)
+        if stage is not None:
+            self._note_trivial(stage, lowered)
+        built = build(lowered.program, self._tick)
+        standard = standard_form(lowered.program, built)
+        self._tick()
+        solver = Solver(lowered.program, standard)
+        self.size = lowered.program.size()
+        self._tick()
+        solver.options(**options(lowered.program, self.limits))
+        tree = self.best.tree
+        point = None if tree is None else lowered.full_start(tree)
+        if point is not None:
+            solver.start(point)
+        run = solver.run(self.limits, self._improved(lowered, stage), self._moved(lowered, stage))
+        self._finish(lowered, stage, run)
+        return run
+
+    def _finish(self, lowered: Lowered, stage: int | None, run: Run) -> None:
+        if run.verdict == "stopped":
+            self.interrupted = self.interrupted or self.limits.interrupted()
+        if run.point is not None:
+            self._take(lowered.encoding.decode(run.point), 0 if stage is None else stage)
+        if run.verdict == "infeasible":
+            return
+        if stage is not None and lowered.goal is not None:
+            bound = lowered.goal.lower_bound(run.bound)
+            if bound is not None:
+                self._raise_bound(stage, bound)
+
+    def _take(self, tree: RawTree, stage: int) -> None:
+        """A tree that a model admits: it must keep all rules."""
+        broken = violations(self.core, tree)
+        if broken:
+            raise RuntimeError(f"the model admits a tree that breaks {broken[0]!r}")
+        self._consider(tree, stage)
+
+    def _note_trivial(self, stage: int, lowered: Lowered) -> None:
+        form = self.core.objective[stage]
+        encoding = lowered.encoding
+        splits = encoding.perfect.n_branches
+        bound = trivial_bound(form, encoding.patterns, self.core.n_classes, splits)
+        self._raise_bound(stage, bound)
+
+    # ---- progress
+
+    def _improved(self, lowered: Lowered, stage: int | None) -> Callable[[FloatArray, float], None]:
+        def improved(point: FloatArray, bound: float) -> None:
+            self._moved(lowered, stage)(bound)
+            tree = lowered.encoding.decode(point)
+            if not violations(self.core, tree):
+                self._consider(tree, 0 if stage is None else stage)
+
+        return improved
+
+    def _moved(self, lowered: Lowered, stage: int | None) -> Callable[[float], None]:
+        def moved(bound: float) -> None:
+            goal = lowered.goal
+            if goal is None or stage is None or not np.isfinite(bound):
+                return
+            exact = goal.lower_bound(bound)
+            if exact is not None and self._raise_bound(stage, exact):
+                self._tell(stage)
+
+        return moved
+
+    def _consider(self, tree: RawTree, stage: int) -> None:
+        values = stage_values(self.core, tree)
+        if self.best.tree is None or values < self.best.values:
+            self.best = _Best(tree=tree, values=values)
+            self._tell(stage)
+
+    def _raise_bound(self, stage: int, bound: Fraction) -> bool:
+        known = self.lower.get(stage)
+        if known is not None and known >= bound:
+            return False
+        self.lower[stage] = bound
+        return True
+
+    def _tell(self, stage: int) -> None:
+        values = self.best.values
+        progress = Progress(
+            stage=stage, incumbent=values[stage] if values else None,
+            bound=self.lower.get(stage), seconds=time.monotonic() - self.began,
+        )  # fmt: skip
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        if self.limits.deadline is not None and now > self.limits.deadline:
+            raise Stopped
+        if now - self._polled > 0.05:
+            self._polled = now
+            if self.limits.interrupted():
+                self.interrupted = True
+                raise Stopped
+
+    def _answer(self, status: Status) -> RawAnswer:
+        return RawAnswer(
+            status=status, tree=None if status == "infeasible" else self.best.tree,
+            stages=self._outcomes(status), timeline=tuple(self.timeline), size=self.size,
+            interrupted=self.interrupted,
+        )  # fmt: skip
+
+    def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
+        if status == "infeasible":
+            return ()
+        outcomes: list[StageOutcome] = []
+        for stage in range(len(self.core.objective)):
+            if stage not in self.lower and self.best.tree is None:
+                break
+            value = self.best.values[stage] if self.best.tree is not None else None
+            bound = self.lower.get(stage)
+            proven = value is not None and bound == value
+            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
+            if not proven:
+                break
+        return tuple(outcomes)
+
+
+def options(program: Program, limits: Limits) -> dict[str, object]:
+    """HiGHS' options: an absolute gap below one step of the objective, tight tolerances."""
+    return {
+        "threads": limits.threads,
+        "random_seed": limits.seed,
+        "mip_rel_gap": float(limits.gap),
+        "mip_abs_gap": 0.999,
+    }
