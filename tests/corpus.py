@@ -33,7 +33,7 @@ def bad_report(path: Path) -> str:
                 from odtdsl.analysis import analyse
             except ImportError:  # the front end ends with the parser
                 return "nothing\n"
-            analyse(spec, source)
+            analyse(spec, source=source)
         except OdtError as err:
             return "".join(render_text(one) + "\n\n" for one in err.diagnostics)[:-1]
     return "nothing\n"

@@ -140,6 +140,13 @@ def test_every_code_in_the_package_is_registered_and_used() -> None:
     assert not set(CODES) - set(used), "codes that nothing uses"
 
 
+def test_no_code_is_given_twice() -> None:
+    listed = re.findall(
+        r'^    \(\s*"([A-Z]\d{3})"', (PACKAGE / "diagnostics/codes.py").read_text(), re.MULTILINE
+    )
+    assert len(listed) == len(set(listed)) == len(CODES)
+
+
 @pytest.mark.parametrize("code", [c for c in CODES.values() if c.code[0] == "S" and c.example])
 def test_the_example_of_a_syntax_code_earns_it(code: object) -> None:
     with pytest.raises(OdtError) as caught:
