@@ -1,0 +1,48 @@
+"""Write the data of `digits.odt` and `diabetes.odt` beside them, from what scikit-learn ships.
+
+Usage: python models/prepare.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sklearn.datasets import load_diabetes, load_digits
+
+
+def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV file whole or not at all."""
+    part = path.with_suffix(".part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+    part.replace(path)
+
+
+def digits(folder: Path) -> None:
+    """Threes and eights, pixels from 0 to 16."""
+    data = load_digits()
+    chosen = [(int(y), x) for x, y in zip(data.data, data.target, strict=True) if y in (3, 8)]
+    rows = ([*map(int, x), y] for y, x in chosen)
+    write(folder / "digits_3_8.csv", [*data.feature_names, "digit"], rows)
+
+
+def diabetes(folder: Path) -> None:
+    """Baseline values in raw units, and whether progression after a year is above 140."""
+    data = load_diabetes(scaled=False)
+    rows = (
+        [*("female" if i == 1 and v == 2 else "male" if i == 1 else v for i, v in enumerate(x)),
+         "yes" if y > 140 else "no"]
+        for x, y in zip(data.data.tolist(), data.target, strict=True)
+    )  # fmt: skip
+    write(folder / "diabetes_high.csv", [*data.feature_names, "high"], rows)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    digits(target)
+    diabetes(target)
