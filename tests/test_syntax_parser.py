@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source
+from odtdsl.source import Source, Span
 from odtdsl.syntax import ast, files
 from odtdsl.syntax.parser import MAX_DEPTH, parse, read_source
 from odtdsl.syntax.printer import to_text
@@ -147,6 +148,22 @@ def test_spans_cover_what_was_written() -> None:
     assert said(objective.stages[0].measure) == "error_rate + 0.005 * leaves"
     assert [c.text for c in spec.comments] == ["# what is asked first", "# trailing"]
     assert [c.own_line for c in spec.comments] == [True, False]
+
+
+def test_nothing_of_the_parser_generator_is_in_the_tree() -> None:
+    plain = (str, int, bool, Fraction, type(None), Span)
+
+    def walk(value: object) -> None:
+        if isinstance(value, tuple):
+            for item in value:
+                walk(item)
+        elif isinstance(value, ast.Node):
+            for field in dataclasses.fields(value):
+                walk(getattr(value, field.name))
+        else:
+            assert type(value) in plain, repr(value)
+
+    walk(spec_of(SAMPLE))
 
 
 def test_literals_keep_how_they_were_written() -> None:

@@ -85,6 +85,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B201", "a condition that no core form can express", ""),
     ("B220", "numbers with more digits than a back end computes with", ""),
     ("B221", "an objective whose numbers have more digits than a back end holds", ""),
+    ("B222", "a tree deeper than `milp` builds", ""),
     # ---- D: data as read
     ("D101", "the data file is missing, a folder or not readable", ""),
     ("D102", "the data file is not text in its encoding", ""),
@@ -125,6 +126,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D208", "no training row is left", ""),
     ("D209", "row weights that were rounded", ""),
     ("D210", "rows without an id, or with the same", ""),
+    ("F301", "an output file that cannot be written", ""),
     # ---- K: what a spec has to have, skeleton, limits
     ("K101", "a spec without statements", ""),
     ("K102", "a statement that every spec needs is missing", ""),
@@ -228,9 +230,15 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U301", "a model that predicts something else than the spec asks for", ""),
     ("U302", "a formulation of another back end", ""),
     ("U303", "a format that no back end writes", ""),
+    ("U304", "`--set` of something that is no setting", ""),
+    ("U305", "a time limit of the command line that is none", ""),
+    ("U306", "a gap of the command line that is none", ""),
+    ("U307", "an unknown term asked for", ""),
     # ---- X: internal
+    ("X001", "a mistake of odtdsl that was not foreseen", ""),
     ("X101", "an answer that did not survive its audit", ""),
     ("X201", "an answer of a solver that cannot be turned into a model", ""),
+    ("X202", "the native part of odtdsl is not built", ""),
 )
 
 CODES: dict[str, Code] = {
