@@ -1,0 +1,224 @@
+"""The `greedy` back end: a good tree at once, without a proof.
+
+It grows CART under the rules, labels, prunes and improves the tree, and starts again with
+perturbed scores and with more weight on the rules that were broken. What it answers is
+valid by `ir.evaluate`; where it meets no valid tree it says `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from odtdsl.backends.base import EXACT, Limits, RawAnswer, Report, StageOutcome, Support
+from odtdsl.backends.decode import simplify
+from odtdsl.greedy.aims import Aim, Aims
+from odtdsl.greedy.grow import Grower, Plan
+from odtdsl.greedy.improve import alternate, settled, with_column
+from odtdsl.greedy.judge import Judge
+from odtdsl.greedy.labels import label_leaves
+from odtdsl.greedy.paths import PathRules
+from odtdsl.greedy.tables import Node, Tables
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Core, DepthStage, Form, Used
+from odtdsl.ir.problem import DiagramSkeleton
+from odtdsl.ir.raw import RawLeaf, RawTree
+
+ATTEMPTS = 60
+"""Trees grown at most."""
+WORK = 40_000_000
+"""Cells scanned at most, once a valid tree is known; four times as many before."""
+TRIMS = 40
+"""Trees of more splits are not trimmed by trying every fold."""
+
+_REFUSED = {
+    Form.DIAGRAM: "`greedy` grows trees, and a diagram is asked for",
+    Form.HYPERPLANE: "`greedy` tests one feature at a split",
+    Form.REGRESSION: "`greedy` fills leaves with classes, and the target is a number",
+    Form.OUTPUT_SET: "`greedy` fills leaves with classes, and the target is a number",
+    Form.PATH_TOTAL: "`greedy` does not judge bounds on the expected cost",
+}
+
+
+class GreedyBackEnd:
+    """CART under the rules of a spec."""
+
+    name = "greedy"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether trees are judged by a form; `greedy` promises nothing but validity."""
+        reason = _REFUSED.get(form)
+        return EXACT if reason is None else Support(level="unsupported", reason=reason)
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> RawAnswer:
+        """Grow trees until the effort is spent; deterministic for a seed within the limits.
+
+        The status is `feasible` or `unknown`, never a proof.
+
+        Raises
+        ------
+        OdtError
+            X202: the native part of the package is not built.
+        """
+        judge = Judge(core, limits, report)
+        if isinstance(core.skeleton, DiagramSkeleton) or core.labels is None:
+            return RawAnswer(status="unknown", tree=None)
+        if start is not None:
+            judge.offer(start)
+        _Search(core, judge, limits.seed).run()
+        return _answer(core, judge)
+
+
+def _answer(core: Core, judge: Judge) -> RawAnswer:
+    if judge.best is None:
+        return RawAnswer(
+            status="unknown", tree=None, timeline=tuple(judge.timeline),
+            interrupted=judge.interrupted,
+        )  # fmt: skip
+    tree = settled(core, simplify(core, judge.best))
+    evaluation = Evaluation(core, tree)
+    outcomes = tuple(
+        StageOutcome(value=evaluation.stage_value(stage), bound=None, proven=False)
+        for stage in core.objective
+    )
+    return RawAnswer(
+        status="feasible", tree=tree, stages=outcomes, timeline=tuple(judge.timeline),
+        interrupted=judge.interrupted,
+    )  # fmt: skip
+
+
+class _Search:
+    """One run: restarts over a judge."""
+
+    def __init__(self, core: Core, judge: Judge, seed: int) -> None:
+        self.core = core
+        self.judge = judge
+        self.tables = Tables(core)
+        self.rules = PathRules(core)
+        self.grower = Grower(self.tables, self.rules, judge.stopped, seed)
+        self.aims = Aims(core)
+        self.required = _required(core)
+
+    def run(self) -> None:
+        self._single_leaves()
+        for plan, plain in self._plans():
+            if self._spent():
+                break
+            self._attempt(plan, plain)
+        if self.judge.best is not None:
+            self._trim()
+
+    def _spent(self) -> bool:
+        limit = WORK if self.judge.best is not None else 4 * WORK
+        return self.judge.stopped() or self.tables.work > limit
+
+    def _single_leaves(self) -> None:
+        for label in range(self.core.n_classes):
+            if not self.judge.stopped():
+                self.judge.offer(RawLeaf(label=label))
+
+    def _plans(self) -> Iterator[tuple[Plan, bool]]:
+        """Plain growth first, then stumps, forced roots, and perturbed restarts."""
+        depth, leaves = self._depth(), self.tables.leaves
+        base = Plan(depth=depth, leaves=leaves)
+        yield base, False
+        yield replace(base, gain_last=False), False
+        yield base, True
+        for shallow in range(1, min(depth, 3)):
+            yield replace(base, depth=shallow), False
+        for column in self.required:
+            yield replace(base, first=column), False
+        for attempt in range(ATTEMPTS):
+            wide = attempt % 3 == 1 and leaves is not None
+            yield (
+                Plan(
+                    depth=self._depth(),
+                    leaves=None if wide else leaves,
+                    noise=(0.1, 0.3, 0.6, 1.0)[attempt % 4],
+                    gain_last=attempt % 2 == 0,
+                ),
+                attempt % 7 == 6,
+            )
+
+    def _depth(self) -> int:
+        """The depth to grow to: below the best one where depth is what counts most."""
+        first = self.core.objective[0] if self.core.objective else None
+        if isinstance(first, DepthStage) and self.judge.values is not None:
+            return max(0, min(self.tables.depth, int(self.judge.values[0]) - 1))
+        return self.tables.depth
+
+    # ---- one restart
+
+    def _attempt(self, plan: Plan, plain: bool) -> None:
+        aim = self.aims.current(plain=plain)
+        root = self.grower.grow(self.tables.root(), aim, plan)
+        for column in self.required:
+            if column not in {self.core.families[n.family].column for n in root.splits()}:
+                with_column(self.grower, root, column, aim, plan.depth)
+        self._offer(root, aim)
+        self.grower.fold_broken(root)
+        self._offer(root, aim)
+        for _ in range(2):
+            if self.judge.stopped():
+                return
+            self.grower.prune(root, aim)
+            self._shrink(root, aim)
+            self._offer(root, aim)
+            alternate(self.grower, root, aim)
+            self._offer(root, aim)
+        self.aims.learn(Evaluation(self.core, root.raw()))
+
+    def _offer(self, root: Node, aim: Aim) -> bool:
+        label_leaves(self.core, root, aim)
+        return self.judge.offer(root.raw())
+
+    def _shrink(self, root: Node, aim: Aim) -> None:
+        """Fold the splits that lose least until the bound on leaves holds."""
+        limit = self.tables.leaves
+        if limit is None:
+            return
+        while len(root.leaves()) > limit and not self.judge.stopped():
+            losses = []
+            for index, node in enumerate(root.splits()):
+                if any(child.children for child in node.children):
+                    continue
+                apart = sum(
+                    int(aim.gains[child.rows].sum(axis=0).max(initial=0)) for child in node.children
+                )
+                alone = int(aim.gains[node.rows].sum(axis=0).max(initial=0))
+                losses.append((apart - alone, index, node))
+            min(losses, key=lambda item: item[:2])[2].fold()
+
+    # ---- the best tree
+
+    def _trim(self) -> None:
+        """Fold single splits of the best tree while a fold makes it better."""
+        improved = True
+        while improved and self.judge.best is not None and not self.judge.stopped():
+            improved = False
+            root = self.tables.placed(self.judge.best)
+            if len(root.splits()) > TRIMS:
+                return
+            for index in range(len(root.splits())):
+                smaller = self.tables.placed(self.judge.best)
+                smaller.splits()[index].fold()
+                aim = self.aims.current()
+                if self._offer(smaller, aim):
+                    improved = True
+                    break
+
+
+def _required(core: Core) -> list[int]:
+    """Columns that a rule wants some split to test: the first of each such rule."""
+    found: list[int] = []
+    for clause in core.clauses:
+        if clause.scope is Scope.MODEL:
+            wanted = [x for x in clause.literals if isinstance(x.atom, Used) and x.positive]
+            if wanted and len(wanted) == len(clause.literals):
+                atom = wanted[0].atom
+                assert isinstance(atom, Used)
+                found.append(atom.column)
+    return list(dict.fromkeys(found))

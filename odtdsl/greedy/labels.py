@@ -1,0 +1,161 @@
+"""Labels of the leaves of a given structure, so that rules hold and the objective is low."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.greedy.aims import Aim
+from odtdsl.greedy.tables import Node
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage
+
+BROKEN = 1e6
+"""The violation of a clause that labels cannot mend, against at most about 1 for others."""
+
+
+def label_leaves(core: Core, root: Node, aim: Aim) -> bool:
+    """Set the labels of all leaves: by the aim, then by flips while they help.
+
+    A flip helps if rules on the model are broken less, or as much and the objective is
+    better. Returns whether every leaf has a label that the rules on leaves admit.
+    """
+    leaves = root.leaves()
+    options = np.array([leaf_options(core, leaf.rows) for leaf in leaves])
+    fits = bool(options.any(axis=1).all())
+    options[~options.any(axis=1)] = True
+    gains = np.array([aim.gains[leaf.rows].sum(axis=0) for leaf in leaves])
+    labels = np.where(options, gains, -1).argmax(axis=1)
+    _set(leaves, labels)
+    if core.n_classes > 1 and (_has_rules(core) or _has_maxima(core)):
+        _set(leaves, _Flips(core, root, leaves, options).improve(labels))
+    return fits
+
+
+def _set(leaves: list[Node], labels: IntArray) -> None:
+    for leaf, label in zip(leaves, labels.tolist(), strict=True):
+        leaf.label = label
+
+
+def leaf_options(core: Core, rows: IntArray) -> BoolArray:
+    """bool (n_classes,): the labels that all rules on leaves admit for a leaf of these rows."""
+    options = np.ones(core.n_classes, dtype=bool)
+    for clause in core.clauses:
+        if clause.scope is Scope.LEAF:
+            some = np.zeros(core.n_classes, dtype=bool)
+            for literal in clause.literals:
+                if isinstance(literal.atom, Linear):
+                    within = _of_leaf(core, literal.atom, rows) <= literal.atom.at_most
+                    some |= within == literal.positive
+            options &= some
+    return options
+
+
+def _of_leaf(core: Core, atom: Linear, rows: IntArray) -> IntArray:
+    total = np.full(core.n_classes, atom.measure.constant, dtype=np.int64)
+    if atom.measure.rows is not None:
+        total += atom.measure.rows[rows].sum()
+    if atom.measure.output is not None:
+        total += atom.measure.output[rows].sum(axis=0)
+    return total
+
+
+def _has_rules(core: Core) -> bool:
+    return any(
+        isinstance(x.atom, Linear) and x.atom.measure.output is not None
+        for clause in core.clauses
+        if clause.scope is Scope.MODEL
+        for x in clause.literals
+    )
+
+
+def _has_maxima(core: Core) -> bool:
+    return any(isinstance(stage, LinearStage) and stage.maxima for stage in core.objective)
+
+
+class _Flips:
+    """Single flips of labels, all judged at once: measures are sums over leaves."""
+
+    def __init__(self, core: Core, root: Node, leaves: list[Node], options: BoolArray) -> None:
+        self.core = core
+        self.leaves = leaves
+        self.options = options
+        self.evaluation = Evaluation(core, root.raw())
+        self.measures: list[Additive] = []
+        self.tables: list[FloatArray] = []
+        self.start: list[float] = []
+        self.clauses = [self._clause(c) for c in core.clauses if c.scope is Scope.MODEL]
+        self.stages = [self._stage(s) for s in core.objective if isinstance(s, LinearStage)]
+
+    def _measure(self, measure: Additive) -> int:
+        """Note a measure: its table (leaves, labels), and its value under the first labels."""
+        table = np.zeros((len(self.leaves), self.core.n_classes))
+        if measure.output is not None:
+            table = np.array([measure.output[leaf.rows].sum(axis=0) for leaf in self.leaves])
+        self.tables.append(table)
+        self.start.append(self.evaluation.of_model(measure))
+        self.measures.append(measure)
+        return len(self.measures) - 1
+
+    def _clause(self, clause: Clause) -> list[tuple[int, int, float]] | float:
+        """The linear literals (measure, bound, scale), or a constant for what stays as it is."""
+        linear: list[tuple[int, int, float]] = []
+        for literal in clause.literals:
+            if isinstance(literal.atom, Linear) and literal.positive:
+                output = literal.atom.measure.output
+                scale = 1.0
+                if output is not None:
+                    scale += float((output.max(axis=1) - output.min(axis=1)).sum())
+                linear.append((self._measure(literal.atom.measure), literal.atom.at_most, scale))
+            elif self.evaluation.satisfies((literal,), Scope.MODEL, self.evaluation.visits[0]):
+                return 0.0
+        return linear or BROKEN
+
+    def _stage(self, stage: LinearStage) -> tuple[int, list[tuple[float, list[int]]]]:
+        return self._measure(stage.measure), [
+            (float(factor), [self._measure(part) for part in parts])
+            for factor, parts in stage.maxima
+        ]
+
+    def _violation(self, totals: FloatArray) -> FloatArray:
+        """Of candidates: (..., n_measures) to (...)."""
+        found = np.zeros(totals.shape[:-1])
+        for clause in self.clauses:
+            if isinstance(clause, float):
+                found += clause
+            else:
+                excess = [np.maximum(0, totals[..., i] - b) / s for i, b, s in clause]
+                found += np.min(excess, axis=0)
+        return found
+
+    def _objective(self, totals: FloatArray) -> list[FloatArray]:
+        values: list[FloatArray] = []
+        for first, maxima in self.stages:
+            value = totals[..., first] / self.measures[first].denominator
+            for factor, parts in maxima:
+                each = [totals[..., i] / self.measures[i].denominator for i in parts]
+                value = value + factor * np.max(each, axis=0)
+            values.append(value)
+        return values
+
+    def improve(self, labels: IntArray) -> IntArray:
+        """Take the best flip while there is one that helps."""
+        n_leaves, n_classes = self.options.shape
+        tables = np.stack(self.tables, axis=-1)
+        totals = np.array(self.start, dtype=np.float64)
+        labels = labels.copy()
+        every = np.arange(n_leaves)
+        for _ in range(2 * n_leaves + 10):
+            moved = totals + tables - tables[every, labels][:, None, :]
+            flat = moved.reshape(n_leaves * n_classes, -1)
+            keys = [np.round(self._violation(flat), 12), *self._objective(flat)]
+            keys[0] = np.where(self.options.ravel(), keys[0], np.inf)
+            best = int(np.lexsort(keys[::-1])[0])
+            leaf, label = divmod(best, n_classes)
+            here = leaf * n_classes + labels[leaf]
+            if tuple(k[best] for k in keys) >= tuple(k[here] for k in keys):
+                break
+            labels[leaf] = label
+            totals = flat[best]
+        return labels
