@@ -175,6 +175,10 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     # ---- R: rules
     ("R101", "a rule that says nothing about the model", ""),
     ("R102", "a rule about the thresholds of several features", ""),
+    ("R201", "a product or quotient of measures, which is not linear", ""),
+    ("R202", "a comparison that joins measures which cannot be joined", ""),
+    ("R204", "`count` compared with something else than constants", ""),
+    ("R205", "an objective that no back end can make best", ""),
     ("R301", "numbers with too many digits for exact arithmetic", ""),
     ("R302", "a condition with too many cases", ""),
     ("R304", "a condition that cannot be evaluated", ""),
