@@ -176,7 +176,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("R101", "a rule that says nothing about the model", ""),
     ("R102", "a rule about the thresholds of several features", ""),
     ("R201", "a product or quotient of measures, which is not linear", ""),
-    ("R202", "a comparison that joins measures which cannot be joined", ""),
+    ("R202", "a quotient of measures compared with something else than constants", ""),
     ("R204", "`count` compared with something else than constants", ""),
     ("R205", "an objective that no back end can make best", ""),
     ("R301", "numbers with too many digits for exact arithmetic", ""),
