@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from odtdsl.backends.base import Limits, RawAnswer, Report, Support
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.ir.forms import Core, Form
 from odtdsl.ir.raw import RawTree
-from odtdsl.milp.support import flow_supports, forms_of
+from odtdsl.milp.support import cptree_supports, flow_supports
+
+Formulation = Literal["pattern", "cptree"]
 
 
-class MilpBackEnd:
-    """Trees by mixed-integer programming with pattern flow and ordered thresholds."""
+class Milp:
+    """Trees by mixed-integer programming.
+
+    Parameters
+    ----------
+    formulation
+        `pattern`: pattern flow with ordered thresholds. `cptree`: the CPTree study's first
+        formulation, repaired and tightened, for what that study has.
+    """
 
     name = "milp"
 
+    def __init__(self, formulation: Formulation = "pattern") -> None:
+        self.formulation = formulation
+
+    def with_formulation(self, formulation: Formulation) -> Milp:
+        """The same back end with another formulation."""
+        return Milp(formulation)
+
     def supports(self, form: Form, *, inside_or: bool) -> Support:
-        return flow_supports(form, inside_or=inside_or)
+        """Whether the formulation expresses a form, alone or inside a disjunction."""
+        return supports(form, inside_or=inside_or, formulation=self.formulation)
 
     def solve(
         self, core: Core, limits: Limits, start: RawTree | None = None,
@@ -23,25 +42,44 @@ class MilpBackEnd:
     ) -> RawAnswer:  # fmt: skip
         """Search until proven or a limit is met.
 
+        Parameters
+        ----------
+        core
+            The problem.
+        limits
+            Time counts from the caller's clock, so that compiling is part of it.
+        start
+            A tree that keeps all rules, or None.
+        report
+            Called with every better tree and bound.
+
         Raises
         ------
         OdtError
-            B201 forms that the model does not express; B220, B221 numbers that spread too far
-            for a solver with floats; B222 a depth beyond the largest that is built.
+            B102 forms that the formulation does not express; B220, B221 numbers that spread too
+            far for a solver with floats; B222 a depth beyond the largest that is built.
         """
         from odtdsl.milp.search import Search
 
-        refuse(self, core)
-        return Search(core, limits, start, report).run()
+        refuse(core, self.formulation)
+        return Search(core, limits, start, report, self.formulation).run()
 
 
-def refuse(backend: MilpBackEnd, core: Core) -> None:
-    """Raise for every form of the problem that the back end does not express."""
+def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Support:
+    """Whether a formulation expresses a form."""
+    table = flow_supports if formulation == "pattern" else cptree_supports
+    return table(form, inside_or=inside_or)
+
+
+def refuse(core: Core, formulation: Formulation) -> None:
+    """Raise for every form of the problem that the formulation does not express."""
+    from odtdsl.backends.choice import needs
+
     found: list[Diagnostic] = []
-    for form, inside, rule in forms_of(core):
-        support = backend.supports(form, inside_or=inside)
+    for need in needs(core):
+        support = supports(need.form, inside_or=need.inside_or, formulation=formulation)
         if support.level == "unsupported":
-            message = f"`milp` cannot express `{rule}` ({form.value})"
-            found.append(Diagnostic(code="B201", message=message, notes=(support.reason,)))
+            what = f"`milp` ({formulation}) cannot express `{need.origin.rule}` ({need.form.value})"
+            found.append(Diagnostic(code="B102", message=what, notes=(support.reason,)))
     if found:
         raise OdtError(found)

@@ -16,8 +16,10 @@ from odtdsl.ir.evaluate import stage_values, violations
 from odtdsl.ir.forms import Additive, Core, DepthStage, Linear
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.milp.backend import Formulation
 from odtdsl.milp.clauses import Rules
 from odtdsl.milp.highs import Run, Solver
+from odtdsl.milp.lookahead import add_lookahead
 from odtdsl.milp.pattern_flow import PatternFlow, Tick, tests_by_level, usable_tests
 from odtdsl.milp.patterns import find_patterns
 from odtdsl.milp.program import Program
@@ -40,10 +42,13 @@ class Lowered:
     ----------
     goal
         The stage that is minimized; None where any tree will do.
+    hint
+        A good tree that may break rules; None where none was met.
     """
 
     encoding: PatternFlow
     goal: Goal | None
+    hint: RawTree | None
 
     @property
     def program(self) -> Program:
@@ -96,10 +101,14 @@ def lower(
         rules.add(clause)
     for index, value in kept:
         keep(encoding, lower_stage(encoding, core.objective[index], index), index, value)
+    hint: RawTree | None = None
     goal = None if stage is None else lower_stage(encoding, core.objective[stage], stage)
     if goal is not None:
         encoding.program.objective = goal.cost
-    return Lowered(encoding=encoding, goal=goal)
+        form = core.objective[stage]
+        if not isinstance(form, DepthStage):
+            hint = add_lookahead(encoding, form.measure, tick)
+    return Lowered(encoding=encoding, goal=goal, hint=hint)
 
 
 def deepest(core: Core) -> int:
@@ -145,9 +154,11 @@ class Search:
     """The state of one solve."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
-    ) -> None:
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None,
+        formulation: Formulation = "pattern",
+    ) -> None:  # fmt: skip
         self.core = core
+        self.formulation = formulation
         self.limits = limits
         self.report = report
         self.began = time.monotonic()
@@ -230,6 +241,8 @@ class Search:
         lowered = lower(self.core, depth, stage, kept, self._tick)
         if stage is not None:
             self._note_trivial(stage, lowered)
+        if lowered.hint is not None and not violations(self.core, lowered.hint):
+            self._consider(lowered.hint, 0 if stage is None else stage)
         built = build(lowered.program, self._tick)
         standard = standard_form(lowered.program, built)
         self._tick()
