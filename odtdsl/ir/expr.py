@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -121,6 +123,19 @@ Expr = Const | RowShare | Apply | Arith | Minus | Abs | Count
 # ---- conditions
 
 CompareOp = Literal["<=", ">=", "<", ">", "=", "!="]
+
+COMPARE: dict[CompareOp, Callable[[Fraction | int, Fraction | int], bool]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
+    "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+COMPLEMENT: dict[CompareOp, CompareOp] = {
+    "<=": ">", ">": "<=", ">=": "<", "<": ">=", "=": "!=", "!=": "=",
+}  # fmt: skip
+"""What holds where the comparison does not."""
+MIRRORED: dict[CompareOp, CompareOp] = {
+    "<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!=",
+}  # fmt: skip
+"""The comparison with its sides swapped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,12 @@ class Origin:
 def _scaled(array: IntArray | None, factor: int) -> IntArray | None:
     if array is None or factor == 1:
         return array
+    check_room(array, factor)
+    return array * factor
+
+
+def check_room(array: IntArray, factor: int = 1) -> None:
+    """Refuse (R301) numbers whose sum, times a factor, could leave 64 bits."""
     largest = int(np.abs(array).sum(dtype=np.float64)) + 1
     if largest * abs(factor) >= LARGEST:
         raise error(
@@ -45,7 +51,6 @@ def _scaled(array: IntArray | None, factor: int) -> IntArray | None:
             "the numbers of a rule or objective have too many digits for exact arithmetic",
             helps=("round weights, costs or bounds to fewer decimals",),
         )
-    return array * factor
 
 
 def _added(a: IntArray | None, b: IntArray | None) -> IntArray | None:
@@ -53,7 +58,9 @@ def _added(a: IntArray | None, b: IntArray | None) -> IntArray | None:
         return b if a is None else a
     if a.shape != b.shape:  # a row vector joins a matrix of rows and classes
         a, b = (a[:, None], b) if a.ndim < b.ndim else (a, b[:, None])
-    return a + b
+    total: IntArray = a + b
+    check_room(total)
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,6 +186,14 @@ class PathSum:
     weights: IntArray
     measure: PathMeasure
     denominator: int = 1
+
+    def scaled(self, factor: Fraction) -> PathSum:
+        weights = _scaled(self.weights, factor.numerator)
+        assert weights is not None, "weights are there"
+        return PathSum(
+            weights=weights, measure=self.measure,
+            denominator=self.denominator * factor.denominator,
+        )  # fmt: skip
 
 
 # ---- atoms

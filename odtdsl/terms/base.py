@@ -22,7 +22,6 @@ from odtdsl.ir.forms import (
     PathMeasure,
     PathSum,
 )  # fmt: skip
-from odtdsl.ir.intervals import RealSet
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.view import View
 
@@ -81,16 +80,12 @@ TRUE = AllOf()
 FALSE = AnyOf()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitTest:
-    """A condition on the test of one split, as a set of thresholds for a level and column."""
-
-    allowed: RealSet
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quotient:
-    """A measure over a measure, such as precision: compared only with constants, cleared."""
+    """A measure over a measure, such as precision: compared only with constants, cleared.
+
+    Where `under` is 0 every comparison holds (and its negation does not).
+    """
 
     over: Additive
     under: Additive
@@ -98,7 +93,7 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """The value of a quotient on a model; `under` may be zero, then it is vacuous."""
+    """The value of a quotient on a model; where `under` is 0, comparisons hold vacuously."""
 
     over: Fraction
     under: Fraction
@@ -125,7 +120,15 @@ Measure = Additive | PathMeasure | DepthMeasure | PathSum | Quotient | Largest |
 
 
 class Unsupported(Exception):
-    """A meaning that no core form carries; the message is the reason, told to the user."""
+    """A meaning that no core form carries; the message is the reason, told to the user.
+
+    `code` is that of the diagnostic: B201 where another back end may learn it, an R code
+    where the language itself refuses it.
+    """
+
+    def __init__(self, reason: str, *, code: str = "B201") -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 class EmptyDenominator(Exception):

@@ -6,7 +6,7 @@ from odtdsl.ir.expr import Apply, FeatureArg, Scope
 from odtdsl.ir.forms import Monotone
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
-from odtdsl.terms.monotone import is_monotone
+from odtdsl.terms.monotone import is_monotone, rises_with_index
 from odtdsl.terms.shares import argument
 from odtdsl.terms.view import ModelView, View
 
@@ -30,9 +30,10 @@ class Decreasing(Term):
         assert isinstance(view, ModelView)
         feature = argument(call, FeatureArg)
         assert feature is not None
-        return is_monotone(view.tree, feature.name, view.rows.problem.target, increasing=False)
+        return is_monotone(view, feature.name, increasing=False)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         feature = argument(call, FeatureArg)
         assert feature is not None
-        return Holds(atom=Monotone(column=feature.index, increasing=False))
+        upwards = rises_with_index(rows.problem.target)
+        return Holds(atom=Monotone(column=feature.index, increasing=not upwards))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
 from odtdsl.ir.expr import (
+    COMPARE,
+    COMPLEMENT,
     Abs,
     AndC,
     Apply,
     Arith,
     Compare,
-    CompareOp,
     Condition,
     Const,
     Count,
     Expr,
+    FeatureArg,
     Level,
     Minus,
     MultipleOf,
@@ -32,13 +33,10 @@ from odtdsl.terms.base import Kind, Ratio
 from odtdsl.terms.registry import BY_NAME
 from odtdsl.terms.view import ModelView, SplitView, View
 
-COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
-
-OUTPUT_TOLERANCE = 1e-9
+OUTPUT_TOLERANCE = Fraction(1, 10**9)
 """Leaf outputs are floats: `value <= bound` allows 1e-9 * (1 + |bound|)."""
+
+Number = Fraction | Ratio
 
 
 def instances(rule: RuleDecl, view: ModelView) -> Sequence[View]:
@@ -84,14 +82,18 @@ def applications(node: Condition | Expr) -> list[Apply]:
 def threshold_feature(condition: Condition) -> str | None:
     """The feature of the `threshold(f)` in a condition; None without one."""
     for call in applications(condition):
-        if call.term == "threshold":
-            arg = call.args[0]
-            return None if not hasattr(arg, "name") else arg.name
+        if BY_NAME[call.term].kind is Kind.THRESHOLD:
+            (argument,) = call.args
+            assert isinstance(argument, FeatureArg)
+            return argument.name
     return None
 
 
-def number(expr: Expr, view: View) -> Fraction | Ratio:
-    """The value of a numeric expression; a `Ratio` only for a bare quotient."""
+# ---- numbers
+
+
+def number(expr: Expr, view: View) -> Number:
+    """The value of a numeric expression; a `Ratio` where it holds a quotient."""
     match expr:
         case Const():
             return expr.value
@@ -99,35 +101,56 @@ def number(expr: Expr, view: View) -> Fraction | Ratio:
             return expr.share * int(view.rows.mask(expr.group).sum())
         case Apply():
             value = BY_NAME[expr.term].value(view, expr)
-            return Fraction(value) if isinstance(value, bool) else value
+            assert not isinstance(value, bool), "analysis admits numbers only"
+            return value
         case Minus():
-            return -_plain(expr.operand, view)
+            return _times(Fraction(-1), number(expr.operand, view))
         case Abs():
-            return abs(_plain(expr.operand, view))
+            value = number(expr.operand, view)
+            if isinstance(value, Ratio):
+                return Ratio(over=abs(value.over), under=value.under)
+            return abs(value)
         case Count():
             return Fraction(sum(holds(condition, view) for condition in expr.conditions))
         case Arith():
-            left, right = _plain(expr.left, view), _plain(expr.right, view)
-            match expr.op:
-                case "+":
-                    return left + right
-                case "-":
-                    return left - right
-                case "*":
-                    return left * right
-                case "/":
-                    return left / right
-                case _:
-                    assert_never(expr.op)
+            return _arith(expr, view)
         case _:
             assert_never(expr)
 
 
-def _plain(expr: Expr, view: View) -> Fraction:
-    value = number(expr, view)
-    if isinstance(value, Ratio):
-        return Fraction(0) if value.under == 0 else value.over / value.under
-    return value
+def _arith(expr: Arith, view: View) -> Number:
+    left, right = number(expr.left, view), number(expr.right, view)
+    match expr.op:
+        case "+":
+            return _plus(left, right)
+        case "-":
+            return _plus(left, _times(Fraction(-1), right))
+        case "*":
+            if isinstance(left, Fraction):
+                return _times(left, right)
+            assert isinstance(right, Fraction), "normalization refuses products of measures"
+            return _times(right, left)
+        case "/":
+            assert isinstance(right, Fraction), "normalization refuses quotients by measures"
+            return _times(1 / right, left)
+        case _:
+            assert_never(expr.op)
+
+
+def _plus(left: Number, right: Number) -> Number:
+    if isinstance(left, Ratio):
+        assert isinstance(right, Fraction), "normalization refuses sums of quotients"
+        return Ratio(over=left.over + right * left.under, under=left.under)
+    return _plus(right, left) if isinstance(right, Ratio) else left + right
+
+
+def _times(factor: Fraction, value: Number) -> Number:
+    if isinstance(value, Ratio) and factor:
+        return Ratio(over=factor * value.over, under=value.under)
+    return Fraction(0) if isinstance(value, Ratio) else factor * value
+
+
+# ---- conditions
 
 
 def holds(condition: Condition, view: View) -> bool:
@@ -151,7 +174,8 @@ def holds(condition: Condition, view: View) -> bool:
                 for value in condition.values
             )
         case MultipleOf():
-            value = _plain(condition.item, view)
+            value = number(condition.item, view)
+            assert isinstance(value, Fraction), "normalization refuses multiples of quotients"
             return is_multiple(value, condition.step, float_like=_is_threshold(condition.item))
         case Level():
             assert isinstance(view, SplitView)
@@ -171,36 +195,84 @@ def _is_threshold(expr: Expr) -> bool:
     return isinstance(expr, Apply) and BY_NAME[expr.term].kind is Kind.THRESHOLD
 
 
+def _is_output(expr: Expr) -> bool:
+    return any(call.term == "output" for call in applications(expr))
+
+
 def _compare(condition: Compare, view: View) -> bool:
+    if _is_output(condition.left) or _is_output(condition.right):
+        return _nearly(condition, view)
     left, right = number(condition.left, view), number(condition.right, view)
-    if isinstance(left, Ratio):
-        return COMPARE[condition.op](left.over, _number(right) * left.under)
-    if isinstance(right, Ratio):
-        return COMPARE[condition.op](left * right.under, right.over)
+    if isinstance(left, Ratio) or isinstance(right, Ratio):
+        difference = _plus(left, _times(Fraction(-1), right))
+        assert isinstance(difference, Ratio), "a quotient and a constant"
+        vacuous = difference.under == 0
+        return vacuous or COMPARE[condition.op](difference.over, Fraction(0))
     if _is_threshold(condition.left) or _is_threshold(condition.right):
         # A threshold is a float64: it is compared with the literal's nearest float64.
         left, right = Fraction(float(left)), Fraction(float(right))
-    if any(call.term == "output" for call in applications(condition)):
-        return _nearly(condition.op, left, right)
     return COMPARE[condition.op](left, right)
 
 
-def _nearly(op: CompareOp, left: Fraction, right: Fraction) -> bool:
-    """Compare leaf outputs: strict is read as its closure, with the stated tolerance."""
-    slack = Fraction(OUTPUT_TOLERANCE) * (1 + abs(right))
-    match op:
+# ---- leaf outputs
+
+
+def _nearly(condition: Compare, view: View) -> bool:
+    """Compare leaf outputs: strict is read as its closure, with the stated tolerance.
+
+    A condition inside `count` is neither wholly true nor false at its boundary; a comparison
+    of a count holds if some way of counting those there makes it hold.
+    """
+    (low, high), (from_, to) = _range(condition.left, view), _range(condition.right, view)
+    bound = high if _is_output(condition.right) and not _is_output(condition.left) else to
+    slack = OUTPUT_TOLERANCE * (1 + abs(bound))
+    match condition.op:
         case "<=" | "<":
-            return left <= right + slack
+            return low <= to + slack
         case ">=" | ">":
-            return left >= right - slack
+            return high >= from_ - slack
         case "=":
-            return abs(left - right) <= slack
+            return low <= to + slack and high >= from_ - slack
         case "!=":
-            return left != right
+            return not (low == high == from_ == to)
         case _:
-            assert_never(op)
+            assert_never(condition.op)
 
 
-def _number(value: Fraction | Ratio) -> Fraction:
-    assert isinstance(value, Fraction), "analysis admits quotients against constants only"
-    return value
+def _range(expr: Expr, view: View) -> tuple[Fraction, Fraction]:
+    """The least and the largest value, over how conditions at their boundary are counted."""
+    match expr:
+        case Count():
+            surely = sum(not _open_holds(item, view, wish=False) for item in expr.conditions)
+            maybe = sum(_open_holds(item, view, wish=True) for item in expr.conditions)
+            return Fraction(surely), Fraction(maybe)
+        case Minus():
+            low, high = _range(expr.operand, view)
+            return -high, -low
+        case Arith(op="+" | "-"):
+            low, high = _range(expr.left, view)
+            from_, to = _range(expr.right, view)
+            if expr.op == "-":
+                from_, to = -to, -from_
+            return low + from_, high + to
+        case _:
+            value = number(expr, view)
+            assert isinstance(value, Fraction), "outputs are no quotients"
+            return value, value
+
+
+def _open_holds(condition: Condition, view: View, *, wish: bool) -> bool:
+    """Whether the closure of a condition (`wish`) or of its negation holds."""
+    match condition:
+        case NotC():
+            return _open_holds(condition.operand, view, wish=not wish)
+        case AndC() | OrC():
+            found = (_open_holds(item, view, wish=wish) for item in condition.items)
+            return all(found) if isinstance(condition, AndC) == wish else any(found)
+        case OneOf() if not wish:
+            return not holds(condition, view)
+        case Compare() if not wish:
+            op = COMPLEMENT[condition.op]
+            return holds(Compare(op=op, left=condition.left, right=condition.right), view)
+        case _:
+            return holds(condition, view) == wish

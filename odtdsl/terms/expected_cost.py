@@ -40,6 +40,4 @@ class ExpectedCost(Term):
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathSum:
         total = nonzero(rows, rows.mask(None), described(call))
         measure = Cost().translate(rows, Scope.PATH, call)
-        return PathSum(
-            weights=rows.weights, measure=measure, denominator=total * measure.denominator
-        )
+        return PathSum(weights=rows.weights, measure=measure, denominator=total)

@@ -8,7 +8,7 @@ from math import lcm
 import numpy as np
 
 from odtdsl.ir.expr import Apply, Scope
-from odtdsl.ir.forms import Additive
+from odtdsl.ir.forms import Additive, check_room
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.shares import OF_ROWS, group_of, weighed
@@ -52,5 +52,7 @@ class Loss(Term):
         matrix, common = _matrix(rows)
         mask = rows.mask(group_of(call))
         weights = np.where(mask, rows.weights, 0)
+        largest = max(amount for row in matrix for amount in row)
+        check_room(weights, largest * len(matrix))
         output = np.asarray(matrix, dtype=np.int64)[rows.labels] * weights[:, None]
         return Additive(output=output, denominator=rows.weight_denominator * common)

@@ -14,7 +14,8 @@ from odtdsl.terms.view import ModelView, View
 
 
 class Mae(Term):
-    """Meaning: the weighted mean over rows, and over targets unless one is named, of the absolute error.
+    """Meaning: the weighted mean over rows, and over targets unless one is named, of the
+    absolute error.
 
     Core forms: none yet; number targets are refused by every back end with this reason.
     """

@@ -2,97 +2,116 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
+from odtdsl.data.dataset import ColumnType
 from odtdsl.ir.problem import TargetDecl
-from odtdsl.predictors.routing import paths
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Side, Threshold, Tree
+from odtdsl.predictors.routing import Path, paths
+from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold
+from odtdsl.terms.view import ModelView
+
+MISSING = math.nan
+"""The probe of a missing value."""
 
 
-def is_monotone(tree: Tree, feature: str, target: TargetDecl, *, increasing: bool) -> bool:
-    """Compare every pair of leaves that differ in the feature only.
+def rises_with_index(target: TargetDecl) -> bool:
+    """Whether a higher class is one of a higher index: of two, `positive` is the higher."""
+    return not (len(target.classes) == 2 and target.positive == 0)
 
-    Two leaves are comparable iff some two points that agree on all other features reach
-    them; then their outputs must be in order wherever the first can lie below the second.
+
+def is_monotone(view: ModelView, feature: str, *, increasing: bool) -> bool:
+    """Compare every pair of leaves that points which differ in the feature only can reach.
+
+    Two such points reach the leaves iff every other feature has a value that passes the
+    tests of both paths, and this feature a value on the first path below one on the second.
     """
-    found = [(path, leaf) for path, leaf in zip(paths(tree), tree.leaves, strict=True)]
-    for low_path, low in found:
-        for high_path, high in found:
-            above, below = (high, low) if increasing else (low, high)
+    tree, target = view.tree, view.rows.problem.target
+    probes = {type_.name: _probes(view, type_) for type_ in tree.features}
+    probes[feature] = [x for x in probes[feature] if x == x]  # missing values have no order
+    reach = [
+        {type_.name: _passing(path, type_, probes[type_.name]) for type_ in tree.features}
+        for path in paths(tree)
+    ]
+    others = [name for name in probes if name != feature]
+    for low, low_leaf in zip(reach, tree.leaves, strict=True):
+        for high, high_leaf in zip(reach, tree.leaves, strict=True):
+            first, second = (low_leaf, high_leaf) if increasing else (high_leaf, low_leaf)
             if (
-                not _ordered(below, above, target)
-                and _lies_below(low_path, high_path, feature)
-                and _can_agree(low_path, high_path, feature)
-            ):
+                not _in_order(first, second, target)
+                and low[feature] and high[feature]
+                and min(low[feature]) < max(high[feature])
+                and all(low[name] & high[name] for name in others)
+            ):  # fmt: skip
                 return False
     return True
 
 
-def _ordered(below: Leaf, above: Leaf, target: TargetDecl) -> bool:
+def _in_order(below: Leaf, above: Leaf, target: TargetDecl) -> bool:
     if below.output is not None and above.output is not None:
         return all(b <= a for b, a in zip(below.output, above.output, strict=True))
     assert below.label is not None
     assert above.label is not None
-    if target.positive is not None and len(target.classes) == 2:
-        return (below.label == target.positive) <= (above.label == target.positive)
-    return below.label <= above.label
+    if rises_with_index(target):
+        return below.label <= above.label
+    return below.label >= above.label
 
 
-Path = tuple[tuple[Branch, Side], ...]
+def _probes(view: ModelView, type_: ColumnType) -> list[float]:
+    """Values of a feature, in rising order, one for each set that no test tells apart.
 
-
-def _bounds(path: Path, feature: str) -> tuple[float, float]:
-    """The open-closed interval (low, high] of a number or rank that a path leaves."""
-    low, high = float("-inf"), float("inf")
-    for branch, side in path:
-        if branch.feature == feature and isinstance(branch.test, Threshold):
-            value = branch.test.value
-            number = float(value) if not isinstance(value, str) else float("nan")
-            low, high = (low, min(high, number)) if side == "left" else (max(low, number), high)
-    return low, high
-
-
-def _lies_below(low_path: Path, high_path: Path, feature: str) -> bool:
-    """Whether some value that reaches the first is below some value that reaches the second."""
-    return _bounds(low_path, feature)[0] < _bounds(high_path, feature)[1]
-
-
-def _can_agree(first: Path, second: Path, feature: str) -> bool:
-    """Whether the two paths admit equal values of every other feature."""
-    tests = [(b, s) for b, s in (*first, *second) if b.feature != feature]
-    for name in {branch.feature for branch, _ in tests}:
-        of_one = [(b, s) for b, s in tests if b.feature == name]
-        if not _satisfiable(of_one):
-            return False
-    return True
-
-
-def _satisfiable(tests: list[tuple[Branch, Side]]) -> bool:
-    """Whether one value of a feature passes all these tests as said."""
-    if any(isinstance(b.test, Equals) for b, _ in tests):
-        wanted = {b.test.value for b, s in tests if isinstance(b.test, Equals) and s == "left"}
-        refused = {b.test.value for b, s in tests if isinstance(b.test, Equals) and s == "right"}
-        return len(wanted) <= 1 and not wanted & refused
-    low, high = float("-inf"), float("inf")
-    edges: set[float] = set()
-    for branch, side in tests:
-        if isinstance(branch.test, Threshold) and not isinstance(branch.test.value, str):
-            value = float(branch.test.value)
-            low, high = (low, min(high, value)) if side == "left" else (max(low, value), high)
-        elif isinstance(branch.test, InBin):
-            edges |= {branch.test.low, branch.test.high}
-    if not edges:
-        return low < high
-    points = sorted(edges)
-    probes = [
-        points[0] - 1,
-        *points,
-        *((a + b) / 2 for a, b in zip(points, points[1:], strict=False)),
-        points[-1] + 1,
+    Levels stand by their rank, an unseen one by a rank that none has. Missing values are
+    among them where training rows have some.
+    """
+    tests = [
+        node.test
+        for node in view.tree.nodes()
+        if isinstance(node, Branch) and node.feature == type_.name
     ]
-    return any(
-        all(_in_bin(b.test, x) == (s == "left") for b, s in tests if isinstance(b.test, InBin))
-        for x in probes
-    )
+    column = view.rows.data.columns[type_.name]
+    if column.codes is not None:
+        found = [float(rank) for rank in range(len(type_.levels))]
+        if type_.kind != "ordered":
+            found.append(float(len(type_.levels)))
+        missing = bool((column.codes < 0).any())
+    else:
+        assert column.numbers is not None
+        missing = bool((column.numbers != column.numbers).any())
+        edges = sorted({edge for test in tests for edge in _edges(test) if math.isfinite(edge)})
+        between = [low / 2 + high / 2 for low, high in pairwise(edges)]
+        found = sorted({*edges, *between})
+        if found:
+            found = [found[0] - 1 - abs(found[0]), *found, found[-1] + 1 + abs(found[-1])]
+        else:
+            found = [0.0, 1.0]
+    return [*found, MISSING] if missing else found
 
 
-def _in_bin(test: InBin, x: float) -> bool:
-    return test.low <= x < test.high or (test.closed and x == test.high)
+def _edges(test: Test) -> tuple[float, ...]:
+    match test:
+        case Threshold() | Equals():
+            return (float(test.value),)
+        case InBin():
+            return (test.low, test.high)
+
+
+def _passing(path: Path, type_: ColumnType, probes: list[float]) -> set[int]:
+    """Positions of the probes that pass all tests of a feature on a path."""
+    steps = [(branch, side) for branch, side in path if branch.feature == type_.name]
+    return {
+        position
+        for position, probe in enumerate(probes)
+        if all(_side(branch, type_, probe) == side for branch, side in steps)
+    }
+
+
+def _side(branch: Branch, type_: ColumnType, probe: float) -> str:
+    if probe != probe:
+        return branch.missing
+    test = branch.test
+    if isinstance(test, InBin):
+        left = test.low <= probe < test.high or (test.closed and probe == test.high)
+    else:
+        value = type_.levels.index(test.value) if type_.levels else float(test.value)
+        left = probe <= value if isinstance(test, Threshold) else probe == value
+    return "left" if left else "right"

@@ -12,7 +12,8 @@ from odtdsl.terms.view import ModelView, View
 
 
 class Mse(Term):
-    """Meaning: the weighted mean over rows, and over targets unless one is named, of the squared error.
+    """Meaning: the weighted mean over rows, and over targets unless one is named, of the
+    squared error.
 
     Core forms: none yet; number targets are refused by every back end with this reason.
     """

@@ -8,6 +8,8 @@ from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
+from odtdsl.terms.leaves import Leaves
+from odtdsl.terms.splits import Splits
 from odtdsl.terms.view import ModelView, View
 
 
@@ -26,4 +28,4 @@ class Nodes(Term):
         return Fraction(len(view.splits) + len(view.leaves))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
-        return Additive(leaves=2, constant=-1)
+        return Splits().translate(rows, scope, call) + Leaves().translate(rows, scope, call)

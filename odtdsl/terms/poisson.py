@@ -14,7 +14,8 @@ from odtdsl.terms.view import ModelView, View
 
 
 class Poisson(Term):
-    """Meaning: the weighted mean over rows, and over targets unless one is named, of y log(y / p) - y + p, which is half the Poisson deviance.
+    """Meaning: the weighted mean over rows, and over targets unless one is named, of
+    y log(y / p) - y + p, which is half the Poisson deviance.
 
     Core forms: none yet; number targets are refused by every back end with this reason.
     """

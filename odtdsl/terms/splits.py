@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.view import ModelView, View
@@ -14,7 +17,7 @@ from odtdsl.terms.view import ModelView, View
 class Splits(Term):
     """Meaning: the number of branch nodes.
 
-    Core forms: Linear of the model (in a tree, `leaves` - 1).
+    Core forms: Linear of the model (in a tree, `leaves` - 1; in a diagram, its tests).
 
     Also known as: internal nodes; parsimony.
     """
@@ -28,4 +31,6 @@ class Splits(Term):
         return Fraction(len(view.splits))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        if isinstance(rows.problem.skeleton, DiagramSkeleton):
+            return Additive(columns=np.ones(len(rows.problem.features), dtype=np.int64))
         return Additive(leaves=1, constant=-1)

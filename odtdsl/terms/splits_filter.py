@@ -8,6 +8,8 @@ from typing import assert_never
 
 from odtdsl.data.dataset import ColumnType
 from odtdsl.ir.expr import (
+    COMPARE,
+    MIRRORED,
     AndC,
     Apply,
     Compare,
@@ -27,14 +29,12 @@ from odtdsl.ir.intervals import EMPTY, FULL, RealSet
 from odtdsl.ir.problem import DiagramSkeleton, RuleDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Unsupported
-from odtdsl.terms.evaluate import COMPARE, applications, is_multiple, threshold_feature
+from odtdsl.terms.evaluate import applications, is_multiple, threshold_feature
 
 DEEPEST = 32
 """No tree is searched deeper than this many levels."""
 
 MOST_MULTIPLES = 100_000
-
-_FLIPPED: dict[CompareOp, CompareOp] = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 
 
 def split_filters(rule: RuleDecl, rows: Rows, origin: Origin) -> tuple[SplitFilter, ...]:
@@ -111,17 +111,19 @@ class _Split:
                 levels = self.type.levels
                 return RealSet.points(r for r, v in enumerate(levels) if v in condition.values)
             case _:
-                raise Unsupported("a condition on a split is about its feature, threshold or level")
+                raise Unsupported(
+                    "a condition on a split is about its feature, threshold or level", code="R203"
+                )
 
     def _compare(self, condition: Compare) -> RealSet:
         item, op, value = condition.left, condition.op, _constant(condition.right)
         if value is None:
             item, op, value = (
-                condition.right, _FLIPPED.get(condition.op, condition.op),
+                condition.right, MIRRORED[condition.op],
                 _constant(condition.left),
             )  # fmt: skip
         if value is None or not isinstance(item, Apply):
-            raise Unsupported("levels and thresholds are compared with constants only")
+            raise Unsupported("levels and thresholds are compared with constants only", code="R203")
         if item.term == "level":
             return FULL if COMPARE[op](Fraction(self.level), value) else EMPTY
         if self.type.kind == "ordered":
@@ -152,7 +154,8 @@ class _Split:
         last = ceil(Fraction(float(present.max())) / step)
         if last - first > MOST_MULTIPLES:
             raise Unsupported(
-                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of {float(step):g}"
+                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of {float(step):g}",
+                code="R203",
             )
         return RealSet.points(float(k * step) for k in range(first, last + 1))
 

@@ -1,0 +1,247 @@
+"""Comparisons of numbers to formulas of atoms, by the measures that they hold.
+
+Every comparison is `form op 0` for a linear form. What is linear in the end is accepted in
+any arrangement; all bounds are integers, so that `<` and `!=` are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, floor
+from typing import assert_never
+
+from odtdsl.ir.expr import (
+    COMPARE,
+    MIRRORED,
+    Arith,
+    Compare,
+    CompareOp,
+    Condition,
+    Scope,
+)  # fmt: skip
+from odtdsl.ir.forms import (
+    Additive,
+    Budget,
+    Depth,
+    DepthMeasure,
+    Linear,
+    PathMeasure,
+    PathSum,
+    PathTotal,
+)  # fmt: skip
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import (
+    FALSE,
+    TRUE,
+    AllOf,
+    AnyOf,
+    Formula,
+    Holds,
+    Quotient,
+    Smallest,
+    Unsupported,
+)  # fmt: skip
+from odtdsl.terms.formulas import at_least, at_most, negated
+from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, plus, times
+
+Nested = Callable[[Condition], Formula]
+"""How a condition inside `count` becomes a formula."""
+
+
+def comparison(condition: Compare, rows: Rows, scope: Scope, nested: Nested) -> Formula:
+    """`left op right` as `left - right op 0`."""
+    form = linear_form(Arith(op="-", left=condition.left, right=condition.right), rows, scope)
+    if form.mentions(PathSum):
+        return Holds(atom=PathTotal(condition=condition))
+    return _compare(condition.op, form, scope, nested)
+
+
+def _compare(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> Formula:
+    if form.maxima:
+        return _with_maximum(op, form, scope, nested)
+    if form.counts:
+        return _count(op, form, nested)
+    if form.mentions(Quotient) or form.mentions(Smallest):
+        return _only_with_constants(op, form, scope)
+    if form.mentions(DepthMeasure):
+        return _depth(op, form)
+    if form.mentions(PathMeasure):
+        return _budget(op, form)
+    total = additive(form)
+    assert total is not None, "all other measures are additive"
+    return _linear(op, total, scope)
+
+
+def _truth(op: CompareOp, number: Fraction | int) -> Formula:
+    return TRUE if COMPARE[op](Fraction(number), Fraction(0)) else FALSE
+
+
+def _by_op(op: CompareOp, bounded: Callable[[int, int], Formula]) -> Formula:
+    """`n op 0` for an integer n, given `bounded(b, s)` for `s n <= b`."""
+    match op:
+        case "<=":
+            return bounded(0, 1)
+        case "<":
+            return bounded(-1, 1)
+        case ">=":
+            return bounded(0, -1)
+        case ">":
+            return bounded(-1, -1)
+        case "=":
+            return AllOf(items=(bounded(0, 1), bounded(0, -1)))
+        case "!=":
+            return AnyOf(items=(bounded(-1, 1), bounded(-1, -1)))
+        case _:
+            assert_never(op)
+
+
+def _linear(op: CompareOp, measure: Additive, scope: Scope) -> Formula:
+    """`measure op 0` for an additive measure."""
+    if scope is Scope.MODEL:
+        measure = of_model(measure)
+    if measure.is_constant:
+        return _truth(op, measure.constant)
+
+    def bounded(bound: int, sign: int) -> Formula:
+        signed = measure if sign > 0 else measure.scaled(Fraction(-1))
+        return Holds(atom=Linear(measure=signed, at_most=bound))
+
+    return _by_op(op, bounded)
+
+
+def _budget(op: CompareOp, form: LinearForm) -> Formula:
+    """`form op 0` for measures of a path."""
+    total: PathMeasure | None = None
+    for factor, measure in form.parts:
+        assert isinstance(measure, PathMeasure), "a path has no other measures"
+        scaled = measure.scaled(factor)
+        total = scaled if total is None else total + scaled
+    assert total is not None, "the form mentions one"
+    n = len(total.once)
+    total = total + PathMeasure(
+        per_test=(0,) * n, once=(0,) * n, constant=form.constant.numerator,
+        denominator=form.constant.denominator,
+    )  # fmt: skip
+    if not any((*total.per_test, *total.once, *(s.amount for s in total.shared))):
+        return _truth(op, total.constant)
+
+    def bounded(bound: int, sign: int) -> Formula:
+        signed = total if sign > 0 else total.scaled(Fraction(-1))
+        return Holds(atom=Budget(measure=signed, at_most=bound))
+
+    return _by_op(op, bounded)
+
+
+def _depth(op: CompareOp, form: LinearForm) -> Formula:
+    """`factor * depth + constant op 0`."""
+    if any(not isinstance(measure, DepthMeasure) for _, measure in form.parts):
+        raise Unsupported("`depth` is not additive: compare it with constants only")
+    factor = sum((a for a, _ in form.parts), Fraction(0))
+    if factor == 0:
+        return _truth(op, form.constant)
+    limit = -form.constant / factor
+    sense = op if factor > 0 else MIRRORED[op]
+
+    def bounded(bound: int) -> Formula:
+        return FALSE if bound < 0 else Holds(atom=Depth(at_most=bound))
+
+    match sense:
+        case "<=":
+            return bounded(floor(limit))
+        case "<":
+            return bounded(ceil(limit) - 1)
+        case ">=":
+            return negated(bounded(ceil(limit) - 1))
+        case ">":
+            return negated(bounded(floor(limit)))
+        case "=" | "!=":
+            equal: Formula = FALSE
+            if limit.denominator == 1:
+                equal = AllOf(items=(bounded(int(limit)), negated(bounded(int(limit) - 1))))
+            return equal if sense == "=" else negated(equal)
+        case _:
+            assert_never(sense)
+
+
+def _with_maximum(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> Formula:
+    """Take the maxima apart, one after the other.
+
+    A maximum is at most a bound iff all its forms are, and at least a bound iff one is; a
+    negative factor swaps the two. Neither goes through a negation, which would turn what
+    holds vacuously.
+    """
+    if op in ("=", "!="):
+        parts: tuple[CompareOp, CompareOp] = ("<=", ">=") if op == "=" else ("<", ">")
+        both = tuple(_with_maximum(part, form, scope, nested) for part in parts)
+        return AllOf(items=both) if op == "=" else AnyOf(items=both)
+    (factor, forms), *others = form.maxima
+    rest = LinearForm(
+        constant=form.constant, parts=form.parts, counts=form.counts, maxima=tuple(others)
+    )
+    cases = tuple(_compare(op, plus(rest, times(factor, each)), scope, nested) for each in forms)
+    return AllOf(items=cases) if (op in ("<", "<=")) == (factor > 0) else AnyOf(items=cases)
+
+
+def _count(op: CompareOp, form: LinearForm, nested: Nested) -> Formula:
+    """`factor * count(C1, ..., Cn) + constant op 0`, by how many may hold."""
+    if form.parts or len(form.counts) != 1:
+        raise Unsupported("`count` is compared with constants only", code="R204")
+    factor, count = form.counts[0]
+    items = tuple(nested(item) for item in count.conditions)
+    n = len(items)
+    good = [k for k in range(n + 1) if COMPARE[op](factor * k + form.constant, Fraction(0))]
+    runs: list[tuple[int, int]] = []
+    for k in good:
+        if runs and runs[-1][1] == k - 1:
+            runs[-1] = (runs[-1][0], k)
+        else:
+            runs.append((k, k))
+    return AnyOf(
+        items=tuple(AllOf(items=(at_least(low, items), at_most(high, items))) for low, high in runs)
+    )
+
+
+def _only_with_constants(op: CompareOp, form: LinearForm, scope: Scope) -> Formula:
+    """A quotient, or a ratio over groups, against a constant."""
+    if len(form.parts) != 1:
+        raise Unsupported(
+            "a quotient of measures, such as precision, purity or ratio, is compared with"
+            " constants only",
+            code="R202",
+        )
+    factor, measure = form.parts[0]
+    bound = -form.constant / factor
+    sense = op if factor > 0 else MIRRORED[op]
+    if isinstance(measure, Smallest):
+        return _ratio(sense, measure.of, bound)
+    assert isinstance(measure, Quotient)
+    cleared = _linear(sense, measure.over + measure.under.scaled(-bound), scope)
+    if sense in ("<=", ">=", "="):
+        return cleared
+    return AnyOf(items=(cleared, _linear("<=", measure.under, scope)))
+
+
+def _ratio(op: CompareOp, of: tuple[Additive, ...], bound: Fraction) -> Formula:
+    """Smallest over largest of measures that are at least 0 against a bound; 1 for 0 over 0."""
+    if op in ("<", "<="):
+        return negated(_ratio(">=" if op == "<" else ">", of, bound))
+    if op in ("=", "!="):
+        equal = AllOf(items=(_ratio("<=", of, bound), _ratio(">=", of, bound)))
+        return equal if op == "=" else negated(equal)
+    if bound < 0:
+        return TRUE
+    if bound > 1 or (bound == 1 and op == ">"):
+        return FALSE
+    pairs = AllOf(
+        items=tuple(
+            _linear(op, a + b.scaled(-bound), Scope.MODEL)
+            for i, a in enumerate(of)
+            for j, b in enumerate(of)
+            if i != j
+        )
+    )
+    if op == ">=":
+        return pairs
+    nothing = AllOf(items=tuple(_linear("<=", a, Scope.MODEL) for a in of))
+    return AnyOf(items=(nothing, pairs))

@@ -1,0 +1,140 @@
+"""Linear forms: numeric expressions multiplied out to constants and multiples of measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from odtdsl.ir.expr import Abs, Apply, Arith, Const, Count, Expr, Minus, RowShare, Scope
+from odtdsl.ir.forms import Additive
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import AllOf, AnyOf, Holds, Largest, Measure, Unsupported
+from odtdsl.terms.registry import BY_NAME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearForm:
+    """A constant plus multiples of measures, of counts of conditions, and of maxima of forms.
+
+    `abs(x)` is the larger of x and -x, `gap` the largest difference of a pair.
+    """
+
+    constant: Fraction
+    parts: tuple[tuple[Fraction, Measure], ...] = ()
+    counts: tuple[tuple[Fraction, Count], ...] = ()
+    maxima: tuple[tuple[Fraction, tuple[LinearForm, ...]], ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        return not (self.parts or self.counts or self.maxima)
+
+    def mentions(self, kind: type[Measure]) -> bool:
+        """Whether a measure of a kind occurs, inside maxima too."""
+        return any(isinstance(measure, kind) for _, measure in self.parts) or any(
+            form.mentions(kind) for _, forms in self.maxima for form in forms
+        )
+
+
+def linear_form(expr: Expr, rows: Rows, scope: Scope) -> LinearForm:
+    """Multiply out; `Unsupported` for products and quotients of measures."""
+    match expr:
+        case Const():
+            return LinearForm(constant=expr.value)
+        case RowShare():
+            return LinearForm(constant=expr.share * int(rows.mask(expr.group).sum()))
+        case Apply():
+            return _of_term(expr, rows, scope)
+        case Minus():
+            return times(Fraction(-1), linear_form(expr.operand, rows, scope))
+        case Abs():
+            return _absolute(linear_form(expr.operand, rows, scope))
+        case Count():
+            return LinearForm(constant=Fraction(0), counts=((Fraction(1), expr),))
+        case Arith():
+            left = linear_form(expr.left, rows, scope)
+            right = linear_form(expr.right, rows, scope)
+            return _arith(expr.op, left, right)
+        case _:
+            assert_never(expr)
+
+
+def _of_term(call: Apply, rows: Rows, scope: Scope) -> LinearForm:
+    measure = BY_NAME[call.term].translate(rows, scope, call)
+    assert not isinstance(measure, Holds | AllOf | AnyOf), "analysis admits numbers only"
+    if isinstance(measure, Largest):
+        each = tuple(
+            LinearForm(constant=Fraction(0), parts=((Fraction(1), m),)) for m in measure.of
+        )
+        return LinearForm(constant=Fraction(0), maxima=((Fraction(1), each),))
+    return LinearForm(constant=Fraction(0), parts=((Fraction(1), measure),))
+
+
+def plus(left: LinearForm, right: LinearForm) -> LinearForm:
+    return LinearForm(
+        constant=left.constant + right.constant,
+        parts=left.parts + right.parts,
+        counts=left.counts + right.counts,
+        maxima=left.maxima + right.maxima,
+    )
+
+
+def times(factor: Fraction, form: LinearForm) -> LinearForm:
+    """The form times a constant; a factor 0 leaves nothing."""
+    if factor == 0:
+        return LinearForm(constant=Fraction(0))
+    return LinearForm(
+        constant=form.constant * factor,
+        parts=tuple((factor * a, measure) for a, measure in form.parts),
+        counts=tuple((factor * a, count) for a, count in form.counts),
+        maxima=tuple((factor * a, forms) for a, forms in form.maxima),
+    )
+
+
+def _arith(op: str, left: LinearForm, right: LinearForm) -> LinearForm:
+    if op == "-":
+        return plus(left, times(Fraction(-1), right))
+    if op == "+":
+        return plus(left, right)
+    if op == "*":
+        if left.is_constant:
+            return times(left.constant, right)
+        if right.is_constant:
+            return times(right.constant, left)
+        raise Unsupported("a product of measures is not linear", code="R201")
+    if not right.is_constant:
+        raise Unsupported(
+            "a quotient by a measure is not linear; multiply both sides by it", code="R201"
+        )
+    if right.constant == 0:
+        raise Unsupported("it divides by 0", code="R201")
+    return times(1 / right.constant, left)
+
+
+def _absolute(form: LinearForm) -> LinearForm:
+    if form.is_constant:
+        return LinearForm(constant=abs(form.constant))
+    both = (form, times(Fraction(-1), form))
+    return LinearForm(constant=Fraction(0), maxima=((Fraction(1), both),))
+
+
+def additive(form: LinearForm) -> Additive | None:
+    """The form as one additive measure, its constant included; None where it is not one."""
+    if form.counts or form.maxima:
+        return None
+    total = Additive(constant=form.constant.numerator, denominator=form.constant.denominator)
+    for factor, measure in form.parts:
+        if not isinstance(measure, Additive):
+            return None
+        total = total + measure.scaled(factor)
+    return total
+
+
+def of_model(measure: Additive) -> Additive:
+    """In the scope of the model every row counts: its weights by row are a constant."""
+    if measure.rows is None:
+        return measure
+    return Additive(
+        constant=measure.constant + int(measure.rows.sum()), output=measure.output,
+        columns=measure.columns, leaves=measure.leaves, denominator=measure.denominator,
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""Stages of the objective to forms that back ends minimize."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import (
+    Additive,
+    DepthMeasure,
+    DepthStage,
+    LinearStage,
+    PathSum,
+    StageForm,
+)  # fmt: skip
+from odtdsl.ir.problem import StageDecl
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Unsupported
+from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, times
+
+
+def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
+    """The stage, signed so that less is better; `Unsupported` where it is not linear."""
+    form = linear_form(stage.measure, rows, Scope.MODEL)
+    if form.mentions(DepthMeasure):
+        return _depth(form, stage)
+    if form.counts:
+        raise Unsupported("`count` is no objective", code="R205")
+    sign = Fraction(1 if stage.sense == "minimize" else -1)
+    form = times(sign, form)
+    total = Additive(constant=form.constant.numerator, denominator=form.constant.denominator)
+    paths: PathSum | None = None
+    times_paths = Fraction(0)
+    for factor, measure in form.parts:
+        match measure:
+            case Additive():
+                total = total + measure.scaled(factor)
+            case PathSum():  # there is one: the expected cost
+                paths, times_paths = measure, times_paths + factor
+            case _:
+                raise _not_linear()
+    path_sum = paths.scaled(times_paths) if paths is not None and times_paths else None
+    return LinearStage(
+        measure=of_model(total), maxima=_maxima(form), path_sum=path_sum, sign=1 if sign > 0 else -1
+    )
+
+
+def _depth(form: LinearForm, stage: StageDecl) -> DepthStage:
+    alone = len(form.parts) == 1 and not (form.counts or form.maxima or form.constant)
+    if alone and form.parts[0][0] == 1 and stage.sense == "minimize":
+        return DepthStage()
+    raise Unsupported(
+        "`depth` stands alone in its stage: write `minimize depth then ...`", code="R205"
+    )
+
+
+def _maxima(form: LinearForm) -> tuple[tuple[Fraction, tuple[Additive, ...]], ...]:
+    found: list[tuple[Fraction, tuple[Additive, ...]]] = []
+    for factor, forms in form.maxima:
+        if factor < 0:
+            raise Unsupported(
+                "a difference between groups or `abs` can be made small only", code="R205"
+            )
+        each = [additive(one) for one in forms]
+        measures = tuple(of_model(measure) for measure in each if measure is not None)
+        if len(measures) < len(each):
+            raise _not_linear()
+        found.append((factor, measures))
+    return tuple(found)
+
+
+def _not_linear() -> Unsupported:
+    return Unsupported(
+        "an objective is a sum of additive measures, of differences between groups and of"
+        " `abs`; put quotients and ratios into rules",
+        code="R205",
+    )
