@@ -1,0 +1,76 @@
+"""Optimal decision trees and diagrams under domain rules, from a short declarative spec.
+
+>>> import odtdsl
+>>> result = odtdsl.solve('''
+...     data sklearn "iris"
+...     target target
+...     tree depth <= 2
+...     minimize errors
+...     rule robust: forall leaf: size >= 5
+... ''')
+>>> result.status, int(result.objective), result.audit.holds
+('optimal', 6, True)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odtdsl import words as words
+    from odtdsl.api import Model, audit, check, compile, load, load_tree, parse, plan, solve
+    from odtdsl.checker import Audit
+    from odtdsl.diagnostics.model import Diagnostic, OdtError
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.result import Result
+    from odtdsl.solving import Plan
+
+    __version__: str
+
+__all__ = [
+    "Audit", "Diagnostic", "Model", "OdtError", "Plan", "Result", "Tree", "__version__", "audit",
+    "check", "compile", "load", "load_tree", "parse", "plan", "solve", "words",
+]  # fmt: skip
+
+_HOMES = {
+    "Audit": "odtdsl.checker",
+    "Diagnostic": "odtdsl.diagnostics.model",
+    "OdtError": "odtdsl.diagnostics.model",
+    "Plan": "odtdsl.solving",
+    "Result": "odtdsl.result",
+    "Tree": "odtdsl.predictors.tree",
+    **dict.fromkeys(
+        ("Model", "audit", "check", "compile", "load", "load_tree", "parse", "plan", "solve"),
+        "odtdsl.api",
+    ),
+}
+"""Where each public name lives: it is imported when it is first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "__version__":
+        value: Any = _version()
+    elif name == "words":
+        return import_module("odtdsl.words")
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    """The version of the installed package; of a bare source folder none is known."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("odtdsl")
+    except PackageNotFoundError:
+        return "0+source"

@@ -238,6 +238,9 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U305", "a time limit of the command line that is none", ""),
     ("U306", "a gap of the command line that is none", ""),
     ("U307", "an unknown term asked for", ""),
+    ("U401", "a call from Python with a value of a kind that it does not take", ""),
+    ("U402", "a call from Python whose arguments do not go together", ""),
+    ("U403", "a call from Python that has to follow another", ""),
     # ---- X: internal
     ("X001", "a mistake of odtdsl that was not foreseen", ""),
     ("X101", "an answer that did not survive its audit", ""),

@@ -1,0 +1,339 @@
+"""The Python face of the language: parse or build a `Model`, then solve, compile or audit it.
+
+Wherever a function takes a model, the text of a spec or a path to one does as well: a
+`pathlib.Path`, or a string that ends in `.odt` and holds no line break.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from odtdsl.api import statements
+from odtdsl.api.model import FilePath, Inputs, Model, Setting
+from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.source import Source
+from odtdsl.words import values
+from odtdsl.words.values import Numeric
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
+    from odtdsl.backends.base import Report
+    from odtdsl.checker import Audit
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.result import Result
+    from odtdsl.solving import Formulation, Plan
+
+__all__ = [
+    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compile", "load", "load_tree",
+    "parse", "plan", "solve",
+]  # fmt: skip
+
+ModelLike = Model | str | os.PathLike[str]
+
+
+def parse(text: str, *, name: str = "<text>", base: FilePath | None = None) -> Model:
+    """The model of a text in the language.
+
+    Parameters
+    ----------
+    text
+        Statements; none gives an empty model.
+    name
+        What messages call the text.
+    base
+        The folder that paths in it are relative to; default the current one.
+
+    Raises
+    ------
+    OdtError
+        With a diagnostic for every statement that cannot be read.
+
+    Examples
+    --------
+    >>> parse("drop id tree depth <= 3") == Model().drop("id").tree(depth=3)
+    True
+    """
+    from odtdsl.syntax.parser import parse as parse_spec
+
+    source = Source(name=name, text=text)
+    return Model(parse_spec(source), source=source, base=base)
+
+
+def load(path: FilePath) -> Model:
+    """The model of a spec file; paths in it are relative to its folder.
+
+    Raises
+    ------
+    OdtError
+        F001 to F007: the file cannot be read; else as `parse`.
+    """
+    from odtdsl.syntax.files import read_source
+    from odtdsl.syntax.parser import parse as parse_spec
+
+    source = read_source(path)
+    return Model(parse_spec(source), source=source, base=Path(path).parent)
+
+
+def load_tree(path: FilePath) -> Tree:
+    """A saved tree, from its JSON file or from that of a whole result.
+
+    Raises
+    ------
+    OdtError
+        F201 to F210: it cannot be read, or is no saved tree.
+    """
+    from odtdsl.predictors.json import from_json
+    from odtdsl.predictors.json import load as load_json
+
+    try:
+        return load_json(path)
+    except OdtError as failure:
+        try:
+            value = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise failure from None
+        if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
+            raise failure from None
+        return from_json(value["model"], name=os.fspath(path))
+
+
+def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
+    """All mistakes and warnings of a spec and its data, without solving.
+
+    Mistakes never raise here. A problem that is well stated but beyond every back end gives
+    the back ends' reasons, as errors with codes that begin with B.
+
+    Parameters
+    ----------
+    model
+        A model, a text or a path.
+    inputs
+        As in `Inputs`: rows, files and settings instead of those of the model.
+
+    Examples
+    --------
+    >>> for mistake in check("data sklearn 'iris'"):
+    ...     print(mistake.code, mistake.message)
+    S006 texts stand in double quotes
+    """
+    from odtdsl.terms.normalize import normalize
+
+    warnings: tuple[Diagnostic, ...] = ()
+    try:
+        analysis = _model(model).analyse(**inputs)
+        warnings = analysis.warnings
+        normalize(analysis.rows)
+    except OdtError as failure:
+        return (*warnings, *failure.diagnostics)
+    return warnings
+
+
+def plan(model: ModelLike, *, using: str | None = None, **inputs: Unpack[Inputs]) -> Plan:
+    """Which back end would run and why, and the size of its encoding.
+
+    Parameters
+    ----------
+    model
+        A model, a text or a path.
+    using
+        A back end instead of that of the model.
+    inputs
+        As in `Inputs`.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data.
+    """
+    from odtdsl import solving
+
+    return solving.plan(_model(model).analyse(**inputs), backend=using)
+
+
+def solve(
+    model_or_spec: ModelLike, /, *, using: str | None = None, model: Formulation | None = None,
+    within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
+    threads: int | None = None, seed: int | None = None, memory: str | None = None,
+    start: Tree | FilePath | None = None, progress: Report | None = None,
+    **inputs: Unpack[Inputs],
+) -> Result:  # fmt: skip
+    """Solve a model: a tree with a proven status, audited rule by rule.
+
+    Arguments override the `solve` statement of the spec.
+
+    Parameters
+    ----------
+    model_or_spec
+        A model, a text or a path.
+    using
+        `"auto"`, or a back end by name.
+    model
+        Of `milp`: the formulation, `"pattern"` (default) or `"cptree"`.
+    within
+        Wall time in seconds, or a text such as `"2 min"`.
+    gap
+        The relative gap at which to stop: 0.01 or `"1%"`.
+    threads, seed
+        Processor threads; the seed of all choices.
+    memory
+        A limit such as `"4 GB"`.
+    start
+        A tree, or the path of a saved one, to start from.
+    progress
+        Called with every improvement of incumbent or bound.
+    inputs
+        As in `Inputs`: `frame`, `test_frame`, `data`, `test`, `settings`.
+
+    Returns
+    -------
+    Result
+        Also where no tree was found, or none keeps all rules: see its `status`.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; B codes where no back end expresses the problem.
+
+    Examples
+    --------
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "no", "yes", "yes"]}
+    >>> result = solve("data frame target sick tree depth <= 1 minimize errors", frame=rows)
+    >>> result.status, int(result.objective)
+    ('optimal', 0)
+    >>> result.tree.predict({"age": [25, 70]}).tolist()
+    ['no', 'yes']
+    """
+    from odtdsl import solving
+
+    spec = _model(model_or_spec)
+    seconds, relative_gap, memory_bytes = _limits(within, gap, memory)
+    analysis = spec.analyse(**inputs)
+    return solving.solve(
+        analysis, backend=using or (None if model is None else "milp"), formulation=model,
+        seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
+        start=_start(start, spec, analysis), report=progress,
+    )  # fmt: skip
+
+
+def compile(
+    spec: ModelLike, path: FilePath, /, *, to: Literal["lp", "mps"] | None = None,
+    model: Formulation = "pattern", **inputs: Unpack[Inputs],
+) -> dict[str, int]:  # fmt: skip
+    """Write a model as a mixed-integer program that solvers and people can read.
+
+    Parameters
+    ----------
+    spec
+        A model, a text or a path.
+    path
+        The file to write, whole or not at all.
+    to
+        `"lp"` or `"mps"`; default by the ending of the file, else `"lp"`.
+    model
+        The formulation, `"pattern"` or `"cptree"`.
+    inputs
+        As in `Inputs`.
+
+    Returns
+    -------
+    dict
+        The size of the encoding: counts of variables, rows and so on by name.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; B102: the formulation cannot express the problem;
+        F301: the file cannot be written.
+    """
+    from odtdsl import solving
+
+    form = to or ("mps" if os.fspath(path).lower().endswith(".mps") else "lp")
+    analysis = _model(spec).analyse(**inputs)
+    return dict(solving.compile_to(analysis, Path(path), form, model))
+
+
+def audit(tree: Tree | Result | FilePath, model: ModelLike, **inputs: Unpack[Inputs]) -> Audit:
+    """Check a tree against a model and its data, by code that shares nothing with solvers.
+
+    Parameters
+    ----------
+    tree
+        A tree, a result that has one, or the path of a saved one.
+    model
+        A model, a text or a path.
+    inputs
+        As in `Inputs`.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; F201 to F210: the file holds no tree; U301: the
+        tree is not one for this problem; U401: there is no tree.
+
+    Examples
+    --------
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "no", "yes", "yes"]}
+    >>> model = Model().data(rows).target("sick").tree(depth=1).minimize("errors")
+    >>> found = audit(model.solve(), model.rule("big", "forall leaf: size >= 3"))
+    >>> [(line.rule, line.holds) for line in found.lines if line.rule == "big"]
+    [('big', False)]
+    """
+    from odtdsl import checker
+
+    return checker.audit(_tree(tree), _model(model).analyse(**inputs).rows)
+
+
+def _model(model: ModelLike) -> Model:
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, os.PathLike):
+        return load(model)
+    if isinstance(model, str):
+        is_path = model.endswith(".odt") and "\n" not in model and "\r" not in model
+        return load(model) if is_path else parse(model)
+    raise values.wrong("a model", model, "give a Model, the text of a spec, or a path")
+
+
+def _tree(tree: Tree | Result | FilePath) -> Tree:
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.result import Result
+
+    if isinstance(tree, Result) and tree.tree is not None:
+        return tree.tree
+    if isinstance(tree, Tree):
+        return tree
+    if isinstance(tree, str | os.PathLike):
+        return load_tree(tree)
+    raise values.wrong("a tree", tree, "give a tree, a result that has one, or a path")
+
+
+def _start(start: Tree | FilePath | None, model: Model, analysis: Analysis) -> Tree | None:
+    """The tree to start from: the caller's, else that of the spec, relative to its folder."""
+    if start is not None:
+        return _tree(start)
+    named = analysis.problem.options.start
+    return None if named is None else load_tree((model.base or Path()) / named)
+
+
+def _limits(
+    within: Numeric | timedelta | str | None, gap: Numeric | str | None, memory: str | None
+) -> tuple[float | None, Fraction | None, int | None]:
+    """Limits as the `solve` statement reads them: seconds, relative gap, bytes."""
+    if within is None and gap is None and memory is None:
+        return None, None, None
+    from odtdsl.analysis.desk import Desk
+    from odtdsl.analysis.skeleton import options
+
+    said = statements.options(
+        using=None, within=within, gap=gap, threads=None, seed=None, memory=memory, start=None
+    )
+    desk = Desk(None)
+    found = options([said], desk)
+    desk.check()
+    relative = None if gap is None else found.gap
+    return found.seconds, relative, found.memory_bytes
