@@ -191,6 +191,9 @@ def tests(feature: str, *features: str) -> Measure:
     return Measure(node=ast.Call(function="tests", args=args))
 
 
+tests.__test__ = False  # type: ignore[attr-defined]  # pytest: not a test where imported
+
+
 # ---- of a path
 
 cost = Measure(node=_word("cost"))

@@ -83,6 +83,8 @@ class Measure(Expression):
 
     __slots__ = ()
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    __array_ufunc__: ClassVar[None] = None
+    """Tells numpy's numbers on the left of an operator to leave it to the measure."""
 
     # ---- arithmetic
 

@@ -36,10 +36,10 @@ def exact(value: object) -> Fraction | None:
     """
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return None
-    if not math.isfinite(value):
-        raise error("S090", f"{value} cannot be written in a spec", helps=("use a finite number",))
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
+    if not math.isfinite(value):
+        raise error("S090", f"{value} cannot be written in a spec", helps=("use a finite number",))
     # `str`, since numpy prints the shortest decimal of each of its own widths so.
     return Fraction(str(float(value) if isinstance(value, float) else value))
 
@@ -55,14 +55,21 @@ def number(value: object) -> ast.Number | ast.Binary | None:
     found = exact(value)
     if found is None:
         return None
-    shown = build.decimal_text(found)
-    parts = (shown,) if shown is not None else (str(found.numerator), str(found.denominator))
-    if any(len(part) > MAX_DIGITS for part in parts):
+    if _digits(found) > MAX_DIGITS:
         raise error(
             "S090", f"a number of more than {MAX_DIGITS} digits cannot be written in a spec",
             helps=("round it",),
         )  # fmt: skip
     return build.number(found)
+
+
+def _digits(value: Fraction) -> int:
+    """How long a literal the number needs; not by its text, which Python may refuse to make."""
+    largest = max(abs(value.numerator), value.denominator)
+    if largest.bit_length() > 4 * MAX_DIGITS:
+        return MAX_DIGITS + 1
+    shown = build.decimal_text(value)
+    return len(str(largest) if shown is None else shown)
 
 
 def literal_number(value: object, place: str) -> ast.Number:
