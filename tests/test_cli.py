@@ -1,0 +1,234 @@
+"""The command line: exit codes, outputs that programs read, and files written whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from odtdsl.cli import app
+
+MODELS = Path(__file__).parent.parent / "models"
+IRIS = """data sklearn "iris"
+target target
+candidates * at quantiles 4
+tree depth <= 2
+minimize errors
+"""
+HARD = """data sklearn "breast_cancer"
+target target
+tree depth <= 4
+minimize errors
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path):
+    def write(text: str, name: str = "spec.odt") -> str:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def odt(*args: str):
+    return CliRunner().invoke(app, list(args))
+
+
+def command(*args: str) -> list[str]:
+    return [sys.executable, "-c", "from odtdsl.cli import main; main()", *args]
+
+
+def test_solve_prints_a_tree_its_status_and_the_audit(spec):
+    result = odt("solve", spec(IRIS + "rule big: forall leaf: size >= 5\n"))
+    assert result.exit_code == 0
+    assert "optimal: proven" in result.stdout
+    assert "minimize errors: 22, proven" in result.stdout
+    line = next(line for line in result.stdout.splitlines() if line.strip().startswith("big"))
+    assert line.split()[1] == "yes"
+
+
+def test_solve_json_has_what_a_program_reads(spec):
+    result = odt("solve", spec(IRIS), "--json")
+    answer = json.loads(result.stdout)
+    for key in (
+        "status", "objective", "bound", "gap", "errors", "depth", "leaves", "splits", "nodes",
+        "seconds", "backend", "audit", "model",
+    ):  # fmt: skip
+        assert key in answer
+    assert (answer["status"], answer["objective"], answer["bound"]) == ("optimal", 22, 22)
+    assert answer["nodes"] == answer["leaves"] + answer["splits"]
+    assert all(line["holds"] for line in answer["audit"])
+    assert {"rule", "holds", "value", "bound"} <= set(answer["audit"][0])
+
+
+@pytest.mark.parametrize("rule", ["errors = 0", "forall path: length >= 3", "leaves >= 5"])
+def test_rules_that_cannot_hold_are_infeasible(spec, rule):
+    path = spec(IRIS + f"rule never: {rule}\n")
+    result = odt("solve", path)
+    assert result.exit_code == 3
+    assert "infeasible" in result.stdout
+    assert json.loads(odt("solve", path, "--json").stdout)["status"] == "infeasible"
+
+
+def test_a_short_limit_keeps_the_greedy_tree_with_bound_and_gap(spec):
+    path = spec(HARD)
+    odt("check", path)  # imports do not count
+    greedy = json.loads(odt("solve", path, "--using", "greedy", "--json").stdout)
+    began = time.monotonic()
+    result = odt("solve", path, "--within", "1", "--json")
+    assert time.monotonic() - began < 4  # the answer itself is held to 2 s below
+    answer = json.loads(result.stdout)
+    assert answer["status"] == "feasible"
+    assert answer["seconds"] < 2
+    assert answer["objective"] <= greedy["objective"]
+    assert answer["bound"] is not None
+    assert answer["bound"] <= answer["objective"]
+    assert 0 < answer["gap"] <= 1
+    text = odt("solve", path, "--within", "1").stdout
+    assert "feasible" in text
+    assert "gap" in text
+
+
+def test_greedy_never_says_optimal_or_infeasible(spec):
+    answer = json.loads(odt("solve", spec(IRIS), "--using", "greedy", "--json").stdout)
+    assert (answer["status"], answer["bound"]) == ("feasible", None)
+    never = spec(IRIS + "rule never: errors = 0\n")
+    result = odt("solve", never, "--using", "greedy", "--json")
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["status"] == "unknown"
+
+
+def test_the_same_seed_gives_the_same_answer(spec):
+    path = spec(IRIS.replace("depth <= 2", "depth <= 3"))
+    one, two = (json.loads(odt("solve", path, "--json").stdout) for _ in range(2))
+    assert one["model"] == two["model"]
+
+
+def test_saved_trees_predict_and_are_audited(spec, tmp_path):
+    path = spec(IRIS + "rule few: leaves <= 3\n")
+    tree, svg, dot = tmp_path / "t.json", tmp_path / "t.svg", tmp_path / "t.dot"
+    assert odt("solve", path, "-o", str(tree), "--svg", str(svg), "--dot", str(dot)).exit_code == 0
+    assert svg.read_text().lstrip().startswith("<svg")
+    assert dot.read_text().startswith("digraph")
+    audit = odt("audit", path, str(tree), "--json")
+    assert audit.exit_code == 0
+    assert json.loads(audit.stdout)["holds"] is True
+    stricter = spec(IRIS + "rule few: leaves <= 2\n", "stricter.odt")
+    failed = odt("audit", stricter, str(tree))
+    assert failed.exit_code == 1
+    assert "NO" in failed.stdout
+    rows = tmp_path / "rows.csv"
+    rows.write_text(
+        "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)\n"
+        "5.1,3.5,1.4,0.2\n6.3,3.3,6.0,2.5\n"
+    )
+    predicted = odt("predict", str(tree), str(rows))
+    assert predicted.stdout.split() == ["target", "setosa", "virginica"]
+    whole = tmp_path / "result.json"
+    whole.write_text(odt("solve", path, "--json").stdout)
+    assert odt("predict", str(whole), str(rows), "--json").exit_code == 0
+
+
+def test_compile_writes_readable_rows_named_after_rules(spec, tmp_path):
+    path = spec(IRIS + "rule petals: forall path: not uses(`petal width (cm)`)\n")
+    for to in ("lp", "mps"):
+        out = tmp_path / f"model.{to}"
+        assert odt("compile", path, "--to", to, "-o", str(out)).exit_code == 0
+        assert "petals" in out.read_text()
+    assert odt("compile", path, "--to", "xls").exit_code == 2
+
+
+def test_both_formulations_of_milp_agree(spec):
+    path = spec(IRIS.replace("quantiles 4", "bins 3"))
+    for formulation in ("pattern", "cptree"):
+        answer = json.loads(odt("solve", path, "--model", formulation, "--json").stdout)
+        assert (answer["status"], answer["objective"]) == ("optimal", 7)
+
+
+def test_check_collects_all_mistakes(spec):
+    result = odt("check", spec(IRIS + "rule a: erors = 0\nrule b: forall leaf: cost <= 3\n"))
+    assert result.exit_code == 1
+    assert "erors" in result.stderr
+    assert "`cost` belongs to a path" in result.stderr
+    listed = json.loads(odt("check", spec(IRIS + "rule a: erors = 0\n"), "--json").stdout)
+    assert listed["diagnostics"][0]["code"] == "N201"
+
+
+def test_refused_forms_name_the_rule_and_the_reason(spec):
+    result = odt("solve", spec(IRIS + "rule up: increasing(`petal width (cm)`)\n"))
+    assert result.exit_code == 1
+    assert "rule `up`" in result.stderr
+    assert odt("plan", spec(IRIS)).exit_code == 0
+
+
+def test_fmt_writes_whole_files_and_keeps_comments(spec):
+    path = spec("# iris\n" + IRIS.replace("\n", "   \n"))
+    assert odt("fmt", path, "--check").exit_code == 1
+    assert odt("fmt", path, "--write").exit_code == 0
+    assert Path(path).read_text().startswith("# iris\n")
+    assert odt("fmt", path, "--check").exit_code == 0
+    assert os.listdir(Path(path).parent) == ["spec.odt"]
+
+
+def test_settings_replace_lets(spec):
+    path = spec(IRIS.replace("minimize errors", "let a = 1\nminimize errors + a * leaves"))
+    cheap = json.loads(odt("solve", path, "--json").stdout)
+    dear = json.loads(odt("solve", path, "--set", "a=1000", "--json").stdout)
+    assert cheap["leaves"] > dear["leaves"] == 1
+    assert odt("solve", path, "--set", "b=1").exit_code == 1
+    assert odt("solve", path, "--set", "a").exit_code == 2
+
+
+def test_rules_lists_and_explains_terms():
+    assert "before" in odt("rules").stdout
+    assert "Turney" in odt("rules", "cost").stdout
+    assert odt("rules", "coost").exit_code == 2
+    assert len(json.loads(odt("rules", "--json").stdout)) > 30
+
+
+def test_a_pipe_sees_no_progress_and_no_traceback(spec):
+    done = subprocess.run(command("solve", spec(IRIS)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    broken = subprocess.run(
+        command("solve", spec("\x00", "b.odt")), capture_output=True, text=True, check=False
+    )
+    assert broken.returncode == 1
+    assert "Traceback" not in broken.stderr
+
+
+def test_interrupts_return_the_best_tree_so_far(spec):
+    running = subprocess.Popen(
+        command("solve", spec(HARD), "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(6)
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=30)
+    answer = json.loads(out)
+    assert running.returncode == 0
+    assert answer["status"] == "feasible"
+    assert answer["interrupted"] is True
+    assert all(line["holds"] for line in answer["audit"])
+
+
+def test_internal_errors_leave_a_report_and_no_traceback(spec, monkeypatch):
+    def fail(*_args: object, **_options: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("odtdsl.solving.solve", fail)
+    result = odt("solve", spec(IRIS))
+    assert result.exit_code == 70
+    assert "boom" in result.stderr
+    assert "Traceback" not in result.stderr
+    path = result.stderr.split("written to ")[1].split(";")[0]
+    assert "RuntimeError" in Path(path).read_text()
+    Path(path).unlink()

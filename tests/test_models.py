@@ -1,0 +1,73 @@
+"""The specs under `models/` run: proven where they promise it, audited always."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from odtdsl.cli import app
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+def solve(name: str, *args: str) -> dict:
+    result = CliRunner().invoke(app, ["solve", str(MODELS / name), "--json", *args])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def all_hold(answer: dict) -> bool:
+    return all(line["holds"] for line in answer["audit"])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    before = sys.argv
+    sys.argv = ["prepare.py", str(folder)]
+    try:
+        runpy.run_path(str(MODELS / "prepare.py"), run_name="__main__")
+    finally:
+        sys.argv = before
+    return folder
+
+
+@pytest.mark.parametrize(("name", "objective"), [("iris.odt", 6), ("wine.odt", [16, 4])])
+def test_proven_within_its_limit(name, objective):
+    answer = solve(name)
+    assert (answer["status"], answer["objective"]) == ("optimal", objective)
+    assert answer["seconds"] < 60
+    assert all_hold(answer)
+
+
+def test_haberman_keeps_the_order_and_is_proven():
+    folder = os.environ.get("ODTDSL_DATA")
+    if folder is None:
+        pytest.skip("ODTDSL_DATA does not name the folder of public data")
+    answer = solve("cases/haberman.odt", "--data", f"{folder}/cases/haberman.csv")
+    assert (answer["status"], answer["objective"]) == ("optimal", 77)
+    assert all_hold(answer)
+
+
+def test_breast_cancer_ends_in_time():
+    answer = solve("breast_cancer.odt", "--within", "5")
+    assert answer["status"] in ("optimal", "feasible")
+    assert answer["seconds"] < 6
+    assert all_hold(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("digits.odt", "digits_3_8.csv"), ("diabetes.odt", "diabetes_high.csv")]
+)
+def test_prepared_data_end_in_time(made, name, data):
+    answer = solve(name, "--within", "5", "--data", str(made / data))
+    assert answer["status"] in ("optimal", "feasible")
+    assert answer["seconds"] < 6
+    assert answer["test"]["rows"] > 50
+    assert all_hold(answer)
