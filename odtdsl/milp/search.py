@@ -190,7 +190,7 @@ class Search:
         """The least depth that has a tree, then the other stages at that depth."""
         more = len(self.core.objective) > 1
         for depth in range(min(cap, DEEPEST) + 1):
-            self._raise_bound(0, Fraction(depth))
+            self.lower = {0: Fraction(depth)}  # bounds of later stages were those of less depth
             run = self._solve(depth, 1 if more else None, ())
             if run.verdict == "infeasible":
                 if depth == cap:
@@ -204,7 +204,7 @@ class Search:
             if value is None:
                 return self._answer(self._after(()))
             return self._stages(depth, 2, ((1, value),))
-        self._raise_bound(0, Fraction(DEEPEST + 1))
+        self.lower = {0: Fraction(DEEPEST + 1)}
         return self._answer(self._after(()))
 
     def _at_depth(self, depth: int) -> bool:
@@ -232,8 +232,10 @@ class Search:
             if run.verdict == "optimal":
                 raise RuntimeError("HiGHS' solution is no tree that keeps the rules")
             return None
-        value = self.best.values[stage]
-        return value if self.lower.get(stage) == value else None
+        value, bound = self.best.values[stage], self.lower.get(stage)
+        if bound is not None and bound > value:
+            raise RuntimeError(f"stage {stage}: a bound of {bound} above a tree of value {value}")
+        return value if bound == value else None
 
     # ---- one model
 
