@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -216,6 +217,26 @@ def test_models_are_saved_and_loaded_with_the_folder_that_paths_start_from(tmp_p
         odtdsl.load(tmp_path / "gröse.odt")
     assert codes(caught) == ["F001"]
     assert "größe.odt" in caught.value.diagnostics[0].helps[0]
+
+
+SPECS = sorted(Path(__file__).parent.parent.glob("models/**/*.odt"))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_the_models_of_the_project_survive_the_round_trip(path: Path) -> None:
+    model = odtdsl.load(path)
+    assert odtdsl.parse(str(model)) == model
+    assert odtdsl.parse(str(model.copy().add("rule r: errors >= 0"))) != model
+
+
+def test_models_travel_to_other_processes() -> None:
+    parsed = odtdsl.parse(HEART)
+    for model in (heart(), parsed):
+        again = pickle.loads(pickle.dumps(model))
+        assert again == model
+        assert str(again) == str(model)
+    condition = uses("a") & (cost <= 3)
+    assert pickle.loads(pickle.dumps(condition)).node == condition.node
 
 
 def test_a_model_is_no_key() -> None:

@@ -117,9 +117,9 @@ def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
 
     Examples
     --------
-    >>> for mistake in check("data sklearn 'iris'"):
+    >>> for mistake in check("tagret y  drop id"):
     ...     print(mistake.code, mistake.message)
-    S006 texts stand in double quotes
+    S002 no statement starts with `tagret`
     """
     from odtdsl.terms.normalize import normalize
 
