@@ -31,7 +31,7 @@ from odtdsl.ir.forms import (
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.source import Source
 
-_WHERE = {"milp": "odtdsl.milp.backend:MilpBackEnd", "greedy": "odtdsl.greedy.backend:GreedyBackEnd"}
+_WHERE = {"milp": "odtdsl.milp.backend:Milp", "greedy": "odtdsl.greedy.backend:GreedyBackEnd"}
 """Back ends of this version: module and class."""
 
 PREFERENCE = ("exact", "milp", "sat", "cpsat")
