@@ -201,25 +201,33 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
 def _matching(
     core: Core, column: int, inside: IntArray, goes: BoolArray, left: RawTree, right: RawTree
 ) -> RawSplit | None:
-    """The split of some family of the column that parts the rows as `goes` says."""
-    for index, family in enumerate(core.families):
-        if family.column != column:
-            continue
-        codes = family.codes[inside]
-        for passing, first, second in ((goes, left, right), (~goes, right, left)):
-            test = _only_test(family, codes[passing])
+    """The split of some family of the column that parts the rows as `goes` says.
+
+    Where none does, one with its sides exchanged: of two values only one has a test.
+    """
+    for passing, first, second in ((goes, left, right), (~goes, right, left)):
+        for index, family in enumerate(core.families):
+            codes = family.codes[inside]
+            test = (
+                _only_test(family, codes[passing], codes[~passing])
+                if family.column == column
+                else None
+            )
             if test is not None and np.array_equal(goes_left(family, test, codes), passing):
                 return RawSplit(family=index, test=test, left=first, right=second)
     return None
 
 
-def _only_test(family: Family, passing: IntArray) -> int | None:
+def _only_test(family: Family, passing: IntArray, others: IntArray) -> int | None:
     """The one test that could send exactly cells of these codes left."""
     present = passing[passing >= 0]
-    if not present.size:
+    if present.size:
+        test = int(present.max())
+        return test if test < family.n_tests else None
+    if family.kind == "threshold":
         return None
-    test = int(present.max())
-    return test if test < family.n_tests else None
+    # Missing cells alone: any test of a value that no other cell has.
+    return next((test for test in range(family.n_tests) if test not in others), None)
 
 
 # ---- collapsing
