@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import assert_never
 
 from odtdsl.analysis.desk import Desk, Stop
 from odtdsl.data.dataset import ColumnType
 from odtdsl.data.typing import level_index
 from odtdsl.ir.expr import (
+    MIRRORED,
     CellAnd,
     CellCompare,
     CellCondition,
@@ -21,8 +22,11 @@ from odtdsl.ir.expr import (
     RowIn,
 )  # fmt: skip
 from odtdsl.syntax import ast
+from odtdsl.syntax.expressions import name_text
 
-FLIPPED: dict[CompareOp, CompareOp] = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+CALCULATE: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
 
 
 class Cells:
@@ -33,7 +37,8 @@ class Cells:
     types
         Type of every column of the table.
     rows
-        Index of a training row by the text of its name (its position, or its id).
+        Index of a training row by the text of its name (its position, or its id); -1 where
+        several rows have it.
     constants
         Values of `let` names.
     """
@@ -45,16 +50,17 @@ class Cells:
         self.types, self.rows, self.constants, self.desk = types, rows, constants, desk
 
     def condition(self, expr: ast.Expr) -> CellCondition:
+        """A condition on the cells of a row; files what is wrong and raises `Stop`."""
         match expr:
             case ast.And():
-                return CellAnd(items=tuple(self.condition(item) for item in expr.items))
+                return CellAnd(items=self._all(expr.items))
             case ast.Or():
-                return CellOr(items=tuple(self.condition(item) for item in expr.items))
+                return CellOr(items=self._all(expr.items))
             case ast.Not():
                 return CellNot(operand=self.condition(expr.operand))
             case ast.If():
-                refused = CellNot(operand=self.condition(expr.condition))
-                return CellOr(items=(refused, self.condition(expr.consequence)))
+                premise, conclusion = self._all((expr.condition, expr.consequence))
+                return CellOr(items=(CellNot(operand=premise), conclusion))
             case ast.IsMissing():
                 return CellMissing(column=self.column(expr.item))
             case ast.Member():
@@ -66,6 +72,19 @@ class Cells:
                     "T115", "a group is a condition on the cells of a row", expr,
                     helps=('for example: sex = "female" and age in [20, 65]',),
                 )  # fmt: skip
+
+    def _all(self, items: Iterable[ast.Expr]) -> tuple[CellCondition, ...]:
+        """Resolve each, so that the mistakes of all are told at once."""
+        found: list[CellCondition] = []
+        failed = False
+        for item in items:
+            try:
+                found.append(self.condition(item))
+            except Stop:
+                failed = True
+        if failed:
+            raise Stop
+        return tuple(found)
 
     def column(self, expr: ast.Expr) -> str:
         if not isinstance(expr, ast.Name):
@@ -88,27 +107,36 @@ class Cells:
 
     def _rows(self, expr: ast.Member) -> tuple[int, ...]:
         if isinstance(expr.within, ast.Interval):
-            raise self.desk.error("T115", "rows are listed: `row in {3, 17}`", expr.within)
+            raise self.desk.error(
+                "T115", "rows are listed, not given as an interval", expr.within,
+                helps=("write `row in {3, 17}`",),
+            )  # fmt: skip
         return tuple(self.row(item) for item in expr.within.items)
 
     def row(self, literal: ast.Expr) -> int:
         """The index of the training row that a literal names."""
         match literal:
             case ast.Number():
-                key = str(literal.value)
+                key = decimal(literal.value)
             case ast.Text():
                 key = literal.value
             case _:
                 raise self.desk.error(
                     "T116", "a row is named by its number, counted from 0, or its id", literal
                 )
-        if key not in self.rows:
+        index = self.rows.get(key)
+        if index is None:
             raise self.desk.error(
                 "N115", f"no training row is called `{key}`", literal,
                 notes=(f"there are {len(self.rows)} training rows",),
                 helps=("rows are counted from 0 in the file as read; test rows do not count",),
             )  # fmt: skip
-        return self.rows[key]
+        if index < 0:
+            raise self.desk.error(
+                "D210", f"several training rows are called `{key}`", literal,
+                helps=("name rows by a column whose values differ: `id name`",),
+            )  # fmt: skip
+        return index
 
     def _compare(self, expr: ast.Compare) -> CellCondition:
         items: list[CellCondition] = []
@@ -116,11 +144,24 @@ class Cells:
             if isinstance(left, ast.Name) and self._is_column(left):
                 items.append(self._cell(left.name, op, right, expr))
             elif isinstance(right, ast.Name) and self._is_column(right):
-                items.append(self._cell(right.name, FLIPPED.get(op, op), left, expr))
+                items.append(self._cell(right.name, MIRRORED[op], left, expr))
             else:
-                side = left if isinstance(left, ast.Name) else right
-                self.column(side)
+                raise self._no_column(left, right, expr)
         return items[0] if len(items) == 1 else CellAnd(items=tuple(items))
+
+    def _no_column(self, left: ast.Expr, right: ast.Expr, at: ast.Node) -> Stop:
+        for side in (left, right):
+            if isinstance(side, ast.Name) and side.name == "row" and not side.quoted:
+                return self.desk.error(
+                    "T115", "rows are listed", at, helps=("write `row in {3, 17}`",)
+                )
+        for side in (left, right):
+            if isinstance(side, ast.Name) and side.name not in self.constants:
+                return self.desk.unknown("N103", "column", side.name, list(self.types), side)
+        return self.desk.error(
+            "T115", "a column should stand on one side of this comparison", at,
+            helps=('for example: sex = "female" and age in [20, 65]',),
+        )  # fmt: skip
 
     def _is_column(self, name: ast.Name) -> bool:
         return name.name in self.types and (name.quoted or name.name not in self.constants)
@@ -130,7 +171,10 @@ class Cells:
         if kind in ("category", "binary") and op not in ("=", "!="):
             raise self.desk.error(
                 "T117", f"`{name}` is of type {kind}: its values have no order", at,
-                helps=(f"use `=`, `!=` or `in`, or declare `feature {name}: ordered {{...}}`",),
+                helps=(
+                    "use `=`, `!=` or `in`, or declare"
+                    f" `feature {name_text(name)}: ordered {{...}}`",
+                ),
             )  # fmt: skip
         return CellCompare(column=name, op=op, value=self._value(name, value))
 
@@ -146,13 +190,17 @@ class Cells:
             return value
         index = level_index(column.levels, value)
         if index is None:
+            shown = value if isinstance(value, str) else decimal(value)
             raise self.desk.unknown(
-                "N116", f"value of `{name}`", str(value), [str(v) for v in column.levels], expr
-            )
+                "N116", f"value of `{name}`", shown, column.levels, expr, values=True,
+            )  # fmt: skip
         level = column.levels[index]
         return level if isinstance(level, str) else Fraction(str(level))
 
-    def _constant(self, expr: ast.Expr, column: str) -> Fraction | str:
+    def _constant(
+        self, expr: ast.Expr, column: str, opening: tuple[str, ...] = ()
+    ) -> Fraction | str:
+        """The constant that a literal, a `let` or arithmetic of them stands for."""
         match expr:
             case ast.Number():
                 return expr.value
@@ -160,8 +208,24 @@ class Cells:
                 return expr.value / 100
             case ast.Text():
                 return expr.value
-            case ast.Name() if expr.name in self.constants:
-                return self._constant(self.constants[expr.name], column)
+            case ast.Negate():
+                return -self._numeric(expr.operand, column, opening)
+            case ast.Binary():
+                left = self._numeric(expr.left, column, opening)
+                right = self._numeric(expr.right, column, opening)
+                if expr.op == "/" and right == 0:
+                    raise self.desk.error("T213", "a division by 0", expr.right)
+                return CALCULATE[expr.op](left, right)
+            case ast.Name() if expr.name in self.constants and not expr.quoted:
+                if expr.name in opening:
+                    raise self.desk.error("N117", f"`let {expr.name}` is defined by itself", expr)
+                value = self.constants[expr.name]
+                return self._constant(value, column, (*opening, expr.name))
+            case ast.Name() if expr.name in self.types:
+                raise self.desk.error(
+                    "T120", f"`{column}` is compared with another column, `{expr.name}`", expr,
+                    helps=("groups compare columns with constants only",),
+                )  # fmt: skip
             case ast.Name():
                 raise self.desk.error(
                     "T102", f"`{expr.name}` is a bare word where a value should stand", expr,
@@ -170,20 +234,13 @@ class Cells:
             case _:
                 raise self.desk.error("T120", f"`{column}` is compared with constants only", expr)
 
-
-def flatten(condition: CellCondition) -> tuple[str, ...]:
-    """The columns that a condition reads, but for `is missing`, in order of appearance."""
-    match condition:
-        case CellCompare() | CellIn():
-            return (condition.column,)
-        case CellMissing() | RowIn():
-            return ()
-        case CellNot():
-            return flatten(condition.operand)
-        case CellAnd() | CellOr():
-            return tuple(c for item in condition.items for c in flatten(item))
-        case _:
-            assert_never(condition)
+    def _numeric(self, expr: ast.Expr, column: str, opening: tuple[str, ...]) -> Fraction:
+        value = self._constant(expr, column, opening)
+        if isinstance(value, str):
+            raise self.desk.error("T211", "a text where a number should stand", expr)
+        return value
 
 
-__all__ = ["Cells", "Stop", "flatten"]
+def decimal(value: Fraction) -> str:
+    """A number as a person writes it."""
+    return str(value) if value.denominator == 1 else repr(float(value))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
+from functools import cached_property
 
 from odtdsl.analysis.desk import Desk, Stop
 from odtdsl.analysis.statements import Statements
@@ -20,10 +21,13 @@ from odtdsl.ir.problem import (
     TargetDecl,
 )  # fmt: skip
 from odtdsl.syntax import ast
+from odtdsl.syntax.expressions import name_text
 
 MOST_CLASSES = 1000
+MOST_SHARES = 10_000
 KINDS: dict[str, Kind] = {
-    "number": "number", "category": "category", "binary": "binary", "ordered": "ordered",
+    "number": "number", "integer": "number", "category": "category", "binary": "binary",
+    "ordered": "ordered",
 }  # fmt: skip
 POLICIES: dict[str, MissingPolicy] = {
     "refuse": "refuse", "drop": "drop", "left": "left", "right": "right", "branch": "branch",
@@ -97,17 +101,15 @@ class Columns:
         if len(names) > 1:
             raise self.desk.error(
                 "T103", f"{len(names)} targets are classes; only number targets can be several",
-                statement, helps=(f"write `target {', '.join(names)}: number`, or one column",),
+                statement, helps=(
+                    f"write `target {', '.join(map(name_text, names))}: number`, or one column",
+                ),
             )  # fmt: skip
         return self._class_target(statement, names[0])
 
     def _number_target(self, statement: ast.Target, names: list[str]) -> TargetDecl:
         assert statement.type is not None
-        step = Fraction(1) if statement.type.kind == "integer" else None
-        if statement.type.step is not None:
-            step = statement.type.step.value
-            if step <= 0:
-                raise self.desk.error("T104", "a step is above 0", statement.type.step)
+        step = self._step(statement.type)
         if statement.positive is not None:
             raise self.desk.error(
                 "T105", "a number target has no positive class", statement.positive
@@ -125,7 +127,7 @@ class Columns:
                 raise self.desk.error(
                     "T106", f"target `{name}` has {len(present)} distinct values", statement,
                     helps=(
-                        f"for a number write `target {name}: number`",
+                        f"for a number write `target {name_text(name)}: number`",
                         "or list the classes: `target y: class {...}`",
                     ),
                 )  # fmt: skip
@@ -139,6 +141,12 @@ class Columns:
         for value in classes:
             if declared is not None and level_index(present, value) is None:
                 self.desk.warn("T108", f"no row has the class `{value}`", statement.type)
+        if len(present) == 1:
+            self.desk.warn(
+                "T121",
+                f"every row has the class `{present[0]}`: nothing is left to learn",
+                statement,
+            )
         if not classes:
             raise self.desk.error("D205", f"target `{name}` has no value at all", statement)
         positive = None
@@ -168,67 +176,93 @@ class Columns:
         index = level_index(classes, value)
         if index is None:
             shown = as_value(value)
-            raise self.desk.unknown("N106", "class", str(shown), [str(c) for c in classes], literal)
+            raise self.desk.unknown("N106", "class", str(shown), classes, literal, values=True)
         return index
 
     # ---- features
 
-    def types(self, target: TargetDecl) -> dict[str, ColumnType]:
+    def types(self) -> dict[str, ColumnType]:
         """The type of every column of the table."""
-        declared: dict[str, ast.TypeSpec] = {}
-        star: ast.TypeSpec | None = None
-        for statement in self.statements.features:
-            if isinstance(statement.columns, ast.Star):
-                star = statement.type
-                continue
-            for name in statement.columns:
-                if name.name in declared:
-                    self.desk.error("N107", f"the type of `{name.name}` is declared twice", name)
-                if name.name in self.targets:
-                    self.desk.error(
-                        "N108", f"`{name.name}` is the target, not a feature", name,
-                        helps=("take it out of the features",),
-                    )  # fmt: skip
-            for column in self.known(statement.columns):
-                declared[column] = statement.type
+        declared, star = self._declared_types()
+        out = self._not_features()
         found: dict[str, ColumnType] = {}
         for name, raw in self.table.columns.items():
-            spec = declared.get(name)
-            if spec is None and name not in self._not_features(target):
-                spec = star
+            spec = declared.get(name, None if name in out else star)
             try:
                 found[name] = infer_type(raw) if spec is None else self._declare(name, spec)
             except Stop:
                 found[name] = infer_type(raw)
         return found
 
+    def _declared_types(self) -> tuple[dict[str, ast.TypeSpec], ast.TypeSpec | None]:
+        """What `feature` statements say of columns, and of all others (`feature *`)."""
+        declared: dict[str, ast.TypeSpec] = {}
+        star: ast.TypeSpec | None = None
+        for statement in self.statements.features:
+            if isinstance(statement.columns, ast.Star):
+                if star is not None:
+                    self.desk.error("N107", "the type of `*` is declared twice", statement)
+                star = statement.type
+                continue
+            for name in statement.columns:
+                self._check_declared(name, declared)
+            for column in self.known(statement.columns):
+                declared[column] = statement.type
+        return declared, star
+
+    def _check_declared(self, name: ast.Name, declared: Collection[str]) -> None:
+        if name.name in declared:
+            self.desk.error("N107", f"the type of `{name.name}` is declared twice", name)
+        if name.name in self.targets:
+            self.desk.error(
+                "N108", f"`{name.name}` is the target, not a feature", name,
+                helps=("take it out of the features",),
+            )  # fmt: skip
+        elif name.name in self._not_features() - self.dropped:
+            self.desk.error(
+                "N112", f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                name, helps=("take it out of the features",),
+            )  # fmt: skip
+
     def _declare(self, name: str, spec: ast.TypeSpec) -> ColumnType:
         levels = None if spec.values is None else self._declared(spec.values)
+        step = self._step(spec)
+        kind = KINDS.get(spec.kind)
+        if kind is None:
+            raise self.desk.unknown("S030", "type of features", spec.kind, list(KINDS), spec)
         try:
-            return declare_type(self.table.columns[name], KINDS[spec.kind], levels=levels)
+            return declare_type(self.table.columns[name], kind, levels=levels, step=step)
         except OdtError as error:
             self.desk.adopt(error, spec)
             raise Stop from None
 
-    def _not_features(self, target: TargetDecl) -> set[str]:
-        out = {*target.names, *self.dropped}
+    def _step(self, spec: ast.TypeSpec) -> Fraction | None:
+        """The grid of a number; `integer` is one of step 1."""
+        if spec.step is None:
+            return Fraction(1) if spec.kind == "integer" else None
+        if spec.step.value <= 0:
+            raise self.desk.error("T104", "a step is above 0", spec.step)
+        return spec.step.value
+
+    def _not_features(self) -> set[str]:
+        out = {*self.targets, *self.dropped}
         if self.statements.weight is not None:
             out.add(self.statements.weight.column.name)
-        for option in self.statements.data.options if self.statements.data else ():
-            if isinstance(option, ast.IdColumn):
-                out.add(option.column.name)
+        if (option := self._id_option()) is not None:
+            out.add(option.column.name)
         return out
 
-    def features(self, types: dict[str, ColumnType], target: TargetDecl) -> tuple[FeatureDecl, ...]:
+    def features(self, types: dict[str, ColumnType]) -> tuple[FeatureDecl, ...]:
         """Features in the order of the data, with candidates and missing policies."""
         for drop in self.statements.drops:
             self.known(drop.columns)
-            for name in drop.columns:
-                if name.name in self.targets:
+            for column in drop.columns:
+                if column.name in self.targets:
                     self.desk.error(
-                        "N109", f"`{name.name}` is the target and cannot be dropped", name
+                        "N109", f"`{column.name}` is the target and cannot be dropped", column
                     )
-        out = self._not_features(target)
+        self._check_weight_and_id()
+        out = self._not_features()
         names = [name for name in types if name not in out]
         if not names:
             self.desk.error("K103", "no column is left as a feature")
@@ -239,60 +273,77 @@ class Columns:
             for name in names
         )
 
+    def _check_weight_and_id(self) -> None:
+        weight, option = self.statements.weight, self._id_option()
+        if weight is not None:
+            self.known([weight.column])
+            if weight.column.name in self.targets:
+                self.desk.error("N108", "the target cannot be the weight too", weight.column)
+        if option is not None:
+            self.known([option.column])
+
+    def _id_option(self) -> ast.IdColumn | None:
+        options = () if self.statements.data is None else self.statements.data.options
+        return next((option for option in options if isinstance(option, ast.IdColumn)), None)
+
     def _candidates(self, types: dict[str, ColumnType], names: list[str]) -> dict[str, Candidates]:
-        found = dict.fromkeys(names, Candidates())
-        named: set[str] = set()
+        """Those that columns name themselves, else those of `candidates *`."""
+        named: dict[str, Candidates] = {}
+        star: Candidates | None = None
         for statement in self.statements.candidates:
-            if isinstance(statement.columns, ast.Star):
+            try:
+                place = self._place(statement)
+            except Stop:
+                place = Candidates()
+            if not isinstance(statement.columns, ast.Star):
+                for name in statement.columns:
+                    self._candidates_of(name, place, types, names, named)
                 continue
-            for name in statement.columns:
-                try:
-                    column = self.feature(name, names)
-                    if types[column].kind != "number":
-                        raise self.desk.error(
-                            "T109", f"`{column}` is no number: every value of it is a candidate",
-                            name, notes=(f"it is of type {types[column].kind}",),
-                            helps=(f"write `feature {column}: number`, or take it out here",),
-                        )  # fmt: skip
-                    if column in named:
-                        raise self.desk.error(
-                            "N110", f"candidates of `{column}` are said twice", name
-                        )
-                    named.add(column)
-                    found[column] = self._place(statement)
-                except Stop:
-                    continue
-        for statement in self.statements.candidates:
-            if isinstance(statement.columns, ast.Star):
-                try:
-                    place = self._place(statement)
-                except Stop:
-                    continue
-                for name in names:
-                    if name not in named and types[name].kind == "number":
-                        found[name] = place
-        return found
+            if star is not None:
+                self.desk.error("N110", "candidates of `*` are said twice", statement)
+            star = place
+        numbers = [name for name in names if types[name].kind == "number"]
+        others = dict.fromkeys(numbers, star or Candidates())
+        return {**dict.fromkeys(names, Candidates()), **others, **named}
+
+    def _candidates_of(
+        self, name: ast.Name, place: Candidates, types: dict[str, ColumnType], names: list[str],
+        named: dict[str, Candidates],
+    ) -> None:  # fmt: skip
+        try:
+            column = self.feature(name, names)
+        except Stop:
+            return
+        if types[column].kind != "number":
+            self.desk.error(
+                "T109", f"`{column}` is no number: every value of it is a candidate", name,
+                notes=(f"it is of type {types[column].kind}",),
+                helps=(f"write `feature {name_text(column)}: number`, or take it out here",),
+            )  # fmt: skip
+        elif column in named:
+            self.desk.error("N110", f"candidates of `{column}` are said twice", name)
+        named[column] = place
 
     def _place(self, statement: ast.Candidates) -> Candidates:
         match statement.place:
             case "midpoints":
                 return Candidates()
             case "guessed":
-                if self.statements.target is not None and self.statements.target.type is not None:
-                    if self.statements.target.type.kind in ("number", "integer"):
-                        raise self.desk.error(
-                            "T118", "`at guessed` needs a class target", statement,
-                            helps=("write `at quantiles 10`, or `at midpoints`",),
-                        )  # fmt: skip
-                return Candidates(place="guessed")
-            case "quantiles" | "bins":
-                count = statement.count or 0
-                if not 2 <= count <= 10_000:
+                target = self.statements.target
+                kind = "class" if target is None or target.type is None else target.type.kind
+                if kind in ("number", "integer"):
                     raise self.desk.error(
-                        "T110", f"`at {statement.place} {count}` makes no cut", statement,
-                        helps=("take from 2 to 10000 shares",),
+                        "T118", "`at guessed` needs a class target", statement,
+                        helps=("write `at quantiles 10`, or `at midpoints`",),
                     )  # fmt: skip
-                place = "quantiles" if statement.place == "quantiles" else "bins"
+                return Candidates(place="guessed")
+            case "quantiles" | "bins" as place:
+                count = statement.count or 0
+                if not 2 <= count <= MOST_SHARES:
+                    raise self.desk.error(
+                        "T110", f"`at {place} {count}` makes no cut", statement,
+                        helps=(f"take from 2 to {MOST_SHARES} shares",),
+                    )  # fmt: skip
                 return Candidates(
                     place="quantiles" if place == "quantiles" else "bins", count=count
                 )
@@ -302,35 +353,54 @@ class Columns:
                     value = literal_value(literal, self.desk)
                     if isinstance(value, str):
                         raise self.desk.error("T111", "a threshold is a number", literal)
-                    values.append(value)
+                    values.append(Fraction(value))
                 return Candidates(place="values", values=tuple(sorted(set(values))))
 
     def _missing(self, names: list[str]) -> dict[str, MissingPolicy]:
-        default: MissingPolicy = "refuse"
+        """The policy of every feature."""
+        policies = self.missing_policies
+        return {name: policies.get(name, self.default_missing) for name in names}
+
+    @cached_property
+    def missing_policies(self) -> dict[str, MissingPolicy]:
+        """The policies of columns that a `missing` statement names, features or not."""
         named: dict[str, MissingPolicy] = {}
         for statement in self.statements.missing:
-            policy = POLICIES.get(statement.policy)
-            if policy is None:
-                self.desk.unknown(
-                    "N111", "missing-value policy", statement.policy, list(POLICIES), statement
-                )
-                continue
-            if statement.columns is None:
-                default = policy
-                continue
-            for name in statement.columns:
-                try:
-                    named[self.feature(name, names)] = policy
-                except Stop:
-                    continue
-        return {name: named.get(name, default) for name in names}
+            policy = self._policy(statement)
+            for column in statement.columns or ():
+                name = column.name
+                if name in named:
+                    self.desk.error("N111", f"the policy of `{name}` is said twice", column)
+                elif name in self._whole_columns and policy not in ("refuse", "drop"):
+                    self.desk.error(
+                        "N111", f"`{name}` is no feature: its missing values go to no side", column,
+                        helps=("write `drop`, which leaves such rows out, or `refuse`",),
+                    )  # fmt: skip
+                elif self.known([column]):
+                    named[name] = policy
+        return named
+
+    @cached_property
+    def default_missing(self) -> MissingPolicy:
+        """The policy of all columns that no statement names."""
+        found = [s for s in self.statements.missing if s.columns is None]
+        for again in found[1:]:
+            self.desk.error("N111", "the policy of all columns is said twice", again)
+        return self._policy(found[0]) if found else "refuse"
 
     @property
-    def default_missing(self) -> str:
-        for statement in self.statements.missing:
-            if statement.columns is None:
-                return statement.policy
-        return "refuse"
+    def _whole_columns(self) -> set[str]:
+        """Columns without whose value a row says nothing: targets and weights."""
+        weight = self.statements.weight
+        return {*self.targets, *([] if weight is None else [weight.column.name])}
+
+    def _policy(self, statement: ast.Missing) -> MissingPolicy:
+        policy = POLICIES.get(statement.policy)
+        if policy is None:
+            self.desk.unknown(
+                "N111", "missing-value policy", statement.policy, list(POLICIES), statement
+            )
+        return policy or "refuse"
 
     def feature(self, name: ast.Name, names: list[str]) -> str:
         """The feature of a name; files targets, dropped columns and unknown ones."""
@@ -341,16 +411,20 @@ class Columns:
         if name.name in self.dropped:
             raise self.desk.error(
                 "N112", f"`{name.name}` is dropped, so no split tests it", name,
-                helps=(f"take it out of `drop`, or leave `{name.name}` out here",),
+                helps=("take it out of `drop`, or leave it out here",),
             )  # fmt: skip
         if name.name in self.table.columns:
-            raise self.desk.error("N112", f"`{name.name}` is no feature", name)
+            raise self.desk.error(
+                "N112",
+                f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                name,
+            )
         raise self.desk.unknown("N103", "column", name.name, names, name)
 
     # ---- costs and losses
 
     def costs(self, names: list[str]) -> Costs:
-        default = Fraction(0)
+        default: Fraction | None = None
         prices: dict[str, Fraction] = {}
         shared: list[SharedCost] = []
         for statement in self.statements.costs:
@@ -359,6 +433,8 @@ class Columns:
                     if item.amount.value < 0:
                         raise self.desk.error("T112", "a cost is at least 0", item.amount)
                     if isinstance(item.columns, ast.Star):
+                        if default is not None:
+                            raise self.desk.error("N114", "the cost of `*` is said twice", item)
                         default = item.amount.value
                         continue
                     columns = [self.feature(name, names) for name in item.columns]
@@ -375,7 +451,8 @@ class Columns:
                 except Stop:
                     continue
         return Costs(
-            features=tuple(prices.get(name, default) for name in names), shared=tuple(shared)
+            features=tuple(prices.get(name, default or Fraction(0)) for name in names),
+            shared=tuple(shared),
         )
 
     def losses(self, target: TargetDecl) -> tuple[tuple[Fraction, ...], ...]:

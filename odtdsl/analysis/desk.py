@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, Severity
 from odtdsl.diagnostics.suggest import closest
@@ -48,14 +48,16 @@ class Desk:
                 )  # fmt: skip
 
     def unknown(
-        self, code: str, what: str, name: str, known: Sequence[str], at: ast.Node,
-        *, helps: Iterable[str] = (),
+        self, code: str, what: str, name: str, known: Collection[str | int | float], at: ast.Node,
+        *, values: bool = False, helps: Iterable[str] = (),
     ) -> Stop:  # fmt: skip
-        """File that a name means nothing, with the nearest name that does."""
-        near = closest(name, known)
-        suggestions = [f"did you mean `{near}`?"] if near is not None else []
-        shown = ", ".join(f"`{word}`" for word in known[:12]) + (", ..." if len(known) > 12 else "")
-        notes = [f"there are: {shown}"] if known and near is None else []
+        """File that a name (`values`: a value) means nothing, with the nearest that does."""
+        words = [str(word) for word in known]
+        shown = {str(w): f'"{w}"' if values and isinstance(w, str) else f"`{w}`" for w in known}
+        near = closest(name, words)
+        suggestions = [f"did you mean {shown[near]}?"] if near is not None else []
+        listed = ", ".join(shown[word] for word in words[:12]) + (", ..." if words[12:] else "")
+        notes = [f"there are: {listed}"] if words and near is None else []
         return self.error(
             code, f"{what} `{name}` is unknown", at, notes=notes, helps=[*suggestions, *helps]
         )

@@ -68,13 +68,16 @@ def _tree(statement: ast.Tree, objective: ast.Objective | None, desk: Desk) -> T
         )  # fmt: skip
     if depth is not None and leaves is not None and leaves > 2**depth:
         desk.warn(
-            "K107", f"a tree of depth {depth} has at most {2**depth} leaves: {leaves} bounds nothing",
+            "K107",
+            f"a tree of depth {depth} has at most {2**depth} leaves: {leaves} bounds nothing",
             statement,
         )  # fmt: skip
     if depth is None and leaves is None and not _makes_depth_least(objective):
         raise desk.error(
             "K108", "the tree has no bound", statement,
-            helps=("write `tree depth <= 3`, or make the depth least: `minimize depth then errors`",),
+            helps=(
+                "write `tree depth <= 3`, or make the depth least: `minimize depth then errors`",
+            ),
         )  # fmt: skip
     return TreeSkeleton(
         depth=depth, leaves=leaves, splits=_splits(statement.splits, statement, desk)
@@ -94,8 +97,8 @@ def _bound(bound: ast.SkeletonBound, desk: Desk) -> int:
         raise desk.error(
             "K109", f"`{bound.measure} {bound.op}` is no upper bound", bound,
             helps=(
-                f"write `{bound.measure} <= {bound.value.text or value}`, and lower bounds as rules:"
-                f" `rule large: {bound.measure} >= 3`",
+                f"write `{bound.measure} <= {bound.value.text or value}`",
+                f"lower bounds are rules: `rule large: {bound.measure} >= 3`",
             ),
         )  # fmt: skip
     if value.denominator != 1 or value < 0:

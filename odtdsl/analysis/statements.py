@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from odtdsl.analysis.desk import Desk
+from odtdsl.source import NOWHERE
 from odtdsl.syntax import ast
 
 S = TypeVar("S", bound=ast.Node)
@@ -46,17 +47,31 @@ def sort_statements(spec: ast.Spec, desk: Desk, settings: Mapping[str, ast.Expr]
                 notes=(f"`let` names of the spec: {known}",),
             )  # fmt: skip
         else:
-            found.lets[name] = replace(found.lets[name], value=value)
+            found.lets[name] = replace(found.lets[name], value=without_spans(value))
     if not spec.statements:
         desk.error(
             "K101", "the spec is empty",
             helps=(
-                'a spec has at least: data "file.csv", target column, tree depth <= 3, minimize errors',
+                "a spec says at least what to read, predict, build and make best, for example",
+                'data "file.csv" target survived tree depth <= 3 minimize errors',
             ),
         )  # fmt: skip
     else:
         _demand(found, desk)
     return found
+
+
+N = TypeVar("N")
+
+
+def without_spans(node: N) -> N:
+    """A syntax node from another text, whose spans say nothing in this one."""
+    if isinstance(node, tuple):
+        return tuple(without_spans(item) for item in node)  # type: ignore[return-value]
+    if not isinstance(node, ast.Node):
+        return node
+    values = {f.name: without_spans(getattr(node, f.name)) for f in fields(node)}
+    return replace(node, **{**values, "span": NOWHERE})
 
 
 def _place(statement: ast.Statement, found: Statements, desk: Desk) -> None:
@@ -135,4 +150,6 @@ def _demand(found: Statements, desk: Desk) -> None:
         (found.objective is None, "objective", "minimize errors"),
     ):
         if missing:
-            desk.error("K102", f"the spec has no {what}", helps=(f"add, for example: {example}",))
+            desk.error(
+                "K102", f"the spec has no {what}", helps=(f"add it, for example `{example}`",)
+            )

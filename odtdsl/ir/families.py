@@ -64,9 +64,10 @@ class Family:
 
     def goes_left(self, test: int) -> BoolArray:
         """bool (n_rows,): which rows the test sends left."""
-        if self.kind == "threshold":
-            return self.codes <= test
-        return (self.codes == test) | (self.codes == LEFT_CODE)
+        left: BoolArray = self.codes <= test
+        if self.kind != "threshold":
+            left = (self.codes == test) | (self.codes == LEFT_CODE)
+        return left
 
 
 def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:
@@ -171,12 +172,12 @@ def _equals(index: int, levels: IntArray, missing: BoolArray, side: Side | None)
 
 def _bins(index: int, numbers: FloatArray, count: int, side: Side | None) -> Family:
     missing = np.isnan(numbers)
-    edges = np.asarray(bin_edges(numbers[~missing], count), dtype=np.float64)
-    bins = np.where(missing, 0, bin_codes(np.where(missing, edges[0], numbers), edges))
+    edges = bin_edges(numbers, count)
+    bins = bin_codes(numbers, edges)
     present = np.unique(bins[~missing])
     codes = np.searchsorted(present, bins).astype(np.int64)
     return Family(
-        column=index, kind="bin", missing=side, values=edges,
+        column=index, kind="bin", missing=side, values=np.asarray(edges, dtype=np.float64),
         codes=_with_missing(codes, missing, side, len(present)),
         n_tests=_distinct_tests(len(present), side),
         bins=tuple(int(b) for b in present),

@@ -9,7 +9,7 @@ from typing import assert_never
 
 import numpy as np
 
-from odtdsl.data.dataset import Column, Dataset
+from odtdsl.data.dataset import MISSING_CODE, Column, Dataset
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.data.typing import level_index
 from odtdsl.ir.expr import (
@@ -29,6 +29,7 @@ _COMPARE: dict[str, Callable[..., BoolArray]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
     "=": operator.eq, "!=": operator.ne,
 }  # fmt: skip
+"""Comparisons of arrays; with NaN all are false but `!=`."""
 
 
 class Rows:
@@ -90,7 +91,7 @@ def holds(condition: CellCondition, data: Dataset) -> BoolArray:
                 found |= _compare(data.columns[condition.column], equal)
             return found
         case CellMissing():
-            return ~_present(data.columns[condition.column])
+            return ~present(data.columns[condition.column])
         case RowIn():
             found = np.zeros(data.n_rows, dtype=bool)
             found[list(condition.rows)] = True
@@ -98,28 +99,36 @@ def holds(condition: CellCondition, data: Dataset) -> BoolArray:
         case CellNot():
             return ~holds(condition.operand, data)
         case CellAnd():
-            return np.logical_and.reduce([holds(item, data) for item in condition.items])
+            every: BoolArray = np.logical_and.reduce([holds(i, data) for i in condition.items])
+            return every
         case CellOr():
-            return np.logical_or.reduce([holds(item, data) for item in condition.items])
+            some: BoolArray = np.logical_or.reduce([holds(i, data) for i in condition.items])
+            return some
         case _:
             assert_never(condition)
 
 
-def _present(column: Column) -> BoolArray:
+def present(column: Column) -> BoolArray:
+    """bool (n_rows,): the cells that are not missing; an unseen category is not missing."""
+    found: BoolArray
     if column.numbers is not None:
-        return ~np.isnan(column.numbers)
+        found = ~np.isnan(column.numbers)
+        return found
     assert column.codes is not None
-    return column.codes >= 0
+    found = column.codes != MISSING_CODE
+    return found
 
 
 def _compare(column: Column, condition: CellCompare) -> BoolArray:
     compare = _COMPARE[condition.op]
-    present = _present(column)
+    found: BoolArray
     if column.numbers is not None:
-        with np.errstate(invalid="ignore"):
-            return compare(column.numbers, float(condition.value)) & present
+        assert not isinstance(condition.value, str), "analysis compares numbers with numbers"
+        found = compare(column.numbers, float(condition.value)) & present(column)
+        return found
     assert column.codes is not None
     code = level_index(column.type.levels, condition.value)
-    if code is None:  # a value that no row has, such as a category seen in no row
-        return present if condition.op == "!=" else np.zeros(len(present), dtype=bool)
-    return compare(column.codes, code) & present
+    if code is None:  # a value that no row has
+        return present(column) & (condition.op == "!=")
+    found = compare(column.codes, code) & present(column)
+    return found & (column.codes >= 0) if condition.op not in ("=", "!=") else found

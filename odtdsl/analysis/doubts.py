@@ -1,0 +1,130 @@
+"""Warnings about rules that no split, path or model can keep, told before any search."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.analysis.desk import Desk
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Budget, Clause, Linear, Literal_, SplitFilter
+from odtdsl.ir.intervals import FULL, RealSet
+from odtdsl.ir.problem import FeatureDecl, RuleDecl
+from odtdsl.ir.rows import Rows
+from odtdsl.syntax.expressions import name_text
+from odtdsl.terms.base import EmptyDenominator, Unsupported
+from odtdsl.terms.formulas import TooManyCases
+from odtdsl.terms.normalize import rule_forms
+
+
+def doubts(rows: Rows, desk: Desk) -> None:
+    """File warnings; rules that normalization refuses are left to it."""
+    for feature in rows.problem.features:
+        if feature.candidates.place == "values":
+            listed = RealSet.points(float(value) for value in feature.candidates.values)
+            if (range_ := _range(feature, rows)) is not None and not _meets(listed, range_):
+                desk.warn(
+                    "D212", f"`{feature.name}` is never split: no candidate lies among its values",
+                    notes=(_between(feature, range_),),
+                )  # fmt: skip
+    for rule in rows.problem.rules:
+        try:
+            forms = rule_forms(rule, rows)
+        except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
+            continue
+        _doubt_filters(rule, forms.filters, rows, desk)
+        _doubt_clauses(rule, forms.clauses, rows, desk)
+
+
+# ---- thresholds
+
+
+def _doubt_filters(
+    rule: RuleDecl, filters: tuple[SplitFilter, ...], rows: Rows, desk: Desk
+) -> None:
+    for each in filters:
+        feature = rows.problem.features[each.column]
+        range_ = _range(feature, rows)
+        if range_ is None or not each.allowed or each.allowed == FULL:
+            continue
+        if not _meets(each.allowed, range_):
+            desk.warn(
+                "R106", f"rule `{rule.name}` lets no split test `{feature.name}`", rule.span,
+                notes=(_between(feature, range_),),
+                helps=(
+                    "take thresholds inside this range, or say what you mean with"
+                    f" `not uses({name_text(feature.name)})`",
+                ),
+            )  # fmt: skip
+
+
+def _range(feature: FeatureDecl, rows: Rows) -> tuple[float, float] | None:
+    """The least and largest training value of a number; None for others and without two."""
+    numbers = rows.data.columns[feature.name].numbers
+    if numbers is None:
+        return None
+    present = numbers[~np.isnan(numbers)]
+    if not present.size or present.min() == present.max():
+        return None
+    return float(present.min()), float(present.max())
+
+
+def _meets(allowed: RealSet, range_: tuple[float, float]) -> bool:
+    """Whether some threshold of the set parts the values: it lies in [low, high)."""
+    low, high = range_
+    return bool(allowed & RealSet.above(low, closed=True) & RealSet.below(high, closed=False))
+
+
+def _between(feature: FeatureDecl, range_: tuple[float, float]) -> str:
+    return f"the training values of `{feature.name}` lie between {range_[0]:g} and {range_[1]:g}"
+
+
+# ---- clauses
+
+
+def _doubt_clauses(rule: RuleDecl, clauses: tuple[Clause, ...], rows: Rows, desk: Desk) -> None:
+    """A clause all of whose literals are plainly false."""
+    for clause in clauses:
+        if rule.scope in (Scope.MODEL, Scope.PATH) and all(map(_impossible, clause.literals)):
+            what = "tree" if rule.scope is Scope.MODEL else "path"
+            desk.warn(
+                "R107", f"no {what} can keep rule `{rule.name}`", rule.span,
+                notes=_why(clause.literals),
+            )  # fmt: skip
+            return
+
+
+def _impossible(literal: Literal_) -> bool:
+    least = _least(literal)
+    atom = literal.atom
+    return least is not None and isinstance(atom, Budget | Linear) and least > atom.at_most
+
+
+def _least(literal: Literal_) -> int | None:
+    """The least value of a measure all of whose weights are at least 0; None for others."""
+    match literal.atom:
+        case Budget(measure=measure):
+            weights = (*measure.per_test, *measure.once, *(s.amount for s in measure.shared))
+            return measure.constant if min(weights, default=0) >= 0 else None
+        case Linear(measure=measure):
+            arrays = [a for a in (measure.output, measure.columns) if a is not None]
+            if measure.leaves < 0 or any(a.size and a.min() < 0 for a in arrays):
+                return None
+            least = measure.constant + measure.leaves
+            if measure.output is not None:
+                least += int(measure.output.min(axis=1).sum())
+            return least
+        case _:
+            return None
+
+
+def _why(literals: tuple[Literal_, ...]) -> tuple[str, ...]:
+    if len(literals) != 1 or (least := _least(literals[0])) is None:
+        return ()
+    atom = literals[0].atom
+    if not isinstance(atom, Budget | Linear):
+        return ()
+    room = Fraction(atom.at_most - least, atom.measure.denominator)
+    return (f"even at its smallest it is {float(-room):g} beyond the bound",)
