@@ -18,6 +18,7 @@ from odtdsl.greedy.improve import alternate, settled, with_column
 from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.labels import label_leaves
 from odtdsl.greedy.paths import PathRules
+from odtdsl.greedy.small import small_trees
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
@@ -108,6 +109,11 @@ class _Search:
             if self._spent():
                 break
             self._attempt(plan, plain)
+        if self.judge.best is None:
+            for tree in small_trees(self.core, self.tables.depth):
+                if self.judge.stopped():
+                    break
+                self.judge.offer(tree)
         if self.judge.best is not None:
             self._trim()
 
