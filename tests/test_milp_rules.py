@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from random_cores import random_tree
 from odtdsl.backends.base import Limits
 from odtdsl.ir.evaluate import Evaluation, violations
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Core
+from odtdsl.ir.forms import Clause, Core, Origin
 from odtdsl.ir.raw import RawTree
 from odtdsl.milp import Milp, clauses, pattern_flow, search, stages
 from odtdsl.milp.program import FREE, Program
@@ -220,13 +221,12 @@ def test_a_mutant_of_an_objective_is_caught(owner: Any, method: str, loose: bool
 
 
 def test_a_clause_without_literals_holds_only_over_nothing() -> None:
-    from odtdsl.ir.forms import Clause, Origin
 
     for seed in range(10):
         rng = random.Random(f"empty {seed}")
         core = tiny(rng)
         for scope in Scope:
-            from dataclasses import replace
-
-            never = replace(core, clauses=(Clause(scope=scope, literals=(), origin=Origin(rule="x")),))
+            never = replace(
+                core, clauses=(Clause(scope=scope, literals=(), origin=Origin(rule="x")),)
+            )
             assert difference(never, rng) is None

@@ -76,6 +76,13 @@ def refuse(core: Core, formulation: Formulation) -> None:
     from odtdsl.backends.choice import needs
 
     found: list[Diagnostic] = []
+    if formulation == "cptree":
+        from odtdsl.milp.support import beyond_cptree
+
+        found += [
+            Diagnostic(code="B102", message=f"`milp` (cptree) cannot express {what}", notes=(why,))
+            for what, why in beyond_cptree(core)
+        ]
     for need in needs(core):
         support = supports(need.form, inside_or=need.inside_or, formulation=formulation)
         if support.level == "unsupported":

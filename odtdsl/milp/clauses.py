@@ -15,7 +15,7 @@ dead slot are 0, so that `sum <= bound * alive` needs no big-M.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 
@@ -39,19 +39,46 @@ from odtdsl.ir.forms import (
     Root,
     Used,
 )
+from odtdsl.ir.raw import RawTree
 from odtdsl.milp.patterns import Gains, Patterns, gains_of
-from odtdsl.milp.program import FREE, Affine, Completion, Program, safe_name
-from odtdsl.milp.skeleton import Perfect
+from odtdsl.milp.program import FREE, Affine, Completion, Program, safe_name, unique
+
+
+class Point(Protocol):
+    """Values of columns by index."""
+
+    def __getitem__(self, column: int, /) -> Any: ...
+
+
+class Shape(Protocol):
+    """The nodes of a model: branch nodes, leaf slots, and the nodes of each path."""
+
+    @property
+    def depth(self) -> int: ...
+
+    @property
+    def n_branches(self) -> int: ...
+
+    @property
+    def n_leaves(self) -> int: ...
+
+    @property
+    def ends(self) -> tuple[tuple[int, ...], ...]: ...
+
+    def at_level(self, level: int) -> range: ...
+
+    def slots(self, node: int) -> range: ...
 
 
 class Encoding(Protocol):
-    """What the lowering of rules needs of a tree model."""
+    """What the lowering of rules and stages needs of a tree model, and the way back."""
 
     program: Program
-    perfect: Perfect
     patterns: Patterns
-    active: list[int]
     column_names: tuple[str, ...]
+
+    @property
+    def perfect(self) -> Shape: ...
 
     def use(self, node: int, column: int) -> Affine: ...
 
@@ -64,6 +91,12 @@ class Encoding(Protocol):
     def spread(self, measure: Additive, slots: Sequence[int]) -> Affine: ...
 
     def of_model(self, measure: Additive) -> Affine: ...
+
+    def decode(self, point: Point) -> RawTree: ...
+
+    def choices(self, tree: RawTree) -> dict[int, int] | None: ...
+
+    def assignment(self, tree: RawTree) -> IntArray | None: ...
 
 
 class Unsupported(Exception):
@@ -83,16 +116,24 @@ class Rules:
         self.n_classes = n_classes
         self._tick = tick
         self._seen: set[RowKey] = set()
+        self._rules: dict[str, str] = {}
+        self._taken: set[str] = set()
         self._pairs: dict[tuple[Order, int], Affine] = {}
         self._payments: dict[tuple[tuple[int, ...], tuple[int, ...], bool], Affine] = {}
 
     def add(self, clause: Clause) -> None:
         """All rows of a clause."""
         self._seen = set()
-        rule = f"rule_{safe_name(clause.origin.rule)}"
+        rule = f"rule_{self._rule_name(clause.origin.rule)}"
         for place, condition in self._instances(clause.scope):
             self._instance(clause, f"{rule}({place})" if place else rule, place, condition)
             self._tick()
+
+    def _rule_name(self, rule: str) -> str:
+        """A safe name for a rule, another one for every rule."""
+        if rule not in self._rules:
+            self._rules[rule] = unique([safe_name(rule)], self._taken)[0]
+        return self._rules[rule]
 
     def _instances(self, scope: Scope) -> list[tuple[str, Affine]]:
         match scope:
@@ -112,7 +153,8 @@ class Rules:
     def _instance(self, clause: Clause, name: str, place: str, condition: Affine) -> None:
         literals = clause.literals
         if len(literals) == 1:
-            self._require(literals[0], clause, name, place, condition, ALWAYS)
+            when = self._alone(clause.scope, condition)
+            self._require(literals[0], clause, name, place, condition, when)
             return
         some = Affine(constant=-condition.constant)
         for column, value in condition.terms.items():
@@ -125,14 +167,18 @@ class Rules:
             self.program.completed_by(holds, row.truth())
         self.program.row(name, clause.origin, some, lower=0)
 
+    def _alone(self, scope: Scope, condition: Affine) -> Affine:
+        """When the only literal of a clause must hold; `condition` is in its own rows."""
+        return ALWAYS
+
     # ---- atoms
 
     def _require(
         self, literal: Literal_, clause: Clause, name: str, place: str, condition: Affine,
         when: Affine,
-    ) -> _Row:  # fmt: skip
+    ) -> RowMaker:  # fmt: skip
         """Rows that make the literal true on an instance if `condition` and `when` are 1."""
-        row = _Row(
+        row = RowMaker(
             program=self.program, name=name, origin=clause.origin, when=when, seen=self._seen
         )
         atom: Atom = literal.atom
@@ -162,7 +208,7 @@ class Rules:
             return self.perfect.ends[int(place[4:])]
         return tuple(range(self.perfect.n_branches))
 
-    def _used(self, atom: Used, positive: bool, row: _Row, nodes: tuple[int, ...]) -> None:
+    def _used(self, atom: Used, positive: bool, row: RowMaker, nodes: tuple[int, ...]) -> None:
         uses = [self.encoding.use(node, atom.column) for node in nodes]
         if positive:
             row.at_least_one(uses)
@@ -170,7 +216,7 @@ class Rules:
         for node, use in zip(nodes, uses, strict=True):
             row.false(use, f"n{node}")
 
-    def _order(self, atom: Order, positive: bool, row: _Row, nodes: tuple[int, ...]) -> None:
+    def _order(self, atom: Order, positive: bool, row: RowMaker, nodes: tuple[int, ...]) -> None:
         """`nodes` are those of a path, from the root down."""
         here = [self.encoding.use(node, atom.here) for node in nodes]
         above = [self.encoding.use(node, atom.above) for node in nodes]
@@ -193,7 +239,9 @@ class Rules:
                     both = here[i].copy().add(above[j])
                     row.at_most(both, 1, 2, f"n{nodes[j]}_n{node}")
 
-    def _pair(self, row: _Row, atom: Order, node: int, here: Affine, above: list[Affine]) -> Affine:
+    def _pair(
+        self, row: RowMaker, atom: Order, node: int, here: Affine, above: list[Affine]
+    ) -> Affine:
         """A column that is 1 only if the node completes the order's pattern."""
         if (atom, node) in self._pairs:
             return self._pairs[atom, node]
@@ -213,7 +261,7 @@ class Rules:
         self._pairs[atom, node] = pair
         return pair
 
-    def _root(self, atom: Root, positive: bool, row: _Row) -> None:
+    def _root(self, atom: Root, positive: bool, row: RowMaker) -> None:
         if self.perfect.depth == 0:
             if not positive:
                 row.contradict()
@@ -226,7 +274,7 @@ class Rules:
             row.at_least_one([active], "split")
             row.false(listed, "root")
 
-    def _depth(self, atom: Depth, positive: bool, row: _Row) -> None:
+    def _depth(self, atom: Depth, positive: bool, row: RowMaker) -> None:
         if not 0 <= atom.at_most < self.perfect.depth:
             if positive != (atom.at_most >= 0):
                 row.contradict()
@@ -238,7 +286,7 @@ class Rules:
         for node, active in zip(self.perfect.at_level(atom.at_most), actives, strict=True):
             row.false(active, f"n{node}")
 
-    def _budget(self, atom: Budget, row: _Row, nodes: tuple[int, ...]) -> None:
+    def _budget(self, atom: Budget, row: RowMaker, nodes: tuple[int, ...]) -> None:
         measure = atom.measure
         spent = Affine(constant=measure.constant)
         for column, amount in enumerate(measure.per_test):
@@ -253,7 +301,7 @@ class Rules:
         row.at_most(spent, atom.at_most, most_spent(measure, len(nodes)), "")
 
     def _paid(
-        self, row: _Row, nodes: tuple[int, ...], columns: tuple[int, ...], amount: int
+        self, row: RowMaker, nodes: tuple[int, ...], columns: tuple[int, ...], amount: int
     ) -> Affine:
         """1 iff a node of the path tests one of the columns, bounded where the sign needs it.
 
@@ -269,8 +317,8 @@ class Rules:
         return self._payments[key]
 
     def _payment(
-        self, row: _Row, nodes: tuple[int, ...], at_node: list[Affine], columns: tuple[int, ...],
-        amount: int,
+        self, row: RowMaker, nodes: tuple[int, ...], at_node: list[Affine],
+        columns: tuple[int, ...], amount: int,
     ) -> Affine:  # fmt: skip
         label = self.encoding.column_names[columns[0]]
         column = self.program.column(row.part("paid", label))
@@ -285,7 +333,9 @@ class Rules:
                 always.at_most(use.copy().add(paid, -1), 0, 1, f"n{node}")
         return paid
 
-    def _linear(self, atom: Linear, row: _Row, scope: Scope, place: str, condition: Affine) -> None:
+    def _linear(
+        self, atom: Linear, row: RowMaker, scope: Scope, place: str, condition: Affine
+    ) -> None:
         measure = atom.measure
         gains = gains_of(measure, self.encoding.patterns, self.n_classes)
         if scope is Scope.MODEL:
@@ -308,7 +358,7 @@ class Rules:
 RowKey = tuple[frozenset[tuple[int, int]], int]
 
 
-class _Row:
+class RowMaker:
     """Rows under a name and a condition `when` (1, or one binary column).
 
     `seen` keeps out the rows that a clause has already for another of its instances.
@@ -332,9 +382,9 @@ class _Row:
 
         return value
 
-    def always(self, place: str) -> _Row:
+    def always(self, place: str) -> RowMaker:
         """Rows about auxiliary columns, which hold without a condition."""
-        return _Row(
+        return RowMaker(
             program=self.program, name=self.part_name(place), origin=self.origin, when=ALWAYS,
             seen=self.seen,
         )  # fmt: skip
@@ -396,7 +446,7 @@ def most_spent(measure: PathMeasure, length: int) -> int:
     return measure.constant + per_test + once + shared
 
 
-def _most_of_model(measure: Additive, gains: Gains, perfect: Perfect) -> int:
+def _most_of_model(measure: Additive, gains: Gains, perfect: Shape) -> int:
     """An upper bound of the numerator on all trees."""
     dearest = 0 if measure.columns is None else int(measure.columns.max(initial=-FREE))
     per_split = max(0, dearest + measure.leaves)

@@ -5,7 +5,8 @@ The largest gain that any such subtree reaches on the patterns of its side is co
 trying all tests of the levels below (sums over pairs of tests are matrix products), and
 stated as rows
 
-    gain of the left slots - price of the left splits <= sum over tests r of best_left(r) [root tests r]
+    gain of the left slots - price of the left splits
+        <= sum over tests r of best_left(r) [the root tests r]
 
 and the same on the right. Path rules (on the columns of a whole path) and leaf rules that
 only count rows are obeyed below; all other rules are left out, so that the bounds hold with
@@ -98,7 +99,7 @@ class _Lookahead:
         counts = [level.left.shape[0] for level in self.levels]
         work = float(np.prod([float(max(1, n)) for n in counts]))
         parts = self.gain.shape[1] + len(self.limits)
-        return 2 * work * parts * self.encoding.patterns.count <= WORK
+        return bool(2 * work * parts * self.encoding.patterns.count <= WORK)
 
     def _prices(self) -> IntArray:
         columns = self.measure.columns

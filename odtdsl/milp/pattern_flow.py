@@ -23,26 +23,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from odtdsl.data.table import IntArray
+from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.families import Family, admissible, threshold_set
 from odtdsl.ir.forms import Additive, Core
 from odtdsl.ir.raw import RawTree
+from odtdsl.milp.clauses import Point
 from odtdsl.milp.patterns import Patterns, find_patterns, gain_pairs, gains_of, present
 from odtdsl.milp.program import FREE, SKELETON, Affine, Program, safe_names
 from odtdsl.milp.skeleton import Perfect, place_tree, read_tree
 
 Tick = Callable[[], None]
 """Called often while building; raises to stop."""
-
-
-class Point(Protocol):
-    """Values of columns by index."""
-
-    def __getitem__(self, column: int) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -208,11 +202,15 @@ class PatternFlow:
         else:
             names = [f"is({name},{r})" for r in usable.tolist()]
         columns = self.program.columns(names, integer=True)
-        if family.kind == "threshold":
-            for earlier, later in zip(columns[:-1].tolist(), columns[1:].tolist(), strict=True):
-                chain = Affine().add_term(later).add_term(earlier, -1)
-                later_name = self.program.column_names[later]
-                self.program.row(f"chain_{later_name}", SKELETON, chain, upper=0)
+        if family.kind == "threshold" and len(columns) > 1:
+            pairs = np.stack([columns[1:], columns[:-1]], axis=1).ravel()
+            zeros = np.zeros(len(columns) - 1, dtype=np.int64)
+            made = self.program.column_names[-len(columns) + 1 :]
+            self.program.block(
+                [f"chain_{later}" for later in made], SKELETON,
+                starts=np.arange(len(columns)) * 2, columns=pairs,
+                values=np.tile(np.array([1, -1]), len(zeros)), lower=zeros - FREE, upper=zeros,
+            )  # fmt: skip
         return NodeTests(family=index, tests=usable, columns=columns)
 
     def _uses(self, node: int) -> dict[int, Affine]:
@@ -439,13 +437,13 @@ class PatternFlow:
 
     def _choose(
         self, node: int, family: int, test: int, here: IntArray, values: dict[int, int]
-    ) -> np.ndarray | None:  # type: ignore[type-arg]
+    ) -> BoolArray | None:
         part = next((p for p in self.tests[node] if p.family == family), None)
         if part is None:
             return None
         codes = self.patterns.codes[family][here]
         chained = self.core.families[family].kind == "threshold"
-        left = codes <= test if chained else (codes == test) | (codes == -1)
+        left: BoolArray = codes <= test if chained else (codes == test) | (codes == -1)
         if chained:
             alike = [j for j, r in enumerate(part.tests.tolist()) if ((codes <= r) == left).all()]
             nearest = sorted(alike, key=lambda j: (abs(int(part.tests[j]) - test), j))

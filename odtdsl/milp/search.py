@@ -13,11 +13,12 @@ from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutco
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.evaluate import stage_values, violations
-from odtdsl.ir.forms import Additive, Core, DepthStage, Linear
+from odtdsl.ir.forms import Additive, Core, DepthStage, Linear, LinearStage
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
 from odtdsl.milp.backend import Formulation
-from odtdsl.milp.clauses import Rules
+from odtdsl.milp.clauses import Encoding, Rules
+from odtdsl.milp.cptree import CpRules, CpTree
 from odtdsl.milp.highs import Run, Solver
 from odtdsl.milp.lookahead import add_lookahead
 from odtdsl.milp.pattern_flow import PatternFlow, Tick, tests_by_level, usable_tests
@@ -46,7 +47,7 @@ class Lowered:
         A good tree that may break rules; None where none was met.
     """
 
-    encoding: PatternFlow
+    encoding: Encoding
     goal: Goal | None
     hint: RawTree | None
 
@@ -68,9 +69,10 @@ Kept = tuple[tuple[int, Fraction], ...]
 
 
 def lower(
-    core: Core, depth: int, stage: int | None, kept: Kept = (), tick: Tick = lambda: None
-) -> Lowered:
-    """The pattern-flow program of a problem.
+    core: Core, depth: int, stage: int | None, kept: Kept = (), tick: Tick = lambda: None,
+    formulation: Formulation = "pattern",
+) -> Lowered:  # fmt: skip
+    """The program of a problem.
 
     Parameters
     ----------
@@ -84,6 +86,8 @@ def lower(
         Earlier stages that must stay at their optimum.
     tick
         Called often; may raise to stop.
+    formulation
+        `pattern` or `cptree`.
 
     Raises
     ------
@@ -95,19 +99,25 @@ def lower(
     measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
     for clause in core.clauses:
         measures += [x.atom.measure for x in clause.literals if isinstance(x.atom, Linear)]
-    encoding = PatternFlow(core, depth, core.skeleton.leaves, measures, tick)
-    rules = Rules(encoding, core.n_classes, tick)
+    encoding: Encoding
+    if formulation == "pattern":
+        encoding = PatternFlow(core, depth, core.skeleton.leaves, measures, tick)
+        rules = Rules(encoding, core.n_classes, tick)
+    else:
+        encoding = CpTree(core, depth, core.skeleton.leaves, measures, tick)
+        rules = CpRules(encoding, core.n_classes, tick)
     for clause in core.clauses:
         rules.add(clause)
     for index, value in kept:
         keep(encoding, lower_stage(encoding, core.objective[index], index), index, value)
     hint: RawTree | None = None
-    goal = None if stage is None else lower_stage(encoding, core.objective[stage], stage)
-    if goal is not None:
-        encoding.program.objective = goal.cost
-        form = core.objective[stage]
-        if not isinstance(form, DepthStage):
-            hint = add_lookahead(encoding, form.measure, tick)
+    if stage is None:
+        return Lowered(encoding=encoding, goal=None, hint=None)
+    form = core.objective[stage]
+    goal = lower_stage(encoding, form, stage)
+    encoding.program.objective = goal.cost
+    if isinstance(form, LinearStage) and isinstance(encoding, PatternFlow):
+        hint = add_lookahead(encoding, form.measure, tick)
     return Lowered(encoding=encoding, goal=goal, hint=hint)
 
 
@@ -176,6 +186,7 @@ class Search:
     def run(self) -> RawAnswer:
         stages = self.core.objective
         cap = deepest(self.core)
+        self._note_trivial(0, cap)
         try:
             if isinstance(stages[0], DepthStage):
                 return self._by_depth(cap)
@@ -240,9 +251,9 @@ class Search:
     # ---- one model
 
     def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
-        lowered = lower(self.core, depth, stage, kept, self._tick)
+        lowered = lower(self.core, depth, stage, kept, self._tick, self.formulation)
         if stage is not None:
-            self._note_trivial(stage, lowered)
+            self._note_trivial(stage, depth)
         if lowered.hint is not None and not violations(self.core, lowered.hint):
             self._consider(lowered.hint, 0 if stage is None else stage)
         built = build(lowered.program, self._tick)
@@ -279,12 +290,13 @@ class Search:
             raise RuntimeError(f"the model admits a tree that breaks {broken[0]!r}")
         self._consider(tree, stage)
 
-    def _note_trivial(self, stage: int, lowered: Lowered) -> None:
+    def _note_trivial(self, stage: int, depth: int) -> None:
+        """The bound of rows that no test tells apart."""
+        levels = tests_by_level(self.core, min(depth, DEEPEST))
+        patterns = find_patterns(self.core, usable_tests(self.core, levels))
+        splits = min(2**depth, patterns.count) - 1
         form = self.core.objective[stage]
-        encoding = lowered.encoding
-        splits = encoding.perfect.n_branches
-        bound = trivial_bound(form, encoding.patterns, self.core.n_classes, splits)
-        self._raise_bound(stage, bound)
+        self._raise_bound(stage, trivial_bound(form, patterns, self.core.n_classes, splits))
 
     # ---- progress
 

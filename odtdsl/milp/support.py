@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odtdsl.backends.base import EXACT, Support
-from odtdsl.ir.forms import Form
+from odtdsl.ir.forms import Additive, Core, Form, Linear, LinearStage
 
 
 def _costly(reason: str) -> Support:
@@ -74,3 +74,25 @@ def cptree_supports(form: Form, *, inside_or: bool) -> Support:
     if inside_or and form in _IN_CHOICES:
         return _no("the study has no disjunctions of rules; use the default model of `milp`")
     return EXACT
+
+
+def beyond_cptree(core: Core) -> list[tuple[str, str]]:
+    """What the study's model cannot say although the form as such is there: what, and why."""
+    found: list[tuple[str, str]] = []
+    for family in core.families:
+        if family.kind == "threshold" and family.missing is not None:
+            name = core.columns[family.column]
+            reason = "the study routes each row by its values, without missing cells"
+            found.append((f"thresholds on `{name}`, which has missing cells", reason))
+    measures: list[tuple[str, Additive]] = []
+    for clause in core.clauses:
+        atoms = [literal.atom for literal in clause.literals]
+        measures += [(clause.origin.rule, a.measure) for a in atoms if isinstance(a, Linear)]
+    for stage in core.objective:
+        if isinstance(stage, LinearStage):
+            measures.append(("objective", stage.measure))
+    for rule, measure in measures:
+        if measure.columns is not None and measure.columns.any():
+            reason = "a split is part of several branches, and the study does not count it once"
+            found.append((f"the number of splits by feature in `{rule}`", reason))
+    return found

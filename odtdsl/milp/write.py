@@ -1,0 +1,82 @@
+"""LP and MPS files to read: the program that would be solved, with the names of its parts."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from odtdsl.diagnostics.model import error
+from odtdsl.files import write_text
+from odtdsl.ir.forms import Core
+from odtdsl.milp.backend import Formulation, refuse
+from odtdsl.milp.highs import Solver
+from odtdsl.milp.pyomo_model import build, standard_form
+from odtdsl.milp.search import DEEPEST, Lowered, deepest, lower
+
+COMMENT = {"lp": "\\", "mps": "*"}
+
+
+def write(
+    core: Core, path: Path, to: Literal["lp", "mps"], formulation: Formulation = "pattern"
+) -> tuple[tuple[str, int], ...]:
+    """Write the program of a problem's first stage.
+
+    Comments at the top say how the objective's value follows from the file's. The file
+    appears whole or not at all: it is written beside its place, then renamed.
+
+    Parameters
+    ----------
+    core
+        The problem.
+    path
+        Where to.
+    to
+        The format.
+    formulation
+        `pattern` or `cptree`.
+
+    Returns
+    -------
+    tuple of (str, int)
+        The size of the encoding.
+
+    Raises
+    ------
+    OdtError
+        B102, B220, B221, B222: the formulation cannot express the problem. F301: the file
+        cannot be written.
+    """
+    refuse(core, formulation)
+    depth = deepest(core)
+    if depth > DEEPEST:
+        raise error(
+            "B222",
+            f"`milp` builds trees of depth {DEEPEST} at most, and this one may reach {depth}",
+            helps=(f"write `tree depth <= {DEEPEST}` or less",),
+        )
+    lowered = lower(core, depth, 0, formulation=formulation)
+    text = _comments(lowered, COMMENT[to]) + _text(lowered, to)
+    write_text(path, text)
+    return lowered.program.size()
+
+
+def _text(lowered: Lowered, to: str) -> str:
+    program = lowered.program
+    solver = Solver(program, standard_form(program, build(program)))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / f"model.{to}"
+        solver.highs.writeModel(str(place))
+        return place.read_text(encoding="ascii")
+
+
+def _comments(lowered: Lowered, mark: str) -> str:
+    goal = lowered.goal
+    assert goal is not None, "the first stage is lowered"
+    lines = [
+        "a decision tree by mixed-integer programming; rows of rules are named rule_NAME(place)",
+        "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right",
+        f"objective of the spec = ({goal.constant} + {goal.grid} * objective of this file)"
+        f" / {goal.scale}",
+    ]
+    return "".join(f"{mark} {line}\n" for line in lines)
