@@ -1,0 +1,99 @@
+"""Core forms mean what terms mean: random rules on random trees, both ways.
+
+The meaning on the finished tree (`terms.evaluate`, on decoded trees and raw cells, by which
+answers are audited) is compared with that of the core (`ir.evaluate`, on codes, to which back
+ends are held); a rule and its negation part the paths, leaves or splits of every tree.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from random_specs import Case, case, read, rule, tree
+
+from odtdsl.analysis import Analysis
+from odtdsl.backends.decode import to_tree
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawTree
+from odtdsl.terms.evaluate import holds, instances
+from odtdsl.terms.normalize import normalize
+from odtdsl.terms.view import ModelView
+
+SCOPES = ("model", "path", "leaf", "split")
+TREES = 8
+
+
+def _normalized(case_: Case, text: str) -> tuple[Analysis, Core] | None:
+    """None where the data leave a share without rows, which is an error of its own."""
+    try:
+        analysis = read(case_, text)
+        return analysis, normalize(analysis.rows)
+    except OdtError as problem:
+        assert {one.code for one in problem.diagnostics} == {"R304"}
+        return None
+
+
+def _view(analysis: Analysis, core: Core, raw: RawTree) -> ModelView:
+    """The decoded tree; thresholds obey the rule where some do."""
+    if Evaluation(core, raw).violations():
+        core = replace(core, filters=(), clauses=())
+    return ModelView(to_tree(core, analysis.rows, raw), analysis.rows)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_terms_and_core_forms_mean_the_same(scope: str) -> None:
+    seen: Counter[bool] = Counter()
+    for seed in range(150):
+        rng = random.Random(f"{scope} {seed}")
+        here = case(rng)
+        for text in rule(rng, here, "r", scope):
+            found = _normalized(here, text)
+            if found is None:
+                continue
+            analysis, core = found
+            (resolved,) = analysis.problem.rules
+            for _ in range(TREES):
+                raw = tree(rng, core, rng.randint(0, 3))
+                view = _view(analysis, core, raw)
+                meant = all(holds(resolved.condition, each) for each in instances(resolved, view))
+                kept = not Evaluation(core, raw).violations()
+                assert meant == kept, f"{here.head}\n{text}\n{here.frame}\n{raw}"
+                seen[meant] += 1
+    assert min(seen[True], seen[False]) > 200, "rules that hold and rules that do not"
+
+
+@pytest.mark.parametrize("scope", ["model", "path", "leaf"])
+def test_a_negation_is_the_complement_on_every_instance(scope: str) -> None:
+    parted = 0
+    for seed in range(100):
+        rng = random.Random(f"not {scope} {seed}")
+        here = case(rng)
+        both = [_normalized(here, text) for text in rule(rng, here, "r", scope)]
+        for found in both:
+            if found is None:
+                break
+        else:
+            cores = [found[1] for found in both if found is not None]
+            for _ in range(TREES):
+                raw = tree(rng, cores[0], rng.randint(0, 3))
+                kept, turned = (_kept(core, raw, scope) for core in cores)
+                assert [not each for each in kept] == turned, f"{here.head}\n{raw}"
+                parted += len(kept)
+    assert parted > 500
+
+
+def _kept(core: Core, raw: RawTree, scope: str) -> list[bool]:
+    """For each instance of the scope, whether it keeps all clauses and root filters."""
+    evaluation = Evaluation(core, raw)
+    places = evaluation.visits[:1] if scope == "model" else evaluation.leaves
+    filtered = not evaluation.bad_splits()
+    return [
+        filtered and all(evaluation.satisfies(c.literals, Scope(scope), at) for c in core.clauses)
+        for at in places
+    ]
