@@ -27,6 +27,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -192,7 +193,13 @@ class Runner:
 
     def _python(self, body: str, first: int) -> None:
         if ">>>" not in body:
-            exec(compile("\n" * first + body, "page", "exec"), self.names)
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile("\n" * first + body, "page", "exec"), self.names)
+            except Exception as failure:
+                found = traceback.extract_tb(failure.__traceback__)
+                line = next((f.lineno for f in reversed(found) if f.filename == "page"), first)
+                raise Mismatch(f"line {line}: {type(failure).__name__}: {failure}") from failure
             return
         test = doctest.DocTestParser().get_doctest(body, self.names, "page", "page", first)
         report = io.StringIO()
