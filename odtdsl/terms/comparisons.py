@@ -105,9 +105,22 @@ def _linear(op: CompareOp, measure: Additive, scope: Scope) -> Formula:
 
     def bounded(bound: int, sign: int) -> Formula:
         signed = measure if sign > 0 else measure.scaled(Fraction(-1))
+        if scope is Scope.MODEL and _never_exceeds(signed, bound):
+            return TRUE
         return Holds(atom=Linear(measure=signed, at_most=bound))
 
     return _by_op(op, bounded)
+
+
+def _never_exceeds(measure: Additive, bound: int) -> bool:
+    """Whether no model at all exceeds the bound: half of `errors = 0` says nothing."""
+    columns_rise = measure.columns is not None and bool((measure.columns > 0).any())
+    if measure.leaves > 0 or columns_rise:
+        return False
+    largest = measure.constant + measure.leaves  # every model has a leaf
+    if measure.output is not None:
+        largest += int(measure.output.max(axis=1).sum())
+    return largest <= bound
 
 
 def _budget(op: CompareOp, form: LinearForm) -> Formula:
