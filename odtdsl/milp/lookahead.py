@@ -73,8 +73,40 @@ def add_lookahead(
     RawTree or None
         A tree that reaches the bound; it may break rules that the bounds leave out.
     """
-    look = _Lookahead(encoding, measure, tick)
-    return look.rows() if look.affordable() else None
+    if not _affordable(encoding, measure):
+        return None
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(limits=1):  # many small products: more threads only wait for each other
+        return _Lookahead(encoding, measure, tick).rows()
+
+
+def _affordable(encoding: PatternFlow, measure: Additive) -> bool:
+    depth, patterns = encoding.perfect.depth, encoding.patterns
+    gain = gains_of(measure, patterns, encoding.core.n_classes).gain
+    if not 1 <= depth <= DEEPEST or not gain.any():
+        return False
+    prices = np.abs(_prices(encoding.core, measure)).sum()
+    if float(gain.sum(dtype=np.float64)) + float(prices) * 2**depth > EXACT_FLOAT:
+        return False
+    tests = [
+        sum(len(part.tests) for part in encoding.tests[encoding.perfect.at_level(level)[0]])
+        for level in range(depth)
+    ]
+    limits = 1 + sum(clause.scope is Scope.LEAF for clause in encoding.core.clauses)
+    work: float = 2.0 * patterns.count * (gain.shape[1] + limits)
+    for count in tests:
+        work *= max(1, count)
+    return bool(work <= WORK)
+
+
+def _prices(core: Core, measure: Additive) -> IntArray:
+    """What a split costs, by the column that it tests."""
+    columns = measure.columns
+    if columns is None:
+        columns = np.zeros(len(core.columns), dtype=np.int64)
+    prices: IntArray = columns + measure.leaves
+    return prices
 
 
 class _Lookahead:
@@ -91,22 +123,6 @@ class _Lookahead:
         self.path_clauses = tuple(c for c in self.core.clauses if _speaks_of_columns(c))
         self._allowed = self._paths()
 
-    def affordable(self) -> bool:
-        if not 1 <= self.depth <= DEEPEST or not self.gain.any():
-            return False
-        if float(self.gain.sum()) + float(np.abs(self._prices()).max(initial=0)) > EXACT_FLOAT:
-            return False
-        counts = [level.left.shape[0] for level in self.levels]
-        work = float(np.prod([float(max(1, n)) for n in counts]))
-        parts = self.gain.shape[1] + len(self.limits)
-        return bool(2 * work * parts * self.encoding.patterns.count <= WORK)
-
-    def _prices(self) -> IntArray:
-        columns = self.measure.columns
-        if columns is None:
-            columns = np.zeros(len(self.core.columns), dtype=np.int64)
-        return columns + self.measure.leaves
-
     def _level(self, level: int) -> _Level:
         node = self.encoding.perfect.at_level(level)[0]
         lefts: list[FloatArray] = []
@@ -122,7 +138,7 @@ class _Lookahead:
         where = np.array(columns, dtype=np.int64)
         return _Level(
             left=np.array(lefts).reshape(len(lefts), self.encoding.patterns.count),
-            price=self._prices()[where].astype(np.float64), column=where,
+            price=_prices(self.core, self.measure)[where].astype(np.float64), column=where,
         )  # fmt: skip
 
     def _leaf_limits(self) -> list[tuple[FloatArray, int]]:
@@ -296,7 +312,7 @@ class _Lookahead:
         gain = self.gain[x, c].astype(np.int64)
         where = np.asarray(slots)
         row.add_terms(encoding.hit[x, c][:, where].ravel(), np.repeat(gain, len(slots)))
-        prices = self._prices()
+        prices = _prices(self.core, self.measure)
         for node in range(encoding.perfect.n_branches):
             if child in (*encoding.perfect.above(node), node):
                 for column in np.flatnonzero(prices).tolist():

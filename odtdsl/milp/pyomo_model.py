@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pyomo.core.base import ConcreteModel
 
 
+CHUNK = 20_000
+"""Variables and rows per Pyomo component, so that limits are met between two."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Built:
     """A Pyomo model with its variables and constraints in the order of the program."""
@@ -63,34 +67,54 @@ def build(program: Program, tick: Callable[[], None] = lambda: None) -> Built:
 
     model = pyo.ConcreteModel()
     with PauseGC():
-        variables = _variables(model, program)
+        variables = _variables(model, program, tick)
         tick()
         constraints = _constraints(model, program, variables, tick)
         model.objective = pyo.Objective(expr=_objective(program, variables), sense=pyo.minimize)
     return Built(model=model, variables=tuple(variables), constraints=tuple(constraints))
 
 
-def _variables(model: ConcreteModel, program: Program) -> list[Any]:
+def _variables(model: ConcreteModel, program: Program, tick: Callable[[], None]) -> list[Any]:
     """Indexed variables by kind: `use(n0,age)` is `model.use["n0,age"]`."""
     import pyomo.environ as pyo
 
     kinds: dict[str, dict[str, int]] = {}
     for index, name in enumerate(program.column_names):
         kind, _, rest = name.partition("(")
-        key = rest[:-1] if rest.endswith(")") else rest
-        kinds.setdefault(kind, {})[key] = index
+        kinds.setdefault(kind, {})[rest.removesuffix(")")] = index
     found: list[Any] = [None] * program.n_columns
     for kind, members in kinds.items():
-        variable = pyo.Var(list(members), within=pyo.Reals)
-        model.add_component(_free_name(model, kind), variable)
-        for key, index in members.items():
-            data = variable[key]
-            if program.integer[index]:
-                data.domain = pyo.Integers
-            data.setlb(program.column_lower[index])
-            data.setub(program.column_upper[index])
-            found[index] = data
+        keys, columns = list(members), list(members.values())
+        first = columns[0]
+        bounds = (program.column_lower[first], program.column_upper[first])
+        domain = pyo.Integers if program.integer[first] else pyo.Reals
+        name = _free_name(model, kind)
+        for start in range(0, len(keys), CHUNK):  # a set of its own for each, made in parts
+            part = pyo.Var(keys[start : start + CHUNK], domain=domain, bounds=bounds)
+            model.add_component(name if start == 0 else f"{name}_{start}", part)
+            for column, data in zip(columns[start : start + CHUNK], part.values(), strict=True):
+                found[column] = data
+            tick()
+    _odd_ones(program, found, kinds)
     return found
+
+
+def _odd_ones(program: Program, found: list[Any], kinds: dict[str, dict[str, int]]) -> None:
+    """Bounds and domains of columns that differ from the first of their kind."""
+    import pyomo.environ as pyo
+
+    for members in kinds.values():
+        columns = list(members.values())
+        first = columns[0]
+        usual = (
+            program.column_lower[first], program.column_upper[first], program.integer[first]
+        )  # fmt: skip
+        for column in columns:
+            low, high = program.column_lower[column], program.column_upper[column]
+            if (low, high, program.integer[column]) != usual:
+                found[column].domain = pyo.Integers if program.integer[column] else pyo.Reals
+                found[column].setlb(low)
+                found[column].setub(high)
 
 
 def _constraints(
@@ -105,8 +129,6 @@ def _constraints(
     starts, lower, upper = (x.tolist() for x in (matrix.starts, matrix.lower, matrix.upper))
 
     def body(i: int) -> Any:
-        if i % 4096 == 0:
-            tick()
         row = LinearExpression(terms[starts[i] : starts[i + 1]])
         if lower[i] == upper[i]:
             return EqualityExpression((row, float(upper[i])))
@@ -116,10 +138,14 @@ def _constraints(
 
     constraints: list[Any] = [None] * program.n_rows
     for name, rows in _by_origin(matrix):
-        part = pyo.Constraint(rows, rule=lambda _, i: body(i))
-        model.add_component(_free_name(model, name), part)
-        for i in rows:
-            constraints[i] = part[i]
+        free = _free_name(model, name)
+        for start in range(0, len(rows), CHUNK):
+            keys = rows[start : start + CHUNK]
+            part = pyo.Constraint(keys, rule=lambda _, i: body(i))
+            model.add_component(free if start == 0 else f"{free}_{start}", part)
+            for i, data in zip(keys, part.values(), strict=True):
+                constraints[i] = data
+            tick()
     return constraints
 
 
@@ -172,19 +198,17 @@ def standard_form(program: Program, built: Built) -> Standard:
     """Pyomo's standard form of the model, with the program's columns and rows."""
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-    info = LinearStandardFormCompiler().write(
-        built.model, mixed_form=True, column_order=list(built.variables),
-        row_order=list(built.constraints),
-    )  # fmt: skip
+    info = LinearStandardFormCompiler().write(built.model, mixed_form=True)
     place = {id(variable): index for index, variable in enumerate(built.variables)}
     kept = np.array([place[id(variable)] for variable in info.columns], dtype=np.int32)
     row_of = {id(constraint): index for index, constraint in enumerate(built.constraints)}
-    rows = [row_of[id(entry.constraint)] for entry in info.rows]
-    if rows != list(range(program.n_rows)):
+    rows = np.array([row_of[id(entry.constraint)] for entry in info.rows], dtype=np.int64)
+    order = np.argsort(rows)
+    if not np.array_equal(rows[order], np.arange(program.n_rows)):
         raise RuntimeError("Pyomo's standard form has other rows than the program")
-    matrix = info.A.tocsr()
-    kinds = np.array([entry.bound_type for entry in info.rows], dtype=np.int64)
-    sides = np.asarray(info.rhs, dtype=np.float64)
+    matrix = info.A.tocsr()[order]
+    kinds = np.array([entry.bound_type for entry in info.rows], dtype=np.int64)[order]
+    sides = np.asarray(info.rhs, dtype=np.float64)[order]
     cost = np.zeros(program.n_columns)
     cost[kept] = info.c.toarray().ravel()
     return Standard(

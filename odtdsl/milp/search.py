@@ -24,11 +24,15 @@ from odtdsl.milp.lookahead import add_lookahead
 from odtdsl.milp.pattern_flow import PatternFlow, Tick, tests_by_level, usable_tests
 from odtdsl.milp.patterns import find_patterns
 from odtdsl.milp.program import Program
-from odtdsl.milp.pyomo_model import build, standard_form
+from odtdsl.milp.pyomo_model import Built, build, standard_form
 from odtdsl.milp.stages import Goal, keep, lower_stage, measures_of, trivial_bound
 
 DEEPEST = 10
 """The deepest perfect tree that a model is built on: 1,024 leaf slots."""
+
+
+BUILD_ROW, COMPILE_ROW, COMPILE_NONZERO, SHORT = 10e-6, 15e-6, 2e-6, 0.2
+"""Seconds per row or column of building, per row and nonzero of compiling; what is soon over."""
 
 
 class Stopped(Exception):
@@ -256,7 +260,7 @@ class Search:
             self._note_trivial(stage, depth)
         if lowered.hint is not None and not violations(self.core, lowered.hint):
             self._consider(lowered.hint, 0 if stage is None else stage)
-        built = build(lowered.program, self._tick)
+        built = self._build(lowered.program)
         standard = standard_form(lowered.program, built)
         self._tick()
         solver = Solver(lowered.program, standard)
@@ -270,6 +274,23 @@ class Search:
         run = solver.run(self.limits, self._improved(lowered, stage), self._moved(lowered, stage))
         self._finish(lowered, stage, run)
         return run
+
+    def _build(self, program: Program) -> Built:
+        """The Pyomo model, if there is time left to compile it.
+
+        Pyomo's compiler cannot be stopped half-way, so that its seconds are foretold from the
+        size, on a machine as busy as it was while the model was built.
+        """
+        began = time.monotonic()
+        built = build(program, self._tick)
+        if self.limits.deadline is not None:
+            rows, nonzeros = program.n_rows, program.n_nonzeros
+            usual = BUILD_ROW * (rows + program.n_columns)
+            busy = min(5.0, max(1.0, (time.monotonic() - began) / max(usual, 0.5)))
+            foretold = busy * (COMPILE_ROW * rows + COMPILE_NONZERO * nonzeros)
+            if foretold > SHORT and time.monotonic() + foretold > self.limits.deadline:
+                raise Stopped
+        return built
 
     def _finish(self, lowered: Lowered, stage: int | None, run: Run) -> None:
         if run.verdict == "stopped":

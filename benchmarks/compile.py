@@ -1,0 +1,134 @@
+"""How fast problems become programs: nonzeros per second, `import odtdsl`, a spec of 200 rules.
+
+Prints a table and asserts nothing. Run it from the root of the repository:
+
+    python benchmarks/compile.py [--rows 2000] [--repeat 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from odtdsl.ir.families import Family
+from odtdsl.ir.forms import Additive, Core, LinearStage
+from odtdsl.ir.problem import TreeSkeleton
+
+
+def binary_core(n_rows: int, n_tests: int, depth: int) -> Core:
+    """Random 0/1 columns, one test each, and labels that follow a few of them."""
+    random = np.random.default_rng(0)
+    cells = random.integers(0, 2, (n_tests, n_rows), dtype=np.int64)
+    labels = (cells[:5].sum(axis=0) + random.integers(0, 2, n_rows) > 2).astype(np.int64)
+    output = np.ones((n_rows, 2), dtype=np.int64)
+    output[np.arange(n_rows), labels] = 0
+    values = np.array([0.0, 1.0])
+    return Core(
+        n_rows=n_rows, n_classes=2, columns=tuple(f"x{i}" for i in range(n_tests)),
+        families=tuple(
+            Family(column=i, kind="equals", codes=codes, n_tests=1, values=values)
+            for i, codes in enumerate(cells)
+        ),
+        labels=labels, skeleton=TreeSkeleton(depth=depth, leaves=None), filters=(), clauses=(),
+        objective=(LinearStage(measure=Additive(output=output)),),
+    )  # fmt: skip
+
+
+def best_of(repeat: int, run: Callable[[], float]) -> float:
+    return min(run() for _ in range(repeat))
+
+
+def compile_seconds(core: Core, depth: int) -> tuple[int, dict[str, float]]:
+    """Nonzeros, and seconds of every step from a core to a model inside HiGHS."""
+    import highspy  # noqa: F401
+    import pyomo.environ  # noqa: F401
+
+    from odtdsl.milp.highs import Solver
+    from odtdsl.milp.pyomo_model import build, standard_form
+    from odtdsl.milp.search import lower
+
+    steps: dict[str, float] = {}
+    began = time.perf_counter()
+
+    def step(name: str) -> None:
+        steps[name] = time.perf_counter() - began - sum(steps.values())
+
+    program = lower(core, depth, 0).program
+    step("lowering")
+    built = build(program)
+    step("Pyomo model")
+    standard = standard_form(program, built)
+    step("standard form")
+    Solver(program, standard)
+    step("HiGHS passModel")
+    return program.n_nonzeros, steps
+
+
+def child_seconds(code: str) -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def check_seconds(n_rules: int) -> float | None:
+    """Seconds to check a spec of many rules, imports aside; None without the front end."""
+    try:
+        from odtdsl.api import check
+    except ImportError:
+        return None
+    names = [f"x{i}" for i in range(20)]
+    rules = [
+        f"rule r{k}: forall path: {names[k % 20]} before {names[(k * 7 + 3) % 20]}"
+        for k in range(n_rules)
+        if names[k % 20] != names[(k * 7 + 3) % 20]
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = np.random.default_rng(0).integers(0, 9, (200, 20)).tolist()
+        lines = [",".join([*names, "y"])]
+        lines += [",".join([*map(str, row), "ab"[row[0] % 2]]) for row in rows]
+        Path(folder, "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        text = 'data "data.csv"\ntarget y\ntree depth <= 3\nminimize errors\n' + "\n".join(rules)
+        spec = Path(folder, "spec.odt")
+        spec.write_text(text + "\n", encoding="utf-8")
+        check(spec)  # the first call loads the grammar and the terms
+        began = time.perf_counter()
+        found = check(spec)
+        seconds = time.perf_counter() - began
+        for diagnostic in found[:3]:
+            print("  ", diagnostic.code, diagnostic.message)
+        return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--tests", type=int, default=60)
+    parser.add_argument("--repeat", type=int, default=3)
+    arguments = parser.parse_args()
+    print(f"{'what':48} {'seconds':>9} {'nonzeros/s':>12}")
+    for depth in (2, 3):
+        core = binary_core(arguments.rows, arguments.tests, depth)
+        found = [compile_seconds(core, depth) for _ in range(arguments.repeat)]
+        nonzeros, steps = min(found, key=lambda pair: sum(pair[1].values()))
+        title = f"{arguments.rows} rows x {arguments.tests} tests, depth {depth}"
+        total = sum(steps.values())
+        print(f"{title:48} {total:9.3f} {nonzeros / total:12,.0f}")
+        for name, seconds in steps.items():
+            print(f"  {name:46} {seconds:9.3f}")
+    bare = best_of(arguments.repeat, lambda: child_seconds("pass"))
+    whole = best_of(arguments.repeat, lambda: child_seconds("import odtdsl"))
+    print(f"{'import odtdsl (beyond starting Python)':48} {whole - bare:9.3f}")
+    seconds = check_seconds(200)
+    if seconds is not None:
+        print(f"{'checking a spec of 200 rules':48} {seconds:9.3f}")
+
+
+if __name__ == "__main__":
+    main()
