@@ -30,6 +30,8 @@ ATTEMPTS = 60
 """Trees grown at most."""
 WORK = 40_000_000
 """Cells scanned at most, once a valid tree is known; four times as many before."""
+NODE = 2_000
+"""Cells that labelling and judging one node costs as much time as."""
 TRIMS = 40
 """Trees of more splits are not trimmed by trying every fold."""
 
@@ -145,6 +147,7 @@ class _Search:
                     leaves=None if wide else leaves,
                     noise=(0.1, 0.3, 0.6, 1.0)[attempt % 4],
                     gain_last=attempt % 2 == 0,
+                    full=bool(self.aims.clauses) and attempt % 3 == 2,
                 ),
                 attempt % 7 == 6,
             )
@@ -164,6 +167,9 @@ class _Search:
         for column in self.required:
             if column not in {self.core.families[n.family].column for n in root.splits()}:
                 with_column(self.grower, root, column, aim, plan.depth)
+        # Learnt from the labels that the aim likes: flips hide what the structure breaks.
+        label_leaves(self.core, root, aim, flips=False)
+        self.aims.learn(Evaluation(self.core, root.raw()))
         self._offer(root, aim)
         self.grower.fold_broken(root)
         self._offer(root, aim)
@@ -175,9 +181,9 @@ class _Search:
             self._offer(root, aim)
             alternate(self.grower, root, aim)
             self._offer(root, aim)
-        self.aims.learn(Evaluation(self.core, root.raw()))
 
     def _offer(self, root: Node, aim: Aim) -> bool:
+        self.tables.work += NODE * len(root.nodes())
         label_leaves(self.core, root, aim)
         return self.judge.offer(root.raw())
 

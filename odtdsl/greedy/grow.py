@@ -33,6 +33,9 @@ class Plan:
         Whether the last level goes for the aim itself instead of Gini.
     first
         The column of the root, where it is forced.
+    full
+        Whether nodes that no label can improve are split too, at random: rules on shares of
+        predictions may need parts of them.
     """
 
     depth: int
@@ -40,6 +43,7 @@ class Plan:
     noise: float = 0.0
     gain_last: bool = True
     first: int | None = None
+    full: bool = False
 
 
 class Grower:
@@ -91,11 +95,12 @@ class Grower:
             self.on_leaves and not leaf_options(self.tables.core, node.rows).any()
         )
         most = int(aim.gains[node.rows].max(axis=1).sum()) if len(sums) else 0
-        if not unfinished and most == int(sums.max(initial=0)):
-            return None  # no label of any part can do better
-        if not self._has_support(node):
+        pure = most == int(sums.max(initial=0))
+        if (pure and not unfinished and not plan.full) or not self._has_support(node):
             return None
         columns = self.rules.choices(node.above, remaining)
+        if pure and plan.full:
+            return self._random_split(node, columns)
         if node.level == 0 and plan.first is not None:
             columns = [column for column in columns if column == plan.first]
         score = GAIN if plan.gain_last and remaining == 1 else GINI
@@ -107,6 +112,22 @@ class Grower:
         before = float((sums.astype(np.float64) ** 2).sum()) / total if total > 0 else 0.0
         urgency = np.inf if unfinished else max(0.0, float(gini[best]) - before)
         return urgency, int(families[best]), int(tests[best])
+
+    def _random_split(self, node: Node, columns: list[int]) -> tuple[float, int, int] | None:
+        """Some test of some column, anywhere between its values."""
+        columns = [column for column in columns if column in self.tables.of_column]
+        if not columns:
+            return None
+        column = columns[int(self.random.integers(len(columns)))]
+        codes = self.tables.core.families[self.tables.of_column[column][0]].codes
+        cut = codes[node.rows[int(self.random.integers(len(node.rows)))]]
+        gains = np.zeros((len(codes), 2), dtype=np.int64)
+        gains[codes <= cut, 0] = gains[codes > cut, 1] = 1
+        families, tests, exact, _ = self.tables.best(node, [column], gains, SIDES)
+        if not len(families):
+            return None
+        best = int(np.argmax(exact))
+        return 0.0, int(families[best]), int(tests[best])
 
     def _chosen(
         self, sums: IntArray, exact: IntArray, gini: FloatArray, score: int, noise: float

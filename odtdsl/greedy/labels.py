@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from odtdsl.data.table import BoolArray, FloatArray, IntArray
@@ -15,22 +17,20 @@ BROKEN = 1e6
 """The violation of a clause that labels cannot mend, against at most about 1 for others."""
 
 
-def label_leaves(core: Core, root: Node, aim: Aim) -> bool:
+def label_leaves(core: Core, root: Node, aim: Aim, *, flips: bool = True) -> None:
     """Set the labels of all leaves: by the aim, then by flips while they help.
 
     A flip helps if rules on the model are broken less, or as much and the objective is
-    better. Returns whether every leaf has a label that the rules on leaves admit.
+    better.
     """
     leaves = root.leaves()
     options = np.array([leaf_options(core, leaf.rows) for leaf in leaves])
-    fits = bool(options.any(axis=1).all())
     options[~options.any(axis=1)] = True
     gains = np.array([aim.gains[leaf.rows].sum(axis=0) for leaf in leaves])
     labels = np.where(options, gains, -1).argmax(axis=1)
     _set(leaves, labels)
-    if core.n_classes > 1 and (_has_rules(core) or _has_maxima(core)):
+    if flips and core.n_classes > 1 and (_has_rules(core) or _has_maxima(core)):
         _set(leaves, _Flips(core, root, leaves, options).improve(labels))
-    return fits
 
 
 def _set(leaves: list[Node], labels: IntArray) -> None:
@@ -140,22 +140,56 @@ class _Flips:
         return values
 
     def improve(self, labels: IntArray) -> IntArray:
-        """Take the best flip while there is one that helps."""
-        n_leaves, n_classes = self.options.shape
-        tables = np.stack(self.tables, axis=-1)
-        totals = np.array(self.start, dtype=np.float64)
+        """The better of two descents: the steepest, and the cheapest way to valid labels."""
+        found = [self._descend(labels), self._descend(self._mend(labels))]
+        return min(found, key=lambda item: item[0])[1]
+
+    def _keys(self, labels: IntArray) -> list[FloatArray]:
+        """Violation and objective after every flip, (leaf, label) one after the other."""
+        totals = self._totals(labels)
+        every = np.arange(len(labels))
+        moved = totals + self._table - self._table[every, labels][:, None, :]
+        flat = moved.reshape(self.options.size, -1)
+        violation = np.where(self.options.ravel(), np.round(self._violation(flat), 12), np.inf)
+        return [violation, *self._objective(flat)]
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        return np.stack(self.tables, axis=-1)
+
+    def _totals(self, labels: IntArray) -> FloatArray:
+        every = np.arange(len(labels))
+        of_first = self._table[every, [leaf.label for leaf in self.leaves]].sum(axis=0)
+        of_these: FloatArray = self._table[every, labels].sum(axis=0)
+        return np.asarray(np.array(self.start) - of_first + of_these, dtype=np.float64)
+
+    def _descend(self, labels: IntArray) -> tuple[tuple[float, ...], IntArray]:
+        """Take the best flip while there is one that helps; with what the labels are worth."""
+        n_classes = self.options.shape[1]
         labels = labels.copy()
-        every = np.arange(n_leaves)
-        for _ in range(2 * n_leaves + 10):
-            moved = totals + tables - tables[every, labels][:, None, :]
-            flat = moved.reshape(n_leaves * n_classes, -1)
-            keys = [np.round(self._violation(flat), 12), *self._objective(flat)]
-            keys[0] = np.where(self.options.ravel(), keys[0], np.inf)
+        while True:
+            keys = self._keys(labels)
             best = int(np.lexsort(keys[::-1])[0])
             leaf, label = divmod(best, n_classes)
-            here = leaf * n_classes + labels[leaf]
-            if tuple(k[best] for k in keys) >= tuple(k[here] for k in keys):
-                break
+            here = leaf * n_classes + int(labels[leaf])
+            now = tuple(float(key[here]) for key in keys)
+            if tuple(float(key[best]) for key in keys) >= now:
+                return now, labels
             labels[leaf] = label
-            totals = flat[best]
+
+    def _mend(self, labels: IntArray) -> IntArray:
+        """Lower the violation by the flips that cost the objective least for it."""
+        labels = labels.copy()
+        n_classes = self.options.shape[1]
+        for _ in range(2 * len(labels)):
+            keys = self._keys(labels)
+            here = int(labels[0])
+            lowered = keys[0][here] - keys[0]
+            helps = lowered > 0
+            if not helps.any() or keys[0][here] == 0:
+                return labels
+            cost = keys[1] - keys[1][here] if len(keys) > 1 else np.zeros(len(lowered))
+            price = np.where(helps, cost / np.where(helps, lowered, 1.0), np.inf)
+            leaf, label = divmod(int(np.argmin(price)), n_classes)
+            labels[leaf] = label
         return labels
