@@ -1,0 +1,97 @@
+"""From text to model and back: the trees that a spec's MILP admits are those its audit passes.
+
+Per term, random specs with a condition that holds the term; one live model per spec, the
+tree's columns fixed by bounds. `ODTDSL_MILP_SCALE=40` gives 200 specs a term.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from milp_trees import SCALE, Live, best, reduced_trees
+from random_specs import Case, case, read, rule
+
+from odtdsl.analysis import Analysis
+from odtdsl.backends.choice import choose
+from odtdsl.backends.decode import to_tree
+from odtdsl.checker import audit
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawTree
+from odtdsl.solving import solve
+from odtdsl.terms.evaluate import applications
+from odtdsl.terms.normalize import normalize
+
+EACH = 5 * SCALE
+TREES = 20
+TERMS = {
+    "model": (
+        "errors", "error_rate", "accuracy", "rate", "recall", "false_positive_rate", "precision",
+        "loss", "expected_loss", "count_predicted", "gap", "ratio", "leaves", "splits", "nodes",
+        "depth", "uses", "tests", "root",
+    ),
+    "path": ("before", "requires", "uses", "tests", "cost", "length"),
+    "leaf": ("size", "purity", "majority"),
+    "split": ("threshold", "feature", "level", "size"),
+}  # fmt: skip
+
+
+def specs(term: str, scope: str, count: int):
+    """Random specs with the term in a rule of the scope, that milp can express."""
+    found = seed = 0
+    while found < count:
+        seed += 1
+        rng = random.Random(f"{term} {scope} {seed}")
+        here = shallow(case(rng))
+        text = rule(rng, here, "r", scope)[0]
+        if term not in text:
+            continue
+        try:
+            analysis = read(here, text)
+            core = normalize(analysis.rows)
+        except OdtError:  # a share of no row, or a form that is refused
+            continue
+        (resolved,) = analysis.problem.rules
+        if any(call.term == term for call in applications(resolved.condition)) and (
+            choose(core, "milp").name is not None
+        ):
+            found += 1
+            yield rng, f"{here.head}\n{text}\n{here.frame}", analysis, core
+
+
+def shallow(here: Case) -> Case:
+    return replace(here, head=here.head.replace("tree depth <= 3", "tree depth <= 2"))
+
+
+def passes(analysis: Analysis, core: Core, tree: RawTree) -> bool:
+    """The audit's verdict on the tree, its thresholds placed by the rules where they admit one."""
+    free = replace(core, filters=(), clauses=())
+    placed = free if Evaluation(core, tree).bad_splits() else core
+    return audit(to_tree(placed, analysis.rows, tree), analysis.rows).holds
+
+
+@pytest.mark.parametrize(
+    ("scope", "term"), [(scope, term) for scope, terms in TERMS.items() for term in terms]
+)
+def test_the_model_admits_what_the_audit_passes(scope: str, term: str) -> None:
+    for rng, shown, analysis, core in specs(term, scope, EACH):
+        live = Live(core)
+        trees = reduced_trees(replace(core, filters=(), clauses=()))
+        for tree in rng.sample(trees, min(TREES, len(trees))):
+            assert live.admits(tree) == passes(analysis, core, tree), f"{shown}\n{tree}"
+
+
+@pytest.mark.parametrize("scope", TERMS)
+def test_the_answer_is_the_best_of_all_trees(scope: str) -> None:
+    for index, term in enumerate(TERMS[scope]):
+        for _, shown, analysis, core in specs(term, scope, max(1, EACH // 5)):
+            result = solve(analysis, backend="milp", seed=index)
+            expected = best(core)
+            if expected is None:
+                assert result.status == "infeasible", shown
+            else:
+                assert result.status == "optimal", shown
+                assert result.objective == expected[0], shown
