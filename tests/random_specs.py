@@ -163,7 +163,8 @@ class Conditions:
                 kind = self.number("same_leaf", "different_leaf")
                 return f"{kind}({rng.randrange(4)}, {rng.randrange(4)})"
             case 9:
-                return f"{self.number('loss', 'expected_loss')} {op} {self.number('0', '1', '0.75')}"
+                what = self.number("loss", "expected_loss")
+                return f"{what} {op} {self.number('0', '1', '0.75')}"
             case 10:
                 of = f"precision({self.label()})"
                 return self.number(
@@ -239,7 +240,7 @@ class Conditions:
             f"level in {{{self.number('0', '1')}, 2}}",
         ]
         levels = [
-            f'threshold(o) {op} {self.number(chr(34) + "lo" + chr(34), chr(34) + "mid" + chr(34))}'
+            f"threshold(o) {op} {self.number(chr(34) + 'lo' + chr(34), chr(34) + 'mid' + chr(34))}"
         ]
         if self.rng.random() < 0.5:
             return self.rng.choice(plain)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from corpus import BAD, FORMS, bad_report, canonical, expected
+from corpus import BAD, FORMS, GOOD, SUFFIXES, bad_report, canonical, expected, good_report
 
 from odtdsl.diagnostics.codes import CODES
 from odtdsl.source import Source
@@ -40,8 +40,19 @@ def test_a_form_prints_as_expected_and_parses_back(path: Path) -> None:
         assert comment.text in text
 
 
+@pytest.mark.parametrize("path", GOOD, ids=_name)
+def test_a_good_spec_means_what_is_expected(path: Path) -> None:
+    assert good_report(path) == expected(path).read_text(encoding="utf-8")
+
+
+def test_a_file_over_1_mb_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "large.odt"
+    path.write_text("# " + "x" * 1_000_000 + "\n", encoding="utf-8")
+    assert bad_report(path).startswith("error[F003]: ")
+
+
 def test_no_expected_file_is_left_without_its_spec() -> None:
-    for folder, suffix in ((BAD, ".txt"), (FORMS, ".fmt")):
+    for folder in (BAD, FORMS, GOOD):
+        suffix = SUFFIXES[folder[0].parent.name]
         specs = {path.stem for path in folder}
-        assert specs
         assert {path.stem for path in folder[0].parent.glob(f"*{suffix}")} == specs

@@ -35,7 +35,8 @@ def _normalized(case_: Case, text: str) -> tuple[Analysis, Core] | None:
         analysis = read(case_, text)
         return analysis, normalize(analysis.rows)
     except OdtError as problem:
-        assert {one.code for one in problem.diagnostics} == {"R304"}
+        if {one.code for one in problem.diagnostics} != {"R304"}:
+            raise
         return None
 
 

@@ -182,7 +182,7 @@ class _Analyser:
     ) -> World:  # fmt: skip
         statements = self.statements
         constants = {name: let.value for name, let in statements.lets.items()}
-        cells = Cells(types, rows.names(), constants, self.desk)
+        cells = Cells(types, rows.names(), constants, self.desk, id_column=self.request.id_column)
         groups: list[GroupDecl] = []
         for statement in statements.groups:
             try:

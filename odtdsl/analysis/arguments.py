@@ -89,7 +89,9 @@ class Arguments:
     def _no_term(self, name: str, expr: ast.Name | ast.Call) -> Stop:
         world = self.world
         if isinstance(expr, ast.Call):
-            known = sorted(WORDS | set(FUNCTIONS))
+            # Those that may stand here come first: of equally near ones they are meant.
+            here = {word for word in WORDS if self.scope in BY_NAME[word].scopes}
+            known = [*FUNCTIONS, *sorted(here), *sorted(WORDS - here)]
             return self.desk.unknown("N201", "term", name, known, expr)
         if name in world.group_names:
             return self.desk.error(
@@ -125,6 +127,8 @@ class Arguments:
                 else f"this rule speaks of every {self.scope.value}"
             )
             hint = term.hint or f"write `{word}` in a rule without `forall`"
+            if shown is not None:
+                hint = f"write `forall leaf: {name_text(shown)} >= 0` for the output of every leaf"
             raise self.desk.error(
                 "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
             )
@@ -308,10 +312,11 @@ class Arguments:
             return [self._declared(expr)]
         column = self.world.cells.column(expr)
         levels = levels_of(self.world.training.columns[column])
+        example = f'= "{levels[0]}"' if levels and isinstance(levels[0], str) else "< 30"
         if len(levels) > MOST_GROUPS_OF_COLUMN:
             raise self.desk.error(
                 "T227", f"`{column}` has {len(levels)} values, too many to compare as groups", expr,
-                helps=(f"make groups of it: `group young = {name_text(column)} < 30`",),
+                helps=(f"make groups of it: `group young = {name_text(column)} {example}`",),
             )  # fmt: skip
         if len(levels) < 2:
             raise self.desk.error("T227", f"`{column}` makes fewer than two groups", expr)

@@ -21,6 +21,7 @@ from odtdsl.ir.expr import (
     CompareOp,
     RowIn,
 )  # fmt: skip
+from odtdsl.ir.intervals import nearest_float
 from odtdsl.syntax import ast
 from odtdsl.syntax.expressions import name_text
 
@@ -41,13 +42,16 @@ class Cells:
         several rows have it.
     constants
         Values of `let` names.
+    id_column
+        The column whose values name the rows; None where their positions do.
     """
 
     def __init__(
         self, types: Mapping[str, ColumnType], rows: Mapping[str, int],
-        constants: Mapping[str, ast.Expr], desk: Desk,
+        constants: Mapping[str, ast.Expr], desk: Desk, *, id_column: str | None = None,
     ) -> None:  # fmt: skip
         self.types, self.rows, self.constants, self.desk = types, rows, constants, desk
+        self.id_column = id_column
 
     def condition(self, expr: ast.Expr) -> CellCondition:
         """A condition on the cells of a row; files what is wrong and raises `Stop`."""
@@ -128,8 +132,8 @@ class Cells:
         if index is None:
             raise self.desk.error(
                 "N115", f"no training row is called `{key}`", literal,
-                notes=(f"there are {len(self.rows)} training rows",),
-                helps=("rows are counted from 0 in the file as read; test rows do not count",),
+                notes=(f"there are {len(self.rows)} of them; test rows do not count",),
+                helps=(self._how_rows_are_called(),),
             )  # fmt: skip
         if index < 0:
             raise self.desk.error(
@@ -137,6 +141,12 @@ class Cells:
                 helps=("name rows by a column whose values differ: `id name`",),
             )  # fmt: skip
         return index
+
+    def _how_rows_are_called(self) -> str:
+        if self.id_column is None:
+            return "rows are counted from 0 in the file as read"
+        example = next(iter(self.rows), "")
+        return f'rows are called by the column `{self.id_column}`, such as "{example}"'
 
     def _compare(self, expr: ast.Compare) -> CellCondition:
         items: list[CellCondition] = []
@@ -243,4 +253,4 @@ class Cells:
 
 def decimal(value: Fraction) -> str:
     """A number as a person writes it."""
-    return str(value) if value.denominator == 1 else repr(float(value))
+    return str(value) if value.denominator == 1 else repr(nearest_float(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ from odtdsl.data.dataset import ColumnType, Kind, Value
 from odtdsl.data.table import Table
 from odtdsl.data.typing import declare_type, infer_type, level_index, levels_of
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.intervals import nearest_float
 from odtdsl.ir.problem import (
     Candidates,
     Costs,
@@ -55,7 +57,7 @@ def literal_value(literal: ast.Literal, desk: Desk) -> Value | Fraction:
 def as_value(value: Value | Fraction) -> Value:
     """A number as int or float, a text as it is."""
     if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
+        return int(value) if value.denominator == 1 else nearest_float(value)
     return value
 
 
@@ -352,7 +354,12 @@ class Columns:
                 for literal in statement.values or ():
                     value = literal_value(literal, self.desk)
                     if isinstance(value, str):
-                        raise self.desk.error("T111", "a threshold is a number", literal)
+                        raise self.desk.error(
+                            "T111", "a threshold is a number", literal,
+                            helps=("numbers stand without quotes",),
+                        )  # fmt: skip
+                    if math.isinf(nearest_float(Fraction(value))):
+                        raise self.desk.error("T111", "no threshold is as large as this", literal)
                     values.append(Fraction(value))
                 return Candidates(place="values", values=tuple(sorted(set(values))))
 

@@ -10,7 +10,7 @@ from odtdsl.analysis.desk import Desk
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Budget, Clause, Linear, Literal_, SplitFilter
-from odtdsl.ir.intervals import FULL, RealSet
+from odtdsl.ir.intervals import FULL, RealSet, nearest_float
 from odtdsl.ir.problem import FeatureDecl, RuleDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.syntax.expressions import name_text
@@ -127,4 +127,4 @@ def _why(literals: tuple[Literal_, ...]) -> tuple[str, ...]:
     if not isinstance(atom, Budget | Linear):
         return ()
     room = Fraction(atom.at_most - least, atom.measure.denominator)
-    return (f"even at its smallest it is {float(-room):g} beyond the bound",)
+    return (f"even at its smallest it is {nearest_float(-room):g} beyond the bound",)

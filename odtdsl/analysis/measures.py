@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from odtdsl.analysis.arguments import Arguments
 from odtdsl.analysis.cells import CALCULATE
@@ -247,6 +247,11 @@ class Resolver(Arguments):
         (argument,) = item.args
         assert isinstance(argument, FeatureArg)
         levels = self.world.feature(argument.name).type.levels
+        if not any(isinstance(level, str) for level in levels):
+            raise self.desk.error(
+                "T211", f"thresholds of `{argument.name}` are numbers, not texts", texts[0],
+                helps=("numbers stand without quotes",),
+            )  # fmt: skip
         chosen: list[str] = []
         for text in texts:
             rank = level_index(levels, text.value)
@@ -358,11 +363,13 @@ class Resolver(Arguments):
 
     # ---- let
 
-    def _is_let(self, expr: ast.Expr) -> bool:
-        return isinstance(expr, ast.Name) and not expr.quoted and expr.name in self.world.lets
+    def _is_let(self, expr: ast.Expr) -> TypeGuard[ast.Name]:
+        """Whether an expression is a `let` name; one that hides a term is an error elsewhere."""
+        if not isinstance(expr, ast.Name) or expr.quoted:
+            return False
+        return expr.name in self.world.lets and expr.name not in WORDS
 
-    def _let(self, expr: ast.Expr, resolve: Callable[[ast.Expr], R]) -> R:
-        assert isinstance(expr, ast.Name)
+    def _let(self, expr: ast.Name, resolve: Callable[[ast.Expr], R]) -> R:
         if expr.name in self.world.opening:
             raise self.desk.error("N117", f"`let {expr.name}` is defined by itself", expr)
         self.world.opening.append(expr.name)

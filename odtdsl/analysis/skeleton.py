@@ -15,6 +15,7 @@ MOST_LAYERS = 64
 BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "greedy")
 WAYS = ("optimal", "relaxed", "medoid", "average")
 SECONDS = {"s": 1, "min": 60, "h": 3600}
+LONGEST = 1000 * 3600
 BYTES = {"MB": 10**6, "GB": 10**9}
 Splits = Literal["axis", "hyperplane"]
 
@@ -59,7 +60,9 @@ def _tree(statement: ast.Tree, objective: ast.Objective | None, desk: Desk) -> T
     if failed:
         raise Stop
     if leaves is not None and leaves < 1:
-        raise desk.error("K105", "a tree has at least one leaf", statement)
+        raise desk.error(
+            "K105", "a tree has at least one leaf", statement, helps=("write `tree leaves <= 6`",)
+        )
     if depth is not None and depth > DEEPEST:
         raise desk.error(
             "K106", f"a depth of {depth} is beyond every search", statement,
@@ -163,8 +166,8 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
             return replace(found, backend=option.backend, growth=growth)
         case ast.Within():
             seconds = option.amount.value * SECONDS[option.unit]
-            if seconds <= 0:
-                raise desk.error("K116", "a time limit is above 0", option)
+            if not 0 < seconds <= LONGEST:
+                raise desk.error("K116", "a time limit is above 0 s and at most 1000 h", option)
             return replace(found, seconds=float(seconds))
         case ast.GapLimit():
             gap = option.amount.value
@@ -183,7 +186,7 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
             return replace(found, seed=option.value)
         case ast.Memory():
             amount = option.amount.value * BYTES[option.unit]
-            if amount < 10**6:
+            if not 10**6 <= amount < 10**18:
                 raise desk.error("K116", "a memory limit is at least 1 MB", option)
             return replace(found, memory_bytes=int(amount))
         case ast.Start():

@@ -124,7 +124,7 @@ Expr = Const | RowShare | Apply | Arith | Minus | Abs | Count
 
 CompareOp = Literal["<=", ">=", "<", ">", "=", "!="]
 
-COMPARE: dict[CompareOp, Callable[[Fraction | int, Fraction | int], bool]] = {
+COMPARE: dict[CompareOp, Callable[[Fraction | float, Fraction | float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
     "=": operator.eq, "!=": operator.ne,
 }  # fmt: skip

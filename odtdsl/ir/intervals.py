@@ -6,9 +6,19 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 Cut = tuple[float, int]
 """A place on the line: just before a value (0) or just after it (1)."""
+
+
+def nearest_float(value: Fraction) -> float:
+    """The float64 nearest to a number, infinite beyond the largest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
 
 LOWEST: Cut = (-math.inf, 0)
 HIGHEST: Cut = (math.inf, 1)

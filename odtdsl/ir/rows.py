@@ -23,6 +23,7 @@ from odtdsl.ir.expr import (
     GroupArg,
     RowIn,
 )  # fmt: skip
+from odtdsl.ir.intervals import nearest_float
 from odtdsl.ir.problem import Problem
 
 _COMPARE: dict[str, Callable[..., BoolArray]] = {
@@ -124,7 +125,7 @@ def _compare(column: Column, condition: CellCompare) -> BoolArray:
     found: BoolArray
     if column.numbers is not None:
         assert not isinstance(condition.value, str), "analysis compares numbers with numbers"
-        found = compare(column.numbers, float(condition.value)) & present(column)
+        found = compare(column.numbers, nearest_float(condition.value)) & present(column)
         return found
     assert column.codes is not None
     code = level_index(column.type.levels, condition.value)

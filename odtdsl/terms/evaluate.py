@@ -28,6 +28,7 @@ from odtdsl.ir.expr import (
     RowShare,
     Scope,
 )  # fmt: skip
+from odtdsl.ir.intervals import nearest_float
 from odtdsl.ir.problem import RuleDecl
 from odtdsl.terms.base import Kind, Ratio
 from odtdsl.terms.registry import BY_NAME
@@ -187,7 +188,7 @@ def holds(condition: Condition, view: View) -> bool:
 def is_multiple(value: Fraction, step: Fraction, *, float_like: bool) -> bool:
     """Whether a value is a multiple; a float is one iff it is the nearest float of one."""
     if float_like:
-        return float(round(value / step) * step) == float(value)
+        return nearest_float(round(value / step) * step) == nearest_float(value)
     return (value / step).denominator == 1
 
 
@@ -210,7 +211,7 @@ def _compare(condition: Compare, view: View) -> bool:
         return vacuous or COMPARE[condition.op](difference.over, Fraction(0))
     if _is_threshold(condition.left) or _is_threshold(condition.right):
         # A threshold is a float64: it is compared with the literal's nearest float64.
-        left, right = Fraction(float(left)), Fraction(float(right))
+        return COMPARE[condition.op](nearest_float(left), nearest_float(right))
     return COMPARE[condition.op](left, right)
 
 

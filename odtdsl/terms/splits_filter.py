@@ -25,7 +25,7 @@ from odtdsl.ir.expr import (
     OrC,
 )  # fmt: skip
 from odtdsl.ir.forms import Origin, SplitFilter
-from odtdsl.ir.intervals import EMPTY, FULL, RealSet
+from odtdsl.ir.intervals import EMPTY, FULL, RealSet, nearest_float
 from odtdsl.ir.problem import DiagramSkeleton, RuleDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Unsupported
@@ -132,7 +132,7 @@ class _Split:
                 for rank, level in enumerate(self.type.levels)
                 if not isinstance(level, str) and COMPARE[op](Fraction(level), value)
             )
-        return _half_line(op, float(value))
+        return _half_line(op, nearest_float(value))
 
     def _multiples(self, condition: MultipleOf) -> RealSet:
         item, step = condition.item, condition.step
@@ -154,10 +154,10 @@ class _Split:
         last = ceil(Fraction(float(present.max())) / step)
         if last - first > MOST_MULTIPLES:
             raise Unsupported(
-                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of {float(step):g}",
+                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of {nearest_float(step):g}",
                 code="R203",
             )
-        return RealSet.points(float(k * step) for k in range(first, last + 1))
+        return RealSet.points(nearest_float(k * step) for k in range(first, last + 1))
 
 
 def _constant(expr: Expr) -> Fraction | None:
