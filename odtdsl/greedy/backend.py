@@ -54,6 +54,10 @@ class GreedyBackEnd:
         reason = _REFUSED.get(form)
         return EXACT if reason is None else Support(level="unsupported", reason=reason)
 
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """The rows and the candidate tests that are scanned."""
+        return (("rows", core.n_rows), ("tests", sum(f.n_tests for f in core.families)))
+
     def solve(
         self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
     ) -> RawAnswer:

@@ -6,11 +6,14 @@ from typing import Literal
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, Support
 from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.ir.forms import Core, Form
+from odtdsl.ir.forms import Core, DepthStage, Form
 from odtdsl.ir.raw import RawTree
 from odtdsl.milp.support import cptree_supports, flow_supports
 
 Formulation = Literal["pattern", "cptree"]
+
+SHOWN_DEPTH = 3
+"""`size` of a tree without a depth is told at this one."""
 
 
 class Milp:
@@ -35,6 +38,17 @@ class Milp:
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether the formulation expresses a form, alone or inside a disjunction."""
         return supports(form, inside_or=inside_or, formulation=self.formulation)
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """Size of the encoding at the depth that the skeleton allows (at most `SHOWN_DEPTH`
+        where the depth is for the search to find)."""
+        from odtdsl.milp.search import deepest, lower
+
+        refuse(core, self.formulation)
+        first = core.objective[0]
+        depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
+        lowered = lower(core, depth, 0, formulation=self.formulation, lookahead=False)
+        return (("depth", depth), *lowered.program.size())
 
     def solve(
         self, core: Core, limits: Limits, start: RawTree | None = None,

@@ -74,7 +74,7 @@ Kept = tuple[tuple[int, Fraction], ...]
 
 def lower(
     core: Core, depth: int, stage: int | None, kept: Kept = (), tick: Tick = lambda: None,
-    formulation: Formulation = "pattern",
+    formulation: Formulation = "pattern", lookahead: bool = True,
 ) -> Lowered:  # fmt: skip
     """The program of a problem.
 
@@ -92,6 +92,8 @@ def lower(
         Called often; may raise to stop.
     formulation
         `pattern` or `cptree`.
+    lookahead
+        Whether bounds of root tests tighten the relaxation.
 
     Raises
     ------
@@ -120,7 +122,7 @@ def lower(
     form = core.objective[stage]
     goal = lower_stage(encoding, form, stage)
     encoding.program.objective = goal.cost
-    if isinstance(form, LinearStage) and isinstance(encoding, PatternFlow):
+    if lookahead and isinstance(form, LinearStage) and isinstance(encoding, PatternFlow):
         hint = add_lookahead(encoding, form.measure, tick)
     return Lowered(encoding=encoding, goal=goal, hint=hint)
 
