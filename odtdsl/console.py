@@ -99,7 +99,9 @@ def planned(
     """Which back end runs and why, and what keeps each other one from it."""
     yield f"back end: {choice.name or 'none'} ({choice.reason})"
     if size:
-        yield "encoding: " + ", ".join(f"{count} {name}" for name, count in size)
+        yield "encoding: " + ", ".join(
+            f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
+        )
     yield ""
     rows = [("needs", "for", "inside or")]
     rows += [(n.form.value, n.origin.rule, "yes" if n.inside_or else "") for n in needs]
