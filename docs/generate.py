@@ -47,9 +47,10 @@ def rules() -> Iterator[str]:
     terms = as_json(None)
     yield from (
         "# Terms", "", NOTE, "",
-        "The words that rules and objectives are made of, with their exact meaning. `odt rules WORD`",
-        "prints the same. Operators, percentages and scopes are in [language.md](language.md); which",
-        "back end expresses what is in [support.md](support.md).", "",
+        "The words that rules and objectives are made of, with their exact meaning.",
+        "`odt rules WORD` prints the same. Operators, percentages and scopes are in",
+        "[language.md](language.md); which back end expresses what in [support.md](support.md).",
+        "",
     )  # fmt: skip
     for scope, what in SCOPES.items():
         words = [f"[`{t['name']}`](#{_anchor(t)})" for t in terms if scope in t["scopes"]]
@@ -129,8 +130,8 @@ def support() -> Iterator[str]:
         "A form stands alone, or inside `or` (so also inside `if`, `not (a and b)`, `count`).",
         "**exact**: expressed exactly. **costly**: exactly, at a cost that the reason tells.",
         "**no**: refused, with the reason. `odt plan SPEC` says which forms a spec needs.", "",
-        "`greedy` expresses a form where it judges trees by it: what it answers keeps the rule, but",
-        "it proves nothing, and may find no tree where there is one.", "",
+        "`greedy` expresses a form where it judges trees by it: what it answers keeps the rule,",
+        "but it proves nothing, and may find no tree where there is one.", "",
     )  # fmt: skip
     columns = _back_ends()
     reasons: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 Usage: python -m docs.pages [--accept] [PAGE ...]
 
-Fenced blocks of a page run from top to bottom in one scratch folder, which holds a copy of `models/`:
+Fenced blocks of a page run from top to bottom in one scratch folder with a copy of `models/`:
 
 - `console`: each line behind `$ ` is a command, the lines below it its output. In the output a
   line `...` stands for any lines, `...` within a line for any text, and seconds (`0.71 s`) for
@@ -28,7 +28,7 @@ import shutil
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*) ?(.*)$")
 NEEDS = re.compile(r"<!-- needs (\w+) -->")
 SECONDS = re.compile(r"\d+\.\d+ s\b")
-SHELL = re.compile(r"[|<>;&*]|\$\(")
+SHELL = re.compile(r"[|<>;&*$]")
 
 
 class Mismatch(AssertionError):
@@ -128,7 +128,7 @@ class Runner:
     # ---- console
 
     def _command(self, command: str, at: int, shown: list[str]) -> None:
-        printed = self._output(command)
+        printed = self.output(command)
         if shown == ["?"] or (shown and not fits(shown, printed)):
             if not self.accept or self.status == 70:
                 raise Mismatch(
@@ -139,7 +139,8 @@ class Runner:
         if not shown and self.status:
             raise Mismatch(f"`{command}` ended with {self.status}:\n" + "\n".join(printed))
 
-    def _output(self, command: str) -> list[str]:
+    def output(self, command: str) -> list[str]:
+        """What a command prints, out and err; `status` is its exit code."""
         if command == "echo $?":
             return [str(self.status)]
         words = [] if SHELL.search(command) else shlex.split(command)
@@ -224,8 +225,10 @@ def _commands(block: Block) -> Iterator[tuple[str, int, list[str]]]:
         yield command, block.first + at, shown
 
 
-def run_page(page: Path, folder: Path, *, accept: bool = False, with_needs: bool = True) -> None:
-    """Run a page in a folder, which has to be the working one.
+def run_page(
+    page: Path, folder: Path, *, accept: bool = False, names: Mapping[str, object] | None = None
+) -> None:
+    """Run a page in a folder, which has to be the working one; `names` are there for Python.
 
     Raises
     ------
@@ -234,8 +237,9 @@ def run_page(page: Path, folder: Path, *, accept: bool = False, with_needs: bool
     """
     text = page.read_text(encoding="utf-8")
     runner = Runner(folder, accept=accept)
+    runner.names.update(names or {})
     for block in blocks(text):
-        if block.needs is None or (with_needs and block.needs in os.environ):
+        if block.needs is None or block.needs in os.environ:
             runner.run(block)
     if runner.accepted:
         lines = text.split("\n")
