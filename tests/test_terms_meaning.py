@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from random_specs import Case, case, read, rule, tree
@@ -21,7 +22,7 @@ from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawTree
-from odtdsl.terms.evaluate import holds, instances
+from odtdsl.terms.evaluate import holds, instances, number
 from odtdsl.terms.normalize import normalize
 from odtdsl.terms.view import ModelView
 
@@ -98,3 +99,43 @@ def _kept(core: Core, raw: RawTree, scope: str) -> list[bool]:
         filtered and all(evaluation.satisfies(c.literals, Scope(scope), at) for c in core.clauses)
         for at in places
     ]
+
+
+OBJECTIVES = (
+    "errors", "-accuracy", "error_rate + 0.125 * leaves", "expected_loss + 2 * expected_cost",
+    "0.5 * abs(rate(\"y\", g) - rate(\"y\", h)) + errors(h)", "gap(rate(\"n\"), g, h) + 1 / 3",
+    "loss - 0.5 * accuracy + 0.25 * nodes", "tests(a, c) + splits - 1", "depth",
+    "abs(errors - 2) + abs(leaves - 3)", "count_predicted(\"y\") + expected_cost - errors",
+    "expected_cost + expected_cost / 2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OBJECTIVES)
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_objectives_and_their_stages_have_one_value(sense: str, text: str) -> None:
+    different: set[Fraction] = set()
+    for seed in range(12):
+        rng = random.Random(f"{text} {seed}")
+        here = case(rng)
+        analysis = read(here, "", f"{sense} {text}")
+        try:
+            core = normalize(analysis.rows)
+        except OdtError as refusal:
+            refused = {one.code for one in refusal.diagnostics}
+            break
+        (stage,) = analysis.problem.objective
+        for _ in range(TREES):
+            raw = tree(rng, core, rng.randint(0, 3))
+            evaluation = Evaluation(core, raw)
+            view = ModelView(to_tree(core, analysis.rows, raw), analysis.rows)
+            value = number(stage.measure, view)
+            assert value == core.objective[0].sign * evaluation.stage_value(core.objective[0])
+            assert isinstance(value, Fraction)
+            different.add(value)
+    else:
+        assert len(different) > 3
+        return
+    # Differences and the depth cannot be made large.
+    assert refused == {"R205"}
+    assert sense == "maximize"
+    assert any(word in text for word in ("abs", "gap", "depth"))

@@ -154,7 +154,8 @@ class _Split:
         last = ceil(Fraction(float(present.max())) / step)
         if last - first > MOST_MULTIPLES:
             raise Unsupported(
-                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of {nearest_float(step):g}",
+                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of"
+                f" {nearest_float(step):g}",
                 code="R203",
             )
         return RealSet.points(nearest_float(k * step) for k in range(first, last + 1))
