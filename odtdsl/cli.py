@@ -12,6 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -170,16 +171,22 @@ def check(
     """Read a spec and its data; report every mistake at once. Needs no solver."""
 
     def action() -> int:
+        from odtdsl import console
+        from odtdsl.backends.choice import choose, refused
         from odtdsl.terms.normalize import normalize
 
         analysis = _Problem(spec, data, test, settings).analysis()
         notes: list[Diagnostic] = []
         try:
-            normalize(analysis.rows)
+            core = normalize(analysis.rows)
+            choice = choose(core, analysis.problem.options.backend)
+            if choice.name is None:
+                wish = analysis.problem.options.backend
+                raise refused(choice, wish, analysis.problem.source)
         except OdtError as failure:
             if any(not d.code.startswith("B") for d in failure.diagnostics):
                 raise
-            notes = list(failure.diagnostics)
+            notes = [replace(d, severity="warning") for d in failure.diagnostics]
         if as_json:
             warnings = [to_json(d) for d in (*analysis.warnings, *notes)]
             _print_json({"status": "ok", "diagnostics": warnings})
@@ -187,9 +194,10 @@ def check(
         _warn((*analysis.warnings, *notes))
         rows, problem = analysis.rows, analysis.problem
         typer.echo(
-            f"{spec}: {rows.n_rows} training rows, {len(problem.features)} features,"
-            f" {len(problem.rules)} rules: no mistake found"
-            + ("; no back end of this version can solve it" if notes else "")
+            f"{spec}: {console.counted(rows.n_rows, 'training row')},"
+            f" {console.counted(len(problem.features), 'feature')},"
+            f" {console.counted(len(problem.rules), 'rule')}: no mistake found"
+            + ("; but this version cannot solve it" if notes else "")
         )
         return OK
 
@@ -226,7 +234,7 @@ def fmt(
 @app.command()
 def plan(
     spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
-    dump: Annotated[bool, typer.Option(help="Print the core forms too.")] = False,
+    dump: Annotated[bool, typer.Option("--dump", help="Print the core forms too.")] = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Say which back end will run and why, and what the others cannot express."""
@@ -389,7 +397,7 @@ def predict(
     data: Annotated[Path, typer.Argument(help="Rows: CSV, TSV, Parquet or ARFF.")],
     na: Annotated[list[str] | None, typer.Option(help="Marks of missing values.")] = None,
     separator: Annotated[str | None, typer.Option(help="Between cells.")] = None,
-    no_header: Annotated[bool, typer.Option(help="The first line is data.")] = False,
+    no_header: Annotated[bool, typer.Option("--no-header", help="The first line is data.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A CSV file.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -437,13 +445,13 @@ def audit(
 
     def action() -> int:
         from odtdsl import checker, console
-        from odtdsl.result import audit_to_json
+        from odtdsl.result import as_number, audit_to_json, only
 
         analysis = _Problem(spec, data, test, settings).analysis()
         found = checker.audit(_load_tree(model), analysis.rows)
         if as_json:
-            objective = [float(value) for value in found.objective]
             lines = audit_to_json(found)
+            objective = as_number(only(found.objective))
             _print_json({"holds": found.holds, "objective": objective, "audit": lines})
         else:
             for stage, value in zip(analysis.problem.objective, found.objective, strict=True):
@@ -492,4 +500,4 @@ def _options(
 
 def main() -> None:
     """Entry point of `odt`."""
-    app()
+    app(prog_name="odt")

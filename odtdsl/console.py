@@ -30,6 +30,11 @@ def shown(value: Fraction | None, digits: int = 6) -> str:
     return f"{float(value):.{digits}g}"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
     """Lines of a table with a header row; every column as wide as its widest cell."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -51,7 +56,7 @@ def answer(result: Result) -> Iterator[str]:
             yield "  " + stage_line(stage)
         tree, audit = result.tree, result.audit
         errors = None if audit is None else audit.errors
-        size = f"depth {tree.depth}, {tree.n_leaves} leaves"
+        size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
         yield f"  {size}" + ("" if errors is None else f", {shown(errors)} training errors")
     elif result.status == "unknown":
         for stage in result.stages:

@@ -93,13 +93,13 @@ class Result:
     @property
     def objective(self) -> Fraction | tuple[Fraction, ...] | None:
         """The value of the only stage, or of each of several; None without a model."""
-        found: Fraction | tuple[Fraction, ...] | None = _one(tuple(s.value for s in self.stages))
+        found: Fraction | tuple[Fraction, ...] | None = only(tuple(s.value for s in self.stages))
         return found
 
     @property
     def bound(self) -> Fraction | tuple[Fraction | None, ...] | None:
         """The proven bound of the only stage, or of each of several."""
-        found: Fraction | tuple[Fraction | None, ...] | None = _one(
+        found: Fraction | tuple[Fraction | None, ...] | None = only(
             tuple(stage.bound for stage in self.stages)
         )
         return found
@@ -119,10 +119,10 @@ class Result:
         tree, found = self.tree, self.audit
         return {
             "status": self.status,
-            "objective": _number(self.objective),
-            "bound": _number(self.bound),
-            "gap": _number(self.gap),
-            "errors": None if found is None else _number(found.errors),
+            "objective": as_number(self.objective),
+            "bound": as_number(self.bound),
+            "gap": as_number(self.gap),
+            "errors": None if found is None else as_number(found.errors),
             "depth": None if tree is None else tree.depth,
             "leaves": None if tree is None else tree.n_leaves,
             "splits": None if tree is None else tree.n_splits,
@@ -135,8 +135,8 @@ class Result:
             "size": dict(self.size),
             "stages": [
                 {
-                    "text": stage.text, "value": _number(stage.value),
-                    "bound": _number(stage.bound), "gap": _number(stage.gap),
+                    "text": stage.text, "value": as_number(stage.value),
+                    "bound": as_number(stage.bound), "gap": as_number(stage.gap),
                     "proven": stage.proven,
                 }
                 for stage in self.stages
@@ -150,7 +150,7 @@ class Result:
             "timeline": [
                 {
                     "seconds": round(at.seconds, 6), "stage": at.stage,
-                    "incumbent": _number(at.incumbent), "bound": _number(at.bound),
+                    "incumbent": as_number(at.incumbent), "bound": as_number(at.bound),
                 }
                 for at in self.timeline
             ],
@@ -164,22 +164,24 @@ def audit_to_json(audit: Audit) -> list[dict[str, Any]]:
     return [
         {
             "rule": line.rule, "text": line.text, "holds": line.holds,
-            "value": _number(line.value), "bound": _number(line.bound),
-            "slack": _number(line.slack), "instances": line.instances, "note": line.note,
+            "value": as_number(line.value), "bound": as_number(line.bound),
+            "slack": as_number(line.slack), "instances": line.instances, "note": line.note,
         }
         for line in audit.lines
     ]  # fmt: skip
 
 
-def _one(values: tuple[Any, ...]) -> Any:
+def only(values: tuple[Any, ...]) -> Any:
+    """The only value, or all of several; None where all are."""
     if len(values) == 1:
         return values[0]
     return None if all(value is None for value in values) else values
 
 
-def _number(value: Any) -> Any:
+def as_number(value: Any) -> Any:
+    """Fractions as JSON numbers: whole ones as int, others as float."""
     if isinstance(value, tuple):
-        return [_number(item) for item in value]
+        return [as_number(item) for item in value]
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else float(value)
     return value

@@ -117,7 +117,8 @@ def solve(
         engine = back_end(choice.name)
         if formulation is not None:
             engine = _with_formulation(engine, formulation)
-        answer = engine.solve(core, limits, first, report)
+        tell = None if report is None else lambda progress: report(_told(core, progress))
+        answer = engine.solve(core, limits, first, tell)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
 
 
@@ -198,7 +199,8 @@ def _result(
     return Result(
         status=answer.status, stages=stages, tree=tree, audit=audited, backend=name,
         seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
-        timeline=answer.timeline, size=answer.size, interrupted=answer.interrupted,
+        timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
+        interrupted=answer.interrupted,
         test=_test(analysis, tree), warnings=analysis.warnings,
     )  # fmt: skip
 
@@ -230,6 +232,15 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
                 )
             ]
         )
+
+
+def _told(core: Core, progress: Progress) -> Progress:
+    """Progress in the terms of the spec."""
+    told = [
+        None if value is None else _user_value(core, progress.stage, value)
+        for value in (progress.incumbent, progress.bound)
+    ]
+    return replace(progress, incumbent=told[0], bound=told[1])
 
 
 def _user_value(core: Core, index: int, value: Fraction) -> Fraction:
@@ -296,7 +307,7 @@ def compile_to(
         raise refused(choice, "milp", analysis.problem.source)
     from odtdsl.milp.write import write
 
-    return write(core, Path(path), to, formulation)
+    return write(core, Path(path), "lp" if to == "lp" else "mps", formulation)
 
 
 __all__ = ["Plan", "Progress", "Status", "compile_to", "plan", "relative_gap", "solve"]

@@ -39,7 +39,7 @@ TERMS = {
 }  # fmt: skip
 
 
-def specs(term: str, scope: str, count: int):
+def specs(term: str, scope: str, count: int, most_classes: int = 3):
     """Random specs with the term in a rule of the scope, that milp can express."""
     found = seed = 0
     while found < count:
@@ -47,7 +47,7 @@ def specs(term: str, scope: str, count: int):
         rng = random.Random(f"{term} {scope} {seed}")
         here = shallow(case(rng))
         text = rule(rng, here, "r", scope)[0]
-        if term not in text:
+        if term not in text or len(here.classes) > most_classes:
             continue
         try:
             analysis = read(here, text)
@@ -87,7 +87,7 @@ def test_the_model_admits_what_the_audit_passes(scope: str, term: str) -> None:
 @pytest.mark.parametrize("scope", TERMS)
 def test_the_answer_is_the_best_of_all_trees(scope: str) -> None:
     for index, term in enumerate(TERMS[scope]):
-        for _, shown, analysis, core in specs(term, scope, max(1, EACH // 5)):
+        for _, shown, analysis, core in specs(term, scope, max(1, EACH // 5), most_classes=2):
             result = solve(analysis, backend="milp", seed=index)
             expected = best(core)
             if expected is None:

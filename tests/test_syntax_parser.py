@@ -292,7 +292,7 @@ def test_missing_files_and_directories(tmp_path: Path) -> None:
     (tmp_path / "heart.odt").write_text("tree")
     assert code_of_file(tmp_path) == "F002"
     assert code_of_file("with\0zero.odt") == "F007"
-    with pytest.raises(OdtError, match=r"did you mean `.*heart\.odt`"):
+    with pytest.raises(OdtError, match=r"did you mean\s+`.*heart\.odt`"):
         read_source(tmp_path / "haert.odt")
     assert code_of_file(tmp_path / "heart.odt" / "below.odt") == "F007"
 

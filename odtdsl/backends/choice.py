@@ -203,13 +203,16 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
             for refusal in refusals:
                 by_need.setdefault(refusal.need, []).append(f"{name}: {refusal.reason}")
     can = [name for name, refusals in choice.refusals if not refusals and name != wish]
-    helps = (f"`using {can[0]}` can",) if can else ()
+    helps = tuple(
+        f"`using {name}` can" + (", without a proof" if name == "greedy" else "")
+        for name in can[:1]
+    )
     return OdtError(
         [
             Diagnostic(
                 code="B102",
                 message=f"{_subject(need)} cannot be expressed"
-                + (f" by `{wish}`" if wish != "auto" else " by any back end of this version"),
+                + (f" by `{wish}`" if wish != "auto" else " by a back end that proves its answer"),
                 labels=(Label(span=need.origin.span),) if need.origin.span.start >= 0 else (),
                 notes=tuple(reasons), helps=helps, source=source,
             )
