@@ -10,7 +10,8 @@ import random
 from dataclasses import dataclass
 
 from odtdsl.analysis import Analysis, analyse
-from odtdsl.ir.evaluate import goes_left
+from odtdsl.ir.evaluate import goes_left, local_gap
+from odtdsl.ir.families import place
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.source import Source
@@ -63,6 +64,8 @@ def case(rng: random.Random) -> Case:
         lines.append('target y: ordered {"z", "n", "y"}')
     if bins:
         lines.append("candidates b at bins 3")
+    if rng.random() < 0.4:
+        lines.append(f"candidates a at {rng.choice(['quantiles 3', '{1.5, 2, 3}', '{1, 2.5}'])}")
     if rng.random() < 0.5:
         lines.append("weight w")
     else:
@@ -275,8 +278,8 @@ def tree(rng: random.Random, core: Core, depth: int) -> RawTree:
                 codes = family.codes[np.asarray(rows)]
                 goes = goes_left(family, t, codes)
                 if family.kind == "threshold":
-                    known = (codes >= 0) & (codes < len(family.values))
-                    if not (goes & known).any() or not (~goes & known).any():
+                    gap = local_gap(family, t, codes)
+                    if gap is None or place(family, family.domain, *gap) is None:
                         continue
                 if not goes.any() or goes.all():
                     continue
