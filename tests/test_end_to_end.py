@@ -95,3 +95,16 @@ def test_the_answer_is_the_best_of_all_trees(scope: str) -> None:
             else:
                 assert result.status == "optimal", shown
                 assert result.objective == expected[0], shown
+
+
+def test_a_feature_named_twice_counts_once() -> None:
+    """Found by a long run: `root in {c, c}` forbade c at the root where its negation stood in `or`."""
+    rng = random.Random(0)
+    here = shallow(case(rng))
+    once, twice = (
+        normalize(read(here, f"rule r: not root in {{{names}}} or errors <= 1").rows)
+        for names in ("c", "c, c")
+    )
+    trees = reduced_trees(replace(once, clauses=()))
+    for tree in rng.sample(trees, 40):
+        assert Live(once).admits(tree) == Live(twice).admits(tree)

@@ -28,5 +28,5 @@ class Root(Term):
         return not view.splits or view.splits[0].branch.feature in names
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
-        columns = sorted(arg.index for arg in call.args if isinstance(arg, FeatureArg))
+        columns = sorted({arg.index for arg in call.args if isinstance(arg, FeatureArg)})
         return Holds(atom=RootAtom(columns=tuple(columns)))
