@@ -98,7 +98,7 @@ def test_the_answer_is_the_best_of_all_trees(scope: str) -> None:
 
 
 def test_a_feature_named_twice_counts_once() -> None:
-    """Found by a long run: `root in {c, c}` forbade c at the root where its negation stood in `or`."""
+    """Found by a long run: the negation of `root in {c, c}` in `or` forbade c at the root."""
     rng = random.Random(0)
     here = shallow(case(rng))
     once, twice = (
