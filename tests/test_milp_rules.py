@@ -74,6 +74,13 @@ def test_random_conditions_admit_exactly_their_trees(first: int) -> None:
         assert difference(tiny(rng, free_clauses=rng.randint(0, 3)), rng) is None, seed
 
 
+@pytest.mark.parametrize("seed", [98, 176])
+def test_a_test_that_parts_a_pattern_is_no_start(seed: int) -> None:
+    """A cut that no candidate admits was once read as a nearby admissible one."""
+    rng = random.Random(f"linear_model {seed}")
+    assert difference(tiny(rng, clauses=(("linear_model",),)), rng) is None
+
+
 def test_both_answers_occur() -> None:
     """The comparison would be empty if nearly all trees were kept, or broken."""
     for kind in ATOMS:

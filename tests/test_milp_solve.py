@@ -118,11 +118,11 @@ def test_without_a_start_and_without_time_nothing_is_known() -> None:
 
 
 def test_an_interrupt_ends_with_the_best_so_far() -> None:
-    core = noise(300, 6, 4)
+    core = noise(150, 4, 4)
     began = time.monotonic()
     limits = Limits(interrupted=lambda: time.monotonic() > began + 1.5)
     answer = Milp().solve(core, limits, RawLeaf(label=1))
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 3
     assert answer.interrupted
     assert answer.status == "feasible"
     assert answer.tree is not None
@@ -328,7 +328,7 @@ def test_an_objective_of_wide_numbers_is_refused() -> None:
 
 def ruled() -> Core:
     names = ("âge [years]", "age years", "alter")
-    core = replace(noise(12, 3, 2), columns=names)
+    core = replace(noise(9, 3, 2), columns=names, skeleton=TreeSkeleton(depth=2, leaves=3))
     rules = tuple(
         Clause(
             scope=Scope.PATH, origin=Origin(rule=rule),

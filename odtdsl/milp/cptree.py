@@ -38,7 +38,7 @@ from odtdsl.ir.forms import Additive, Core, Linear
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.milp.clauses import Point, RowMaker, Rules
 from odtdsl.milp.pattern_flow import Tick, tests_by_level, usable_tests
-from odtdsl.milp.patterns import find_patterns, gain_pairs, gains_of
+from odtdsl.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
 from odtdsl.milp.program import SKELETON, Affine, Program, safe_names
 
 
@@ -352,9 +352,10 @@ class CpTree:
 
     def _same_test(self, family: int, test: int, inside: BoolArray, level: int) -> int | None:
         """The test itself, or an admissible one of the family that parts the patterns alike."""
-        codes = self.patterns.codes[family]
+        left = sends_left(self.core, self.patterns, inside, family, test)
+        if left is None:
+            return None
         chained = self.core.families[family].kind == "threshold"
-        left = codes <= test if chained else (codes == test) | (codes == -1)
         alike = [
             t
             for t, (f, r) in enumerate(self.tests)

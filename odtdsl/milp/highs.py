@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import queue
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +13,17 @@ from typing import Any, Literal
 import numpy as np
 
 from odtdsl.backends.base import Limits
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.data.table import BoolArray, FloatArray, IntArray
 from odtdsl.milp.program import Program
 from odtdsl.milp.pyomo_model import Standard
 
-Verdict = Literal["optimal", "infeasible", "stopped"]
+WIDE = 10_000
+"""Rows with a coefficient beyond this are treated with care, see `Solver` and `search.options`."""
 
-TIGHT = 1e-9
-"""Feasibility tolerance. Rows are integer with sides below `program.WIDEST`."""
+POLL, GRACE = 0.02, 0.3
+"""Seconds between two looks at the limits, and of waiting for HiGHS once one is met."""
+
+Verdict = Literal["optimal", "infeasible", "stopped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,9 +53,14 @@ Moved = Callable[[float], None]
 
 
 class Solver:
-    """A program inside HiGHS. Keep it to solve again under other bounds or costs."""
+    """A program inside HiGHS. Keep it to solve again under other bounds or costs.
 
-    def __init__(self, program: Program, standard: Standard) -> None:
+    With `slack`, rows with numbers beyond `WIDE` are given half a step more: their sums are
+    integers on every tree, so that this admits nothing new, and rounding errors below a half
+    neither admit nor forbid a tree.
+    """
+
+    def __init__(self, program: Program, standard: Standard, *, slack: bool = True) -> None:
         import highspy
 
         self._api = highspy
@@ -57,7 +68,7 @@ class Solver:
         self.highs: Any = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("log_to_console", False)
-        status = self.highs.passModel(_lp(program, standard))
+        status = self.highs.passModel(_lp(program, standard, slack))
         if status == highspy.HighsStatus.kError:
             raise RuntimeError("HiGHS refused the model")
 
@@ -82,28 +93,61 @@ class Solver:
     def run(
         self, limits: Limits, improved: Improved | None = None, moved: Moved | None = None
     ) -> Run:
-        """Solve until proven or until a limit is met."""
-        watch = _Watch(limits, improved, moved)
+        """Solve until proven or until a limit is met.
+
+        HiGHS runs in a thread of its own, because it asks for interrupts only between the
+        linear programs that it solves, and one may take many seconds. When a limit is met it is
+        waited for shortly; then the run is left to end by itself, and what it told so far is
+        the answer. `improved` and `moved` are called in the calling thread.
+        """
         if limits.deadline is not None:
             left = limits.deadline - time.monotonic()
             if left <= 0:
                 return Run(verdict="stopped", point=None, bound=-np.inf)
             self.options(time_limit=float(left) + self.highs.getRunTime())
-        callbacks = (
-            (self.highs.cbMipInterrupt, watch.interrupt),
-            (self.highs.cbSimplexInterrupt, watch.interrupt),
-            (self.highs.cbMipImprovingSolution, watch.improve),
-        )
-        for event, handler in callbacks:
-            event.subscribe(handler)
+        watch = _Watch()
+        thread = threading.Thread(target=self._work, args=(watch,), name="highs")
+        thread.start()
+        best = Run(verdict="stopped", point=None, bound=-np.inf)
+        patience: float | None = None
         try:
-            self.highs.run()
+            while (patience is None or time.monotonic() < patience) and not watch.ended:
+                with contextlib.suppress(queue.Empty):
+                    best = _told(watch.events.get(timeout=POLL), best, improved, moved)
+                late = limits.deadline is not None and time.monotonic() > limits.deadline
+                if patience is None and (late or limits.interrupted()):
+                    watch.stop = True
+                    patience = time.monotonic() + GRACE
+            while not watch.events.empty():
+                best = _told(watch.events.get(), best, improved, moved)
         finally:
-            for event, handler in callbacks:
-                event.unsubscribe(handler)
+            watch.stop = True
+        if not watch.ended:
+            return best
+        thread.join()
         if watch.failure is not None:
             raise watch.failure
         return self._read()
+
+    def _work(self, watch: _Watch) -> None:
+        try:
+            callbacks = (
+                (self.highs.cbMipInterrupt, watch.interrupt),
+                (self.highs.cbSimplexInterrupt, watch.interrupt),
+                (self.highs.cbMipImprovingSolution, watch.improve),
+            )
+            for event, handler in callbacks:
+                event.subscribe(handler)
+            try:
+                self.highs.run()
+            finally:
+                for event, handler in callbacks:
+                    event.unsubscribe(handler)
+        except BaseException as failure:
+            watch.failure = failure
+        finally:
+            watch.ended = True
+            watch.events.put((None, -np.inf))
 
     def _read(self) -> Run:
         status = self._api.HighsModelStatus
@@ -119,42 +163,59 @@ class Solver:
         return Run(verdict="stopped", point=point, bound=bound if bound < np.inf else -np.inf)
 
 
-class _Watch:
-    """Handlers of HiGHS' callbacks. Nothing may be raised through C++, so failures wait."""
+Told = tuple[FloatArray | None, float]
+"""A better solution, if there is one, and a bound."""
 
-    def __init__(self, limits: Limits, improved: Improved | None, moved: Moved | None) -> None:
-        self.limits = limits
-        self.improved = improved
-        self.moved = moved
+
+class _Watch:
+    """What HiGHS' thread tells, and whether it is to stop. Nothing is raised through C++."""
+
+    def __init__(self) -> None:
+        self.events: queue.SimpleQueue[Told] = queue.SimpleQueue()
+        self.stop = False
+        self.ended = False
         self.failure: BaseException | None = None
         self.bound = -np.inf
 
     def interrupt(self, event: Any) -> None:
-        try:
-            late = self.limits.deadline is not None and time.monotonic() > self.limits.deadline
-            if late or self.failure is not None or self.limits.interrupted():
-                event.interrupt()
-            elif self.moved is not None:
-                bound = float(event.data_out.mip_dual_bound)
-                if self.bound < bound < np.inf:
-                    self.bound = bound
-                    self.moved(bound)
-        except BaseException as failure:
-            self.failure = failure
+        if self.stop:
             event.interrupt()
+            return
+        bound = float(event.data_out.mip_dual_bound)
+        if self.bound < bound < np.inf:
+            self.bound = bound
+            self.events.put((None, bound))
 
     def improve(self, event: Any) -> None:
-        try:
-            if self.improved is not None:
-                point = np.array(event.data_out.mip_solution)
-                self.improved(point, float(event.data_out.mip_dual_bound))
-        except BaseException as failure:
-            self.failure = failure
+        point = np.array(event.data_out.mip_solution)
+        self.events.put((point, float(event.data_out.mip_dual_bound)))
 
 
-def _lp(program: Program, standard: Standard) -> Any:
+def _told(told: Told, best: Run, improved: Improved | None, moved: Moved | None) -> Run:
+    """Pass on an event; the best run so far."""
+    point, bound = told
+    if point is not None and improved is not None:
+        improved(point, bound)
+    elif np.isfinite(bound) and moved is not None:
+        moved(bound)
+    return Run(
+        verdict="stopped", point=best.point if point is None else point,
+        bound=max(best.bound, bound) if np.isfinite(bound) else best.bound,
+    )  # fmt: skip
+
+
+def wide_rows(standard: Standard) -> BoolArray:
+    """Which rows have a coefficient beyond `WIDE`: bool (n_rows,)."""
+    found = np.zeros(len(standard.lower), dtype=bool)
+    rows = np.repeat(np.arange(len(found)), np.diff(standard.starts))
+    found[rows[np.abs(standard.values) > WIDE]] = True
+    return found
+
+
+def _lp(program: Program, standard: Standard, slack: bool) -> Any:
     import highspy
 
+    more = 0.5 * wide_rows(standard) if slack else 0.0
     infinity = highspy.kHighsInf
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows
@@ -162,8 +223,8 @@ def _lp(program: Program, standard: Standard) -> Any:
     lp.offset_ = standard.offset
     lp.col_lower_ = np.array(program.column_lower, dtype=np.float64)
     lp.col_upper_ = np.array(program.column_upper, dtype=np.float64)
-    lp.row_lower_ = np.where(np.isneginf(standard.lower), -infinity, standard.lower)
-    lp.row_upper_ = np.where(np.isposinf(standard.upper), infinity, standard.upper)
+    lp.row_lower_ = np.where(np.isneginf(standard.lower), -infinity, standard.lower - more)
+    lp.row_upper_ = np.where(np.isposinf(standard.upper), infinity, standard.upper + more)
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = program.n_columns, program.n_rows
     lp.a_matrix_.start_ = standard.starts

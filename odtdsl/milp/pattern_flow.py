@@ -31,7 +31,7 @@ from odtdsl.ir.families import Family, admissible, threshold_set
 from odtdsl.ir.forms import Additive, Core
 from odtdsl.ir.raw import RawTree
 from odtdsl.milp.clauses import Point
-from odtdsl.milp.patterns import Patterns, find_patterns, gain_pairs, gains_of, present
+from odtdsl.milp.patterns import Patterns, find_patterns, gain_pairs, gains_of, present, sends_left
 from odtdsl.milp.program import FREE, SKELETON, Affine, Program, safe_names
 from odtdsl.milp.skeleton import Perfect, place_tree, read_tree
 
@@ -441,10 +441,14 @@ class PatternFlow:
         part = next((p for p in self.tests[node] if p.family == family), None)
         if part is None:
             return None
+        inside = np.zeros(self.patterns.count, dtype=bool)
+        inside[here] = True
+        sent = sends_left(self.core, self.patterns, inside, family, test)
+        if sent is None:
+            return None
+        left: BoolArray = sent[here]
         codes = self.patterns.codes[family][here]
-        chained = self.core.families[family].kind == "threshold"
-        left: BoolArray = codes <= test if chained else (codes == test) | (codes == -1)
-        if chained:
+        if self.core.families[family].kind == "threshold":
             alike = [j for j, r in enumerate(part.tests.tolist()) if ((codes <= r) == left).all()]
             nearest = sorted(alike, key=lambda j: (abs(int(part.tests[j]) - test), j))
             on = list(range(nearest[0] + 1)) if nearest else []

@@ -143,3 +143,28 @@ def least_possible(measure: Additive, patterns: Patterns, n_classes: int) -> int
     """
     gains = gains_of(measure, patterns, n_classes)
     return measure.constant + measure.leaves + int(gains.by_label.min(axis=1).sum())
+
+
+def sends_left(
+    core: Core, patterns: Patterns, inside: BoolArray, family: int, test: int
+) -> BoolArray | None:
+    """Which patterns a test sends left: bool (n_patterns,); None where it parts one of them.
+
+    Parameters
+    ----------
+    core
+        The problem.
+    patterns
+        Its patterns.
+    inside
+        bool (n_patterns,): those that reach the split; the others may be parted.
+    family, test
+        The test, which need not be usable.
+    """
+    form = core.families[family]
+    left = form.goes_left(test)
+    first = left[patterns.first]
+    rows = inside[patterns.of_row]
+    if (left[rows] != first[patterns.of_row[rows]]).any():
+        return None
+    return first

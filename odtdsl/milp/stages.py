@@ -47,7 +47,7 @@ class Goal:
         """A solver's bound of y, forgiven its rounding errors, as a bound of the value."""
         if bound == -inf:
             return None
-        return self.value(ceil(bound - max(1e-5, 1e-7 * abs(bound))))
+        return self.value(ceil(bound - max(1e-5, 1e-9 * abs(bound))))
 
 
 def measures_of(stage: StageForm) -> list[Additive]:

@@ -63,7 +63,7 @@ def write(
 
 def _text(lowered: Lowered, to: str) -> str:
     program = lowered.program
-    solver = Solver(program, standard_form(program, build(program)))
+    solver = Solver(program, standard_form(program, build(program)), slack=False)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / f"model.{to}"
         solver.highs.writeModel(str(place))
