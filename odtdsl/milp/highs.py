@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import queue
 import threading
@@ -97,8 +98,8 @@ class Solver:
 
         HiGHS runs in a thread of its own, because it asks for interrupts only between the
         linear programs that it solves, and one may take many seconds. When a limit is met it is
-        waited for shortly; then the run is left to end by itself, and what it told so far is
-        the answer. `improved` and `moved` are called in the calling thread.
+        waited for shortly; then the run is left to end by itself, in a daemon thread, and what it
+        told so far is the answer. `improved` and `moved` are called in the calling thread.
         """
         if limits.deadline is not None:
             left = limits.deadline - time.monotonic()
@@ -106,7 +107,7 @@ class Solver:
                 return Run(verdict="stopped", point=None, bound=-np.inf)
             self.options(time_limit=float(left) + self.highs.getRunTime())
         watch = _Watch()
-        thread = threading.Thread(target=self._work, args=(watch,), name="highs")
+        thread = threading.Thread(target=self._work, args=(watch,), name="highs", daemon=True)
         thread.start()
         best = Run(verdict="stopped", point=None, bound=-np.inf)
         patience: float | None = None
@@ -123,6 +124,7 @@ class Solver:
         finally:
             watch.stop = True
         if not watch.ended:
+            _left.append((self, watch))
             return best
         thread.join()
         if watch.failure is not None:
@@ -161,6 +163,22 @@ class Solver:
             return Run(verdict="optimal", point=point, bound=float(info.mip_dual_bound))
         bound = float(info.mip_dual_bound)
         return Run(verdict="stopped", point=point, bound=bound if bound < np.inf else -np.inf)
+
+
+_left: list[tuple[Solver, _Watch]] = []
+"""Runs that were left to end by themselves."""
+
+
+@atexit.register
+def _silence() -> None:
+    """Take the callbacks from runs that still go on: they must not meet a dying Python."""
+    for solver, watch in _left:
+        if not watch.ended:
+            for event in (
+                solver.highs.cbMipInterrupt, solver.highs.cbSimplexInterrupt,
+                solver.highs.cbMipImprovingSolution,
+            ):  # fmt: skip
+                solver.highs.stopCallback(event.callback_type)
 
 
 Told = tuple[FloatArray | None, float]
