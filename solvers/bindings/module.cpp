@@ -4,8 +4,10 @@
 namespace nb = nanobind;
 
 void bind_scan(nb::module_& module);
+void bind_search(nb::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
   bind_scan(module);
+  bind_search(module);
 }

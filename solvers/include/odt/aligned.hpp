@@ -1,0 +1,59 @@
+// Cache-line aligned storage that grows but never shrinks, so that search levels reuse their memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace odt {
+
+template <class T>
+class Aligned {
+ public:
+  Aligned() = default;
+  Aligned(const Aligned&) = delete;
+  Aligned& operator=(const Aligned&) = delete;
+  Aligned(Aligned&& other) noexcept { swap(other); }
+  Aligned& operator=(Aligned&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Aligned() { std::free(data_); }
+
+  // Contents are undefined after growth.
+  T* reserve(std::size_t count) {
+    if (count > capacity_) {
+      std::free(data_);
+      data_ = nullptr;
+      capacity_ = 0;
+      const std::size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
+      data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
+      if (data_ == nullptr) throw std::bad_alloc();
+      capacity_ = bytes / sizeof(T);
+    }
+    return data_;
+  }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  void swap(Aligned& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(capacity_, other.capacity_);
+  }
+  T* data_ = nullptr;
+  std::size_t capacity_ = 0;
+};
+
+constexpr std::size_t kBlock = 64;  // rows per bitmap word
+
+inline std::size_t words_of(std::size_t rows) { return (rows + kBlock - 1) / kBlock; }
+inline std::uint64_t low_bits(std::size_t count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
+// Bits of word w that stand for a row, when there are `rows` of them.
+inline std::uint64_t valid_bits(std::size_t rows, std::size_t w) { return low_bits(rows - w * kBlock); }
+
+}  // namespace odt

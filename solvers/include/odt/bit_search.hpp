@@ -1,0 +1,97 @@
+// Search over 0/1 tests: depth three in one sweep over pairs of tests, above it branch and bound with a cache.
+//
+// A pair of tests makes four sets of rows; the best stump of each is shared by all trees of depth three that test the
+// pair in either order. So depth three costs one pass over unordered pairs, and the deeper levels branch on tests in the
+// order of what depth three says of them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "odt/bit_view.hpp"
+#include "odt/control.hpp"
+#include "odt/dataset.hpp"
+#include "odt/plan.hpp"
+#include "odt/root.hpp"
+#include "odt/workers.hpp"
+
+namespace odt {
+
+class BitCache {
+ public:
+  struct Key {
+    std::uint64_t low, high;
+    bool operator==(const Key& o) const { return low == o.low && high == o.high; }
+  };
+  struct Entry {
+    Loss bound = 0;      // lower bound, or the value
+    bool exact = false;
+    Plan plan;
+  };
+  explicit BitCache(std::size_t limit) : limit_(limit) {}
+  static Key key(const std::vector<std::uint64_t>& members, Shape shape);
+  // Threads share the cache; entries are copied out.
+  bool find(const Key& key, Entry& entry) const;
+  void store(const Key& key, const Outcome& outcome);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Key& k) const { return static_cast<std::size_t>(k.low); }
+  };
+  std::size_t limit_, bytes_ = 0;
+  std::unordered_map<Key, Entry, Hash> entries_;
+  mutable std::mutex mutex_;
+};
+
+class BitSearch {
+ public:
+  BitSearch(const BitProblem& problem, Control& control, BitCache& cache)
+      : problem_(problem), price_(problem.problem.leaf_price), control_(control), cache_(cache) {}
+
+  RootAnswer run(Result& result, const RootAnswer& start);
+
+  Counters counters;
+
+ private:
+  // A test at a node, with bounds on (then values of) its two sides: passing, failing.
+  struct Split {
+    int test;
+    bool pass_first;
+    Loss value[2];
+    Outcome side[2];
+  };
+
+  void evaluate(const BitView& view, int level, const Shape (&shapes)[2], Loss upper, Split& split);
+  Outcome solve(BitView& view, int level, Shape shape, Loss upper, Loss lower);
+  Outcome child(const BitView& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower);
+  Outcome branch(BitView& view, int level, Shape shape, Loss upper, Loss lower);
+  Outcome depth_two(BitView& view, Shape shape, Loss upper);
+  Outcome depth_three_outcome(BitView& view, Loss upper);
+  void depth_three(BitView& view);
+  void count_pairs(BitView& view);
+  void stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole);
+  Loss leaf_loss(const BitView& view) const;
+  Loss hopeless(const std::vector<std::uint64_t>& members) const;
+  Plan split(const BitView& view, int test, const Plan& pass, const Plan& fail) const;
+  BitView& view_at(int level);
+
+  const BitProblem& problem_;
+  Loss price_;
+  Control& control_;
+  BitCache& cache_;
+  std::vector<std::unique_ptr<BitView>> views_;
+  Aligned<std::uint16_t> narrow_, row_, keep_;
+  Aligned<std::int16_t> a_count_;
+  std::vector<std::int32_t> narrow_start_;
+  // At the root only:
+  std::vector<std::unique_ptr<BitSearch>> helpers_;
+  std::unique_ptr<Workers> workers_;
+  std::size_t round_ = 1;
+  Result* result_ = nullptr;
+  RootAnswer answer_;
+};
+
+}  // namespace odt

@@ -1,0 +1,73 @@
+// Limits, interrupts and the incumbent's story. Search code polls; a limit unwinds as an exception that the root
+// catches, so that no level in between needs to carry a flag.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "odt/problem.hpp"
+
+namespace odt {
+
+struct Stop {};
+
+class Control {
+ public:
+  explicit Control(const Options& options) : options_(options), start_(Clock::now()) {}
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  // `work` is a rough count of row visits; the clock is read once in a while only.
+  void poll(std::uint64_t work) {
+    if (work < 200000 && (pending_.fetch_add(work, std::memory_order_relaxed) < 200000)) {
+      if (stopped_.load(std::memory_order_relaxed)) throw Stop{};
+      return;
+    }
+    pending_.store(0, std::memory_order_relaxed);
+    check();
+  }
+
+  void check() {
+    if (options_.time_limit >= 0 && seconds() > options_.time_limit) stopped_ = true;
+    // Only the calling thread may touch the interpreter.
+    if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;
+    if (stopped_) throw Stop{};
+  }
+
+  void stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
+
+  // Gap between incumbent and bound small enough to end.
+  bool close_enough(Loss value, Loss bound) const {
+    if (value <= bound) return true;
+    const Loss gap = value - bound;
+    if (gap <= options_.absolute_gap) return true;
+    return options_.relative_gap > 0 && static_cast<double>(gap) <= options_.relative_gap * static_cast<double>(value);
+  }
+
+  void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound) const {
+    timeline.push_back({seconds(), value, bound});
+    if (options_.progress) options_.progress(timeline.back());
+  }
+
+  const Options& options() const { return options_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static bool& main_flag() {
+    thread_local bool worker = false;
+    return worker;
+  }
+  static bool on_main_thread() { return !main_flag(); }
+
+ public:
+  static void mark_worker() { main_flag() = true; }
+
+ private:
+  const Options& options_;
+  Clock::time_point start_;
+  std::atomic<std::uint64_t> pending_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace odt

@@ -1,0 +1,47 @@
+// The training rows as the search wants them: sorted once per feature.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "odt/kernels.hpp"
+#include "odt/loss_model.hpp"
+#include "odt/problem.hpp"
+
+namespace odt {
+
+struct Dataset {
+  const Problem& problem;
+  const Kernels& kernels;
+  LossModel loss;
+  std::vector<std::uint32_t> order;                     // [feature * rows + position]
+  std::vector<std::vector<std::uint32_t>> allowed_upto;  // per feature: empty, or allowed cuts below a rank
+
+  Dataset(const Problem& p, const Kernels& k) : problem(p), kernels(k), loss(p) {
+    order.resize(p.features * p.rows);
+    allowed_upto.resize(p.features);
+    std::vector<std::uint32_t> start;
+    for (std::size_t f = 0; f < p.features; ++f) {
+      const std::uint32_t* rank = p.ranks(f);
+      start.assign(p.distinct[f] + 1, 0);
+      for (std::size_t i = 0; i < p.rows; ++i) ++start[rank[i] + 1];
+      for (std::size_t r = 0; r < p.distinct[f]; ++r) start[r + 1] += start[r];
+      for (std::size_t i = 0; i < p.rows; ++i)
+        order[f * p.rows + start[rank[i]]++] = static_cast<std::uint32_t>(i);
+      if (f < p.allowed.size() && !p.allowed[f].empty()) {
+        allowed_upto[f].assign(p.distinct[f] + 1, 0);
+        for (std::size_t r = 0; r < p.distinct[f]; ++r)
+          allowed_upto[f][r + 1] = allowed_upto[f][r] + (p.allowed[f][r] != 0);
+      }
+    }
+  }
+
+  std::size_t rows() const { return problem.rows; }
+  std::size_t features() const { return problem.features; }
+  // A gap between neighbouring ranks may be cut iff an allowed cut lies in [low, high).
+  bool gap_allowed(std::size_t f, std::uint32_t low, std::uint32_t high) const {
+    return allowed_upto[f].empty() || allowed_upto[f][high] > allowed_upto[f][low];
+  }
+};
+
+}  // namespace odt

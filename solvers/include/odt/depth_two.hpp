@@ -1,0 +1,75 @@
+// Optimal trees of depth two on one view: intervals of cuts for the outer split, scans for the two inner ones.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "odt/control.hpp"
+#include "odt/interval.hpp"
+#include "odt/plan.hpp"
+#include "odt/view.hpp"
+
+namespace odt {
+
+template <class R>
+class DepthTwo {
+ public:
+  DepthTwo(Control& control, Counters& counters) : control_(control), counters_(counters) {}
+
+  // Depth one and zero come out of one scan.
+  Loss leaf_loss(View<R>& view);
+  Outcome stump(View<R>& view, Loss upper);
+  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count);
+
+ private:
+  // What is known of the inner features at one cut of the outer one: lower bounds on the loss of a split of each side
+  // by each feature.
+  struct Record {
+    std::vector<Loss> left, right;
+    int best_left = -1, best_right = -1;
+  };
+  struct Sides {
+    Loss left, right;  // optimal losses of the two sides, leaf prices included
+  };
+  enum class Inner { both, left_only, right_only };  // which side may be split again
+
+  void begin(View<R>& view);
+  Loss whole(View<R>& view);
+  void totals(View<R>& view, std::size_t outer, std::int32_t cut);
+  Sides evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, Inner inner, int& record);
+  void scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
+            Loss& floor_left, Loss& floor_right);
+  void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
+                   Loss& floor_left, Loss& floor_right);
+  void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
+  void scan_general(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
+                    Loss& floor_left, Loss& floor_right);
+  void search_feature(View<R>& view, std::size_t outer, Inner inner, Loss& best, Loss lower, Hint& found, const Hint* hint);
+  std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
+  int new_record();
+  RowWeights weights(View<R>& view, std::size_t outer);
+
+  Control& control_;
+  Counters& counters_;
+  const Dataset* data_ = nullptr;
+  std::size_t p_ = 0;
+  int labels_ = 0;
+  Loss price_ = 0;
+  std::vector<Record> records_;  // 0: nothing known; 1: one side empty on the left; 2: on the right
+  int record_count_ = 0;
+  std::vector<Interval> stack_;
+  Aligned<std::uint64_t> mask_;
+  Aligned<std::int32_t> scratch_;
+  std::int32_t left_count_[16], right_count_[16], all_count_[16];
+  std::int32_t left_rows_ = 0, right_rows_ = 0;
+  std::vector<Loss> left_loss_, right_loss_, all_loss_, side_loss_, upto_;
+  std::int32_t left_sum_ = 0, right_sum_ = 0, left_weight_ = 0, right_weight_ = 0;
+  Loss leaf_left_ = 0, leaf_right_ = 0;
+  Loss whole_value_ = 0;  // optimal loss of depth one on all rows
+  std::vector<int> order_;
+};
+
+}  // namespace odt
+
+#include "odt/depth_two_impl.hpp"

@@ -1,0 +1,368 @@
+#pragma once
+
+namespace odt {
+
+template <class R>
+int DepthTwo<R>::new_record() {
+  if (record_count_ == static_cast<int>(records_.size())) records_.emplace_back();
+  Record& record = records_[static_cast<std::size_t>(record_count_)];
+  record.left.assign(p_, 0);
+  record.right.assign(p_, 0);
+  record.best_left = record.best_right = -1;
+  return record_count_++;
+}
+
+template <class R>
+void DepthTwo<R>::begin(View<R>& view) {
+  data_ = &view.data();
+  p_ = view.features();
+  labels_ = data_->loss.labels;
+  price_ = data_->problem.leaf_price;
+  mask_.reserve((view.words() + 8) / 8 * 8);
+  if (view.stride() > 1)
+    scratch_.reserve((view.words() + 1) * static_cast<std::size_t>(2 * view.stride() + 4));
+  const std::size_t n = static_cast<std::size_t>(labels_);
+  left_loss_.assign(n, 0);
+  right_loss_.assign(n, 0);
+  side_loss_.assign(2 * n, 0);
+  record_count_ = 0;
+}
+
+// Class counts (or losses per label) of the rows on each side of a cut, and the loss of making each side a leaf.
+template <class R>
+void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  left_rows_ = cut;
+  right_rows_ = rows - cut;
+  if (data_->loss.kind == LossKind::signed_two) return totals_signed(view, outer, cut);
+  if (!data_->loss.unit()) {
+    const std::size_t n = static_cast<std::size_t>(labels_);
+    std::fill(left_loss_.begin(), left_loss_.end(), 0);
+    std::fill(right_loss_.begin(), right_loss_.end(), 0);
+    for (std::int32_t i = 0; i < rows; ++i) {
+      const Loss* row = data_->loss.of.data() + view.order(outer)[i] * n;
+      Loss* side = i < cut ? left_loss_.data() : right_loss_.data();
+      for (std::size_t c = 0; c < n; ++c) side[c] += row[c];
+    }
+    leaf_left_ = *std::min_element(left_loss_.begin(), left_loss_.end());
+    leaf_right_ = *std::min_element(right_loss_.begin(), right_loss_.end());
+    return;
+  }
+  const std::size_t stride = static_cast<std::size_t>(view.stride());
+  const std::uint64_t* classes = view.classes(outer);
+  std::fill(left_count_, left_count_ + 16, 0);
+  std::fill(right_count_, right_count_ + 16, 0);
+  for (std::size_t w = 0; w < view.words(); ++w) {
+    const std::int32_t start = static_cast<std::int32_t>(w * kBlock);
+    const std::uint64_t mask = cut <= start ? 0 : low_bits(static_cast<std::size_t>(cut - start));
+    for (std::size_t c = 0; c < stride; ++c) {
+      left_count_[c] += __builtin_popcountll(classes[w * stride + c] & mask);
+      right_count_[c] += __builtin_popcountll(classes[w * stride + c] & ~mask);
+    }
+  }
+  if (stride == 1) {
+    leaf_left_ = std::min(left_count_[0], left_rows_ - left_count_[0]);
+    leaf_right_ = std::min(right_count_[0], right_rows_ - right_count_[0]);
+  } else {
+    leaf_left_ = left_rows_ - *std::max_element(left_count_, left_count_ + 16);
+    leaf_right_ = right_rows_ - *std::max_element(right_count_, right_count_ + 16);
+  }
+}
+
+template <class R>
+Loss DepthTwo<R>::leaf_loss(View<R>& view) {
+  begin(view);
+  totals(view, 0, static_cast<std::int32_t>(view.rows()));
+  return leaf_left_ + price_;
+}
+
+// One scan per inner feature. `best` are in and out, `floor` say what no split by this feature undercuts.
+template <class R>
+void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
+                       Loss& floor_left, Loss& floor_right) {
+  ++counters_.scans;
+  if (data_->loss.kind == LossKind::signed_two)
+    return scan_signed(view, inner, left, best_left, best_right, floor_left, floor_right);
+  if (view.stride() == 0) return scan_general(view, inner, left, best_left, best_right, floor_left, floor_right);
+  const Kernels& k = data_->kernels;
+  // Best losses may be negative or huge (a price, a side that must not be split); the kernels use 32 bits.
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  const auto clamp = [rows](Loss x) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, rows + 1))); };
+  const std::int32_t target_left = clamp(best_left), target_right = clamp(best_right);
+  if (view.stride() == 1) {
+    const TwoClassScan s{left, view.classes(inner), view.ends(inner), view.rows(), view.words(),
+                         2 * left_count_[0] - left_rows_, 2 * right_count_[0] - right_rows_};
+    TwoClassGain g{left_rows_ - 2 * target_left, right_rows_ - 2 * target_right, 0, 0, 0};
+    k.two_class(s, g);
+    counters_.blocks += g.opened;
+    const std::int32_t new_left = (left_rows_ - g.left) / 2, new_right = (right_rows_ - g.right) / 2;
+    if (new_left < target_left) best_left = new_left;
+    if (new_right < target_right) best_right = new_right;
+    floor_left = (left_rows_ - g.left_cap) / 2;
+    floor_right = (right_rows_ - g.right_cap) / 2;
+    return;
+  }
+  const MultiClassScan s{left, view.classes(inner), view.ends(inner), view.rows(), view.words(), labels_, view.stride(),
+                         left_count_, right_count_, left_rows_, right_rows_, scratch_.data()};
+  MultiClassLoss l{target_left, target_right, 0, 0, 0};
+  k.multi_class(s, l);
+  counters_.blocks += l.opened;
+  if (l.left < target_left) best_left = l.left;
+  if (l.right < target_right) best_right = l.right;
+  floor_left = l.left_floor;
+  floor_right = l.right_floor;
+}
+
+// With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one leaf.
+template <class R>
+void DepthTwo<R>::totals_signed(View<R>& view, std::size_t outer, std::int32_t cut) {
+  const std::int32_t* value = view.values(outer);
+  left_sum_ = right_sum_ = left_weight_ = right_weight_ = 0;
+  for (std::int32_t i = 0; i < cut; ++i) {
+    left_sum_ += value[i];
+    left_weight_ += std::abs(value[i]);
+  }
+  for (std::int32_t i = cut; i < static_cast<std::int32_t>(view.rows()); ++i) {
+    right_sum_ += value[i];
+    right_weight_ += std::abs(value[i]);
+  }
+  leaf_left_ = (left_weight_ - std::abs(left_sum_)) / 2;
+  leaf_right_ = (right_weight_ - std::abs(right_sum_)) / 2;
+}
+
+template <class R>
+void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                              Loss& best_right, Loss& floor_left, Loss& floor_right) {
+  const auto clamp = [](Loss x, std::int32_t most) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, most + 1))); };
+  const std::int32_t target_left = clamp(best_left, left_weight_), target_right = clamp(best_right, right_weight_);
+  const SignedScan s{left, view.values(inner), view.block_sums(inner), view.block_ups(inner), view.ends(inner),
+                     view.rows(), view.words(), left_sum_, right_sum_};
+  TwoClassGain g{left_weight_ - 2 * target_left, right_weight_ - 2 * target_right, 0, 0, 0};
+  data_->kernels.signed_two(s, g);
+  counters_.blocks += g.opened;
+  const std::int32_t new_left = (left_weight_ - g.left) / 2, new_right = (right_weight_ - g.right) / 2;
+  if (new_left < target_left) best_left = new_left;
+  if (new_right < target_right) best_right = new_right;
+  floor_left = (left_weight_ - g.left_cap) / 2;
+  floor_right = (right_weight_ - g.right_cap) / 2;
+}
+
+template <class R>
+void DepthTwo<R>::scan_general(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                               Loss& best_right, Loss& floor_left, Loss& floor_right) {
+  const std::size_t n = static_cast<std::size_t>(labels_);
+  const std::uint32_t* order = view.order(inner);
+  const std::uint64_t* ends = view.ends(inner);
+  Loss* sums[2] = {side_loss_.data(), side_loss_.data() + n};
+  const Loss* total[2] = {right_loss_.data(), left_loss_.data()};
+  std::fill(side_loss_.begin(), side_loss_.end(), 0);
+  Loss least[2] = {kInfinite, kInfinite};
+  bool changed[2] = {true, true};
+  for (std::size_t i = 0; i < view.rows(); ++i) {
+    const std::size_t side = left[i / kBlock] >> (i % kBlock) & 1;
+    const Loss* row = data_->loss.of.data() + order[i] * n;
+    for (std::size_t c = 0; c < n; ++c) sums[side][c] += row[c];
+    changed[side] = true;
+    if (!(ends[i / kBlock] >> (i % kBlock) & 1)) continue;
+    for (int s = 0; s < 2; ++s) {
+      if (!changed[s]) continue;
+      Loss low = kInfinite, high = kInfinite;
+      for (std::size_t c = 0; c < n; ++c) {
+        low = std::min(low, sums[s][c]);
+        high = std::min(high, total[s][c] - sums[s][c]);
+      }
+      least[s] = std::min(least[s], low + high);
+      changed[s] = false;
+    }
+  }
+  floor_left = least[1];
+  floor_right = least[0];
+  best_left = std::min(best_left, floor_left);
+  best_right = std::min(best_right, floor_right);
+}
+
+// All rows on one side: the records of both outermost "cuts", shared by every outer feature.
+template <class R>
+Loss DepthTwo<R>::whole(View<R>& view) {
+  new_record();
+  const int at_start = new_record(), at_end = new_record();
+  totals(view, 0, static_cast<std::int32_t>(view.rows()));
+  std::uint64_t* mask = mask_.data();
+  for (std::size_t w = 0; w < view.words(); ++w) mask[w] = valid_bits(view.rows(), w);
+  Loss best = leaf_left_ - price_, none = -1;
+  Record& end = records_[static_cast<std::size_t>(at_end)];
+  for (std::size_t f = 0; f < p_; ++f) {
+    if (!view.splittable(f)) {
+      end.left[f] = kInfinite;
+      continue;
+    }
+    const Loss before = best;
+    Loss floor = 0, ignored = 0;
+    scan(view, f, mask, best, none, floor, ignored);
+    if (best < before) end.best_left = static_cast<int>(f);
+    end.left[f] = std::max<Loss>(floor, 0);
+  }
+  Record& start = records_[static_cast<std::size_t>(at_start)];
+  start.right = end.left;
+  start.best_right = end.best_left;
+  return best + 2 * price_;
+}
+
+template <class R>
+Outcome DepthTwo<R>::stump(View<R>& view, Loss upper) {
+  begin(view);
+  Outcome out;
+  out.value = whole(view);
+  out.exact = out.value < upper;
+  if (out.exact) out.plan = Plan::stump();
+  return out;
+}
+
+// Optimal losses of both sides of a cut. Inner features whose bounds, inherited from the interval's ends, cannot
+// improve either side are skipped.
+template <class R>
+typename DepthTwo<R>::Sides DepthTwo<R>::evaluate(View<R>& view, std::size_t outer, std::int32_t cut,
+                                                  const Interval& around, Inner inner, int& record_index) {
+  record_index = new_record();
+  Record& record = records_[static_cast<std::size_t>(record_index)];
+  const Record& low = records_[static_cast<std::size_t>(around.low_record)];
+  const Record& high = records_[static_cast<std::size_t>(around.high_record)];
+  const RowWeights w = weights(view, outer);
+  const Loss from_low = w.between(around.low, cut), from_high = w.between(cut, around.high);
+  totals(view, outer, cut);
+  const R bound = static_cast<R>(view.sorted(outer)[cut - 1] + 1);
+  // A side that stays a leaf gets a target that no split reaches.
+  Loss best_left = inner == Inner::right_only ? -1 : leaf_left_ - price_;
+  Loss best_right = inner == Inner::left_only ? -1 : leaf_right_ - price_;
+  for (std::size_t f = 0; f < p_; ++f) {
+    record.left[f] = std::max(low.left[f], high.left[f] - from_high);
+    record.right[f] = std::max(high.right[f], low.right[f] - from_low);
+  }
+  const auto visit = [&](std::size_t f) {
+    if (record.left[f] >= best_left && record.right[f] >= best_right) {
+      ++counters_.scans_skipped;
+      return;
+    }
+    Loss floor_left = 0, floor_right = 0;
+    const Loss old_left = best_left, old_right = best_right;
+    below(data_->kernels, view.pair(outer, f), view.words(), bound, mask_.data());
+    scan(view, f, mask_.data(), best_left, best_right, floor_left, floor_right);
+    if (best_left < old_left) record.best_left = static_cast<int>(f);
+    if (best_right < old_right) record.best_right = static_cast<int>(f);
+    record.left[f] = std::max(record.left[f], floor_left);
+    record.right[f] = std::max(record.right[f], floor_right);
+  };
+  const int first[4] = {low.best_left, low.best_right, high.best_left, high.best_right};
+  for (int i = 0; i < 4; ++i)
+    if (first[i] >= 0 && std::find(first, first + i, first[i]) == first + i) visit(static_cast<std::size_t>(first[i]));
+  for (std::size_t f = 0; f < p_; ++f)
+    if (std::find(first, first + 4, static_cast<int>(f)) == first + 4) visit(f);
+  control_.poll(view.rows() * p_ / 8);
+  return {inner == Inner::right_only ? leaf_left_ + price_ : best_left + 2 * price_,
+          inner == Inner::left_only ? leaf_right_ + price_ : best_right + 2 * price_};
+}
+
+template <class R>
+RowWeights DepthTwo<R>::weights(View<R>&, std::size_t) {
+  return RowWeights{data_->loss.unit() ? nullptr : upto_.data()};
+}
+
+// The admissible cut nearest to the hint or, without one, to the middle; -1 if there is none.
+template <class R>
+std::int32_t DepthTwo<R>::pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const {
+  std::int32_t want = open.first + (open.last - open.first) / 2;
+  if (hint) {
+    const R* sorted = view.sorted(outer);
+    want = static_cast<std::int32_t>(std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(hint->bound)) - sorted);
+    want = std::max(open.first, std::min(open.last, want));
+  }
+  return nearest_cut(view.ends(outer), want, open.first, open.last);
+}
+
+template <class R>
+void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, Loss& best, Loss lower, Hint& found,
+                                 const Hint* hint) {
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  if (!data_->loss.unit()) {
+    upto_.resize(view.rows() + 1);
+    upto_[0] = 0;
+    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + data_->loss.worst[view.order(outer)[i]];
+  }
+  const RowWeights w = weights(view, outer);
+  record_count_ = 3;
+  stack_.clear();
+  const Loss all = whole_value_;
+  stack_.push_back({0, rows, price_, all, all, price_, 1, 2});
+  while (!stack_.empty() && best > lower) {
+    Interval interval = stack_.back();
+    stack_.pop_back();
+    if (interval_bound(interval, w) >= best) {
+      ++counters_.pruned_interval;
+      continue;
+    }
+    const OpenCuts open = open_cuts(interval, w, best);
+    if (open.first > interval.low + 1 || open.last < interval.high - 1) ++counters_.pruned_neighbour;
+    const std::int32_t cut = open.first > open.last ? -1 : pick(view, outer, open, hint);
+    hint = nullptr;
+    if (cut < 0) continue;
+    int record = 0;
+    Sides s = evaluate(view, outer, cut, interval, inner, record);
+    if (s.left + s.right < best) {
+      best = s.left + s.right;
+      found.feature = static_cast<int>(outer);
+      found.bound = view.sorted(outer)[cut - 1] + 1u;
+    }
+    const Interval left{interval.low, cut, interval.low_left, interval.low_right, s.left, s.right, interval.low_record, record};
+    const Interval right{cut, interval.high, s.left, s.right, interval.high_left, interval.high_right, record, interval.high_record};
+    const bool left_first = interval_bound(left, w) <= interval_bound(right, w);
+    stack_.push_back(left_first ? right : left);
+    stack_.push_back(left_first ? left : right);
+  }
+}
+
+template <class R>
+Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count) {
+  begin(view);
+  ++counters_.depth_two;
+  whole_value_ = whole(view);
+  Outcome out;
+  Loss best = upper;
+  if (whole_value_ < best) {
+    best = whole_value_;
+    out.plan = Plan::stump();
+  }
+  Hint found;
+  Inner found_inner = Inner::both;
+  order_.clear();
+  for (int i = 0; i < hint_count; ++i)
+    if (hints[i].feature >= 0 && std::find(order_.begin(), order_.end(), hints[i].feature) == order_.end())
+      order_.push_back(hints[i].feature);
+  const std::size_t hinted = order_.size();
+  for (std::size_t f = 0; f < p_; ++f)
+    if (std::find(order_.begin(), order_.begin() + static_cast<long>(hinted), static_cast<int>(f)) == order_.begin() + static_cast<long>(hinted))
+      order_.push_back(static_cast<int>(f));
+  const std::vector<Inner> kinds = shape.leaves >= 4 ? std::vector<Inner>{Inner::both}
+                                                     : std::vector<Inner>{Inner::left_only, Inner::right_only};
+  for (std::size_t i = 0; i < order_.size() && best > lower; ++i) {
+    const std::size_t outer = static_cast<std::size_t>(order_[i]);
+    if (!view.splittable(outer)) continue;
+    const Hint* hint = nullptr;
+    for (int h = 0; h < hint_count; ++h)
+      if (hints[h].feature == order_[i]) hint = hints + h;
+    for (Inner inner : kinds) {
+      const Loss before = best;
+      search_feature(view, outer, inner, best, lower, found, hint);
+      if (best < before) found_inner = inner;
+    }
+  }
+  out.value = best;
+  out.exact = best < upper;
+  if (found.feature >= 0) {
+    const Plan leaf = Plan::leaf(), stump = Plan::stump();
+    out.plan = Plan::split(found.feature, found.bound, found_inner == Inner::right_only ? leaf : stump,
+                           found_inner == Inner::left_only ? leaf : stump);
+  }
+  return out;
+}
+
+}  // namespace odt

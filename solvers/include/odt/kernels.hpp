@@ -1,0 +1,117 @@
+// The inner loops that depend on the instruction set, behind one table of functions that is chosen at run time.
+// All sets give the same answers; a test compares them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "odt/problem.hpp"
+
+namespace odt {
+
+// One pass over the rows of a view in the order of an inner feature, for one cut of the outer feature. With
+// S = running sum of +1 (positive) and -1 (negative) over the rows of a side and T its total, the best split of that
+// side in this order loses (rows - G) / 2, where G = max |2 S - T| over the ends of ties: the gain.
+struct TwoClassScan {
+  const std::uint64_t* left;      // rows on the left of the outer cut
+  const std::uint64_t* positive;
+  const std::uint64_t* ends;      // a cut of the inner feature may stand after this row
+  std::size_t rows, words;
+  std::int32_t left_total, right_total;
+};
+struct TwoClassGain {
+  std::int32_t left, right;          // in: gain to beat; out: best gain
+  std::int32_t left_cap, right_cap;  // out: no split of this feature has a larger gain
+  std::uint32_t opened;
+};
+
+// The same with one signed number a row in place of +1 and -1; `rows` of the loss becomes the sum of their absolutes.
+struct SignedScan {
+  const std::uint64_t* left;
+  const std::int32_t* value;      // zero beyond the rows
+  const std::int32_t* block_sum;  // per block
+  const std::int32_t* block_up;   // sum of the positive ones
+  const std::uint64_t* ends;
+  std::size_t rows, words;
+  std::int32_t left_total, right_total;
+};
+
+// The same for up to 16 classes; `classes` holds `stride` bitmaps a word, bitmap c of word w at w * stride + c.
+struct MultiClassScan {
+  const std::uint64_t* left;
+  const std::uint64_t* classes;
+  const std::uint64_t* ends;
+  std::size_t rows, words;
+  int class_count, stride;
+  const std::int32_t* left_total;   // per class, `stride` entries
+  const std::int32_t* right_total;
+  std::int32_t left_rows, right_rows;
+  std::int32_t* scratch;            // (words + 1) * (2 * stride + 4)
+};
+struct MultiClassLoss {
+  std::int32_t left, right;              // in: loss to beat; out: least loss
+  std::int32_t left_floor, right_floor;  // out: no split of this feature has a smaller loss
+  std::uint32_t opened;
+};
+
+// Bit tables of 0/1 tests: 16 rows a word, word-major, so that a vector register holds the same rows of 32 tests. Rows
+// are sorted by class and each class starts a new word. Counts are signed 16-bit: up to 32,767 rows.
+struct BitTable {
+  const std::uint16_t* bits;          // [word * stride + test]
+  std::size_t stride;                 // tests, rounded up to a multiple of 32
+  const std::int32_t* class_start;    // first word of each class; one entry more than classes
+  int classes;
+};
+// For sets of rows a and b and every test j: the most rows that a stump on j labels right in a & b, a & ~b, ~a & b and
+// ~a & ~b; `best` gets the largest over all j. The table holds the rows of a only.
+struct QuarterScan {
+  BitTable table;
+  const std::uint16_t* row;           // b, in the table's rows, one entry per word
+  const std::int16_t* a_count;        // [class * stride + test]: rows of a that pass the test
+  const std::int16_t* b_count;        // rows of b
+  const std::int16_t* all_count;      // all rows
+  const std::int16_t* a_total;        // per class
+  const std::int16_t* b_total;
+  const std::int16_t* ab_total;
+  const std::int16_t* all_total;
+};
+
+struct Kernels {
+  const char* name;
+  // Bit i of `out` = rank[i] < bound. Arrays are padded to whole blocks; bits beyond the rows are undefined.
+  void (*below16)(const std::uint16_t* rank, std::size_t words, std::uint16_t bound, std::uint64_t* out);
+  void (*below32)(const std::uint32_t* rank, std::size_t words, std::uint32_t bound, std::uint64_t* out);
+  // Keeps the entries whose bit is set, in order. May write up to one block beyond the last.
+  std::size_t (*compress16)(const std::uint16_t* in, std::size_t words, const std::uint64_t* keep, std::uint16_t* out);
+  std::size_t (*compress32)(const std::uint32_t* in, std::size_t words, const std::uint64_t* keep, std::uint32_t* out);
+  // The same for bitmaps with `stride` words a block. `out` gets whole words, zero beyond the last bit.
+  void (*compress_bits)(const std::uint64_t* in, std::size_t words, int stride, const std::uint64_t* keep,
+                        std::uint64_t* out);
+  // Bit i of `out` = rank[i] != rank[i + 1].
+  void (*changes16)(const std::uint16_t* rank, std::size_t words, std::uint64_t* out);
+  void (*changes32)(const std::uint32_t* rank, std::size_t words, std::uint64_t* out);
+  void (*two_class)(const TwoClassScan& scan, TwoClassGain& gain);
+  void (*signed_two)(const SignedScan& scan, TwoClassGain& gain);
+  void (*multi_class)(const MultiClassScan& scan, MultiClassLoss& loss);
+  // out[class * stride + j] = rows of the class in `row` that pass test j.
+  void (*bit_counts)(const BitTable& table, const std::uint16_t* row, std::int16_t* out);
+  void (*quarters)(const QuarterScan& scan, std::int16_t best[4]);
+  // Keeps the rows of `keep` (one entry per word). `kept_start` gets the word of each class in `out`.
+  void (*bit_compress)(const BitTable& table, const std::uint16_t* keep, std::uint16_t* out, std::int32_t* kept_start);
+};
+
+const Kernels& kernels_portable();
+const Kernels* kernels_avx2();    // nullptr where the processor or the compiler lacks it
+const Kernels* kernels_avx512();
+// Throws std::invalid_argument where the asked set is missing.
+const Kernels& choose_kernels(Isa isa);
+
+// Overloads on the width of ranks, so that views can be templates.
+inline void below(const Kernels& k, const std::uint16_t* r, std::size_t w, std::uint16_t b, std::uint64_t* o) { k.below16(r, w, b, o); }
+inline void below(const Kernels& k, const std::uint32_t* r, std::size_t w, std::uint32_t b, std::uint64_t* o) { k.below32(r, w, b, o); }
+inline std::size_t compress(const Kernels& k, const std::uint16_t* i, std::size_t w, const std::uint64_t* m, std::uint16_t* o) { return k.compress16(i, w, m, o); }
+inline std::size_t compress(const Kernels& k, const std::uint32_t* i, std::size_t w, const std::uint64_t* m, std::uint32_t* o) { return k.compress32(i, w, m, o); }
+inline void changes(const Kernels& k, const std::uint16_t* r, std::size_t w, std::uint64_t* o) { k.changes16(r, w, o); }
+inline void changes(const Kernels& k, const std::uint32_t* r, std::size_t w, std::uint64_t* o) { k.changes32(r, w, o); }
+
+}  // namespace odt

@@ -1,0 +1,27 @@
+// The root of a search: depth by depth, with incumbents, limits, and rounds of cuts that threads share.
+//
+// A round takes a fixed number of cuts off the queue, evaluates all of them under the same upper bound and merges them
+// in order. So the answer does not depend on timing, only on the number of threads.
+#pragma once
+
+#include "odt/control.hpp"
+#include "odt/dataset.hpp"
+#include "odt/plan.hpp"
+
+namespace odt {
+
+struct RootAnswer {
+  Plan plan;
+  Loss value = kInfinite;  // without the model's offset
+  Loss bound = 0;
+  bool complete = false;   // searched to the end (or to the gap asked for)
+};
+
+// Sorted scans; R is the width of ranks. `start` is a first incumbent or empty.
+template <class R>
+RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result, const RootAnswer& start);
+
+extern template RootAnswer solve_sorted<std::uint16_t>(const Dataset&, Control&, Result&, const RootAnswer&);
+extern template RootAnswer solve_sorted<std::uint32_t>(const Dataset&, Control&, Result&, const RootAnswer&);
+
+}  // namespace odt

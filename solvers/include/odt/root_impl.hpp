@@ -1,0 +1,109 @@
+#pragma once
+
+#include "odt/root.hpp"
+#include "odt/search.hpp"
+#include "odt/workers.hpp"
+
+namespace odt {
+
+template <class R>
+class Root {
+ public:
+  Root(const Dataset& data, Control& control, Result& result)
+      : data_(data), control_(control), result_(result), workers_(std::max(1, control.options().threads)) {
+    const int threads = std::max(1, control.options().threads);
+    for (int i = 0; i < threads; ++i) searches_.push_back(std::make_unique<Search<R>>(control));
+    round_ = threads == 1 ? 1 : static_cast<std::size_t>(4 * threads);
+  }
+
+  RootAnswer run(const RootAnswer& start) {
+    answer_ = start;
+    try {
+      deepen();
+    } catch (const Stop&) {
+      answer_.complete = control_.close_enough(answer_.value, answer_.bound);
+    }
+    for (const auto& search : searches_) result_.counters.add(search->counters);
+    return answer_;
+  }
+
+ private:
+  // A pair array costs its rows times the width of a rank; beyond this much, children gather instead.
+  bool pairs_fit() const {
+    const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 28;
+    return data_.features() * data_.features() * data_.rows() * sizeof(R) * 3 <= limit;
+  }
+
+  void deepen() {
+    view_.make_root(data_, pairs_fit());
+    const Problem& p = data_.problem;
+    const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
+    upper_ = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound - data_.loss.offset + 1;
+    for (int depth = 0; depth <= std::min(2, goal.depth); ++depth) {
+      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), 0, nullptr, 0);
+      improve(out);
+      last_ = out;
+      if (depth == goal.depth) answer_.bound = out.value;
+    }
+    if (goal.depth > 2 && workers() > 1) view_.make_all_pairs();
+    for (int depth = 3; depth <= goal.depth; ++depth) search(shape(depth, goal.leaves), depth == goal.depth);
+    answer_.complete = true;
+  }
+
+  std::size_t workers() const { return searches_.size(); }
+  Loss best() const { return std::min(upper_, answer_.value); }
+
+  void improve(const Outcome& out) {
+    if (!out.exact || out.value >= answer_.value) return;
+    answer_.value = out.value;
+    answer_.plan = out.plan;
+    control_.incumbent(result_.timeline, out.value + data_.loss.offset, answer_.bound + data_.loss.offset);
+  }
+
+  void search(Shape shape, bool final) {
+    // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
+    Branch<R> node(*searches_[0], view_, 0, shape, best(), data_.problem.leaf_price);
+    ++searches_[0]->counters.nodes;
+    node.begin(last_, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
+    std::vector<typename Branch<R>::Task> tasks(round_);
+    std::vector<CutValue> values(round_);
+    for (;;) {
+      const Loss bound = node.bound();
+      if (final) answer_.bound = std::max(answer_.bound, std::min(bound, best()));
+      if (final && control_.close_enough(best(), answer_.bound)) break;
+      std::size_t count = 0;
+      while (count < round_ && node.next(tasks[count])) ++count;
+      if (count == 0) break;
+      const auto evaluate = [&](int worker, std::size_t i) {
+        values[i] = node.evaluate(*searches_[static_cast<std::size_t>(worker)], tasks[i]);
+      };
+      if (workers() == 1) evaluate(0, 0);
+      else workers_.run(count, evaluate);
+      for (std::size_t i = 0; i < count; ++i)
+        if (node.merge(tasks[i], values[i])) improve(node.outcome());
+      control_.check();
+    }
+    last_ = node.outcome();
+    best_cuts_ = node.best_cuts();
+    if (final) answer_.bound = std::max(answer_.bound, std::min(node.bound(), best()));
+  }
+
+  const Dataset& data_;
+  Control& control_;
+  Result& result_;
+  Workers workers_;
+  std::vector<std::unique_ptr<Search<R>>> searches_;
+  std::size_t round_;
+  View<R> view_;
+  Loss upper_ = kInfinite;
+  Outcome last_;  // of the depth before
+  std::vector<typename Branch<R>::BestCut> best_cuts_;
+  RootAnswer answer_;
+};
+
+template <class R>
+RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
+  return Root<R>(data, control, result).run(start);
+}
+
+}  // namespace odt

@@ -1,0 +1,141 @@
+// Branch and bound over sorted features, any depth.
+//
+// A node keeps one queue of (feature, interval) over all features, ordered by the envelope's bound, so the least bound
+// in the queue is a lower bound for the node at any time. The cut in the middle of the most promising interval is
+// evaluated next; its two sides are sub-problems of one depth less.
+//
+// Upper bounds of sub-problems get slack: a side solved only up to what can still win returns a bound that prunes
+// no neighbours. The slack is what would be needed to drop the neighbours up to the ends of the interval.
+#pragma once
+
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "odt/depth_two.hpp"
+
+namespace odt {
+
+struct CutRecord {
+  Hint left, right;
+};
+
+// An evaluated cut.
+struct CutValue {
+  Loss left = 0, right = 0;
+  bool exact = false;
+  Plan plan;
+  CutRecord record;
+};
+
+template <class R>
+class Branch;
+
+// Views and scratch of one thread.
+template <class R>
+class Search {
+ public:
+  explicit Search(Control& control) : control_(control), depth_two_(control, counters) {}
+
+  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count);
+  CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut, const Interval& around,
+                    Shape left, Shape right, Loss upper);
+  Control& control() { return control_; }
+
+  Counters counters;
+
+ private:
+  View<R>& child(int level);
+
+  Control& control_;
+  DepthTwo<R> depth_two_;
+  std::vector<std::unique_ptr<View<R>>> children_;
+};
+
+struct Open {
+  Loss bound;
+  Loss promise;  // sum of losses at the better end: breaks ties
+  std::uint32_t sequence;
+  std::size_t feature;
+  int division;  // index into the divisions of the leaf budget
+  Interval interval;
+  bool operator<(const Open& other) const {  // the top of a priority queue is the largest
+    if (bound != other.bound) return bound > other.bound;
+    if (promise != other.promise) return promise > other.promise;
+    return sequence > other.sequence;
+  }
+};
+
+// One node of depth three or more: its queue and its incumbent.
+template <class R>
+class Branch {
+ public:
+  Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower)
+      : search_(search), view_(view), level_(level), shape_(shape), upper_(upper), lower_(lower), best_(upper) {}
+
+  // Per feature, the best cut evaluated so far: where to begin one level deeper.
+  struct BestCut {
+    Loss value = kInfinite;
+    Hint hint;
+  };
+
+  // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on the same rows.
+  // `cuts`, if given, orders the features and says where to cut them first.
+  void begin(const Outcome& flat, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts = nullptr);
+  // The next cut to evaluate, if any can still beat the incumbent.
+  struct Task {
+    std::size_t feature;
+    std::int32_t cut;
+    int division;
+    Interval interval;
+  };
+  bool next(Task& task);
+  CutValue evaluate(Search<R>& search, const Task& task) {
+    const Division& d = divisions_[static_cast<std::size_t>(task.division)];
+    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, d.left, d.right, best_);
+  }
+  // True if the incumbent improved.
+  bool merge(const Task& task, CutValue& value);
+
+  Loss best() const { return best_; }
+  // Lower bound on the node's loss from what is still open.
+  Loss bound() const { return queue_.empty() ? best_ : std::max(lower_, std::min(best_, queue_.top().bound)); }
+  const Plan& plan() const { return plan_; }
+  void offer(Loss value, const Plan& plan) {
+    if (value < best_) {
+      best_ = value;
+      plan_ = plan;
+    }
+  }
+  Outcome outcome() const { return {best_, best_ < upper_, plan_}; }
+  RowWeights weights(std::size_t feature) const {
+    return RowWeights{upto_.empty() ? nullptr : upto_[feature].data()};
+  }
+  const std::vector<BestCut>& best_cuts() const { return best_cuts_; }
+  const CutRecord& record(int i) const { return records_[static_cast<std::size_t>(i)]; }
+
+ private:
+  struct Division {
+    Shape left, right;
+  };
+  void set_weights();
+  void push(std::size_t feature, int division, Interval interval);
+
+  Search<R>& search_;
+  View<R>& view_;
+  int level_;
+  Shape shape_;
+  Loss upper_, lower_, best_;
+  Plan plan_;
+  std::vector<Division> divisions_;
+  std::vector<CutRecord> records_;
+  std::vector<BestCut> first_;  // first cut to try, per feature
+  std::vector<BestCut> best_cuts_;
+  std::vector<std::vector<Loss>> upto_;
+  std::priority_queue<Open> queue_;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace odt
+
+#include "odt/search_impl.hpp"

@@ -1,0 +1,64 @@
+// Trees without error: least depth, then least leaves.
+//
+// Both "a tree of depth d without error exists" and "the least number of leaves of one" only get easier with fewer
+// rows, so for the nested cuts of one feature the left side grows harder and the right side easier: a binary search
+// finds a feasible cut, and intervals of cuts are dropped by their two ends. Sub-problems are kept by set of rows.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "odt/bit_search.hpp"
+#include "odt/bit_view.hpp"
+#include "odt/control.hpp"
+#include "odt/plan.hpp"
+
+namespace odt {
+
+class Smallest {
+ public:
+  Smallest(const BitProblem& problem, Control& control, std::size_t cache_limit);
+
+  // value and bound count leaves; the plan's depth is the least one. Without a tree: infeasible if complete.
+  RootAnswer run(Result& result);
+
+ private:
+  using Members = std::vector<std::uint64_t>;
+  struct Chain {  // the cuts of one feature, in order
+    std::vector<int> tests;
+  };
+  struct Known {
+    std::int32_t least = 1;       // leaves: a lower bound, or the number if exact
+    std::int8_t feasible = -1;    // -1: not known
+    bool exact = false;
+    std::int32_t test = -1;       // first split of the best tree, or of a feasible one
+  };
+  struct Span {
+    int low, high;                // evaluated cuts of the chain, exclusive
+    std::int32_t left, right;     // bounds: left side at low, right side at high
+  };
+
+  static constexpr std::int32_t kNone = 1 << 28;
+
+  int class_count(const Members& rows) const;
+  void part(const Members& rows, int test, bool pass, Members& out) const;
+  void cuts_of(const Members& rows, const Chain& chain, int& first, int& last) const;
+  bool feasible(const Members& rows, int depth);
+  std::int32_t least(const Members& rows, int depth, std::int32_t upper);
+  Plan rebuild(const Members& rows, int depth, bool smallest);
+  Known& known(const Members& rows, int depth);
+
+  const BitProblem& problem_;
+  Control& control_;
+  std::size_t limit_;
+  std::vector<Chain> chains_;
+  std::vector<Members> classes_;
+  struct Hash {
+    std::size_t operator()(const BitCache::Key& k) const { return static_cast<std::size_t>(k.low); }
+  };
+  std::unordered_map<BitCache::Key, Known, Hash> cache_;
+  Counters counters_;
+  RootAnswer answer_;
+};
+
+}  // namespace odt

@@ -1,0 +1,234 @@
+// The rows of one node, in the order of every feature.
+//
+// For a pair of features, pair(outer, inner) holds the outer ranks in the inner feature's order: the comparison of one
+// such array with a bound says, in inner order, which rows an outer cut sends left. Children filter their parent's
+// arrays instead of gathering anew; an array is made when it is first asked for.
+#pragma once
+
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "odt/aligned.hpp"
+#include "odt/dataset.hpp"
+
+namespace odt {
+
+template <class R>
+class View {
+ public:
+  static constexpr R kPad = std::numeric_limits<R>::max();
+
+  void make_root(const Dataset& data, bool keep_pairs) {
+    prepare(data, keep_pairs);
+    parent_ = nullptr;
+    rows_ = data.rows();
+    words_ = words_of(rows_);
+    for (std::size_t f = 0; f < p_; ++f) {
+      std::uint32_t* order = order_[f].reserve((words_ + 1) * kBlock);
+      std::memcpy(order, data.order.data() + f * rows_, rows_ * sizeof *order);
+      gather(f, f);
+      set_classes_from_labels(f);
+      set_values(f, nullptr);
+      set_ends(f);
+    }
+  }
+
+  // The parent's rows whose rank of `feature` is below `bound` (or, if not `left`, the others).
+  void make_child(View& parent, std::size_t feature, R bound, bool left) {
+    prepare(*parent.data_, parent.keep_pairs_);
+    parent_ = &parent;
+    for (std::size_t f = 0; f < p_; ++f) {
+      std::uint64_t* keep = keep_[f].reserve(parent.words_);
+      parent.rows_below(feature, f, bound, keep);
+      if (!left)
+        for (std::size_t w = 0; w < parent.words_; ++w) keep[w] = ~keep[w];
+      keep[parent.words_ - 1] &= valid_bits(parent.rows_, parent.words_ - 1);
+      filter(f);
+    }
+  }
+
+  const Dataset& data() const { return *data_; }
+  std::size_t rows() const { return rows_; }
+  std::size_t words() const { return words_; }
+  std::size_t features() const { return p_; }
+  int stride() const { return stride_; }
+  const std::uint32_t* order(std::size_t f) const { return order_[f].data(); }
+  const std::uint64_t* classes(std::size_t f) const { return classes_[f].data(); }
+  const std::uint64_t* ends(std::size_t f) const { return ends_[f].data(); }
+  const std::int32_t* values(std::size_t f) const { return values_[f].data(); }
+  const std::int32_t* block_sums(std::size_t f) const { return block_sum_[f].data(); }
+  const std::int32_t* block_ups(std::size_t f) const { return block_up_[f].data(); }
+  const R* sorted(std::size_t f) const { return pair_[keep_pairs_ ? f * p_ + f : f].ranks.data(); }
+  bool splittable(std::size_t f) const { return splittable_[f]; }
+
+  const R* pair(std::size_t outer, std::size_t inner) {
+    Pair& pair = slot(outer, inner);
+    if (pair.stamp == stamp_ && pair.outer == outer) return pair.ranks.data();
+    pair.stamp = stamp_;
+    pair.outer = outer;
+    if (parent_ == nullptr || !keep_pairs_) {
+      gather(outer, inner);
+    } else {
+      const R* from = parent_->pair(outer, inner);
+      R* to = pair.ranks.reserve((words_ + 2) * kBlock);
+      compress(data_->kernels, from, parent_->words_, keep_[inner].data(), to);
+      pad(to);
+    }
+    return pair.ranks.data();
+  }
+
+  // Makes every array, so that threads may read this view.
+  void make_all_pairs() {
+    if (!keep_pairs_) return;
+    for (std::size_t i = 0; i < p_; ++i)
+      for (std::size_t j = 0; j < p_; ++j) pair(i, j);
+  }
+
+ private:
+  struct Pair {
+    Aligned<R> ranks;
+    std::uint64_t stamp = 0;
+    std::size_t outer = 0;
+  };
+
+  // Without room for all pairs there is one array per inner feature, made anew for each outer one.
+  Pair& slot(std::size_t outer, std::size_t inner) {
+    if (keep_pairs_) return pair_[outer * p_ + inner];
+    return outer == inner ? pair_[inner] : pair_[p_ + inner];
+  }
+
+  // In inner order, the rows whose outer rank is below a bound. Threads call this on a view they share.
+  void rows_below(std::size_t outer, std::size_t inner, R bound, std::uint64_t* out) {
+    if (keep_pairs_ || outer == inner) return below(data_->kernels, pair(outer, inner), words_, bound, out);
+    const std::uint32_t* rank = data_->problem.ranks(outer);
+    const std::uint32_t* order = order_[inner].data();
+    for (std::size_t w = 0; w < words_; ++w) out[w] = 0;
+    for (std::size_t i = 0; i < rows_; ++i)
+      out[i / kBlock] |= static_cast<std::uint64_t>(rank[order[i]] < bound) << (i % kBlock);
+  }
+
+  void prepare(const Dataset& data, bool keep_pairs) {
+    ++stamp_;
+    if (data_ == &data) return;
+    data_ = &data;
+    keep_pairs_ = keep_pairs;
+    p_ = data.features();
+    const int c = data.problem.classes;
+    stride_ = data.loss.kind == LossKind::two_class ? 1 : data.loss.kind == LossKind::multi_class ? (c <= 8 ? 8 : 16) : 0;
+    order_.resize(p_);
+    classes_.resize(p_);
+    ends_.resize(p_);
+    keep_.resize(p_);
+    pair_.resize(keep_pairs ? p_ * p_ : 2 * p_);
+    values_.resize(p_);
+    block_sum_.resize(p_);
+    block_up_.resize(p_);
+    splittable_.resize(p_);
+  }
+
+  void pad(R* ranks) const {
+    for (std::size_t i = rows_; i < (words_ + 1) * kBlock; ++i) ranks[i] = kPad;
+  }
+
+  void gather(std::size_t outer, std::size_t inner) {
+    Pair& pair = slot(outer, inner);
+    R* to = pair.ranks.reserve((words_ + 2) * kBlock);
+    const std::uint32_t* rank = data_->problem.ranks(outer);
+    const std::uint32_t* order = order_[inner].data();
+    for (std::size_t i = 0; i < rows_; ++i) to[i] = static_cast<R>(rank[order[i]]);
+    pad(to);
+    pair.stamp = stamp_;
+    pair.outer = outer;
+  }
+
+  void filter(std::size_t f) {
+    const Kernels& k = data_->kernels;
+    const std::uint64_t* keep = keep_[f].data();
+    if (f == 0) {
+      rows_ = 0;
+      for (std::size_t w = 0; w < parent_->words_; ++w) rows_ += static_cast<std::size_t>(__builtin_popcountll(keep[w]));
+      words_ = words_of(rows_);
+    }
+    if (!keep_pairs_ || stride_ == 0) {
+      std::uint32_t* order = order_[f].reserve((words_ + 2) * kBlock);
+      compress(k, parent_->order_[f].data(), parent_->words_, keep, order);
+    }
+    if (stride_ > 0) {
+      std::uint64_t* classes = classes_[f].reserve((words_ + 1) * static_cast<std::size_t>(stride_));
+      k.compress_bits(parent_->classes_[f].data(), parent_->words_, stride_, keep, classes);
+    }
+    set_values(f, keep);
+    pair(f, f);
+    set_ends(f);
+  }
+
+  // Signed losses in this feature's order, with the sums of each block.
+  void set_values(std::size_t f, const std::uint64_t* keep) {
+    if (data_->loss.kind != LossKind::signed_two) return;
+    std::int32_t* to = values_[f].reserve((words_ + 2) * kBlock);
+    if (keep) {
+      compress(data_->kernels, reinterpret_cast<const std::uint32_t*>(parent_->values_[f].data()), parent_->words_, keep,
+               reinterpret_cast<std::uint32_t*>(to));
+    } else {
+      for (std::size_t i = 0; i < rows_; ++i) to[i] = data_->loss.difference[order_[f][i]];
+    }
+    for (std::size_t i = rows_; i < (words_ + 1) * kBlock; ++i) to[i] = 0;
+    std::int32_t* sum = block_sum_[f].reserve(words_);
+    std::int32_t* up = block_up_[f].reserve(words_);
+    for (std::size_t w = 0; w < words_; ++w) {
+      sum[w] = up[w] = 0;
+      for (std::size_t i = w * kBlock; i < (w + 1) * kBlock; ++i) {
+        sum[w] += to[i];
+        up[w] += to[i] > 0 ? to[i] : 0;
+      }
+    }
+  }
+
+  void set_classes_from_labels(std::size_t f) {
+    if (stride_ == 0) return;
+    const std::size_t stride = static_cast<std::size_t>(stride_);
+    std::uint64_t* classes = classes_[f].reserve((words_ + 1) * stride);
+    std::memset(classes, 0, words_ * stride * sizeof *classes);
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const std::size_t label = static_cast<std::size_t>(data_->problem.label[order_[f][i]]);
+      const std::uint64_t bit = 1ULL << (i % kBlock);
+      if (stride_ > 1) classes[i / kBlock * stride + label] |= bit;
+      else if (label == 1) classes[i / kBlock] |= bit;
+    }
+  }
+
+  void set_ends(std::size_t f) {
+    std::uint64_t* ends = ends_[f].reserve(words_);
+    const R* ranks = sorted(f);
+    changes(data_->kernels, ranks, words_, ends);
+    ends[words_ - 1] &= low_bits(rows_ - 1 - (words_ - 1) * kBlock);
+    if (!data_->allowed_upto[f].empty()) keep_allowed_ends(f, ends, ranks);
+    std::uint64_t any = 0;
+    for (std::size_t w = 0; w < words_; ++w) any |= ends[w];
+    splittable_[f] = any != 0;
+  }
+
+  void keep_allowed_ends(std::size_t f, std::uint64_t* ends, const R* ranks) const {
+    for (std::size_t w = 0; w < words_; ++w)
+      for (std::uint64_t bits = ends[w]; bits; bits &= bits - 1) {
+        const std::size_t i = w * kBlock + static_cast<std::size_t>(__builtin_ctzll(bits));
+        if (!data_->gap_allowed(f, ranks[i], ranks[i + 1])) ends[w] &= ~(1ULL << (i % kBlock));
+      }
+  }
+
+  const Dataset* data_ = nullptr;
+  View* parent_ = nullptr;
+  bool keep_pairs_ = true;
+  std::size_t p_ = 0, rows_ = 0, words_ = 0;
+  int stride_ = 1;
+  std::uint64_t stamp_ = 0;
+  std::vector<Aligned<std::uint32_t>> order_;
+  std::vector<Aligned<std::uint64_t>> classes_, ends_, keep_;
+  std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_;
+  std::vector<Pair> pair_;
+  std::vector<char> splittable_;
+};
+
+}  // namespace odt

@@ -1,0 +1,157 @@
+#include "odt/finish.hpp"
+
+#include <algorithm>
+
+namespace odt {
+namespace {
+
+using Rows = std::vector<std::uint32_t>;
+
+class Finisher {
+ public:
+  Finisher(const Problem& p, const LossModel& l) : p_(p), loss_(l) {}
+
+  int build(const Plan& plan, int at, const Rows& rows, Tree& tree) {
+    const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
+    if (node.feature >= 0) {
+      Rows left, right;
+      partition(rows, static_cast<std::size_t>(node.feature), node.bound, left, right);
+      // Sets of equal value may have been split in vain; such a split is not part of the tree.
+      if (left.empty()) return build(plan, node.right, right, tree);
+      if (right.empty()) return build(plan, node.left, left, tree);
+      return split(tree, rows, static_cast<std::size_t>(node.feature), node.bound,
+                   [&] { return build(plan, node.left, left, tree); },
+                   [&] { return build(plan, node.right, right, tree); });
+    }
+    if (node.stump) return stump(rows, tree);
+    return leaf(rows, tree);
+  }
+
+ private:
+  Loss row_loss(std::uint32_t row, int label) const {
+    if (loss_.unit()) return p_.label[row] != label;
+    return loss_.of[row * static_cast<std::size_t>(loss_.labels) + static_cast<std::size_t>(label)];
+  }
+
+  // Least loss and its first label.
+  std::pair<Loss, int> best_label(const std::vector<Loss>& sums) const {
+    const auto least = std::min_element(sums.begin(), sums.end());
+    return {*least, static_cast<int>(least - sums.begin())};
+  }
+  std::vector<Loss> sums_of(const Rows& rows) const {
+    std::vector<Loss> sums(static_cast<std::size_t>(loss_.labels), 0);
+    for (std::uint32_t i : rows)
+      for (int c = 0; c < loss_.labels; ++c) sums[static_cast<std::size_t>(c)] += row_loss(i, c);
+    return sums;
+  }
+
+  int leaf(const Rows& rows, Tree& tree) const {
+    TreeNode node;
+    node.label = best_label(sums_of(rows)).second;
+    tree.nodes.push_back(node);
+    return static_cast<int>(tree.nodes.size()) - 1;
+  }
+
+  void partition(const Rows& rows, std::size_t feature, std::uint32_t bound, Rows& left, Rows& right) const {
+    const std::uint32_t* rank = p_.ranks(feature);
+    for (std::uint32_t i : rows) (rank[i] < bound ? left : right).push_back(i);
+  }
+
+  template <class Left, class Right>
+  int split(Tree& tree, const Rows& rows, std::size_t feature, std::uint32_t bound, Left left, Right right) const {
+    const int at = static_cast<int>(tree.nodes.size());
+    TreeNode node;
+    node.feature = static_cast<int>(feature);
+    node.next = ~0u;
+    for (std::uint32_t i : rows) {
+      const std::uint32_t rank = p_.ranks(feature)[i];
+      if (rank < bound) node.cut = std::max(node.cut, rank);
+      else node.next = std::min(node.next, rank);
+    }
+    tree.nodes.push_back(node);
+    const int l = left(), r = right();
+    const std::size_t a = static_cast<std::size_t>(at);
+    // Both sides predict alike: the split goes, and a leaf's price with it.
+    if (tree.nodes[static_cast<std::size_t>(l)].feature < 0 && tree.nodes[static_cast<std::size_t>(r)].feature < 0 &&
+        tree.nodes[static_cast<std::size_t>(l)].label == tree.nodes[static_cast<std::size_t>(r)].label) {
+      tree.nodes[a] = tree.nodes[static_cast<std::size_t>(l)];
+      tree.nodes.resize(a + 1);
+      return at;
+    }
+    tree.nodes[a].left = l;
+    tree.nodes[a].right = r;
+    return at;
+  }
+
+  bool gap_allowed(std::size_t f, std::uint32_t low, std::uint32_t high) const {
+    if (f >= p_.allowed.size() || p_.allowed[f].empty()) return true;
+    return std::find(p_.allowed[f].begin() + low, p_.allowed[f].begin() + high, 1) != p_.allowed[f].begin() + high;
+  }
+
+  int stump(const Rows& rows, Tree& tree) const {
+    const std::vector<Loss> total = sums_of(rows);
+    Loss best = best_label(total).first - p_.leaf_price;
+    int feature = -1;
+    std::uint32_t bound = 0;
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      Rows sorted = rows;
+      const std::uint32_t* rank = p_.ranks(f);
+      std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
+      std::vector<Loss> low(total.size(), 0), high = total;
+      for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+        for (std::size_t c = 0; c < total.size(); ++c) {
+          const Loss x = row_loss(sorted[i], static_cast<int>(c));
+          low[c] += x;
+          high[c] -= x;
+        }
+        const std::uint32_t here = rank[sorted[i]], next = rank[sorted[i + 1]];
+        if (here == next || !gap_allowed(f, here, next)) continue;
+        const Loss value = best_label(low).first + best_label(high).first;
+        if (value < best) {
+          best = value;
+          feature = static_cast<int>(f);
+          bound = here + 1;
+        }
+      }
+    }
+    if (feature < 0) return leaf(rows, tree);
+    Rows left, right;
+    partition(rows, static_cast<std::size_t>(feature), bound, left, right);
+    return split(tree, rows, static_cast<std::size_t>(feature), bound, [&] { return leaf(left, tree); },
+                 [&] { return leaf(right, tree); });
+  }
+
+  const Problem& p_;
+  const LossModel& loss_;
+};
+
+}  // namespace
+
+Finished finish(const Problem& problem, const LossModel& loss, const Plan& plan) {
+  Rows rows(problem.rows);
+  for (std::size_t i = 0; i < problem.rows; ++i) rows[i] = static_cast<std::uint32_t>(i);
+  Finished done;
+  Finisher(problem, loss).build(plan, 0, rows, done.tree);
+  done.value = evaluate(problem, done.tree);
+  return done;
+}
+
+Loss evaluate(const Problem& p, const Tree& tree) {
+  Loss value = 0;
+  for (std::size_t i = 0; i < p.rows; ++i) {
+    std::size_t at = 0;
+    while (tree.nodes[at].feature >= 0) {
+      const TreeNode& node = tree.nodes[at];
+      const bool left = p.ranks(static_cast<std::size_t>(node.feature))[i] <= node.cut;
+      at = static_cast<std::size_t>(left ? node.left : node.right);
+    }
+    const std::size_t label = static_cast<std::size_t>(p.label[i]), given = static_cast<std::size_t>(tree.nodes[at].label);
+    const Loss loss = p.cost.empty() ? static_cast<Loss>(label != given) : p.cost[label * static_cast<std::size_t>(p.classes) + given];
+    value += p.weight.empty() ? loss : p.weight[i] * loss;
+  }
+  for (const TreeNode& node : tree.nodes)
+    if (node.feature < 0) value += p.leaf_price;
+  return value;
+}
+
+}  // namespace odt

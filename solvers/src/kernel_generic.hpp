@@ -1,0 +1,476 @@
+// Kernels in plain C++. Included by one file per instruction set, each with flags of its own, so everything here has
+// internal linkage: a shared inline function compiled for AVX must never be picked for the portable table.
+#pragma once
+
+#include <cstring>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "odt/kernels.hpp"
+
+namespace {
+
+using odt::MultiClassLoss;
+using odt::MultiClassScan;
+using odt::SignedScan;
+using odt::TwoClassGain;
+using odt::TwoClassScan;
+using std::int32_t;
+using std::size_t;
+using std::uint16_t;
+using std::uint32_t;
+using std::uint64_t;
+
+inline uint64_t valid(size_t rows, size_t w) {
+  const size_t count = rows - w * 64;
+  return count >= 64 ? ~0ULL : (1ULL << count) - 1;
+}
+inline int32_t pop(uint64_t x) { return __builtin_popcountll(x); }
+inline int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+inline int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+
+template <class R>
+void below_generic(const R* rank, size_t words, R bound, uint64_t* out) {
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 64; ++i) bits |= static_cast<uint64_t>(rank[w * 64 + i] < bound) << i;
+    out[w] = bits;
+  }
+}
+
+template <class R>
+size_t compress_generic(const R* in, size_t words, const uint64_t* keep, R* out) {
+  size_t count = 0;
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t bits = keep[w];
+    const R* block = in + w * 64;
+    while (bits) {
+      out[count++] = block[__builtin_ctzll(bits)];
+      bits &= bits - 1;
+    }
+  }
+  return count;
+}
+
+template <class R>
+void changes_generic(const R* rank, size_t words, uint64_t* out) {
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 64; ++i) bits |= static_cast<uint64_t>(rank[w * 64 + i] != rank[w * 64 + i + 1]) << i;
+    out[w] = bits;
+  }
+}
+
+inline uint64_t extract_slow(uint64_t value, uint64_t mask) {
+  uint64_t result = 0;
+  for (int k = 0; mask; ++k) {
+    result |= ((value >> __builtin_ctzll(mask)) & 1ULL) << k;
+    mask &= mask - 1;
+  }
+  return result;
+}
+
+// Appends the kept bits of each bitmap behind those kept so far.
+template <uint64_t (*Extract)(uint64_t, uint64_t)>
+void compress_bits_generic(const uint64_t* in, size_t words, int stride, const uint64_t* keep, uint64_t* out) {
+  size_t filled = 0;  // bits in the current output word
+  for (int c = 0; c < stride; ++c) out[c] = 0;
+  for (size_t w = 0; w < words; ++w, in += stride) {
+    const uint64_t mask = keep[w];
+    const size_t count = static_cast<size_t>(pop(mask));
+    if (count == 0) continue;
+    const bool spills = filled + count > 64;
+    const bool closes = filled + count >= 64;
+    for (int c = 0; c < stride; ++c) {
+      const uint64_t bits = Extract(in[c], mask);
+      out[c] |= bits << filled;
+      if (closes) out[stride + c] = spills ? bits >> (64 - filled) : 0;
+    }
+    filled += count;
+    if (closes) {
+      filled -= 64;
+      out += stride;
+    }
+  }
+}
+
+// Largest and smallest running sum at the ends of ties inside one block.
+struct Extremes {
+  int32_t largest, smallest;
+};
+inline Extremes block_extremes(uint64_t side, uint64_t positive, uint64_t ends) {
+  Extremes e{-1000, 1000};
+  while (ends) {
+    const uint64_t upto = ends ^ (ends - 1);
+    const int32_t sum = 2 * pop(side & positive & upto) - pop(side & upto);
+    e.largest = larger(e.largest, sum);
+    e.smallest = smaller(e.smallest, sum);
+    ends &= ends - 1;
+  }
+  return e;
+}
+
+struct BlockSide {
+  int32_t before;  // running sum at the block's start
+  int32_t gain, cap;
+};
+
+template <Extremes (*Open)(uint64_t, uint64_t, uint64_t)>
+inline void two_class_block(BlockSide& side, int32_t total, uint64_t rows, uint64_t positive, uint64_t ends,
+                            uint32_t& opened) {
+  const int32_t up = pop(rows & positive), down = pop(rows) - up;
+  int32_t cap = larger(2 * (side.before + up) - total, total - 2 * (side.before - down));
+  if (cap > side.gain && ends) {
+    const Extremes e = Open(rows, positive, ends);
+    cap = larger(2 * (side.before + e.largest) - total, total - 2 * (side.before + e.smallest));
+    side.gain = larger(side.gain, cap);
+    ++opened;
+  }
+  side.cap = larger(side.cap, cap);
+  side.before += up - down;
+}
+
+template <Extremes (*Open)(uint64_t, uint64_t, uint64_t)>
+void two_class_generic(const TwoClassScan& s, TwoClassGain& gain) {
+  BlockSide left{0, gain.left, -(1 << 30)}, right{0, gain.right, -(1 << 30)};
+  uint32_t opened = 0;
+  for (size_t w = 0; w < s.words; ++w) {
+    const uint64_t v = valid(s.rows, w), l = s.left[w] & v, r = v & ~s.left[w];
+    two_class_block<Open>(left, s.left_total, l, s.positive[w], s.ends[w], opened);
+    two_class_block<Open>(right, s.right_total, r, s.positive[w], s.ends[w], opened);
+  }
+  gain.left = left.gain;
+  gain.right = right.gain;
+  gain.left_cap = left.cap;
+  gain.right_cap = right.cap;
+  gain.opened += opened;
+}
+
+struct BlockSums {
+  int32_t sum, up;
+};
+inline BlockSums masked_sums(const int32_t* value, uint64_t mask) {
+#if defined(__AVX512F__)
+  const __m512i zero = _mm512_setzero_si512();
+  __m512i sum = zero, up = zero;
+  for (int q = 0; q < 4; ++q) {
+    const __m512i v = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> (16 * q)), value + 16 * q);
+    sum = _mm512_add_epi32(sum, v);
+    up = _mm512_add_epi32(up, _mm512_max_epi32(v, zero));
+  }
+  return {_mm512_reduce_add_epi32(sum), _mm512_reduce_add_epi32(up)};
+#else
+  BlockSums s{0, 0};
+  for (int i = 0; i < 64; ++i) {
+    const int32_t v = value[i] & -static_cast<int32_t>(mask >> i & 1);
+    s.sum += v;
+    s.up += v > 0 ? v : 0;
+  }
+  return s;
+#endif
+}
+
+inline Extremes signed_extremes(const int32_t* value, uint64_t side, uint64_t ends) {
+  Extremes e{-(1 << 30), 1 << 30};
+  int32_t sum = 0;
+  for (int i = 0; i < 64; ++i) {
+    sum += value[i] & -static_cast<int32_t>(side >> i & 1);
+    if (!(ends >> i & 1)) continue;
+    e.largest = larger(e.largest, sum);
+    e.smallest = smaller(e.smallest, sum);
+  }
+  return e;
+}
+
+inline void signed_block(BlockSide& side, int32_t total, BlockSums s, const int32_t* value, uint64_t rows, uint64_t ends,
+                         uint32_t& opened) {
+  int32_t cap = larger(2 * (side.before + s.up) - total, total - 2 * (side.before + s.sum - s.up));
+  if (ends) {
+    if (cap > side.gain) {
+      const Extremes e = signed_extremes(value, rows, ends);
+      cap = larger(2 * (side.before + e.largest) - total, total - 2 * (side.before + e.smallest));
+      side.gain = larger(side.gain, cap);
+      ++opened;
+    }
+    side.cap = larger(side.cap, cap);
+  }
+  side.before += s.sum;
+}
+
+void signed_two_generic(const SignedScan& s, TwoClassGain& gain) {
+  BlockSide left{0, gain.left, -(1 << 30)}, right{0, gain.right, -(1 << 30)};
+  uint32_t opened = 0;
+  for (size_t w = 0; w < s.words; ++w) {
+    const uint64_t v = valid(s.rows, w), l = s.left[w] & v, r = v & ~s.left[w];
+    const int32_t* value = s.value + 64 * w;
+    const BlockSums a = masked_sums(value, l), b{s.block_sum[w] - a.sum, s.block_up[w] - a.up};
+    signed_block(left, s.left_total, a, value, l, s.ends[w], opened);
+    signed_block(right, s.right_total, b, value, r, s.ends[w], opened);
+  }
+  gain.left = left.gain;
+  gain.right = right.gain;
+  gain.left_cap = left.cap;
+  gain.right_cap = right.cap;
+  gain.opened += opened;
+}
+
+// Least loss of a split of one side at the ends of ties inside a block; `before` are the side's class counts at its
+// start, `total` those of all its rows.
+inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side, const int32_t* before,
+                                const int32_t* total, int32_t rows) {
+  const uint64_t* classes = s.classes + w * static_cast<size_t>(s.stride);
+  int32_t count[16], rest[16];
+  int32_t best_left = 0;
+  for (int c = 0; c < s.class_count; ++c) {
+    count[c] = before[c];
+    rest[c] = total[c] - before[c];
+    best_left = larger(best_left, count[c]);
+  }
+  unsigned char label[64];
+  for (int c = 0; c < s.class_count; ++c) {
+    uint64_t bits = classes[c] & side;
+    while (bits) {
+      label[__builtin_ctzll(bits)] = static_cast<unsigned char>(c);
+      bits &= bits - 1;
+    }
+  }
+  int32_t prefix[64];  // most frequent class's count up to and with row i
+  for (uint64_t bits = side; bits; bits &= bits - 1) {
+    const int i = __builtin_ctzll(bits);
+    best_left = larger(best_left, ++count[label[i]]);
+    prefix[i] = best_left;
+  }
+  for (int c = 0; c < s.class_count; ++c) rest[c] -= count[c] - before[c];
+  int32_t best_right = 0;
+  for (int c = 0; c < s.class_count; ++c) best_right = larger(best_right, rest[c]);
+  int32_t most = 0;
+  // Backwards: a cut after row i counts the rows behind i, up to the next end of ties, on the right.
+  uint64_t bits = side, ends = s.ends[w];
+  while (bits) {
+    const int i = 63 - __builtin_clzll(bits);
+    const uint64_t from_i = ~0ULL << i;
+    // an end at or after i and before the next row of this side
+    if (ends & from_i) most = larger(most, prefix[i] + best_right);
+    ends &= ~from_i;
+    best_right = larger(best_right, ++rest[label[i]]);
+    bits &= ~(1ULL << i);
+  }
+  // an end before the side's first row of the block
+  if (ends) {
+    int32_t first = 0;
+    for (int c = 0; c < s.class_count; ++c) first = larger(first, before[c]);
+    most = larger(most, first + best_right);
+  }
+  return rows - most;
+}
+
+inline int32_t most_of(const int32_t* count, int n) {
+  int32_t most = 0;
+  for (int c = 0; c < n; ++c) most = larger(most, count[c]);
+  return most;
+}
+
+// Two bounds on the loss of a cut inside a block: its rows left out of both parts, or counted in both. `at` and `next`
+// hold the losses of prefix and suffix at the block's two boundaries.
+inline int32_t block_bound(const int32_t* at, const int32_t* next, int32_t rows_here) {
+  return larger(at[0] + next[1], next[0] + at[1] - rows_here);
+}
+
+// Per block boundary the scratch holds: class counts of both sides, then the losses of both sides' prefix and suffix.
+void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
+  const int stride = s.stride, n = s.class_count;
+  const size_t step = static_cast<size_t>(2 * stride + 4);
+  int32_t left[16] = {0}, right[16] = {0};
+  int32_t left_rows = 0, right_rows = 0;
+  for (size_t w = 0; w <= s.words; ++w) {
+    int32_t* at = s.scratch + w * step;
+    int32_t left_most = 0, right_most = 0, left_rest = 0, right_rest = 0;
+    for (int c = 0; c < n; ++c) {
+      at[c] = left[c];
+      at[stride + c] = right[c];
+      left_most = larger(left_most, left[c]);
+      right_most = larger(right_most, right[c]);
+      left_rest = larger(left_rest, s.left_total[c] - left[c]);
+      right_rest = larger(right_rest, s.right_total[c] - right[c]);
+    }
+    at[2 * stride] = left_rows - left_most;
+    at[2 * stride + 1] = s.left_rows - left_rows - left_rest;
+    at[2 * stride + 2] = right_rows - right_most;
+    at[2 * stride + 3] = s.right_rows - right_rows - right_rest;
+    if (w == s.words) break;
+    const uint64_t v = valid(s.rows, w), l = s.left[w] & v, r = v & ~s.left[w];
+    for (int c = 0; c < n; ++c) {
+      const uint64_t bits = s.classes[w * static_cast<size_t>(stride) + static_cast<size_t>(c)];
+      left[c] += pop(bits & l);
+      right[c] += pop(bits & r);
+    }
+    left_rows += pop(l);
+    right_rows += pop(r);
+  }
+  int32_t left_floor = 1 << 30, right_floor = 1 << 30;
+  for (size_t w = 0; w < s.words; ++w) {
+    if (s.ends[w] == 0) continue;
+    const int32_t* at = s.scratch + w * step;
+    const int32_t* next = at + step;
+    const uint64_t v = valid(s.rows, w);
+    int32_t lower = block_bound(at + 2 * stride, next + 2 * stride, pop(s.left[w] & v));
+    if (lower < loss.left) {
+      lower = multi_class_open(s, w, s.left[w] & v, at, s.left_total, s.left_rows);
+      loss.left = smaller(loss.left, lower);
+      ++loss.opened;
+    }
+    left_floor = smaller(left_floor, lower);
+    lower = block_bound(at + 2 * stride + 2, next + 2 * stride + 2, pop(v & ~s.left[w]));
+    if (lower < loss.right) {
+      lower = multi_class_open(s, w, v & ~s.left[w], at + stride, s.right_total, s.right_rows);
+      loss.right = smaller(loss.right, lower);
+      ++loss.opened;
+    }
+    right_floor = smaller(right_floor, lower);
+  }
+  loss.left_floor = left_floor;
+  loss.right_floor = right_floor;
+}
+
+// Bit tables. GNU vector types let one source serve every instruction set.
+using V16 = int16_t __attribute__((vector_size(64), aligned(64), may_alias));
+using U16 = uint16_t __attribute__((vector_size(64), aligned(64), may_alias));
+
+inline V16 load(const int16_t* p) { return *reinterpret_cast<const V16*>(p); }
+inline U16 load(const uint16_t* p) { return *reinterpret_cast<const U16*>(p); }
+inline V16 max16(V16 a, V16 b) { return a > b ? a : b; }
+
+inline V16 popcount16(U16 x) {
+#if defined(__AVX512BITALG__)
+  return reinterpret_cast<V16>(_mm512_popcnt_epi16(reinterpret_cast<__m512i>(x)));
+#else
+  x = x - ((x >> 1) & 0x5555);
+  x = (x & 0x3333) + ((x >> 2) & 0x3333);
+  x = (x + (x >> 4)) & 0x0f0f;
+  return reinterpret_cast<V16>((x + (x >> 8)) & 0x1f);
+#endif
+}
+
+inline V16 count_class(const uint16_t* bits, size_t stride, const uint16_t* row, int32_t first, int32_t last) {
+  V16 sum = {};
+  for (int32_t w = first; w < last; ++w)
+    sum += popcount16(load(bits + static_cast<size_t>(w) * stride) & row[w]);
+  return sum;
+}
+
+inline int16_t largest(V16 v) {
+  alignas(64) int16_t lane[32];
+  *reinterpret_cast<V16*>(lane) = v;
+#if defined(__SSE4_1__)
+  const __m128i* q = reinterpret_cast<const __m128i*>(lane);
+  __m128i m = _mm_max_epi16(_mm_max_epi16(q[0], q[1]), _mm_max_epi16(q[2], q[3]));
+  // minpos finds the least unsigned lane; counts are not negative here.
+  m = _mm_sub_epi16(_mm_set1_epi16(0x7fff), m);
+  return static_cast<int16_t>(0x7fff - (_mm_extract_epi16(_mm_minpos_epu16(m), 0) & 0xffff));
+#else
+  int16_t m = lane[0];
+  for (int i = 1; i < 32; ++i) m = lane[i] > m ? lane[i] : m;
+  return m;
+#endif
+}
+
+void bit_counts_generic(const odt::BitTable& t, const uint16_t* row, int16_t* out) {
+  for (int c = 0; c < t.classes; ++c)
+    for (size_t j = 0; j < t.stride; j += 32)
+      *reinterpret_cast<V16*>(out + static_cast<size_t>(c) * t.stride + j) =
+          count_class(t.bits + j, t.stride, row, t.class_start[c], t.class_start[c + 1]);
+}
+
+void quarters_generic(const odt::QuarterScan& s, int16_t best[4]) {
+  const size_t stride = s.table.stride;
+  V16 most[4] = {};
+  for (size_t j = 0; j < stride; j += 32) {
+    V16 pass[4] = {}, fail[4] = {};
+    for (int c = 0; c < s.table.classes; ++c) {
+      const size_t at = static_cast<size_t>(c) * stride + j;
+      const V16 ab = count_class(s.table.bits + j, stride, s.row, s.table.class_start[c], s.table.class_start[c + 1]);
+      const V16 a = load(s.a_count + at) - ab, b = load(s.b_count + at) - ab;
+      const V16 none = load(s.all_count + at) - load(s.a_count + at) - b;
+      const int16_t t_ab = s.ab_total[c], t_a = static_cast<int16_t>(s.a_total[c] - t_ab);
+      const int16_t t_b = static_cast<int16_t>(s.b_total[c] - t_ab);
+      const int16_t t_none = static_cast<int16_t>(s.all_total[c] - s.a_total[c] - t_b);
+      pass[0] = max16(pass[0], ab);
+      fail[0] = max16(fail[0], t_ab - ab);
+      pass[1] = max16(pass[1], a);
+      fail[1] = max16(fail[1], t_a - a);
+      pass[2] = max16(pass[2], b);
+      fail[2] = max16(fail[2], t_b - b);
+      pass[3] = max16(pass[3], none);
+      fail[3] = max16(fail[3], t_none - none);
+    }
+    for (int q = 0; q < 4; ++q) most[q] = max16(most[q], pass[q] + fail[q]);
+  }
+  for (int q = 0; q < 4; ++q) best[q] = largest(most[q]);
+}
+
+// Moves kept bits of 16-bit words to the low end, the same way for every test: the mask's moves are found once a word.
+struct BitMoves {
+  uint16_t move[4];
+  uint16_t mask;
+  explicit BitMoves(uint16_t keep) : mask(keep) {
+    uint32_t m = keep, mk = static_cast<uint32_t>(~m << 1) & 0xffff;
+    for (int i = 0; i < 4; ++i) {
+      uint32_t mp = mk ^ (mk << 1);
+      mp ^= mp << 2;
+      mp ^= mp << 4;
+      mp ^= mp << 8;
+      mp &= 0xffff;
+      const uint32_t mv = mp & m;
+      m = (m ^ mv) | (mv >> (1 << i));
+      mk &= ~mp;
+      move[i] = static_cast<uint16_t>(mv);
+    }
+  }
+  U16 operator()(U16 x) const {
+    x &= mask;
+    for (int i = 0; i < 4; ++i) {
+      const U16 t = x & move[i];
+      x = (x ^ t) | (t >> (1 << i));
+    }
+    return x;
+  }
+};
+
+void bit_compress_generic(const odt::BitTable& t, const uint16_t* keep, uint16_t* out, int32_t* kept_start) {
+  const size_t stride = t.stride;
+  int32_t word = 0;
+  for (int c = 0; c < t.classes; ++c) {
+    kept_start[c] = word;
+    int filled = 16;  // bits in the current output word; 16: a new one is due
+    for (int32_t w = t.class_start[c]; w < t.class_start[c + 1]; ++w) {
+      if (keep[w] == 0) continue;
+      const BitMoves moves(keep[w]);
+      const int count = __builtin_popcount(keep[w]);
+      const uint16_t* in = t.bits + static_cast<size_t>(w) * stride;
+      if (filled == 16) {
+        uint16_t* to = out + static_cast<size_t>(word) * stride;
+        for (size_t j = 0; j < stride; j += 32) *reinterpret_cast<U16*>(to + j) = moves(load(in + j));
+        ++word;
+        filled = count;
+        continue;
+      }
+      uint16_t* to = out + static_cast<size_t>(word - 1) * stride;
+      const bool spills = filled + count > 16;
+      for (size_t j = 0; j < stride; j += 32) {
+        const U16 x = moves(load(in + j));
+        *reinterpret_cast<U16*>(to + j) |= x << filled;
+        if (spills) *reinterpret_cast<U16*>(to + stride + j) = x >> (16 - filled);
+      }
+      filled += count;
+      if (spills) {
+        ++word;
+        filled -= 16;
+      }
+    }
+  }
+  kept_start[t.classes] = word;
+}
+
+}  // namespace

@@ -1,0 +1,26 @@
+// The portable table: no instruction beyond the baseline of the build.
+#include "kernel_generic.hpp"
+
+namespace odt {
+
+const Kernels& kernels_portable() {
+  static const Kernels table = {
+      "portable",
+      below_generic<std::uint16_t>,
+      below_generic<std::uint32_t>,
+      compress_generic<std::uint16_t>,
+      compress_generic<std::uint32_t>,
+      compress_bits_generic<extract_slow>,
+      changes_generic<std::uint16_t>,
+      changes_generic<std::uint32_t>,
+      two_class_generic<block_extremes>,
+      signed_two_generic,
+      multi_class_generic,
+      bit_counts_generic,
+      quarters_generic,
+      bit_compress_generic,
+  };
+  return table;
+}
+
+}  // namespace odt

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "odt/bit_search.hpp"
+#include "odt/control.hpp"
+#include "odt/dataset.hpp"
+#include "odt/finish.hpp"
+#include "odt/root.hpp"
+#include "odt/smallest.hpp"
+
+namespace odt {
+
+void Counters::add(const Counters& o) {
+  nodes += o.nodes;
+  depth_two += o.depth_two;
+  cuts += o.cuts;
+  scans += o.scans;
+  scans_skipped += o.scans_skipped;
+  blocks += o.blocks;
+  pruned_neighbour += o.pruned_neighbour;
+  pruned_interval += o.pruned_interval;
+  pruned_lower += o.pruned_lower;
+  cache_hits += o.cache_hits;
+  cache_entries += o.cache_entries;
+}
+
+namespace {
+
+void check(const Problem& p) {
+  const auto demand = [](bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+  };
+  demand(p.rows > 0, "no rows");
+  demand(p.rows < (1u << 30), "too many rows");
+  demand(p.features > 0, "no features");
+  demand(p.classes > 0, "no classes");
+  demand(p.depth >= 0 && p.depth <= 30, "depth must be between 0 and 30");
+  demand(p.leaf_price >= 0, "the price per leaf must not be negative");
+  demand(p.leaves >= 0, "the number of leaves must not be negative");
+  for (int label : p.label) demand(label >= 0 && label < p.classes, "a label is not a class");
+  for (Loss w : p.weight) demand(w >= 0, "a weight is negative");
+  for (std::size_t f = 0; f < p.features; ++f)
+    for (std::size_t i = 0; i < p.rows; ++i) demand(p.ranks(f)[i] < p.distinct[f], "a rank is out of range");
+}
+
+constexpr std::size_t kMostBitTests = 400;  // pairs of tests are counted: beyond this, sorted scans win
+
+// Unit losses over few 0/1 tests.
+bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
+  if (options.method == 1 || !loss.unit() || p.rows > 32767) return false;
+  const std::size_t tests = BitProblem::count_tests(p);
+  return tests > 0 && tests <= (options.method == 2 ? 4000 : kMostBitTests);
+}
+
+// A given tree as a first incumbent. It must keep the limits; labels are chosen anew.
+RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tree) {
+  RootAnswer start;
+  if (tree.empty()) return start;
+  const auto demand = [](bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+  };
+  int leaves = 0;
+  const int n = static_cast<int>(tree.nodes.size());
+  // Children come after their parents, so one pass finds all depths.
+  std::vector<int> depth(tree.nodes.size(), 0);
+  for (int i = 0; i < n; ++i) {
+    const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
+    PlanNode made;
+    if (node.feature >= 0) {
+      demand(node.feature < static_cast<int>(p.features), "the start tree splits on an unknown feature");
+      demand(node.left > i && node.right > i && node.left < n && node.right < n, "the start tree's nodes are out of order");
+      const auto& flags = p.allowed.empty() ? std::vector<char>{} : p.allowed[static_cast<std::size_t>(node.feature)];
+      demand(node.cut < p.distinct[static_cast<std::size_t>(node.feature)] && (flags.empty() || flags[node.cut]),
+             "the start tree has a cut that is not allowed");
+      made.feature = node.feature;
+      made.bound = node.cut + 1;
+      made.left = node.left;
+      made.right = node.right;
+      for (int c : {node.left, node.right}) depth[static_cast<std::size_t>(c)] = depth[static_cast<std::size_t>(i)] + 1;
+    } else {
+      ++leaves;
+    }
+    start.plan.nodes.push_back(made);
+  }
+  demand(*std::max_element(depth.begin(), depth.end()) <= p.depth, "the start tree is deeper than asked");
+  demand(p.leaves == 0 || leaves <= p.leaves, "the start tree has too many leaves");
+  start.value = finish(p, loss, start.plan).value - loss.offset;
+  return start;
+}
+
+RootAnswer search(const Dataset& data, Control& control, Result& result) {
+  const Problem& p = data.problem;
+  const Options& options = control.options();
+  const RootAnswer start = start_answer(p, data.loss, options.start);
+  if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0);
+  if (suits_bits(p, data.loss, options)) {
+    result.method = "bitset";
+    const BitProblem bits(p, data.kernels);
+    const std::size_t limit = options.memory_limit ? options.memory_limit : std::size_t{1} << 29;
+    BitCache cache(limit);
+    return BitSearch(bits, control, cache).run(result, start);
+  }
+  result.method = "sorted";
+  const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
+  return narrow ? solve_sorted<std::uint16_t>(data, control, result, start) : solve_sorted<std::uint32_t>(data, control, result, start);
+}
+
+}  // namespace
+
+// Least depth, then least leaves, without error; the objective counts leaves.
+Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& control) {
+  Result result;
+  result.isa = kernels.name;
+  result.method = "smallest";
+  if (!problem.weight.empty() || !problem.cost.empty())
+    throw std::invalid_argument("the smallest tree without error takes neither weights nor costs");
+  const BitProblem bits(problem, kernels);
+  const std::size_t limit = control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
+  const RootAnswer answer = Smallest(bits, control, limit).run(result);
+  result.bound = answer.bound;
+  if (!answer.plan.empty()) {
+    Problem plain = problem;
+    plain.leaf_price = 0;
+    Finished done = finish(plain, LossModel(problem), answer.plan);
+    if (done.value != 0) throw std::logic_error("the smallest tree has errors");
+    result.tree = std::move(done.tree);
+    result.value = static_cast<Loss>(std::count_if(result.tree.nodes.begin(), result.tree.nodes.end(),
+                                                   [](const TreeNode& n) { return n.feature < 0; }));
+    result.status = answer.complete ? Status::optimal : Status::feasible;
+  } else if (answer.complete) {
+    result.status = Status::infeasible;
+  }
+  result.seconds = control.seconds();
+  return result;
+}
+
+Result solve(const Problem& problem, const Options& options) {
+  check(problem);
+  Control control(options);
+  Result result;
+  const Kernels& kernels = choose_kernels(options.isa);
+  result.isa = kernels.name;
+  if (problem.smallest) return solve_smallest(problem, kernels, control);
+  const Dataset data(problem, kernels);
+  const RootAnswer answer = search(data, control, result);
+  result.bound = answer.bound + data.loss.offset;
+  if (!answer.plan.empty()) {
+    Finished done = finish(problem, data.loss, answer.plan);
+    if (done.value > answer.value + data.loss.offset)
+      throw std::logic_error("the tree's loss differs from the search's claim");
+    result.tree = std::move(done.tree);
+    result.value = done.value;
+    // A gap that was asked for and reached is not a proof.
+    result.status = answer.complete && result.bound >= result.value ? Status::optimal : Status::feasible;
+  } else if (answer.complete) {
+    result.status = Status::infeasible;
+  }
+  result.seconds = control.seconds();
+  return result;
+}
+
+}  // namespace odt

@@ -1,0 +1,172 @@
+// Every instruction set against the portable kernels, on random input.
+#include <cstring>
+
+#include "check.hpp"
+#include "odt/aligned.hpp"
+#include "odt/kernels.hpp"
+#include "random_problem.hpp"
+
+using namespace odt;
+using odt_test::draw;
+using odt_test::Random;
+
+namespace {
+
+std::vector<const Kernels*> variants() {
+  std::vector<const Kernels*> all;
+  if (kernels_avx2()) all.push_back(kernels_avx2());
+  if (kernels_avx512()) all.push_back(kernels_avx512());
+  return all;
+}
+
+template <class T>
+void fill(Random& random, Aligned<T>& a, std::size_t count, unsigned most) {
+  a.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) a[i] = static_cast<T>(random() % (most + 1u));
+}
+void fill_bits(Random& random, Aligned<std::uint64_t>& a, std::size_t count) {
+  a.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    a[i] = (static_cast<std::uint64_t>(random()) << 32) ^ random();
+    if (random() % 5 == 0) a[i] = 0;
+    if (random() % 5 == 0) a[i] = ~0ULL;
+  }
+}
+
+}  // namespace
+
+CASE(masks_and_compression_agree) {
+  Random random(1);
+  const Kernels& base = kernels_portable();
+  for (int trial = 0; trial < 200; ++trial) {
+    const std::size_t words = static_cast<std::size_t>(draw(random, 1, 9));
+    Aligned<std::uint16_t> rank, one, two;
+    Aligned<std::uint32_t> rank32, one32, two32;
+    Aligned<std::uint64_t> keep, a, b;
+    fill(random, rank, (words + 1) * 64, trial % 2 ? 5 : 65535);
+    fill(random, rank32, (words + 1) * 64, trial % 2 ? 5 : 1000000);
+    fill_bits(random, keep, words);
+    a.reserve((words + 1) * 16);
+    b.reserve((words + 1) * 16);
+    one.reserve((words + 2) * 64);
+    two.reserve((words + 2) * 64);
+    one32.reserve((words + 2) * 64);
+    two32.reserve((words + 2) * 64);
+    for (const Kernels* k : variants()) {
+      for (unsigned bound : {0u, 1u, 3u, 40000u, 65535u}) {
+        base.below16(rank.data(), words, static_cast<std::uint16_t>(bound), a.data());
+        k->below16(rank.data(), words, static_cast<std::uint16_t>(bound), b.data());
+        CHECK(std::memcmp(a.data(), b.data(), words * 8) == 0);
+        base.below32(rank32.data(), words, bound, a.data());
+        k->below32(rank32.data(), words, bound, b.data());
+        CHECK(std::memcmp(a.data(), b.data(), words * 8) == 0);
+      }
+      base.changes16(rank.data(), words, a.data());
+      k->changes16(rank.data(), words, b.data());
+      CHECK(std::memcmp(a.data(), b.data(), words * 8) == 0);
+      const std::size_t kept = base.compress16(rank.data(), words, keep.data(), one.data());
+      CHECK(kept == k->compress16(rank.data(), words, keep.data(), two.data()));
+      CHECK(std::memcmp(one.data(), two.data(), kept * 2) == 0);
+      CHECK(kept == base.compress32(rank32.data(), words, keep.data(), one32.data()));
+      CHECK(kept == k->compress32(rank32.data(), words, keep.data(), two32.data()));
+      CHECK(std::memcmp(one32.data(), two32.data(), kept * 4) == 0);
+      for (int stride : {1, 8, 16}) {
+        const std::size_t s = static_cast<std::size_t>(stride);
+        Aligned<std::uint64_t> bits;
+        fill_bits(random, bits, words * s);
+        base.compress_bits(bits.data(), words, stride, keep.data(), a.data());
+        k->compress_bits(bits.data(), words, stride, keep.data(), b.data());
+        CHECK(std::memcmp(a.data(), b.data(), words_of(kept) * s * 8) == 0);
+      }
+    }
+  }
+}
+
+CASE(scans_agree) {
+  Random random(2);
+  const Kernels& base = kernels_portable();
+  for (int trial = 0; trial < 600; ++trial) {
+    const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 1400)), words = words_of(rows);
+    const int classes = trial % 3 == 0 ? 2 : draw(random, 3, 16), stride = classes == 2 ? 1 : classes <= 8 ? 8 : 16;
+    const std::size_t s = static_cast<std::size_t>(stride);
+    Aligned<std::uint64_t> left, bits, ends;
+    fill_bits(random, left, words);
+    fill_bits(random, ends, words);
+    ends[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+    bits.reserve((words + 8) * s);
+    std::memset(bits.data(), 0, (words + 8) * s * 8);
+    std::int32_t left_total[16] = {0}, right_total[16] = {0}, left_rows = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      // long runs of a class make blocks that are worth opening
+      const int c = (static_cast<int>(i) / draw(random, 1, 300) + (random() % 4 == 0)) % classes;
+      const bool is_left = left[i / 64] >> (i % 64) & 1;
+      left_rows += is_left;
+      if (stride > 1) bits[i / 64 * s + static_cast<std::size_t>(c)] |= 1ULL << (i % 64);
+      else if (c) bits[i / 64] |= 1ULL << (i % 64);
+      ++(is_left ? left_total : right_total)[c];
+    }
+    const std::int32_t right_rows = static_cast<std::int32_t>(rows) - left_rows;
+    Aligned<std::int32_t> scratch;
+    scratch.reserve((words + 1) * (2 * s + 4));
+    for (const Kernels* k : variants()) {
+      if (stride == 1) {
+        const TwoClassScan scan{left.data(), bits.data(), ends.data(), rows, words, left_total[1] - left_total[0],
+                                right_total[1] - right_total[0]};
+        TwoClassGain a{-5, 3, 0, 0, 0}, b = a;
+        base.two_class(scan, a);
+        k->two_class(scan, b);
+        CHECK(a.left == b.left && a.right == b.right);
+        CHECK(b.left_cap >= a.left || a.left == -5);
+        CHECK(b.right_cap >= a.right || a.right == 3);
+      } else {
+        const MultiClassScan scan{left.data(), bits.data(), ends.data(), rows, words, classes, stride,
+                                  left_total, right_total, left_rows, right_rows, scratch.data()};
+        MultiClassLoss a{left_rows + 1, right_rows + 1, 0, 0, 0}, b = a;
+        base.multi_class(scan, a);
+        k->multi_class(scan, b);
+        CHECK(a.left == b.left && a.right == b.right);
+        CHECK(b.left_floor <= b.left || a.left == left_rows + 1);
+        CHECK(b.right_floor <= b.right || a.right == right_rows + 1);
+      }
+    }
+  }
+}
+
+CASE(bit_tables_agree) {
+  Random random(3);
+  const Kernels& base = kernels_portable();
+  for (int trial = 0; trial < 300; ++trial) {
+    const int classes = draw(random, 1, 5);
+    std::vector<std::int32_t> start{0};
+    for (int c = 0; c < classes; ++c) start.push_back(start.back() + draw(random, 0, 4));
+    const std::size_t words = static_cast<std::size_t>(start.back()), stride = static_cast<std::size_t>(32 * draw(random, 1, 4));
+    Aligned<std::uint16_t> bits, keep, one, two;
+    fill(random, bits, (words + 1) * stride, 65535);
+    fill(random, keep, words + 1, 65535);
+    one.reserve((words + 2) * stride);
+    two.reserve((words + 2) * stride);
+    const BitTable table{bits.data(), stride, start.data(), classes};
+    const std::size_t per = static_cast<std::size_t>(classes) * stride;
+    Aligned<std::int16_t> a, b, all;
+    a.reserve(per);
+    b.reserve(per);
+    for (const Kernels* k : variants()) {
+      base.bit_counts(table, keep.data(), a.data());
+      k->bit_counts(table, keep.data(), b.data());
+      CHECK(std::memcmp(a.data(), b.data(), per * 2) == 0);
+      std::vector<std::int32_t> s1(start.size()), s2(start.size());
+      base.bit_compress(table, keep.data(), one.data(), s1.data());
+      k->bit_compress(table, keep.data(), two.data(), s2.data());
+      CHECK(s1 == s2);
+      CHECK(std::memcmp(one.data(), two.data(), static_cast<std::size_t>(s1.back()) * stride * 2) == 0);
+      std::vector<std::int16_t> total(static_cast<std::size_t>(classes), 200), part(static_cast<std::size_t>(classes), 90);
+      all.reserve(per);
+      for (std::size_t i = 0; i < per; ++i) all[i] = 150;
+      const QuarterScan scan{table, keep.data(), a.data(), b.data(), all.data(), part.data(), part.data(), part.data(), total.data()};
+      std::int16_t x[4], y[4];
+      base.quarters(scan, x);
+      k->quarters(scan, y);
+      CHECK(std::memcmp(x, y, sizeof x) == 0);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+"""Brute force for tiny problems: every reduced tree, by dynamic programming over sets of rows."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+
+INFINITE = 10**15
+
+
+def rank_columns(x):
+    """Dense ranks of the columns of ``x``: ranks (features, rows), distinct per feature."""
+    x = np.asarray(x)
+    ranks = np.empty((x.shape[1], x.shape[0]), dtype=np.uint32)
+    distinct = np.empty(x.shape[1], dtype=np.uint32)
+    for f in range(x.shape[1]):
+        values, inverse = np.unique(x[:, f], return_inverse=True)
+        ranks[f] = inverse
+        distinct[f] = len(values)
+    return ranks, distinct
+
+
+def narrow(ranks):
+    return ranks.astype(np.uint16)
+
+
+def loss_table(labels, classes, weights=None, costs=None):
+    n = len(labels)
+    table = np.empty((n, classes), dtype=object)
+    for i in range(n):
+        for c in range(classes):
+            unit = int(costs[labels[i]][c]) if costs is not None else int(c != labels[i])
+            table[i, c] = unit * (int(weights[i]) if weights is not None else 1)
+    return table
+
+
+def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None):
+    """Least loss of a tree of at most ``depth`` and ``leaves``."""
+    p, n = ranks.shape
+    classes = table.shape[1]
+
+    @cache
+    def leaf(rows):
+        return (
+            min(sum(int(table[i, c]) for i in range(n) if rows >> i & 1) for c in range(classes))
+            + price
+        )
+
+    @cache
+    def splits(rows):
+        seen = set()
+        members = [i for i in range(n) if rows >> i & 1]
+        for f in range(p):
+            values = sorted({int(ranks[f, i]) for i in members})
+            for low, high in itertools.pairwise(values):
+                if (
+                    allowed is not None
+                    and allowed[f] is not None
+                    and not allowed[f][low:high].any()
+                ):
+                    continue
+                seen.add(sum(1 << i for i in members if ranks[f, i] <= low))
+        return sorted(seen)
+
+    @cache
+    def best(rows, d, k):
+        value = leaf(rows)
+        if d == 0 or k < 2:
+            return value
+        for left in splits(rows):
+            right = rows & ~left
+            if k >= 2**d:
+                value = min(
+                    value, best(left, d - 1, 2 ** (d - 1)) + best(right, d - 1, 2 ** (d - 1))
+                )
+                continue
+            for a in range(1, k):
+                value = min(
+                    value,
+                    best(left, d - 1, min(a, 2 ** (d - 1)))
+                    + best(right, d - 1, min(k - a, 2 ** (d - 1))),
+                )
+        return value
+
+    return best((1 << n) - 1, depth, 2**depth if leaves is None else min(leaves, 2**depth))
+
+
+def tree_loss(tree, ranks, table, price=0, max_depth=None, max_leaves=None, allowed=None):
+    """Route every row, ask that every split is reduced and admissible, return the loss."""
+    feature, cut, nxt = tree["feature"], tree["cut"], tree["next"]
+    total = 0
+    leaves = 0
+    stack = [(0, np.arange(ranks.shape[1]), 0)]
+    while stack:
+        node, rows, depth = stack.pop()
+        assert len(rows) > 0
+        if feature[node] < 0:
+            total += sum(int(table[i, tree["label"][node]]) for i in rows) + price
+            leaves += 1
+            assert max_depth is None or depth <= max_depth
+            continue
+        r = ranks[feature[node]][rows]
+        left, right = rows[r <= cut[node]], rows[r > cut[node]]
+        assert len(left)
+        assert len(right)
+        assert r[r <= cut[node]].max() == cut[node]
+        assert r[r > cut[node]].min() == nxt[node]
+        if allowed is not None and allowed[feature[node]] is not None:
+            assert allowed[feature[node]][cut[node] : nxt[node]].any()
+        stack.append((tree["left"][node], left, depth + 1))
+        stack.append((tree["right"][node], right, depth + 1))
+    assert max_leaves is None or leaves <= max_leaves
+    return total

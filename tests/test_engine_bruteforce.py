@@ -1,0 +1,337 @@
+"""The engine against brute force on random tiny problems, and its kernels against one another."""
+
+import os
+
+import numpy as np
+import pytest
+from engine_oracle import brute_force, loss_table, narrow, rank_columns, tree_loss
+
+engine = pytest.importorskip("odtdsl._engine")
+
+INSTANCES = int(os.environ.get("ODTDSL_INSTANCES", "300"))
+SETS = engine.instruction_sets()
+
+
+def random_problem(rng, largest=12):
+    n = int(rng.integers(1, largest + 1))
+    p = int(rng.integers(1, 4))
+    classes = int(rng.integers(1, 13)) if rng.random() < 0.3 else int(rng.integers(2, 4))
+    values = int(rng.integers(2, n + 2))
+    x = rng.integers(0, values, size=(n, p))
+    if p > 1 and rng.random() < 0.2:
+        x[:, 1] = x[:, 0]
+    if rng.random() < 0.1:
+        x[:, 0] = 1
+    if n > 1 and rng.random() < 0.3:
+        x[n // 2] = x[0]
+    labels = rng.integers(0, classes, size=n).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    return ranks, distinct, labels, classes
+
+
+def check(result, best, ranks, table, **limits):
+    assert result["status"] == "optimal"
+    assert result["objective"] == best
+    assert result["bound"] == best
+    assert tree_loss(result["tree"], ranks, table, **limits) == best
+
+
+@pytest.mark.parametrize("isa", SETS)
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_errors(isa, method):
+    rng = np.random.default_rng(1)
+    for _ in range(INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng)
+        depth = int(rng.integers(0, 7))
+        r = ranks if rng.random() < 0.3 else narrow(ranks)
+        table = loss_table(labels, classes)
+        result = engine.solve(r, distinct, labels, classes, depth, isa=isa, method=method)
+        check(result, brute_force(ranks, table, depth), ranks, table, max_depth=depth)
+
+
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_weights_costs_prices_and_leaves(method):
+    rng = np.random.default_rng(2)
+    for _ in range(2 * INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng, largest=10)
+        depth = int(rng.integers(0, 6))
+        weights = (
+            rng.integers(0, 6, size=len(labels)).astype(np.int64) if rng.random() < 0.5 else None
+        )
+        costs = (
+            rng.integers(0, 8, size=(classes, classes)).astype(np.int64)
+            if rng.random() < 0.4
+            else None
+        )
+        price = int(rng.integers(0, 3)) if rng.random() < 0.5 else 0
+        leaves = int(rng.integers(1, 2**depth + 2)) if rng.random() < 0.5 else None
+        allowed = None
+        if rng.random() < 0.3:
+            allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
+        threads = 2 if rng.random() < 0.2 else 1
+        memory = (
+            1 if method == "sorted" and rng.random() < 0.2 else None
+        )  # no room for pairs of features
+        table = loss_table(labels, classes, weights, costs)
+        result = engine.solve(
+            narrow(ranks), distinct, labels, classes, depth, weights=weights, costs=costs,
+            leaf_price=price, max_leaves=leaves, allowed=allowed, threads=threads, method=method,
+            memory_limit=memory,
+        )  # fmt: skip
+        best = brute_force(ranks, table, depth, leaves, price, allowed)
+        check(
+            result,
+            best,
+            ranks,
+            table,
+            price=price,
+            max_depth=depth,
+            max_leaves=leaves,
+            allowed=allowed,
+        )
+
+
+@pytest.mark.parametrize("isa", SETS[1:])
+def test_kernels_agree_on_larger_sets(isa):
+    """Sizes where blocks of 64 rows, ties and the tails of registers matter."""
+    rng = np.random.default_rng(3)
+    for trial in range(max(100, INSTANCES // 3)):
+        n = int(rng.integers(20, 1500))
+        p = int(rng.integers(1, 5))
+        classes = int(rng.choice([2, 2, 3, 7, 9, 16, 20]))
+        x = rng.integers(0, int(rng.choice([3, 30, 5000])), size=(n, p))
+        labels = (
+            (x.sum(axis=1) // 3 + (rng.random(n) < 0.3) * rng.integers(0, classes, n)) % classes
+        ).astype(np.int32)
+        ranks, distinct = rank_columns(x)
+        depth = 2 if n > 400 else 3
+        wide = bool(rng.random() < 0.3)
+        r = ranks if wide else narrow(ranks)
+        base = engine.solve(r, distinct, labels, classes, depth, isa="portable", method="sorted")
+        other = engine.solve(r, distinct, labels, classes, depth, isa=isa, method="sorted")
+        assert base["status"] == other["status"] == "optimal", trial
+        assert base["objective"] == other["objective"], (trial, n, p, classes)
+        table = loss_table(labels, classes)
+        assert tree_loss(other["tree"], ranks, table, max_depth=depth) == other["objective"]
+
+
+def test_smallest_tree_without_error():
+    rng = np.random.default_rng(4)
+    for _ in range(2 * INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng, largest=10)
+        table = loss_table(labels, classes)
+        deepest = int(rng.integers(0, 7))
+        memory = 2000 if rng.random() < 0.2 else None
+        result = engine.solve(
+            ranks, distinct, labels, classes, deepest, smallest=True, memory_limit=memory
+        )
+        depth = next((d for d in range(deepest + 1) if brute_force(ranks, table, d) == 0), None)
+        if depth is None:
+            assert result["status"] == "infeasible"
+            assert result["tree"] is None
+            continue
+        leaves = next(k for k in range(1, 2**depth + 1) if brute_force(ranks, table, depth, k) == 0)
+        assert result["status"] == "optimal"
+        assert result["objective"] == result["bound"] == leaves
+        assert tree_loss(result["tree"], ranks, table, max_depth=depth, max_leaves=leaves) == 0
+
+
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_two_threads_answer_alike(method):
+    """Same optimum as one thread, and the same tree from run to run."""
+    rng = np.random.default_rng(5)
+    for _ in range(max(10, INSTANCES // 20)):
+        n, p, depth = 150, 5, 4
+        x = rng.integers(0, 12, size=(n, p))
+        labels = rng.integers(0, 3, size=n).astype(np.int32)
+        ranks, distinct = rank_columns(x)
+        one = engine.solve(narrow(ranks), distinct, labels, 3, depth, method=method)
+        runs = [
+            engine.solve(narrow(ranks), distinct, labels, 3, depth, method=method, threads=2)
+            for _ in range(3)
+        ]
+        for run in runs:
+            assert run["status"] == one["status"] == "optimal"
+            assert run["objective"] == one["objective"]
+            for key in runs[0]["tree"]:
+                assert (run["tree"][key] == runs[0]["tree"][key]).all()
+
+
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_limits_and_gaps(method):
+    rng = np.random.default_rng(6)
+    x = rng.integers(0, 40, size=(600, 9))
+    labels = rng.integers(0, 3, size=600).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    table = loss_table(labels, 3)
+    stopped = engine.solve(narrow(ranks), distinct, labels, 3, 5, time_limit=0.3, method=method)
+    assert stopped["status"] == "feasible"
+    assert stopped["seconds"] < 1.0
+    assert stopped["bound"] <= stopped["objective"]
+    assert tree_loss(stopped["tree"], ranks, table, max_depth=5) == stopped["objective"]
+    heard = []
+    exact = engine.solve(
+        narrow(ranks), distinct, labels, 3, 2, method=method, progress=lambda *a: heard.append(a)
+    )
+    assert heard
+    assert heard[-1][0] == exact["objective"]
+    best = exact["objective"]
+    none = engine.solve(narrow(ranks), distinct, labels, 3, 2, upper_bound=best - 1, method=method)
+    assert none["status"] == "infeasible"
+    assert none["tree"] is None
+    same = engine.solve(narrow(ranks), distinct, labels, 3, 2, upper_bound=best, method=method)
+    assert same["status"] == "optimal"
+    assert same["objective"] == best
+    close = engine.solve(narrow(ranks), distinct, labels, 3, 3, absolute_gap=40, method=method)
+    assert close["objective"] - close["bound"] <= 40
+    assert close["status"] == ("optimal" if close["objective"] == close["bound"] else "feasible")
+
+
+def test_callback_errors_come_through():
+    def fail(*_):
+        raise KeyError("mine")
+
+    x = np.arange(20).reshape(-1, 1)
+    ranks, distinct = rank_columns(x)
+    with pytest.raises(KeyError):
+        engine.solve(
+            narrow(ranks), distinct, (np.arange(20) % 2).astype(np.int32), 2, 2, progress=fail
+        )
+
+
+def test_bad_arguments_are_errors():
+    ranks = np.zeros((1, 3), dtype=np.uint16)
+    distinct = np.ones(1, dtype=np.uint32)
+    labels = np.zeros(3, dtype=np.int32)
+    with pytest.raises(ValueError, match="not a class"):
+        engine.solve(ranks, distinct, labels + 5, 2, 2)
+    with pytest.raises(ValueError, match="isa"):
+        engine.solve(ranks, distinct, labels, 2, 2, isa="mmx")
+    with pytest.raises(ValueError, match="rank"):
+        engine.solve(ranks + 7, distinct, labels, 2, 2)
+
+
+def regression_oracle(ranks, y, weights, absolute, depth, leaves, price):
+    p, n = ranks.shape
+
+    def leaf(rows):
+        v, w = y[rows], weights[rows]
+        if absolute:
+            return np.abs(v - np.median(v)).sum() + price
+        if w.sum() == 0:
+            return price
+        return (w * (v - (w * v).sum() / w.sum()) ** 2).sum() + price
+
+    def best(rows, d, k):
+        value = leaf(rows)
+        if d == 0 or k < 2:
+            return value
+        for f in range(p):
+            for cut in np.unique(ranks[f, rows])[:-1]:
+                left, right = rows[ranks[f, rows] <= cut], rows[ranks[f, rows] > cut]
+                if k >= 2**d:
+                    value = min(value, best(left, d - 1, k) + best(right, d - 1, k))
+                    continue
+                for a in range(1, k):
+                    value = min(value, best(left, d - 1, a) + best(right, d - 1, k - a))
+        return value
+
+    return best(np.arange(n), depth, leaves)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_regression(absolute):
+    rng = np.random.default_rng(7)
+    for _ in range(max(40, INSTANCES // 4)):
+        ranks, distinct, _, _ = random_problem(rng, largest=8)
+        n = ranks.shape[1]
+        y = rng.normal(size=n).round(int(rng.integers(0, 4))) + float(rng.choice([0.0, 1000.0]))
+        weights = (
+            rng.integers(0, 4, size=n).astype(float)
+            if not absolute and rng.random() < 0.5
+            else None
+        )
+        depth = int(rng.integers(0, 4))
+        leaves = int(rng.integers(1, 2**depth + 1)) if rng.random() < 0.4 else None
+        price = float(rng.choice([0.0, 0.3]))
+        result = engine.solve_regression(
+            narrow(ranks),
+            distinct,
+            y,
+            depth,
+            weights=weights,
+            max_leaves=leaves,
+            leaf_price=price,
+            absolute=absolute,
+        )
+        w = np.ones(n) if weights is None else weights
+        best = regression_oracle(ranks, y, w, absolute, depth, leaves or 2**depth, price)
+        assert result["status"] == "optimal"
+        assert result["objective"] == pytest.approx(best, abs=1e-7)
+        tree = result["tree"]
+        value, stack = 0.0, [(0, np.arange(n), 0)]
+        while stack:
+            node, rows, level = stack.pop()
+            assert len(rows)
+            assert level <= depth
+            if tree["feature"][node] < 0:
+                e = y[rows] - tree["output"][node]
+                value += (np.abs(e).sum() if absolute else (w[rows] * e**2).sum()) + price
+                continue
+            goes_left = ranks[tree["feature"][node]][rows] <= tree["cut"][node]
+            stack += [
+                (tree["left"][node], rows[goes_left], level + 1),
+                (tree["right"][node], rows[~goes_left], level + 1),
+            ]
+        assert value == pytest.approx(best, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_start_tree(method):
+    rng = np.random.default_rng(8)
+    for _ in range(INSTANCES // 5):
+        ranks, distinct, labels, classes = random_problem(rng)
+        table = loss_table(labels, classes)
+        depth = int(rng.integers(1, 5))
+        start = engine.solve(
+            narrow(ranks), distinct, labels, classes, int(rng.integers(0, depth + 1)), method=method
+        )["tree"]
+        result = engine.solve(
+            narrow(ranks), distinct, labels, classes, depth, start=start, method=method
+        )
+        check(result, brute_force(ranks, table, depth), ranks, table, max_depth=depth)
+    # a limit that strikes at once leaves the start tree
+    x = rng.integers(0, 40, size=(600, 9))
+    labels = rng.integers(0, 3, size=600).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    start = engine.solve(narrow(ranks), distinct, labels, 3, 3, method="sorted")
+    again = engine.solve(
+        narrow(ranks), distinct, labels, 3, 5, start=start["tree"], time_limit=0.0, method=method
+    )
+    assert again["status"] == "feasible"
+    assert again["objective"] <= start["objective"]
+
+
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_interrupts_give_the_best_tree_so_far(method):
+    import _thread
+    import threading
+
+    rng = np.random.default_rng(9)
+    x = rng.integers(0, 40, size=(800, 9))
+    labels = rng.integers(0, 3, size=800).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    table = loss_table(labels, 3)
+    for delay in rng.uniform(0.05, 0.5, size=5):
+        timer = threading.Timer(delay, _thread.interrupt_main)
+        timer.start()
+        result = engine.solve(narrow(ranks), distinct, labels, 3, 6, method=method, time_limit=20)
+        timer.join()
+        assert result["interrupted"]
+        assert result["status"] == "feasible"
+        assert result["seconds"] < delay + 1.5
+        assert (
+            tree_loss(result["tree"], ranks, table, max_depth=6)
+            == result["objective"]
+            >= result["bound"]
+        )
