@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, Protocol
 
-from odtdsl.ir.forms import Core, Form
+from odtdsl.ir.forms import Core, Form, Origin
 from odtdsl.ir.raw import RawTree
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -101,6 +101,15 @@ class RawAnswer:
     interrupted: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """Why a back end cannot take a problem although it expresses all of its forms."""
+
+    form: Form
+    origin: Origin
+    reason: str
+
+
 class BackEnd(Protocol):
     """A back end. `start` is a tree that keeps all rules, or None."""
 
@@ -108,6 +117,13 @@ class BackEnd(Protocol):
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether it expresses a form, alone or inside a disjunction."""
+        ...
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """What in the numbers or the shape of this very problem keeps it from being taken.
+
+        Asked only where every form is supported.
+        """
         ...
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:

@@ -31,7 +31,11 @@ from odtdsl.ir.forms import (
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.source import Source
 
-_WHERE = {"milp": "odtdsl.milp.backend:Milp", "greedy": "odtdsl.greedy.backend:GreedyBackEnd"}
+_WHERE = {
+    "exact": "odtdsl.exact.backend:Exact",
+    "milp": "odtdsl.milp.backend:Milp",
+    "greedy": "odtdsl.greedy.backend:GreedyBackEnd",
+}
 """Back ends of this version: module and class."""
 
 PREFERENCE = ("exact", "milp", "sat", "cpsat")
@@ -168,7 +172,7 @@ class Choice:
 def choose(core: Core, wish: str) -> Choice:
     """The back end for a problem; `wish` is a name or `auto`."""
     required = needs(core)
-    refusals = {name: _refusals(back_end(name), required) for name in available()}
+    refusals = {name: _refusals(back_end(name), core, required) for name in available()}
     listed = tuple(refusals.items())
     if wish != "auto":
         back_end(wish)
@@ -185,13 +189,18 @@ def choose(core: Core, wish: str) -> Choice:
     return Choice(name=None, reason="no back end expresses the whole problem", refusals=listed)
 
 
-def _refusals(engine: BackEnd, required: tuple[Need, ...]) -> tuple[Refusal, ...]:
+def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[Refusal, ...]:
     found: list[Refusal] = []
     for need in required:
         support = engine.supports(need.form, inside_or=need.inside_or)
         if support.level == "unsupported":
             found.append(Refusal(need=need, reason=support.reason))
-    return tuple(found)
+    if found:
+        return tuple(found)
+    return tuple(
+        Refusal(need=Need(form=one.form, inside_or=False, origin=one.origin), reason=one.reason)
+        for one in engine.objections(core)
+    )
 
 
 def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:

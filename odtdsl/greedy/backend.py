@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from odtdsl.backends.base import EXACT, Limits, RawAnswer, Report, StageOutcome, Support
+from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, StageOutcome, Support
 from odtdsl.backends.decode import simplify
 from odtdsl.greedy.aims import Aim, Aims
 from odtdsl.greedy.grow import Grower, Plan
@@ -53,6 +53,10 @@ class GreedyBackEnd:
         """Whether trees are judged by a form; `greedy` promises nothing but validity."""
         reason = _REFUSED.get(form)
         return EXACT if reason is None else Support(level="unsupported", reason=reason)
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """None: what is expressed is expressed whatever the numbers."""
+        return ()
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """The rows and the candidate tests that are scanned."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from odtdsl.backends.base import Limits, RawAnswer, Report, Support
+from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.ir.forms import Core, DepthStage, Form
 from odtdsl.ir.raw import RawTree
@@ -38,6 +38,10 @@ class Milp:
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether the formulation expresses a form, alone or inside a disjunction."""
         return supports(form, inside_or=inside_or, formulation=self.formulation)
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """None: what is expressed is expressed whatever the numbers."""
+        return ()
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding at the depth that the skeleton allows (at most `SHOWN_DEPTH`

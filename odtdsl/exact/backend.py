@@ -1,0 +1,208 @@
+"""The `exact` back end: our branch-and-bound search over trees with axis splits, in C++."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+from odtdsl.backends.base import (
+    EXACT,
+    Limits,
+    Objection,
+    Progress,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Status,
+    Support,
+)  # fmt: skip
+from odtdsl.exact.lower import (
+    Features,
+    Losses,
+    features,
+    from_raw,
+    least,
+    losses,
+    most_leaves,
+    objections,
+    to_raw,
+)  # fmt: skip
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.terms.splits_filter import DEEPEST
+
+_LATER = "the search does not carry this rule yet"
+_REFUSED = {
+    Form.DIAGRAM: "the search is for trees",
+    Form.HYPERPLANE: "the search tests one feature at a split",
+    Form.REGRESSION: "the search is for classes, so far",
+    Form.USED_PATH: _LATER, Form.USED_MODEL: _LATER, Form.ORDER: _LATER, Form.ROOT: _LATER,
+    Form.BUDGET: _LATER, Form.LINEAR_LEAF: _LATER, Form.LINEAR_SPLIT: _LATER, Form.DEPTH: _LATER,
+    Form.LINK: _LATER, Form.MONOTONE: _LATER, Form.PATH_TOTAL: _LATER, Form.OUTPUT_SET: _LATER,
+    Form.OBJECTIVE_MAX: "differences between groups are not additive over sub-trees",
+    Form.OBJECTIVE_PATH_SUM: "expected cost is not searched yet",
+}  # fmt: skip
+_PARTLY = {
+    Form.SPLIT_FILTER: "on all levels alike; a rule about `level` is refused",
+    Form.LINEAR_MODEL: "bounds on leaves, and `errors = 0`; other bounds are refused",
+    Form.MISSING_BRANCH: "for categories; thresholds on columns with missing cells are refused",
+    Form.OBJECTIVE_LINEAR: "losses by row and label, and a price per leaf",
+}
+
+
+class Exact:
+    """Branch and bound over sub-trees: `docs/explanation/exact.md`."""
+
+    name = "exact"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        reason = _REFUSED.get(form)
+        if reason is None and inside_or:
+            reason = "the search does not branch on disjunctions yet"
+        if reason is not None:
+            return Support(level="unsupported", reason=reason)
+        if form in _PARTLY:
+            return Support(level="costly", reason=_PARTLY[form])
+        return EXACT
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """What keeps the search from this very problem."""
+        return tuple(objections(core))
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        found = features(core)
+        cuts = int((found.distinct.astype(int) - 1).sum()) if len(found.distinct) else 0
+        return (("rows", core.n_rows), ("features", len(found.tests)), ("cuts", cuts))
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> RawAnswer:
+        """Search until proven or a limit is met.
+
+        Raises
+        ------
+        OdtError
+            X202: the native part of the package is not built.
+        """
+        return _Search(core, limits, start, report).run()
+
+
+class _Search:
+    """One solve: a single search, or one per depth where the depth is made least."""
+
+    def __init__(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> None:
+        self.core, self.limits, self.start, self.report = core, limits, start, report
+        self.began = time.monotonic()
+        self.features: Features = features(core)
+        self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
+        self.by_depth = isinstance(core.objective[0], DepthStage)
+        self.timeline: list[Progress] = []
+
+    def run(self) -> RawAnswer:
+        skeleton = self.core.skeleton
+        assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
+        deepest = skeleton.depth if skeleton.depth is not None else self._cap()
+        if most_leaves(self.core, deepest) < 1:
+            return RawAnswer(status="infeasible", tree=None)
+        if not self.by_depth:
+            return self._answer(self._search(deepest), deepest)
+        for depth in range(deepest + 1):
+            found = self._search(depth)
+            if found["status"] != "infeasible":
+                return self._answer(found, depth)
+        return self._answer(found, deepest)
+
+    def _cap(self) -> int:
+        """The depth that no reduced tree exceeds, within what is searched at all."""
+        return min(DEEPEST, max(0, most_leaves(self.core, DEEPEST) - 1))
+
+    def _search(self, depth: int) -> dict[str, Any]:
+        """One search at a depth, on the stacked losses."""
+        try:
+            from odtdsl import _engine
+        except ImportError:
+            raise _unbuilt() from None
+        self.losses: Losses = losses(self.core, self.stages, depth)
+        bound = None if self.losses.limit is None else self.losses.limit - 1
+        return _engine.solve(  # type: ignore[no-any-return]
+            self.features.ranks, self.features.distinct, self.losses.classes,
+            self.losses.n_classes, depth,
+            allowed=list(self.features.allowed), weights=self.losses.weights,
+            costs=self.losses.costs, max_leaves=most_leaves(self.core, depth),
+            leaf_price=self.losses.price, time_limit=self._left(),
+            relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
+            threads=self.limits.threads, memory_limit=self.limits.memory_bytes,
+            upper_bound=bound, start=self._start(depth), progress=self._progress,
+            interrupted=self.limits.interrupted,
+        )  # fmt: skip
+
+    def _left(self) -> float | None:
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - time.monotonic())
+
+    def _start(self, depth: int) -> Any:
+        if self.start is None or depth_of(self.start) > depth:
+            return None
+        return from_raw(self.features, self.start)
+
+    # ---- values
+
+    def _first(self, value: int) -> Fraction:
+        """A stacked value (or a bound of it) as one of the first linear stage."""
+        stage = self.stages[0].measure
+        steps = value if self.losses.limit is None else value % self.losses.limit
+        return Fraction(least(stage) + steps // self.losses.units[0], stage.denominator)
+
+    def _progress(self, value: int, bound: int, seconds: float) -> None:
+        if not self.stages or self.by_depth:
+            return
+        broken = self.losses.limit is not None and value >= self.losses.limit
+        progress = Progress(
+            stage=0, incumbent=None if broken else self._first(value), bound=self._first(bound),
+            seconds=seconds,
+        )  # fmt: skip
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
+
+    def _answer(self, found: dict[str, Any], depth: int) -> RawAnswer:
+        tree = None if found["tree"] is None else to_raw(self.core, self.features, found["tree"])
+        status: Status = found["status"]
+        if status == "unknown" and self.start is not None:  # a start deeper than was asked
+            tree, status = self.start, "feasible"
+        return RawAnswer(
+            status=status, tree=tree, stages=self._outcomes(tree, status, found, depth),
+            timeline=tuple(self.timeline), size=tuple(found["counters"].items()),
+            interrupted=bool(found["interrupted"]),
+        )  # fmt: skip
+
+    def _outcomes(
+        self, tree: RawTree | None, status: Status, found: dict[str, Any], depth: int
+    ) -> tuple[StageOutcome, ...]:
+        evaluation = None if tree is None else Evaluation(self.core, tree)
+        outcomes: list[StageOutcome] = []
+        for index, stage in enumerate(self.core.objective):
+            value = None if evaluation is None else evaluation.stage_value(stage)
+            bound = value if status == "optimal" else None
+            proven = status == "optimal"
+            if isinstance(stage, DepthStage):  # all smaller depths are refuted
+                bound, proven = Fraction(depth), value == depth
+            elif bound is None and index == 0 and status != "infeasible":
+                bound = self._first(int(found["bound"]))
+            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
+        return tuple(outcomes)
+
+
+def _unbuilt() -> Exception:
+    from odtdsl.diagnostics.model import error
+
+    return error(
+        "X202", "the native part of odtdsl is not built",
+        helps=("run the set-up command of the README: pip install --editable .",),
+    )  # fmt: skip

@@ -1,0 +1,346 @@
+"""A core as ranks, labels and integer losses: what the engine's search reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.backends.base import Objection
+from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.families import admissible, threshold_set
+from odtdsl.ir.forms import (
+    Additive,
+    Clause,
+    Core,
+    DepthStage,
+    Form,
+    Linear,
+    LinearStage,
+    Origin,
+)  # fmt: skip
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+
+LARGEST = 2**53
+"""Sums of scaled losses stay below this."""
+
+MOST_CLASSES = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Features:
+    """The tests of all families as features with ranks: `rank <= cut` goes left.
+
+    Attributes
+    ----------
+    ranks
+        uint32 (n_features, n_rows), dense from 0.
+    distinct
+        uint32 (n_features,): ranks of each feature.
+    allowed
+        Per feature None, or bool (distinct,): where a cut may stand.
+    tests
+        Per feature its family, and its test where the family's tests are features of their
+        own (equality, bins); -1 for thresholds, whose test is the cut.
+    """
+
+    ranks: npt.NDArray[np.uint32]
+    distinct: npt.NDArray[np.uint32]
+    allowed: tuple[BoolArray | None, ...]
+    tests: tuple[tuple[int, int], ...]
+
+
+def features(core: Core) -> Features:
+    """Tests that the rules on splits refuse everywhere are left out."""
+    ranks: list[npt.NDArray[np.uint32]] = []
+    distinct: list[int] = []
+    allowed: list[BoolArray | None] = []
+    tests: list[tuple[int, int]] = []
+    for index, family in enumerate(core.families):
+        admitted = admissible(family, threshold_set(family, core.filters, 0))
+        if not admitted.any():
+            continue
+        if family.kind == "threshold":
+            ranks.append(family.codes.astype(np.uint32))
+            distinct.append(len(family.values))
+            allowed.append(None if admitted.all() else np.append(admitted, False))
+            tests.append((index, -1))
+            continue
+        for test in np.flatnonzero(admitted).tolist():
+            ranks.append((~family.goes_left(test)).astype(np.uint32))
+            distinct.append(2)
+            allowed.append(None)
+            tests.append((index, test))
+    if not ranks:  # one column without a cut: the search wants a feature
+        ranks, distinct, allowed = [np.zeros(core.n_rows, dtype=np.uint32)], [1], [None]
+    shape = (len(ranks), core.n_rows)
+    return Features(
+        ranks=np.array(ranks, dtype=np.uint32).reshape(shape),
+        distinct=np.array(distinct, dtype=np.uint32), allowed=tuple(allowed), tests=tuple(tests),
+    )  # fmt: skip
+
+
+# ---- losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Losses:
+    """All stages and hard demands as one integer loss per row and label, and a price per leaf.
+
+    The value of a tree is `base` + the sum over rows of `weights[i] * costs[classes[i],
+    label]` + `price` * leaves. Stages stand above each other like digits: `units[j]` is what
+    one step of stage j weighs, more than all later stages together can. A tree breaks a
+    demand iff its value without `base` is `limit` or more.
+
+    Attributes
+    ----------
+    classes
+        int32 (n_rows,): rows with proportional losses are of one class; a row's own class
+        where its losses are those of a plain error.
+    weights
+        int64 (n_rows,), or None where all are 1.
+    costs
+        int64 (n, n), or None for plain errors.
+    """
+
+    classes: npt.NDArray[np.int32]
+    n_classes: int
+    weights: IntArray | None
+    costs: IntArray | None
+    price: int
+    base: int
+    units: tuple[int, ...]
+    limit: int | None
+
+
+def demands(core: Core) -> Iterator[tuple[Clause, Additive]]:
+    """Rules that every row gets one of its best labels, such as `errors = 0`."""
+    for clause in core.clauses:
+        if clause.scope is Scope.MODEL and len(clause.literals) == 1:
+            atom = clause.literals[0].atom
+            if isinstance(atom, Linear) and _is_demand(atom):
+                yield clause, atom.measure
+
+
+def _is_demand(atom: Linear) -> bool:
+    measure = atom.measure
+    if measure.leaves or measure.columns is not None or measure.output is None:
+        return False
+    return int(measure.output.min(axis=1).sum()) + measure.constant == atom.at_most
+
+
+def leaf_bound(atom: Linear) -> int | None:
+    """The k of a rule `leaves <= k`; None for other rules."""
+    measure = atom.measure
+    if measure.leaves <= 0 or measure.columns is not None or _varies(measure):
+        return None
+    labels = 0 if measure.output is None else int(measure.output[:, 0].sum())
+    return (atom.at_most - measure.constant - labels) // measure.leaves
+
+
+def _varies(measure: Additive) -> bool:
+    """Whether the measure depends on labels."""
+    output = measure.output
+    return output is not None and bool((output != output[:, :1]).any())
+
+
+def most_leaves(core: Core, depth: int) -> int:
+    """Leaves that a tree of the depth may have, by skeleton and rules."""
+    assert isinstance(core.skeleton, TreeSkeleton)
+    bounds: list[int] = [1 << depth, core.n_rows]
+    if core.skeleton.leaves is not None:
+        bounds.append(core.skeleton.leaves)
+    for clause in core.clauses:
+        atom = clause.literals[0].atom
+        if isinstance(atom, Linear) and len(clause.literals) == 1:
+            bound = leaf_bound(atom)
+            if bound is not None:
+                bounds.append(bound)
+    return min(bounds)
+
+
+def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
+    """Stack demands and stages into one loss; `limit` is None without a demand."""
+    leaves = max(1, most_leaves(core, depth))
+    shape = (core.n_rows, core.n_classes)
+    measures = [stage.measure for stage in stages]
+    hard = [measure for _, measure in demands(core)]
+    digits = [_digit(measure, shape, leaves) for measure in (*hard, *measures)]
+    units: list[int] = []
+    unit = 1
+    for _, _, span in reversed(digits):
+        units.append(unit)
+        unit *= span + 1
+    units.reverse()
+    total = np.zeros(shape, dtype=np.int64)
+    price = 0
+    for (output, per_leaf, _), weight in zip(digits, units, strict=True):
+        total += output * weight
+        price += per_leaf * weight
+    classes, n_classes, weights, costs = _classes(total)
+    return Losses(
+        classes=classes, n_classes=n_classes, weights=weights, costs=costs, price=price, base=0,
+        units=tuple(units[len(hard):]), limit=units[len(hard) - 1] if hard else None,
+    )  # fmt: skip
+
+
+def span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
+    """The largest value that the stacked loss can take."""
+    leaves = max(1, most_leaves(core, depth))
+    shape = (core.n_rows, core.n_classes)
+    measures = [*(m for _, m in demands(core)), *(stage.measure for stage in stages)]
+    largest = 1
+    for measure in measures:
+        largest *= _digit(measure, shape, leaves)[2] + 1
+    return largest
+
+
+def least(measure: Additive) -> int:
+    """The least numerator that labels alone allow, leaves apart."""
+    return measure.constant + (
+        0 if measure.output is None else int(measure.output.min(axis=1).sum())
+    )
+
+
+def _digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:
+    """Losses above each row's least, the price of a leaf, and the largest sum of both."""
+    output = np.zeros(shape, dtype=np.int64) if measure.output is None else measure.output
+    output = output - output.min(axis=1, keepdims=True)
+    return output, measure.leaves, int(output.max(axis=1).sum()) + measure.leaves * leaves
+
+
+def _classes(
+    total: IntArray,
+) -> tuple[npt.NDArray[np.int32], int, IntArray | None, IntArray | None]:
+    """Rows with proportional losses as classes, with weights; plain errors where they are."""
+    n_rows, n_labels = total.shape
+    weights = np.gcd.reduce(total, axis=1)
+    shapes = total // np.maximum(weights, 1)[:, None]
+    plain = 1 - np.eye(n_labels, dtype=np.int64)
+    zero = weights == 0
+    right = shapes.argmin(axis=1)
+    if (zero | (shapes == plain[right]).all(axis=1)).all():
+        costs, classes, n_classes = None, right, n_labels
+    else:
+        kinds, classes = np.unique(shapes, axis=0, return_inverse=True)
+        n_classes = max(len(kinds), n_labels)
+        costs = np.zeros((n_classes, n_classes), dtype=np.int64)
+        costs[: len(kinds), :n_labels] = kinds
+        costs[:, n_labels:] = int(total.max(axis=1).sum()) + 1
+    found = None if (weights == 1).all() else weights
+    return classes.astype(np.int32).reshape(n_rows), n_classes, found, costs
+
+
+# ---- what the engine does not take
+
+
+def objections(core: Core) -> Iterator[Objection]:
+    """Reasons that lie in the numbers or the shape of a problem, not in a form as such."""
+    for rule in core.filters:
+        if rule.levels is not None:
+            yield Objection(
+                form=Form.SPLIT_FILTER, origin=rule.origin,
+                reason="the search does not tell levels apart yet",
+            )  # fmt: skip
+    for family in core.families:
+        if family.kind == "threshold" and family.missing is not None:
+            yield Objection(
+                form=Form.MISSING_BRANCH, origin=Origin(rule="skeleton"),
+                reason=f"the number column `{core.columns[family.column]}` has missing cells",
+            )  # fmt: skip
+    hard = {id(clause) for clause, _ in demands(core)}
+    for clause in core.clauses:
+        atom = clause.literals[0].atom if clause.literals else None
+        if isinstance(atom, Linear) and id(clause) not in hard and leaf_bound(atom) is None:
+            yield Objection(
+                form=Form.LINEAR_MODEL, origin=clause.origin,
+                reason="the search takes bounds on leaves and `errors = 0`, not this bound yet",
+            )  # fmt: skip
+    yield from _about_objective(core)
+
+
+def _about_objective(core: Core) -> Iterator[Objection]:
+    origin = Origin(rule="objective")
+    later = core.objective[1:]
+    if any(isinstance(stage, DepthStage) for stage in later):
+        yield Objection(
+            form=Form.OBJECTIVE_DEPTH, origin=origin, reason="the depth comes first, or not at all"
+        )
+    linear = tuple(stage for stage in core.objective if isinstance(stage, LinearStage))
+    for stage in linear:
+        if stage.measure.leaves < 0 or stage.measure.columns is not None:
+            yield Objection(
+                form=Form.OBJECTIVE_LINEAR, origin=origin,
+                reason="a reward for leaves, or a price by feature, is not searched yet",
+            )  # fmt: skip
+            return
+    assert isinstance(core.skeleton, TreeSkeleton)
+    depth = core.skeleton.depth if core.skeleton.depth is not None else 20
+    if span_of(core, linear, depth) >= LARGEST:
+        yield Objection(
+            form=Form.OBJECTIVE_LINEAR, origin=origin,
+            reason="the stages together need more than 15 digits",
+        )  # fmt: skip
+    elif losses(core, linear, depth).n_classes > MOST_CLASSES:
+        yield Objection(
+            form=Form.OBJECTIVE_LINEAR, origin=origin,
+            reason=f"rows have more than {MOST_CLASSES} kinds of losses",
+        )  # fmt: skip
+
+
+# ---- trees, both ways
+
+
+def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) -> RawTree:
+    """The engine's arrays as a raw tree; equality and bin tests as themselves."""
+
+    def node(at: int) -> RawTree:
+        feature = int(tree["feature"][at])
+        if feature < 0:
+            return RawLeaf(label=int(tree["label"][at]))
+        family, test = found.tests[feature]
+        return RawSplit(
+            family=family, test=int(tree["cut"][at]) if test < 0 else test,
+            left=node(int(tree["left"][at])), right=node(int(tree["right"][at])),
+        )  # fmt: skip
+
+    return node(0)
+
+
+def from_raw(found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]] | None:
+    """A raw tree as the engine's arrays; None where it holds a test that is no feature."""
+    where = {pair: index for index, pair in enumerate(found.tests)}
+    rows: list[list[int]] = []
+
+    def add(node: RawTree) -> int:
+        at = len(rows)
+        rows.append([-1, -1, -1, -1, -1])
+        if isinstance(node, RawLeaf):
+            rows[at][4] = node.label
+            return at
+        feature = where.get((node.family, -1))
+        cut = node.test
+        if feature is None:
+            feature, cut = where.get((node.family, node.test)), 0
+        if feature is None:
+            raise KeyError
+        rows[at][0], rows[at][1] = feature, cut
+        rows[at][2] = add(node.left)
+        rows[at][3] = add(node.right)
+        return at
+
+    try:
+        add(tree)
+    except KeyError:
+        return None
+    columns = np.array(rows, dtype=np.int64).T
+    names = ("feature", "cut", "left", "right", "label")
+    kinds = (np.int32, np.int64, np.int32, np.int32, np.int32)
+    return {
+        name: np.ascontiguousarray(column.astype(kind))
+        for name, column, kind in zip(names, columns, kinds, strict=True)
+    }

@@ -1,0 +1,162 @@
+"""The exact back end against brute force over all trees, on tiny random problems.
+
+`ODTDSL_EXACT_SCALE=10` multiplies the instances.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from milp_trees import best, reduced_trees
+from random_cores import errors_of, random_filter, random_rows, random_tree
+
+from odtdsl.backends.base import Limits
+from odtdsl.backends.choice import choose
+from odtdsl.exact.backend import Exact
+from odtdsl.ir.evaluate import Evaluation, violations
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.families import build_families
+from odtdsl.ir.forms import (
+    Additive,
+    Clause,
+    Core,
+    DepthStage,
+    Linear,
+    LinearStage,
+    Literal_,
+    Origin,
+    StageForm,
+)  # fmt: skip
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.rows import Rows
+
+SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
+HERE = Origin(rule="here")
+
+
+def stages_of(rng: random.Random, rows: Rows) -> tuple[StageForm, ...]:
+    ints = np.random.default_rng(rng.randrange(2**32))
+    costs = ints.integers(0, 4, (rows.n_classes, rows.n_classes))
+    errors = LinearStage(measure=errors_of(rows))
+    costly = LinearStage(measure=Additive(output=costs[rows.labels], denominator=rng.randint(1, 3)))
+    odd = LinearStage(
+        measure=Additive(output=ints.integers(-2, 3, (rows.n_rows, rows.n_classes)), constant=3)
+    )
+    priced = LinearStage(
+        measure=errors_of(rows) + Additive(leaves=rng.randint(1, 3), denominator=rng.randint(1, 4))
+    )
+    leaves = LinearStage(measure=Additive(leaves=2, constant=-1))
+    return rng.choice(
+        [
+            (errors,), (costly,), (odd,), (priced,), (errors, leaves), (leaves, errors),
+            (costly, odd, leaves), (DepthStage(), errors), (DepthStage(), leaves, errors),
+            (DepthStage(), priced),
+        ]
+    )  # fmt: skip
+
+
+def clauses_of(rng: random.Random, rows: Rows) -> tuple[Clause, ...]:
+    errors = errors_of(rows)
+    found = []
+    if rng.random() < 0.3:
+        found.append(Linear(measure=Additive(leaves=2, constant=1), at_most=rng.randint(3, 9)))
+    if rng.random() < 0.3:
+        found.append(Linear(measure=errors, at_most=0))
+    return tuple(
+        Clause(scope=Scope.MODEL, literals=(Literal_(atom=atom),), origin=HERE) for atom in found
+    )
+
+
+def problem(rng: random.Random) -> Core:
+    rows = random_rows(rng, n_rows=rng.randint(1, 9), n_classes=rng.randint(1, 3))
+    depth = rng.choice([0, 1, 2, 2, 2])
+    return Core(
+        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        columns=tuple(f.name for f in rows.problem.features),
+        families=build_families(rows.problem, rows.data), labels=rows.labels,
+        skeleton=TreeSkeleton(depth=depth, leaves=rng.choice([None, None, 1, 2, 3])),
+        filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 1]))),
+        clauses=clauses_of(rng, rows), objective=stages_of(rng, rows),
+    )  # fmt: skip
+
+
+def taken(core: Core) -> bool:
+    return choose(core, "exact").name is not None
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_the_optimum_is_that_of_brute_force(block: int) -> None:
+    solved = infeasible = 0
+    for seed in range(100 * SCALE):
+        rng = random.Random(f"exact {block} {seed}")
+        core = problem(rng)
+        if not taken(core):
+            continue
+        start = random_tree(rng, core, 2) if rng.random() < 0.3 else None
+        if start is not None and violations(core, start):
+            start = None
+        answer = Exact().solve(core, Limits(threads=rng.choice([1, 1, 2])), start, None)
+        expected = best(core)
+        if expected is None:
+            assert answer.status == "infeasible", (block, seed)
+            infeasible += 1
+            continue
+        assert answer.status == "optimal", (block, seed)
+        assert answer.tree is not None
+        assert not violations(core, answer.tree), (block, seed)
+        assert tuple(o.value for o in answer.stages) == expected, (block, seed)
+        assert all(o.proven and o.bound == o.value for o in answer.stages)
+        evaluation = Evaluation(core, answer.tree)
+        assert tuple(evaluation.stage_value(s) for s in core.objective) == expected
+        solved += 1
+    assert solved >= 20 * SCALE
+    assert infeasible >= 1
+
+
+def test_a_stopped_search_keeps_the_start_and_a_true_bound() -> None:
+    for seed in range(40 * SCALE):
+        rng = random.Random(f"stopped {seed}")
+        core = replace(problem(rng), clauses=())
+        if not taken(core):
+            continue
+        valid = [t for t in reduced_trees(core) if not violations(core, t)]
+        start = rng.choice(valid)
+        answer = Exact().solve(core, Limits(interrupted=lambda: True), start, None)
+        assert answer.tree is not None
+        assert not violations(core, answer.tree)
+        expected = best(core)
+        assert expected is not None
+        first = answer.stages[0]
+        assert first.value is not None
+        assert first.value >= expected[0]
+        assert first.bound is not None
+        assert first.bound <= expected[0]
+
+
+def test_what_is_not_searched_is_refused_with_a_reason() -> None:
+    rng = random.Random(1)
+    rows = random_rows(rng, n_rows=6, n_classes=2)
+    base = Core(
+        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        columns=tuple(f.name for f in rows.problem.features),
+        families=(), labels=rows.labels, skeleton=TreeSkeleton(depth=2, leaves=None), filters=(),
+        clauses=(), objective=(LinearStage(measure=errors_of(rows)),),
+    )  # fmt: skip
+    some = Clause(
+        scope=Scope.MODEL, literals=(Literal_(atom=Linear(measure=errors_of(rows), at_most=1)),),
+        origin=HERE,
+    )  # fmt: skip
+    reward = LinearStage(measure=Additive(leaves=-1))
+    huge = LinearStage(measure=errors_of(rows).scaled(Fraction(2**52)))
+    for core in (
+        replace(base, clauses=(some,)), replace(base, objective=(reward,)),
+        replace(base, objective=(huge,)),
+        replace(base, objective=(LinearStage(measure=errors_of(rows)), DepthStage())),
+    ):  # fmt: skip
+        (refusal,) = dict(choose(core, "exact").refusals)["exact"]
+        assert refusal.reason
