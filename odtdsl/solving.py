@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
 
 Formulation = Literal["pattern", "cptree"]
-START_SHARE = 0.25
+START_SHARE = 0.5
 """Of a time limit, what the greedy start may take."""
 
 

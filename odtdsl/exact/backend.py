@@ -60,7 +60,7 @@ class Exact:
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         reason = _REFUSED.get(form)
-        if reason is None and inside_or:
+        if form is Form.LINEAR_MODEL and inside_or:
             reason = "the search does not branch on disjunctions yet"
         if reason is not None:
             return Support(level="unsupported", reason=reason)
