@@ -325,7 +325,11 @@ def _start_of(analysis: Analysis, spec: Path) -> Path | None:
 
 
 def _start_tree(path: Path | None) -> Tree | None:
-    return None if path is None else _load_tree(path)
+    if path is None:
+        return None
+    from odtdsl.api import load_tree
+
+    return load_tree(path)
 
 
 def _formulation(name: str | None) -> Any:
@@ -375,22 +379,6 @@ def compile_(
     _run(action, as_json)
 
 
-def _load_tree(path: Path) -> Tree:
-    """A saved tree, or the tree inside a saved `solve --json` object."""
-    from odtdsl.predictors.json import from_json, load
-
-    try:
-        return load(path)
-    except OdtError as failure:
-        try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise failure from None
-        if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
-            raise failure from None
-        return from_json(value["model"], name=str(path))
-
-
 @app.command()
 def predict(
     model: Annotated[Path, typer.Argument(help="A saved tree, or a saved `solve --json`.")],
@@ -404,10 +392,11 @@ def predict(
     """Predict rows with a saved tree; prints one column, or a JSON list."""
 
     def action() -> int:
+        from odtdsl.api import load_tree
         from odtdsl.data.readers import read
         from odtdsl.data.request import DataRequest
 
-        tree = _load_tree(model)
+        tree = load_tree(model)
         request = DataRequest(
             kind="file", name=str(data.absolute()), na=tuple(na or ()), separator=separator,
             header=not no_header,
@@ -445,10 +434,11 @@ def audit(
 
     def action() -> int:
         from odtdsl import checker, console
+        from odtdsl.api import load_tree
         from odtdsl.result import as_number, audit_to_json, only
 
         analysis = _Problem(spec, data, test, settings).analysis()
-        found = checker.audit(_load_tree(model), analysis.rows)
+        found = checker.audit(load_tree(model), analysis.rows)
         if as_json:
             lines = audit_to_json(found)
             objective = as_number(only(found.objective))

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
 
 Formulation = Literal["pattern", "cptree"]
+QUICK = ("greedy", "exact")
+"""Back ends that find a first tree sooner than `greedy` would find one for them."""
+
 START_SHARE = 0.5
 """Of a time limit, what the greedy start may take."""
 
@@ -138,7 +141,7 @@ def _start(
 ) -> RawTree | None:
     """A tree that keeps all rules, from a file or from `greedy`; None where none was met."""
     found = _given(analysis, core, given)
-    if found is not None or name == "greedy":
+    if found is not None or name in QUICK:
         return found
     early = limits
     if limits.deadline is not None:
