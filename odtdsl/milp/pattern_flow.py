@@ -111,8 +111,10 @@ class PatternFlow:
         self.perfect = Perfect(depth)
         self.program = Program()
         self._tick = tick
+        tick()
         self._levels = tests_by_level(core, depth)
         self.patterns: Patterns = find_patterns(core, usable_tests(core, self._levels))
+        tick()
         self.column_names = safe_names(core.columns)
         self._use: list[dict[int, Affine]] = []
         self.tests: list[tuple[NodeTests, ...]] = []
@@ -180,6 +182,7 @@ class PatternFlow:
             usable = self._levels[level][index]
             if len(usable):
                 found.append(self._family_columns(node, index, family, usable))
+                self._tick()
         self.tests.append(tuple(found))
         self._use.append(self._uses(node))
         active = self.program.column(f"active(n{node})", integer=True)
