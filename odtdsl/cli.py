@@ -120,13 +120,14 @@ def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
     codes = [d.code for d in diagnostics if d.severity == "error"]
     if any(code.startswith("X") for code in codes):
         return INTERNAL
-    return USAGE if any(code.startswith("U3") for code in codes) else WRONG
+    return USAGE if any(code.startswith("U3") and code != "U301" for code in codes) else WRONG
 
 
 def _run(action: Callable[[], int], as_json: bool) -> None:
     """Run a command; whatever goes wrong becomes a message and an exit code."""
     try:
         code = action()
+        sys.stdout.flush()
     except OdtError as failure:
         code = _code_of(failure.diagnostics)
         _tell(failure.diagnostics, as_json)
@@ -137,6 +138,9 @@ def _run(action: Callable[[], int], as_json: bool) -> None:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
         code = OK
+    except OSError as failure:
+        code = WRONG
+        _tell([Diagnostic(code="F302", message=f"the output cannot be written: {failure}")], False)
     except Exception as failure:
         code = INTERNAL
         message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
@@ -280,7 +284,7 @@ def solve(
     within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
     gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
-    seed: Annotated[int | None, typer.Option(min=0)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
     start: Annotated[Path | None, typer.Option(help="A saved tree to start from.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
@@ -293,6 +297,7 @@ def solve(
         from odtdsl import console, solving
         from odtdsl.limits import parse_gap, parse_seconds
 
+        _check_outputs(spec, out, svg, dot)
         analysis = _Problem(spec, data, test, settings).analysis()
         if not as_json:
             _warn(analysis.warnings)
@@ -313,10 +318,22 @@ def solve(
         if as_json:
             _print_json(result.to_json())
         else:
-            _print(console.answer(result))
+            sides = any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)
+            _print(console.answer(result, missing=sides))
         return STATUS_CODES[result.status]
 
     _run(action, as_json)
+
+
+def _check_outputs(spec: Path, *outputs: Path | None) -> None:
+    """What cannot be written is said before the search, and the spec is not overwritten."""
+    from odtdsl.files import check_writable
+
+    for path in outputs:
+        if path is not None:
+            check_writable(path)
+            if path.exists() and path.samefile(spec):
+                raise error("U308", f"`{path}` is the spec itself", helps=("choose another name",))
 
 
 def _start_of(analysis: Analysis, spec: Path) -> Path | None:
@@ -369,6 +386,7 @@ def compile_(
 
         analysis = _Problem(spec, data, test, settings).analysis()
         path = out or spec.with_suffix(f".{to}")
+        _check_outputs(spec, path)
         size = solving.compile_to(analysis, path, to, _formulation(model) or "pattern")
         if as_json:
             _print_json({"file": str(path), "size": dict(size)})

@@ -45,10 +45,10 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
             yield indent + "  ".join("-" * width for width in widths)
 
 
-def answer(result: Result) -> Iterator[str]:
-    """The tree, its status and the audit."""
+def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
+    """The tree (with the side of missing cells), its status and the audit."""
     if result.tree is not None:
-        yield to_text(result.tree).rstrip("\n")
+        yield to_text(result.tree, missing=missing).rstrip("\n")
         yield ""
     yield STATUS[result.status] + (" (interrupted)" if result.interrupted else "")
     if result.tree is not None:

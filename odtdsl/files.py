@@ -10,8 +10,23 @@ from pathlib import Path
 from odtdsl.diagnostics.model import error
 
 
+def check_writable(path: Path) -> None:
+    """Refuse what can be seen not to work before the work is done.
+
+    Raises
+    ------
+    OdtError
+        F301: a folder, or in a folder that is not there.
+    """
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        raise error("F301", f"`{path}` cannot be written: it {what}", helps=("choose another",))
+
+
 def write_text(path: Path, text: str) -> None:
     """Write to a temporary name in the same folder, then rename.
+
+    What is no regular file, such as a device or a pipe, is written to as it is.
 
     Raises
     ------
@@ -19,6 +34,10 @@ def write_text(path: Path, text: str) -> None:
         F301: the file cannot be written; nothing is left behind.
     """
     try:
+        if path.exists() and not path.is_file():
+            with open(path, "w", encoding="utf-8", newline="") as device:
+                device.write(text)
+            return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

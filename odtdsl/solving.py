@@ -199,8 +199,11 @@ def _result(
         audited = audit(tree, analysis.rows)
         _must_agree(analysis, core, answer, audited)
     stages = _stages(analysis, core, answer, audited)
+    status = answer.status
+    if status == "feasible" and all(stage.proven for stage in stages):
+        status = "optimal"  # the last bound came with the limit
     return Result(
-        status=answer.status, stages=stages, tree=tree, audit=audited, backend=name,
+        status=status, stages=stages, tree=tree, audit=audited, backend=name,
         seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
         interrupted=answer.interrupted,

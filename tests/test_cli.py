@@ -211,7 +211,10 @@ def test_a_pipe_sees_no_progress_and_no_traceback(spec):
 INTERRUPTED = """
 import json, os, signal, sys
 import odtdsl
-stop = lambda _progress: os.kill(os.getpid(), signal.SIGINT)
+sent = []
+def stop(_progress):
+    if not sent:  # a second Ctrl-C would end the process
+        sent.append(os.kill(os.getpid(), signal.SIGINT))
 result = odtdsl.load(sys.argv[1]).solve(progress=stop, using=sys.argv[2])
 print(json.dumps(result.to_json()))
 """
@@ -242,3 +245,27 @@ def test_internal_errors_leave_a_report_and_no_traceback(spec, monkeypatch):
     path = result.stderr.split("written to ")[1].split(";")[0]
     assert "RuntimeError" in Path(path).read_text()
     Path(path).unlink()
+
+
+def test_outputs_are_checked_before_the_search_and_full_disks_are_told(spec, tmp_path):
+    path = spec(IRIS)
+    before = Path(path).read_text()
+    assert odt("solve", path, "-o", path).exit_code == 2
+    assert Path(path).read_text() == before
+    for bad in (tmp_path, tmp_path / "no" / "tree.json"):
+        result = odt("solve", path, "-o", str(bad))
+        assert result.exit_code == 1
+        assert "F301" in result.stderr
+        assert result.stdout == ""
+    if Path("/dev/full").is_char_device():
+        assert odt("solve", path, "-o", "/dev/full").exit_code == 1
+        assert Path("/dev/full").is_char_device()
+        full = f"{sys.executable} -c 'from odtdsl.cli import main; main()' check {path} > /dev/full"
+        assert subprocess.run(full, shell=True, capture_output=True, check=False).returncode == 1
+
+
+def test_the_side_of_missing_cells_is_printed(spec, tmp_path):
+    (tmp_path / "m.csv").write_text("a,y\n1,u\n2,u\n3,v\n,v\n4,v\n")
+    text = 'data "m.csv"\ntarget y\nmissing branch\ntree depth <= 1\nminimize errors\n'
+    shown = odt("solve", spec(text)).stdout
+    assert "missing" in shown.splitlines()[0] + shown.splitlines()[1] + shown.splitlines()[2]

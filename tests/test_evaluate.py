@@ -310,3 +310,24 @@ def test_diagrams_and_expected_cost_are_refused_with_the_reason() -> None:
     with pytest.raises(NotEvaluable, match="expected cost"):
         violations(replace(core, clauses=(rule,)), RawLeaf(label=0))
     assert not issubclass(NotEvaluable, OdtError)
+
+
+def test_admissible_tests_are_those_with_a_place() -> None:
+    """The pieces of a set against one gap after the other."""
+    from odtdsl.ir.families import Family, admissible, place
+    from odtdsl.ir.intervals import FULL, RealSet
+
+    for seed in range(400):
+        rng = random.Random(f"admissible {seed}")
+        values = np.array(sorted({rng.randint(0, 30) / 2 for _ in range(rng.randint(1, 12))}))
+        family = Family(
+            column=0, kind="threshold", codes=np.arange(len(values)), values=values,
+            n_tests=len(values) - 1,
+        )  # fmt: skip
+        allowed = FULL
+        for _ in range(rng.randint(0, 3)):
+            ends = sorted(rng.randint(-4, 34) / 2 for _ in range(2))
+            part = rng.choice([RealSet.points(ends), RealSet.between(*ends)])
+            allowed = rng.choice([allowed & part, allowed | part, allowed & part.complement()])
+        slow = [place(family, allowed, test) is not None for test in range(family.n_tests)]
+        assert admissible(family, allowed).tolist() == slow, (seed, values, allowed)

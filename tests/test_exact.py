@@ -153,9 +153,10 @@ def test_what_is_not_searched_is_refused_with_a_reason() -> None:
     )  # fmt: skip
     reward = LinearStage(measure=Additive(leaves=-1))
     huge = LinearStage(measure=errors_of(rows).scaled(Fraction(2**52)))
+    never = Clause(scope=Scope.MODEL, literals=(), origin=HERE)
     for core in (
-        replace(base, clauses=(some,)), replace(base, objective=(reward,)),
-        replace(base, objective=(huge,)),
+        replace(base, clauses=(some,)), replace(base, clauses=(never,)),
+        replace(base, objective=(reward,)), replace(base, objective=(huge,)),
         replace(base, objective=(LinearStage(measure=errors_of(rows)), DepthStage())),
     ):  # fmt: skip
         (refusal,) = dict(choose(core, "exact").refusals)["exact"]

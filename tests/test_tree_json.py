@@ -88,14 +88,14 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(model_files.os, "replace", full)
-    assert codes(lambda: save(TREE, path)) == ["F211"]
+    assert codes(lambda: save(TREE, path)) == ["F301"]
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["tree.json"]
 
 
 def test_places_that_cannot_be_written_or_read(tmp_path: Path) -> None:
-    assert codes(lambda: save(TREE, tmp_path / "no" / "tree.json")) == ["F211"]
-    assert codes(lambda: save(TREE, tmp_path)) == ["F211"]
+    assert codes(lambda: save(TREE, tmp_path / "no" / "tree.json")) == ["F301"]
+    assert codes(lambda: save(TREE, tmp_path)) == ["F301"]
     assert codes(lambda: load(tmp_path / "none.json")) == ["F201"]
     assert codes(lambda: load(tmp_path)) == ["F201"]
     assert codes(lambda: load("a\0b")) == ["F201"]

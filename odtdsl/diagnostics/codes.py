@@ -37,7 +37,6 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("F208", "a tree deeper than 64", ""),
     ("F209", "a number in a tree is not finite", ""),
     ("F210", "a tree speaks of a feature, level or class that it does not have", ""),
-    ("F211", "a tree cannot be written", ""),
     # ---- U: use of what was solved
     ("U201", "the data to predict on lack a column that the tree tests", ""),
     ("U202", "an array to predict on has a wrong shape", ""),
@@ -129,6 +128,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D211", "missing values under hyperplane splits", ""),
     ("D212", "candidates outside the values of their column", ""),
     ("F301", "an output file that cannot be written", ""),
+    ("F302", "the standard output cannot be written", ""),
     # ---- K: what a spec has to have, skeleton, limits
     ("K101", "a spec without statements", ""),
     ("K102", "a statement that every spec needs is missing", "tree depth <= 3"),
@@ -302,6 +302,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U305", "a time limit of the command line that is none", ""),
     ("U306", "a gap of the command line that is none", ""),
     ("U307", "an unknown term asked for", ""),
+    ("U308", "an output that would overwrite the spec", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),

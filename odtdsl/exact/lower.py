@@ -155,8 +155,8 @@ def most_leaves(core: Core, depth: int) -> int:
     if core.skeleton.leaves is not None:
         bounds.append(core.skeleton.leaves)
     for clause in core.clauses:
-        atom = clause.literals[0].atom
-        if isinstance(atom, Linear) and len(clause.literals) == 1:
+        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
+        if isinstance(atom, Linear):
             bound = leaf_bound(atom)
             if bound is not None:
                 bounds.append(bound)
@@ -254,7 +254,12 @@ def objections(core: Core) -> Iterator[Objection]:
             )  # fmt: skip
     hard = {id(clause) for clause, _ in demands(core)}
     for clause in core.clauses:
-        atom = clause.literals[0].atom if clause.literals else None
+        if not clause.literals:
+            yield Objection(
+                form=Form.LINEAR_MODEL, origin=clause.origin, reason="the rule can never hold"
+            )
+            continue
+        atom = clause.literals[0].atom
         if isinstance(atom, Linear) and id(clause) not in hard and leaf_bound(atom) is None:
             yield Objection(
                 form=Form.LINEAR_MODEL, origin=clause.origin,

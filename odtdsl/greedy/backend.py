@@ -133,8 +133,7 @@ class _Search:
 
     def _single_leaves(self) -> None:
         for label in range(self.core.n_classes):
-            if not self.judge.stopped():
-                self.judge.offer(RawLeaf(label=label))
+            self.judge.offer(RawLeaf(label=label))
 
     def _plans(self) -> Iterator[tuple[Plan, bool]]:
         """Plain growth first, then stumps, forced roots, and perturbed restarts."""

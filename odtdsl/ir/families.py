@@ -208,9 +208,18 @@ def admissible(family: Family, allowed: RealSet) -> BoolArray:
     """
     if family.kind != "threshold" or allowed == FULL:
         return np.full(family.n_tests, bool(allowed))
-    return np.array(
-        [place(family, allowed, test) is not None for test in range(family.n_tests)], dtype=bool
-    )
+    found = np.zeros(family.n_tests, dtype=bool)
+    lows, highs = family.values[:-1], family.values[1:]
+    for (start, _), (end, _) in allowed.pieces:
+        first = int(np.searchsorted(highs, start, side="right"))
+        last = int(np.searchsorted(lows, end, side="right")) - 1
+        if not first <= last:
+            continue  # between two values, or beyond them
+        found[first + 1 : last] = True  # their lower ends lie inside the piece
+        for test in {first, last}:
+            if not found[test]:
+                found[test] = place(family, allowed, test) is not None
+    return found
 
 
 def place(family: Family, allowed: RealSet, test: int, upper: int | None = None) -> float | None:

@@ -23,8 +23,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import threading
-from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -33,6 +31,7 @@ import numpy as np
 
 from odtdsl.data.dataset import ColumnType, Kind, Value
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.files import write_text
 from odtdsl.predictors.check import MAX_DEPTH, check_tree
 from odtdsl.predictors.tree import (
     Branch,
@@ -91,23 +90,9 @@ def save(tree: Tree, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     OdtError
-        F211, the file cannot be written; F207 to F210 as `to_json`.
+        F301, the file cannot be written; F207 to F210 as `to_json`.
     """
-    data = dumps(tree).encode("utf-8", errors="replace")
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        try:
-            with open(temporary, "wb") as file:
-                file.write(data)
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-    except (OSError, ValueError) as caught:
-        reason = getattr(caught, "strerror", None) or caught
-        raise error("F211", f"cannot write {target}: {reason}") from caught
+    write_text(Path(path), dumps(tree))
 
 
 def load(path: str | os.PathLike[str]) -> Tree:
