@@ -145,11 +145,12 @@ def _candidates(view: ModelView) -> Checked:
     """Every split tests a feature of the spec, at a candidate."""
     problem = view.rows.problem
     features = {feature.name: feature for feature in problem.features}
+    guessed = _guessed(view.rows)
     wrong = [
         split
         for split in view.splits
         if split.branch.feature not in features
-        or not _is_candidate(split, features[split.branch.feature])
+        or not _is_candidate(split, features[split.branch.feature], guessed)
     ]
     note = ""
     if wrong:
@@ -160,7 +161,19 @@ def _candidates(view: ModelView) -> Checked:
     )  # fmt: skip
 
 
-def _is_candidate(split: SplitView, feature: FeatureDecl) -> bool:
+def _guessed(rows: Rows) -> dict[str, tuple[float, ...]]:
+    """The thresholds of `candidates at guessed`, guessed again."""
+    columns = {}
+    for feature in rows.problem.features:
+        numbers = rows.data.columns[feature.name].numbers
+        if feature.candidates.place == "guessed" and numbers is not None:
+            columns[feature.name] = numbers
+    return guessed_cuts(columns, rows.labels, seed=rows.problem.options.seed) if columns else {}
+
+
+def _is_candidate(
+    split: SplitView, feature: FeatureDecl, guessed: dict[str, tuple[float, ...]]
+) -> bool:
     """Whether a test is one that `candidates` admits."""
     test = split.branch.test
     if isinstance(test, Threshold) and feature.type.kind == "ordered":
@@ -181,15 +194,7 @@ def _is_candidate(split: SplitView, feature: FeatureDecl) -> bool:
         case "values":
             return test.value in {float(value) for value in place.values}
         case "guessed":
-            labels = split.rows.labels
-            columns = {
-                f.name: split.rows.data.columns[f.name].numbers
-                for f in split.rows.problem.features
-                if f.candidates.place == "guessed"
-            }
-            known = {name: column for name, column in columns.items() if column is not None}
-            seed = split.rows.problem.options.seed
-            return test.value in guessed_cuts(known, labels, seed=seed)[feature.name]
+            return test.value in guessed[feature.name]
         case _:
             return _between_rows(split, feature, float(test.value))
 
