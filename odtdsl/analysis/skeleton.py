@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Literal, assert_never
 
 from odtdsl.analysis.desk import Desk, Stop
-from odtdsl.ir.problem import DiagramSkeleton, Growth, Options, TreeSkeleton
+from odtdsl.ir.problem import DEEPEST, DiagramSkeleton, Growth, Options, TreeSkeleton
 from odtdsl.syntax import ast
-from odtdsl.terms.splits_filter import DEEPEST
 
 MOST_LAYERS = 64
 BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "greedy")

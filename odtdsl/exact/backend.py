@@ -30,9 +30,8 @@ from odtdsl.exact.lower import (
 )  # fmt: skip
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
-from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
-from odtdsl.terms.splits_filter import DEEPEST
 
 _LATER = "the search does not carry this rule yet"
 _REFUSED = {

@@ -11,6 +11,9 @@ from odtdsl.data.request import DataRequest
 from odtdsl.ir.expr import CellCondition, Condition, Expr, Scope
 from odtdsl.source import NOWHERE, Source, Span
 
+DEEPEST = 32
+"""No tree is searched deeper than this many levels."""
+
 MissingPolicy = Literal["refuse", "drop", "left", "right", "branch"]
 Place = Literal["midpoints", "quantiles", "bins", "guessed", "values"]
 

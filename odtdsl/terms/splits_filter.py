@@ -26,13 +26,10 @@ from odtdsl.ir.expr import (
 )  # fmt: skip
 from odtdsl.ir.forms import Origin, SplitFilter
 from odtdsl.ir.intervals import EMPTY, FULL, RealSet, nearest_float
-from odtdsl.ir.problem import DiagramSkeleton, RuleDecl
+from odtdsl.ir.problem import DEEPEST, DiagramSkeleton, RuleDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Unsupported
 from odtdsl.terms.evaluate import applications, is_multiple, threshold_feature
-
-DEEPEST = 32
-"""No tree is searched deeper than this many levels."""
 
 MOST_MULTIPLES = 100_000
 
