@@ -191,7 +191,11 @@ def cli() -> Iterator[str]:
             ("3", "infeasible: proven that no tree keeps all rules"),
             ("4", "a limit was met before any tree was found"),
             ("70", "a mistake of odtdsl; a report file is written and named"),
-            ("130", "interrupted"),
+            (
+                "130",
+                "interrupted before or after the search; during it, Ctrl-C ends it with the best"
+                " so far",
+            ),
         ),
     )  # fmt: skip
     for command in app.registered_commands:
