@@ -26,11 +26,11 @@ from odtdsl.ir.forms import (
     DepthStage,
     Linear,
     LinearStage,
-    Literal_,
     Order,
     PathMeasure,
     Root,
     Shared,
+    SignedAtom,
     StageForm,
     Used,
 )
@@ -127,10 +127,10 @@ ATOMS: dict[str, tuple[Scope, Make]] = {
 }
 
 
-def literal(rng: random.Random, rows: Rows, kind: str) -> Literal_:
+def literal(rng: random.Random, rows: Rows, kind: str) -> SignedAtom:
     atom = ATOMS[kind][1](rng, rows)
     positive = isinstance(atom, Linear | Budget) or rng.random() < 0.5
-    return Literal_(atom=atom, positive=positive)
+    return SignedAtom(atom=atom, positive=positive)
 
 
 def clause(rng: random.Random, rows: Rows, kinds: tuple[str, ...]) -> Clause:

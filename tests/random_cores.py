@@ -25,7 +25,6 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
-    Literal_,
     Monotone,
     Order,
     Origin,
@@ -33,6 +32,7 @@ from odtdsl.ir.forms import (
     PathSum,
     Root,
     Shared,
+    SignedAtom,
     SplitFilter,
     StageForm,
     Used,
@@ -220,7 +220,7 @@ def random_clause(rng: random.Random, rows: Rows, *, monotone: bool = True) -> C
     for _ in range(rng.choice([1, 1, 2])):
         atom = random_atom(rng, rows, scope, monotone=monotone)
         positive = isinstance(atom, Linear | Budget) or rng.random() < 0.5
-        literals.append(Literal_(atom=atom, positive=positive))
+        literals.append(SignedAtom(atom=atom, positive=positive))
     return Clause(scope=scope, literals=tuple(literals), origin=HERE)
 
 

@@ -30,11 +30,11 @@ from odtdsl.ir.forms import (
     DepthStage,
     Linear,
     Link,
-    Literal_,
     Monotone,
     Order,
     PathTotal,
     Root,
+    SignedAtom,
     Used,
 )  # fmt: skip
 from odtdsl.ir.problem import DiagramSkeleton
@@ -269,7 +269,7 @@ def test_monotone_agrees_with_a_grid_of_cells(seed: int) -> None:
         if sample.rows.problem.features[column].type.kind == "category":
             continue
         atom = Monotone(column=column, increasing=rng.random() < 0.5)
-        rule = Clause(scope=Scope.MODEL, literals=(Literal_(atom=atom),), origin=HERE)
+        rule = Clause(scope=Scope.MODEL, literals=(SignedAtom(atom=atom),), origin=HERE)
         held = not violations(replace(core, clauses=(rule,)), tree)
         assert held == labelled_cells(Sample(rows=sample.rows, core=core), tree, atom)
         answers.append(held)
@@ -306,7 +306,7 @@ def test_diagrams_and_expected_cost_are_refused_with_the_reason() -> None:
     with pytest.raises(NotEvaluable, match="diagram"):
         violations(replace(core, skeleton=DiagramSkeleton(widths=(1, 2))), RawLeaf(label=0))
     total = PathTotal(condition=None)  # type: ignore[arg-type]
-    rule = Clause(scope=Scope.MODEL, literals=(Literal_(atom=total),), origin=HERE)
+    rule = Clause(scope=Scope.MODEL, literals=(SignedAtom(atom=total),), origin=HERE)
     with pytest.raises(NotEvaluable, match="expected cost"):
         violations(replace(core, clauses=(rule,)), RawLeaf(label=0))
     assert not issubclass(NotEvaluable, OdtError)

@@ -28,8 +28,8 @@ from odtdsl.ir.forms import (
     DepthStage,
     Linear,
     LinearStage,
-    Literal_,
     Origin,
+    SignedAtom,
     StageForm,
 )  # fmt: skip
 from odtdsl.ir.problem import TreeSkeleton
@@ -68,7 +68,7 @@ def clauses_of(rng: random.Random, rows: Rows) -> tuple[Clause, ...]:
     if rng.random() < 0.3:
         found.append(Linear(measure=errors, at_most=0))
     return tuple(
-        Clause(scope=Scope.MODEL, literals=(Literal_(atom=atom),), origin=HERE) for atom in found
+        Clause(scope=Scope.MODEL, literals=(SignedAtom(atom=atom),), origin=HERE) for atom in found
     )
 
 
@@ -148,7 +148,7 @@ def test_what_is_not_searched_is_refused_with_a_reason() -> None:
         clauses=(), objective=(LinearStage(measure=errors_of(rows)),),
     )  # fmt: skip
     some = Clause(
-        scope=Scope.MODEL, literals=(Literal_(atom=Linear(measure=errors_of(rows), at_most=1)),),
+        scope=Scope.MODEL, literals=(SignedAtom(atom=Linear(measure=errors_of(rows), at_most=1)),),
         origin=HERE,
     )  # fmt: skip
     reward = LinearStage(measure=Additive(leaves=-1))

@@ -31,10 +31,10 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
-    Literal_,
     Order,
     Origin,
     PathMeasure,
+    SignedAtom,
     SplitFilter,
     StageForm,
     Used,
@@ -145,7 +145,7 @@ def wrong(labels: np.ndarray, n_classes: int) -> Additive:
 
 
 def rule(scope: Scope, atom: Atom, *, positive: bool = True) -> Clause:
-    return Clause(scope=scope, literals=(Literal_(atom=atom, positive=positive),), origin=HERE)
+    return Clause(scope=scope, literals=(SignedAtom(atom=atom, positive=positive),), origin=HERE)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from odtdsl.backends.base import Limits
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import stage_values, violations
 from odtdsl.ir.families import Family
-from odtdsl.ir.forms import Additive, Clause, Core, Form, Linear, LinearStage, Literal_
+from odtdsl.ir.forms import Additive, Clause, Core, Form, Linear, LinearStage, SignedAtom
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.milp import Milp
 from odtdsl.milp.backend import refuse
@@ -45,7 +45,7 @@ def _plain(clause: Clause) -> Clause:
         return clause
     measure = replace(literal.atom.measure, columns=None)
     atom = Linear(measure=measure, at_most=literal.atom.at_most)
-    return replace(clause, literals=(Literal_(atom=atom),))
+    return replace(clause, literals=(SignedAtom(atom=atom),))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,7 +122,7 @@ def test_splits_by_feature_are_refused() -> None:
     columns = np.ones(len(core.columns), dtype=np.int64)
     rule = Clause(
         scope=ATOMS["linear_model"][0], origin=HERE,
-        literals=(Literal_(atom=Linear(measure=Additive(columns=columns), at_most=1)),),
+        literals=(SignedAtom(atom=Linear(measure=Additive(columns=columns), at_most=1)),),
     )  # fmt: skip
     with pytest.raises(OdtError, match="by feature"):
         Milp("cptree").solve(replace(core, clauses=(rule,)), Limits())

@@ -13,7 +13,7 @@ from random_cores import HERE
 from odtdsl.backends.base import Limits
 from odtdsl.ir.evaluate import Evaluation, stage_values, violations
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, Literal_
+from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, SignedAtom
 from odtdsl.milp import Milp
 
 LOST_BY_PRESOLVE = (849, 1060)
@@ -65,7 +65,7 @@ def wide_core(seed: int) -> Core:
     bound = values[6] - rng.choice([0, 1])
     rule = Clause(
         scope=Scope.MODEL, origin=HERE,
-        literals=(Literal_(atom=Linear(measure=ruled, at_most=bound)),),
+        literals=(SignedAtom(atom=Linear(measure=ruled, at_most=bound)),),
     )  # fmt: skip
     wide = rng.random() < 0.5
     goal = (LinearStage(measure=measure()),) if wide else core.objective

@@ -29,10 +29,10 @@ from odtdsl.ir.forms import (
     Form,
     Linear,
     LinearStage,
-    Literal_,
     Order,
     Origin,
     PathMeasure,
+    SignedAtom,
 )
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf
@@ -211,7 +211,7 @@ def test_depth_first_goes_up_until_a_tree_keeps_the_rules() -> None:
     core = iris(None)
     perfect = Linear(measure=core.objective[0].measure, at_most=6)
     rule = Clause(
-        scope=Scope.MODEL, literals=(Literal_(atom=perfect),), origin=Origin(rule="few")
+        scope=Scope.MODEL, literals=(SignedAtom(atom=perfect),), origin=Origin(rule="few")
     )  # fmt: skip
     leaves = LinearStage(measure=Additive(leaves=1))
     core = replace(core, clauses=(rule,), objective=(DepthStage(), leaves))
@@ -224,7 +224,7 @@ def test_a_rule_that_no_depth_meets_is_infeasible_by_the_number_of_patterns() ->
     core = noise(4, 1, None)
     rule = Linear(measure=Additive(constant=1), at_most=0)
     clause = Clause(
-        scope=Scope.MODEL, literals=(Literal_(atom=rule),), origin=Origin(rule="never")
+        scope=Scope.MODEL, literals=(SignedAtom(atom=rule),), origin=Origin(rule="never")
     )  # fmt: skip
     core = replace(core, clauses=(clause,), objective=(DepthStage(),))
     assert Milp().solve(core, FOREVER).status == "infeasible"
@@ -260,7 +260,7 @@ def test_lookahead_starts_at_the_optimum_where_only_path_rules_stand() -> None:
     core = iris(2)
     order = Order(here=3, above=2, absent=True)
     rule = Clause(
-        scope=Scope.PATH, literals=(Literal_(atom=order, positive=False),), origin=Origin(rule="o")
+        scope=Scope.PATH, literals=(SignedAtom(atom=order, positive=False),), origin=Origin(rule="o")
     )  # fmt: skip
     core = replace(core, clauses=(rule,))
     lowered = lower(core, 2, 0)
@@ -293,7 +293,7 @@ def test_numbers_that_floats_would_blur_are_refused() -> None:
     wide = PathMeasure(per_test=(WIDEST * 7, WIDEST * 7 + 1), once=(0, 0))
     rule = Clause(
         scope=Scope.PATH, origin=Origin(rule="wide"),
-        literals=(Literal_(atom=Budget(measure=wide, at_most=WIDEST * 7)),),
+        literals=(SignedAtom(atom=Budget(measure=wide, at_most=WIDEST * 7)),),
     )  # fmt: skip
     with pytest.raises(OdtError) as caught:
         Milp().solve(replace(core, clauses=(rule,)), FOREVER)
@@ -305,7 +305,7 @@ def test_a_common_divisor_is_taken_out_first() -> None:
     wide = PathMeasure(per_test=(WIDEST * 7, WIDEST * 14), once=(0, 0))
     rule = Clause(
         scope=Scope.PATH, origin=Origin(rule="wide"),
-        literals=(Literal_(atom=Budget(measure=wide, at_most=WIDEST * 21)),),
+        literals=(SignedAtom(atom=Budget(measure=wide, at_most=WIDEST * 21)),),
     )  # fmt: skip
     core = replace(core, clauses=(rule,))
     answer = Milp().solve(core, FOREVER)
@@ -332,7 +332,7 @@ def ruled() -> Core:
     rules = tuple(
         Clause(
             scope=Scope.PATH, origin=Origin(rule=rule),
-            literals=(Literal_(atom=Order(here=0, above=2), positive=False),),
+            literals=(SignedAtom(atom=Order(here=0, above=2), positive=False),),
         )
         for rule in ("reihenfolge ä", "reihenfolge ö", "order")
     )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from odtdsl.analysis.desk import Desk
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Budget, Clause, Linear, Literal_, SplitFilter
+from odtdsl.ir.forms import Budget, Clause, Linear, SignedAtom, SplitFilter
 from odtdsl.ir.intervals import FULL, RealSet, nearest_float
 from odtdsl.ir.problem import FeatureDecl, RuleDecl
 from odtdsl.ir.rows import Rows
@@ -96,13 +96,13 @@ def _doubt_clauses(rule: RuleDecl, clauses: tuple[Clause, ...], rows: Rows, desk
             return
 
 
-def _impossible(literal: Literal_) -> bool:
+def _impossible(literal: SignedAtom) -> bool:
     least = _least(literal)
     atom = literal.atom
     return least is not None and isinstance(atom, Budget | Linear) and least > atom.at_most
 
 
-def _least(literal: Literal_) -> int | None:
+def _least(literal: SignedAtom) -> int | None:
     """The least value of a measure all of whose weights are at least 0; None for others."""
     match literal.atom:
         case Budget(measure=measure):
@@ -120,7 +120,7 @@ def _least(literal: Literal_) -> int | None:
             return None
 
 
-def _why(literals: tuple[Literal_, ...]) -> tuple[str, ...]:
+def _why(literals: tuple[SignedAtom, ...]) -> tuple[str, ...]:
     if len(literals) != 1 or (least := _least(literals[0])) is None:
         return ()
     atom = literals[0].atom

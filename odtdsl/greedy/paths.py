@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odtdsl.ir.evaluate import order_holds, path_numerator
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Budget, Core, Literal_, Order, PathMeasure, Root, Used
+from odtdsl.ir.forms import Budget, Core, Order, PathMeasure, Root, SignedAtom, Used
 
 Path = tuple[int, ...]
 
@@ -25,7 +25,7 @@ class PathRules:
                 self._note(clause.literals[0])
         self._choices: dict[tuple[Path, int], list[int]] = {}
 
-    def _note(self, literal: Literal_) -> None:
+    def _note(self, literal: SignedAtom) -> None:
         match literal.atom:
             case Used(column=column) if not literal.positive:
                 self.columns = [c for c in self.columns if c != column]
@@ -68,7 +68,7 @@ class PathRules:
                     wanted.add(atom.column)
         return len(wanted) <= remaining
 
-    def _possible(self, literal: Literal_, path: Path, remaining: int) -> bool:
+    def _possible(self, literal: SignedAtom, path: Path, remaining: int) -> bool:
         match literal.atom:
             case Used(column=column):
                 if not literal.positive:
@@ -85,7 +85,7 @@ class PathRules:
                 return True
 
 
-def _holds(literal: Literal_, path: Path) -> bool:
+def _holds(literal: SignedAtom, path: Path) -> bool:
     match literal.atom:
         case Used(column=column):
             return (column in path) == literal.positive

@@ -56,13 +56,13 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
-    Literal_,
     Monotone,
     Order,
     OutputSet,
     PathMeasure,
     PathTotal,
     Root,
+    SignedAtom,
     SplitFilter,
     StageForm,
     Used,
@@ -324,7 +324,7 @@ def _clause(clause: Clause, core: Core) -> str:
     return f"clause {clause.origin.rule} of {clause.scope.value}: {literals or 'false'}"
 
 
-def _literal(literal: Literal_, core: Core) -> str:
+def _literal(literal: SignedAtom, core: Core) -> str:
     shown = _atom(literal.atom, core)
     return shown if literal.positive else f"not {shown}"
 

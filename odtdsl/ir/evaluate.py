@@ -27,13 +27,13 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
-    Literal_,
     Monotone,
     Order,
     OutputSet,
     PathMeasure,
     PathTotal,
     Root,
+    SignedAtom,
     SplitFilter,
     StageForm,
     Used,
@@ -220,7 +220,7 @@ class Evaluation:
                 assert_never(clause.scope)
         return all(self.satisfies(clause.literals, clause.scope, place) for place in places)
 
-    def satisfies(self, literals: tuple[Literal_, ...], scope: Scope, visit: Visit) -> bool:
+    def satisfies(self, literals: tuple[SignedAtom, ...], scope: Scope, visit: Visit) -> bool:
         """Whether one instance (a leaf's visit for paths, the root's for the model) holds."""
         return any(self.holds(x.atom, scope, visit) == x.positive for x in literals)
 

@@ -283,7 +283,7 @@ Atom = Used | Order | Root | Budget | Linear | Depth | Link | Monotone | PathTot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Literal_:
+class SignedAtom:
     """An atom or its negation. Linear, Budget and Depth occur only positively: their
     negations are rewritten (`not (n <= b)` is `-n <= -b - 1`), but for `Depth`."""
 
@@ -296,7 +296,7 @@ class Clause:
     """A disjunction of literals that holds for every instance of the scope."""
 
     scope: Scope
-    literals: tuple[Literal_, ...]
+    literals: tuple[SignedAtom, ...]
     origin: Origin
 
 

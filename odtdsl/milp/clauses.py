@@ -29,7 +29,6 @@ from odtdsl.ir.forms import (
     Depth,
     Linear,
     Link,
-    Literal_,
     Monotone,
     Order,
     Origin,
@@ -37,6 +36,7 @@ from odtdsl.ir.forms import (
     PathMeasure,
     PathTotal,
     Root,
+    SignedAtom,
     Used,
 )
 from odtdsl.ir.raw import RawTree
@@ -174,7 +174,7 @@ class Rules:
     # ---- atoms
 
     def _require(
-        self, literal: Literal_, clause: Clause, name: str, place: str, condition: Affine,
+        self, literal: SignedAtom, clause: Clause, name: str, place: str, condition: Affine,
         when: Affine,
     ) -> RowMaker:  # fmt: skip
         """Rows that make the literal true on an instance if `condition` and `when` are 1."""
@@ -433,7 +433,7 @@ def _sum(parts: Sequence[Affine]) -> Affine:
     return result
 
 
-def _positive_only(literal: Literal_) -> None:
+def _positive_only(literal: SignedAtom) -> None:
     if not literal.positive:
         raise Unsupported("a negated sum: normalization writes it as another sum")
 

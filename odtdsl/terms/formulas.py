@@ -9,7 +9,7 @@ from math import comb
 from typing import assert_never
 
 from odtdsl.ir.expr import COMPLEMENT, Compare
-from odtdsl.ir.forms import Budget, Linear, Literal_, PathTotal
+from odtdsl.ir.forms import Budget, Linear, PathTotal, SignedAtom
 from odtdsl.terms.base import FALSE, TRUE, AllOf, AnyOf, Formula, Holds
 
 MOST_CLAUSES = 2000
@@ -62,11 +62,11 @@ def at_least(k: int, items: tuple[Formula, ...]) -> Formula:
     return at_most(len(items) - k, tuple(negated(item) for item in items))
 
 
-def clauses(formula: Formula) -> list[tuple[Literal_, ...]]:
+def clauses(formula: Formula) -> list[tuple[SignedAtom, ...]]:
     """Clauses by distribution; tautologies and repeated literals removed, order kept."""
     match formula:
         case Holds():
-            return [(Literal_(atom=formula.atom, positive=formula.positive),)]
+            return [(SignedAtom(atom=formula.atom, positive=formula.positive),)]
         case AllOf():
             found = [clause for item in formula.items for clause in clauses(item)]
         case AnyOf():
@@ -83,12 +83,12 @@ def clauses(formula: Formula) -> list[tuple[Literal_, ...]]:
     return _reduced(found)
 
 
-def _reduced(found: Iterable[tuple[Literal_, ...]]) -> list[tuple[Literal_, ...]]:
+def _reduced(found: Iterable[tuple[SignedAtom, ...]]) -> list[tuple[SignedAtom, ...]]:
     kept = (tuple(dict.fromkeys(clause)) for clause in found)
     return list(dict.fromkeys(clause for clause in kept if not _tautology(clause)))
 
 
-def _tautology(clause: tuple[Literal_, ...]) -> bool:
+def _tautology(clause: tuple[SignedAtom, ...]) -> bool:
     return any(
-        Literal_(atom=literal.atom, positive=not literal.positive) in clause for literal in clause
+        SignedAtom(atom=literal.atom, positive=not literal.positive) in clause for literal in clause
     )

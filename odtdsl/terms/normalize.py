@@ -28,10 +28,10 @@ from odtdsl.ir.families import build_families
 from odtdsl.ir.forms import (
     Clause,
     Core,
-    Literal_,
     Origin,
     OutputSet,
     Root,
+    SignedAtom,
     SplitFilter,
     StageForm,
 )  # fmt: skip
@@ -142,7 +142,7 @@ def rule_forms(rule: RuleDecl, rows: Rows) -> RuleForms:
     origin = Origin(rule=rule.name, span=rule.span)
     terms = {call.term for call in applications(rule.condition)}
     if rule.scope is Scope.LEAF and "output" in terms:
-        literal = Literal_(atom=OutputSet(condition=rule.condition))
+        literal = SignedAtom(atom=OutputSet(condition=rule.condition))
         return RuleForms(clauses=(Clause(scope=rule.scope, literals=(literal,), origin=origin),))
     if rule.scope is Scope.SPLIT and "size" not in terms:
         return RuleForms(filters=split_filters(rule, rows, origin))
