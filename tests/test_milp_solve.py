@@ -260,8 +260,10 @@ def test_lookahead_starts_at_the_optimum_where_only_path_rules_stand() -> None:
     core = iris(2)
     order = Order(here=3, above=2, absent=True)
     rule = Clause(
-        scope=Scope.PATH, literals=(SignedAtom(atom=order, positive=False),), origin=Origin(rule="o")
-    )  # fmt: skip
+        scope=Scope.PATH,
+        literals=(SignedAtom(atom=order, positive=False),),
+        origin=Origin(rule="o"),
+    )
     core = replace(core, clauses=(rule,))
     lowered = lower(core, 2, 0)
     assert lowered.hint is not None
