@@ -293,7 +293,7 @@ def test_stops_when_asked(cancer: tuple[np.ndarray, np.ndarray]) -> None:
     assert answer.interrupted
     started = time.monotonic()
     solve(core, deadline=started + 0.05)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 8  # a runaway, not a measurement
 
 
 def test_reports_each_incumbent_better_than_the_last(
