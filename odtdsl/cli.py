@@ -140,7 +140,10 @@ def _run(action: Callable[[], int], as_json: bool) -> None:
         code = OK
     except OSError as failure:
         code = WRONG
-        _tell([Diagnostic(code="F302", message=f"the output cannot be written: {failure}")], False)
+        message = f"reading or writing failed: {failure}"
+        _tell(
+            [Diagnostic(code="F302", message=message)], False
+        )  # standard output may be what failed
     except Exception as failure:
         code = INTERNAL
         message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"

@@ -128,7 +128,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D211", "missing values under hyperplane splits", ""),
     ("D212", "candidates outside the values of their column", ""),
     ("F301", "an output file that cannot be written", ""),
-    ("F302", "the standard output cannot be written", ""),
+    ("F302", "the system refused to read or write, such as a full disk under the output", ""),
     # ---- K: what a spec has to have, skeleton, limits
     ("K101", "a spec without statements", ""),
     ("K102", "a statement that every spec needs is missing", "tree depth <= 3"),
