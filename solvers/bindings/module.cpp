@@ -3,11 +3,13 @@
 
 namespace nb = nanobind;
 
+void bind_regression(nb::module_& module);
 void bind_scan(nb::module_& module);
 void bind_search(nb::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
+  bind_regression(module);
   bind_scan(module);
   bind_search(module);
 }
