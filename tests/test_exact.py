@@ -18,6 +18,7 @@ from random_cores import errors_of, random_filter, random_rows, random_tree
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import choose
 from odtdsl.exact.backend import Exact
+from odtdsl.exact.lower import smallest_without_loss
 from odtdsl.ir.evaluate import Evaluation, violations
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import build_families
@@ -55,7 +56,7 @@ def stages_of(rng: random.Random, rows: Rows) -> tuple[StageForm, ...]:
         [
             (errors,), (costly,), (odd,), (priced,), (errors, leaves), (leaves, errors),
             (costly, odd, leaves), (DepthStage(), errors), (DepthStage(), leaves, errors),
-            (DepthStage(), priced),
+            (DepthStage(), priced), (DepthStage(), leaves), (DepthStage(), leaves), (DepthStage(),),
         ]
     )  # fmt: skip
 
@@ -91,12 +92,14 @@ def taken(core: Core) -> bool:
 
 @pytest.mark.parametrize("block", range(10))
 def test_the_optimum_is_that_of_brute_force(block: int) -> None:
-    solved = infeasible = 0
+    solved = infeasible = smallest = 0
     for seed in range(100 * SCALE):
         rng = random.Random(f"exact {block} {seed}")
         core = problem(rng)
         if not taken(core):
             continue
+        assert isinstance(core.skeleton, TreeSkeleton)
+        smallest += smallest_without_loss(core, core.skeleton.depth or 0)
         start = random_tree(rng, core, 2) if rng.random() < 0.3 else None
         if start is not None and violations(core, start):
             start = None
@@ -116,6 +119,7 @@ def test_the_optimum_is_that_of_brute_force(block: int) -> None:
         solved += 1
     assert solved >= 20 * SCALE
     assert infeasible >= 1
+    assert smallest >= 1
 
 
 def test_a_stopped_search_keeps_the_start_and_a_true_bound() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 from odtdsl.backends.base import (
@@ -26,6 +27,7 @@ from odtdsl.exact.lower import (
     losses,
     most_leaves,
     objections,
+    smallest_without_loss,
     to_raw,
 )  # fmt: skip
 from odtdsl.ir.evaluate import Evaluation
@@ -96,6 +98,7 @@ class _Search:
         self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
     ) -> None:
         self.core, self.limits, self.start, self.report = core, limits, start, report
+        self.engine = _engine()
         self.began = time.monotonic()
         self.features: Features = features(core)
         self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
@@ -105,30 +108,28 @@ class _Search:
     def run(self) -> RawAnswer:
         skeleton = self.core.skeleton
         assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
-        deepest = skeleton.depth if skeleton.depth is not None else self._cap()
+        needed = skeleton.depth
+        if needed is None:  # no reduced tree is deeper
+            needed = max(0, most_leaves(self.core, DEEPEST) - 1)
+        deepest = min(DEEPEST, needed)
+        self.cut_off = deepest < needed
         if most_leaves(self.core, deepest) < 1:
             return RawAnswer(status="infeasible", tree=None)
         if not self.by_depth:
             return self._answer(self._search(deepest), deepest)
+        if smallest_without_loss(self.core, deepest):
+            return self._smallest(deepest)
         for depth in range(deepest + 1):
             found = self._search(depth)
             if found["status"] != "infeasible":
                 return self._answer(found, depth)
         return self._answer(found, deepest)
 
-    def _cap(self) -> int:
-        """The depth that no reduced tree exceeds, within what is searched at all."""
-        return min(DEEPEST, max(0, most_leaves(self.core, DEEPEST) - 1))
-
     def _search(self, depth: int) -> dict[str, Any]:
         """One search at a depth, on the stacked losses."""
-        try:
-            from odtdsl import _engine
-        except ImportError:
-            raise _unbuilt() from None
         self.losses: Losses = losses(self.core, self.stages, depth)
         bound = None if self.losses.limit is None else self.losses.limit - 1
-        return _engine.solve(  # type: ignore[no-any-return]
+        return self.engine.solve(  # type: ignore[no-any-return]
             self.features.ranks, self.features.distinct, self.losses.classes,
             self.losses.n_classes, depth,
             allowed=list(self.features.allowed), weights=self.losses.weights,
@@ -139,6 +140,23 @@ class _Search:
             upper_bound=bound, start=self._start(depth), progress=self._progress,
             interrupted=self.limits.interrupted,
         )  # fmt: skip
+
+    def _smallest(self, deepest: int) -> RawAnswer:
+        """Least depth, then least leaves, by the search for trees without loss.
+
+        A tree comes only when all smaller depths are refuted, so its depth is proven.
+        """
+        self.losses = losses(self.core, (), deepest)
+        found = self.engine.solve(
+            self.features.ranks, self.features.distinct, self.losses.classes,
+            self.losses.n_classes, deepest, allowed=list(self.features.allowed), smallest=True,
+            time_limit=self._left(), memory_limit=self.limits.memory_bytes,
+            interrupted=self.limits.interrupted,
+        )  # fmt: skip
+        if found["tree"] is None:
+            return self._answer(found, 0 if found["status"] == "unknown" else deepest)
+        tree = to_raw(self.core, self.features, found["tree"])
+        return self._answer(found, depth_of(tree))
 
     def _left(self) -> float | None:
         if self.limits.deadline is None:
@@ -172,7 +190,7 @@ class _Search:
 
     def _answer(self, found: dict[str, Any], depth: int) -> RawAnswer:
         tree = None if found["tree"] is None else to_raw(self.core, self.features, found["tree"])
-        status: Status = found["status"]
+        status: Status = self._status(found)
         if status == "unknown" and self.start is not None:  # a start deeper than was asked
             tree, status = self.start, "feasible"
         return RawAnswer(
@@ -180,6 +198,16 @@ class _Search:
             timeline=tuple(self.timeline), size=tuple(found["counters"].items()),
             interrupted=bool(found["interrupted"]),
         )  # fmt: skip
+
+    def _status(self, found: dict[str, Any]) -> Status:
+        """What is proven of all trees: those deeper than `DEEPEST` were not looked at."""
+        status: Status = found["status"]
+        if not self.cut_off or (self.by_depth and status == "optimal"):
+            return status
+        if status == "infeasible":
+            return "unknown"
+        perfect = found["objective"] is not None and found["objective"] <= self.losses.price
+        return "feasible" if status == "optimal" and not perfect else status
 
     def _outcomes(
         self, tree: RawTree | None, status: Status, found: dict[str, Any], depth: int
@@ -198,10 +226,14 @@ class _Search:
         return tuple(outcomes)
 
 
-def _unbuilt() -> Exception:
-    from odtdsl.diagnostics.model import error
+def _engine() -> ModuleType:
+    try:
+        from odtdsl import _engine as engine
+    except ImportError:
+        from odtdsl.diagnostics.model import error
 
-    return error(
-        "X202", "the native part of odtdsl is not built",
-        helps=("run the set-up command of the README: pip install --editable .",),
-    )  # fmt: skip
+        raise error(
+            "X202", "the native part of odtdsl is not built",
+            helps=("run the set-up command of the README: pip install --editable .",),
+        ) from None  # fmt: skip
+    return engine

@@ -30,6 +30,9 @@ LARGEST = 2**53
 
 MOST_CLASSES = 255
 
+MOST_BITS = 2**32
+"""Rows times tests that the search over bit sets may hold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Features:
@@ -136,7 +139,7 @@ def _is_demand(atom: Linear) -> bool:
 def leaf_bound(atom: Linear) -> int | None:
     """The k of a rule `leaves <= k`; None for other rules."""
     measure = atom.measure
-    if measure.leaves <= 0 or measure.columns is not None or _varies(measure):
+    if not _counts_leaves(measure):
         return None
     labels = 0 if measure.output is None else int(measure.output[:, 0].sum())
     return (atom.at_most - measure.constant - labels) // measure.leaves
@@ -161,6 +164,32 @@ def most_leaves(core: Core, depth: int) -> int:
             if bound is not None:
                 bounds.append(bound)
     return min(bounds)
+
+
+def smallest_without_loss(core: Core, depth: int) -> bool:
+    """Whether least depth, then (at most) least leaves is asked, all training rows right.
+
+    Only where every row has one right label, nothing bounds the leaves below what depth and
+    rows do, and the rows of all tests fit as bits.
+    """
+    depth_first, *later = core.objective
+    if not isinstance(depth_first, DepthStage) or not any(True for _ in demands(core)):
+        return False
+    for stage in later:
+        if not isinstance(stage, LinearStage) or not _counts_leaves(stage.measure):
+            return False
+    if most_leaves(core, depth) < min(1 << depth, core.n_rows):
+        return False
+    cuts = int((features(core).distinct.astype(np.int64) - 1).sum())
+    found = losses(core, (), depth)
+    return (
+        found.weights is None and found.costs is None and found.n_classes > 1
+        and cuts * core.n_rows <= MOST_BITS
+    )  # fmt: skip
+
+
+def _counts_leaves(measure: Additive) -> bool:
+    return measure.leaves > 0 and measure.columns is None and not _varies(measure)
 
 
 def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:

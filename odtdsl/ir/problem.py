@@ -11,7 +11,7 @@ from odtdsl.data.request import DataRequest
 from odtdsl.ir.expr import CellCondition, Condition, Expr, Scope
 from odtdsl.source import NOWHERE, Source, Span
 
-DEEPEST = 32
+DEEPEST = 30
 """No tree is searched deeper than this many levels."""
 
 MissingPolicy = Literal["refuse", "drop", "left", "right", "branch"]
