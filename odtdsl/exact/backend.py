@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
 from odtdsl.backends.base import (
@@ -129,7 +128,7 @@ class _Search:
         """One search at a depth, on the stacked losses."""
         self.losses: Losses = losses(self.core, self.stages, depth)
         bound = None if self.losses.limit is None else self.losses.limit - 1
-        return self.engine.solve(  # type: ignore[no-any-return]
+        found: dict[str, Any] = self.engine.solve(
             self.features.ranks, self.features.distinct, self.losses.classes,
             self.losses.n_classes, depth,
             allowed=list(self.features.allowed), weights=self.losses.weights,
@@ -140,6 +139,7 @@ class _Search:
             upper_bound=bound, start=self._start(depth), progress=self._progress,
             interrupted=self.limits.interrupted,
         )  # fmt: skip
+        return found
 
     def _smallest(self, deepest: int) -> RawAnswer:
         """Least depth, then least leaves, by the search for trees without loss.
@@ -226,7 +226,7 @@ class _Search:
         return tuple(outcomes)
 
 
-def _engine() -> ModuleType:
+def _engine() -> Any:
     try:
         from odtdsl import _engine as engine
     except ImportError:
