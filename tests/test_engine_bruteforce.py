@@ -15,9 +15,12 @@ SETS = engine.instruction_sets()
 def random_problem(rng, largest=12):
     n = int(rng.integers(1, largest + 1))
     p = int(rng.integers(1, 4))
-    classes = int(rng.integers(1, 13)) if rng.random() < 0.3 else int(rng.integers(2, 4))
+    classes = int(rng.integers(1, 21)) if rng.random() < 0.3 else int(rng.integers(2, 4))
     values = int(rng.integers(2, n + 2))
     x = rng.integers(0, values, size=(n, p))
+    if rng.random() < 0.3:  # columns of 0 and 1 beside longer ones
+        few = rng.random(p) < 0.6
+        x[:, few] %= 2
     if p > 1 and rng.random() < 0.2:
         x[:, 1] = x[:, 0]
     if rng.random() < 0.1:
@@ -105,13 +108,18 @@ def test_kernels_agree_on_larger_sets(isa):
         ).astype(np.int32)
         ranks, distinct = rank_columns(x)
         depth = 2 if n > 400 else 3
+        weights = rng.integers(0, 9, size=n) if rng.random() < 0.3 else None
+        if weights is not None and rng.random() < 0.3:
+            weights *= 10**8  # sums beyond 32 bits
+        costs = rng.integers(0, 7, size=(classes, classes)) if rng.random() < 0.3 else None
+        losses = {"weights": weights, "costs": costs, "method": "sorted"}
         wide = bool(rng.random() < 0.3)
         r = ranks if wide else narrow(ranks)
-        base = engine.solve(r, distinct, labels, classes, depth, isa="portable", method="sorted")
-        other = engine.solve(r, distinct, labels, classes, depth, isa=isa, method="sorted")
+        base = engine.solve(r, distinct, labels, classes, depth, isa="portable", **losses)
+        other = engine.solve(r, distinct, labels, classes, depth, isa=isa, **losses)
         assert base["status"] == other["status"] == "optimal", trial
         assert base["objective"] == other["objective"], (trial, n, p, classes)
-        table = loss_table(labels, classes)
+        table = loss_table(labels, classes, weights, costs)
         assert tree_loss(other["tree"], ranks, table, max_depth=depth) == other["objective"]
 
 

@@ -30,7 +30,7 @@ class Finisher {
  private:
   Loss row_loss(std::uint32_t row, int label) const {
     if (loss_.unit()) return p_.label[row] != label;
-    return loss_.of[row * static_cast<std::size_t>(loss_.labels) + static_cast<std::size_t>(label)];
+    return loss_.losses(row)[label];
   }
 
   // Least loss and its first label.

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "kernel_generic.hpp"
+#include "kernel_labels.hpp"
 
 namespace {
 
@@ -116,7 +116,9 @@ const Kernels* kernels_avx2() {
   static const Kernels table = {
       "avx2", below16, below_generic<std::uint32_t>, compress16, compress_generic<std::uint32_t>,
       compress_bits_generic<extract_bmi>, changes_generic<std::uint16_t>, changes_generic<std::uint32_t>,
-      two_class_generic<extremes256>, signed_two_generic, multi_class_generic, bit_counts_generic, quarters_generic, bit_compress_generic,
+      two_class_generic<extremes256>, signed_two_generic, multi_class_generic,
+      label_blocks_generic<std::int32_t>, label_blocks_generic<std::int64_t>, label_scan_generic<std::int32_t>, label_scan_generic<std::int64_t>,
+      bit_counts_generic, quarters_generic, bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

@@ -1,5 +1,5 @@
 // The portable table: no instruction beyond the baseline of the build.
-#include "kernel_generic.hpp"
+#include "kernel_labels.hpp"
 
 namespace odt {
 
@@ -16,6 +16,10 @@ const Kernels& kernels_portable() {
       two_class_generic<block_extremes>,
       signed_two_generic,
       multi_class_generic,
+      label_blocks_generic<std::int32_t>,
+      label_blocks_generic<std::int64_t>,
+      label_scan_generic<std::int32_t>,
+      label_scan_generic<std::int64_t>,
       bit_counts_generic,
       quarters_generic,
       bit_compress_generic,

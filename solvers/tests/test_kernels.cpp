@@ -1,5 +1,7 @@
 // Every instruction set against the portable kernels, on random input.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "check.hpp"
 #include "odt/aligned.hpp"
@@ -129,6 +131,90 @@ CASE(scans_agree) {
         CHECK(b.right_floor <= b.right || a.right == right_rows + 1);
       }
     }
+  }
+}
+
+namespace {
+
+// Least loss of a cut of one side, label by label and row by row.
+template <class T>
+T plain_least(const LabelScan<T>& s, bool left, const T* total, T best) {
+  std::vector<T> sum(s.lanes, 0);
+  for (std::size_t i = 0; i < s.rows; ++i) {
+    if ((s.left[i / 64] >> (i % 64) & 1) == left)
+      for (std::size_t c = 0; c < s.lanes; ++c) sum[c] += s.table[static_cast<std::size_t>(s.kind[i]) * s.lanes + c];
+    if (!(s.ends[i / 64] >> (i % 64) & 1)) continue;
+    T low = s.none, high = s.none;
+    for (std::size_t c = 0; c < s.lanes; ++c) {
+      low = std::min(low, sum[c]);
+      high = std::min(high, static_cast<T>(total[c] - sum[c]));
+    }
+    best = std::min(best, static_cast<T>(low + high));
+  }
+  return best;
+}
+
+template <class T>
+void label_scans_agree(Random& random, T largest) {
+  std::vector<const Kernels*> all = variants();
+  all.push_back(&kernels_portable());
+  const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 700)), words = words_of(rows);
+  const std::size_t labels = static_cast<std::size_t>(draw(random, 1, 40)), n = labels + 1;
+  const std::size_t lanes = n <= 4 ? 4 : n <= 8 ? 8 : (n + 15) / 16 * 16, kinds = static_cast<std::size_t>(draw(random, 1, 50));
+  Aligned<std::uint64_t> left, ends;
+  Aligned<std::int32_t> kind;
+  Aligned<T> table, blocks, total, scratch, spare;
+  fill_bits(random, left, words);
+  fill_bits(random, ends, words);
+  ends[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+  fill(random, kind, words * 64, 0);
+  for (std::size_t i = 0; i < rows; ++i)  // long runs of a kind make blocks that are worth opening
+    kind[i] = static_cast<std::int32_t>((i / 90 + (random() % 4 == 0 ? random() : 0)) % kinds);
+  table.reserve(kinds * lanes);
+  for (std::size_t k = 0; k < kinds; ++k) {
+    T worst = 0;
+    for (std::size_t c = 0; c < labels; ++c) worst = std::max(worst, table[k * lanes + c] = static_cast<T>(random() % 4 ? random() % 1000 * largest / 1000 : 0));
+    for (std::size_t c = labels; c < lanes; ++c) table[k * lanes + c] = worst;
+  }
+  total.reserve(2 * lanes);
+  std::fill(total.data(), total.data() + 2 * lanes, T{0});
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t c = 0; c < lanes; ++c)
+      total[(left[i / 64] >> (i % 64) & 1 ? 0 : lanes) + c] += table[static_cast<std::size_t>(kind[i]) * lanes + c];
+  LabelScan<T> s{};
+  s.left = left.data();
+  s.kind = kind.data();
+  s.table = table.data();
+  s.ends = ends.data();
+  s.rows = rows;
+  s.words = words;
+  s.lanes = lanes;
+  s.left_total = total.data();
+  s.right_total = total.data() + lanes;
+  s.scratch = scratch.reserve((words + 1) * (2 * lanes + 4));
+  s.spare = spare.reserve(4 * lanes);
+  s.none = static_cast<T>(1) << (8 * sizeof(T) - 3);
+  T* sums = blocks.reserve(words * lanes);
+  s.block_sum = sums;
+  const T target[2] = {static_cast<T>(s.left_total[lanes - 1] / draw(random, 1, 3)), static_cast<T>(s.right_total[lanes - 1] + 1)};
+  for (const Kernels* k : all) {
+    label_blocks(*k, s, sums);
+    LabelLoss<T> loss{target[0], target[1], 0, 0, 0};
+    label_scan(*k, s, loss);
+    CHECK(loss.left == plain_least(s, true, s.left_total, target[0]));
+    CHECK(loss.right == plain_least(s, false, s.right_total, target[1]));
+    CHECK(loss.left_floor <= plain_least(s, true, s.left_total, s.none));
+    CHECK(loss.right_floor <= plain_least(s, false, s.right_total, s.none));
+  }
+}
+
+}  // namespace
+
+CASE(label_scans_find_the_least_loss) {
+  Random random(4);
+  for (int trial = 0; trial < 300; ++trial) {
+    label_scans_agree<std::int32_t>(random, 1000);
+    label_scans_agree<std::int64_t>(random, std::int64_t{1} << 40);
   }
 }
 

@@ -22,6 +22,10 @@ CASE(optimum_equals_every_tree) {
     p.leaf_price = draw(random, 0, 2);
     if (trial % 3 == 0)
       for (std::size_t i = 0; i < p.rows; ++i) p.weight.push_back(draw(random, 0, 4));
+    if (trial % 4 == 0)
+      for (int i = 0; i < p.classes * p.classes; ++i) p.cost.push_back(draw(random, 0, 5));
+    if (trial % 24 == 1) p.classes = 20;
+    if (trial % 24 == 3 && p.cost.empty()) p.weight.assign(p.rows, Loss{1} << 40);  // sums beyond 32 bits
     const Loss best = Oracle(p).best();
     for (Isa isa : sets)
       for (int method : {1, 2}) {

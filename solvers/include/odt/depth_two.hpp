@@ -43,8 +43,11 @@ class DepthTwo {
   void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
                    Loss& floor_left, Loss& floor_right);
   void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
-  void scan_general(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
-                    Loss& floor_left, Loss& floor_right);
+  template <class T>
+  void totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table);
+  template <class T>
+  void scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
+                   Loss& floor_left, Loss& floor_right, const T* table);
   void search_feature(View<R>& view, std::size_t outer, Inner inner, Loss& best, Loss lower, Hint& found, const Hint* hint);
   std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
   int new_record();
@@ -63,7 +66,18 @@ class DepthTwo {
   Aligned<std::int32_t> scratch_;
   std::int32_t left_count_[16], right_count_[16], all_count_[16];
   std::int32_t left_rows_ = 0, right_rows_ = 0;
-  std::vector<Loss> left_loss_, right_loss_, all_loss_, side_loss_, upto_;
+  std::vector<Loss> upto_;
+  template <class T>
+  struct LabelSums {
+    Aligned<T> left, right, scratch, spare;  // per lane: losses of the rows on each side
+  };
+  LabelSums<std::int32_t> label_sums_;
+  LabelSums<std::int64_t> wide_label_sums_;
+  template <class T>
+  LabelSums<T>& label_sums() {
+    if constexpr (sizeof(T) == 4) return label_sums_;
+    else return wide_label_sums_;
+  }
   std::int32_t left_sum_ = 0, right_sum_ = 0, left_weight_ = 0, right_weight_ = 0;
   Loss leaf_left_ = 0, leaf_right_ = 0;
   Loss whole_value_ = 0;  // optimal loss of depth one on all rows

@@ -21,10 +21,6 @@ void DepthTwo<R>::begin(View<R>& view) {
   mask_.reserve((view.words() + 8) / 8 * 8);
   if (view.stride() > 1)
     scratch_.reserve((view.words() + 1) * static_cast<std::size_t>(2 * view.stride() + 4));
-  const std::size_t n = static_cast<std::size_t>(labels_);
-  left_loss_.assign(n, 0);
-  right_loss_.assign(n, 0);
-  side_loss_.assign(2 * n, 0);
   record_count_ = 0;
 }
 
@@ -35,19 +31,9 @@ void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   left_rows_ = cut;
   right_rows_ = rows - cut;
   if (data_->loss.kind == LossKind::signed_two) return totals_signed(view, outer, cut);
-  if (!data_->loss.unit()) {
-    const std::size_t n = static_cast<std::size_t>(labels_);
-    std::fill(left_loss_.begin(), left_loss_.end(), 0);
-    std::fill(right_loss_.begin(), right_loss_.end(), 0);
-    for (std::int32_t i = 0; i < rows; ++i) {
-      const Loss* row = data_->loss.of.data() + view.order(outer)[i] * n;
-      Loss* side = i < cut ? left_loss_.data() : right_loss_.data();
-      for (std::size_t c = 0; c < n; ++c) side[c] += row[c];
-    }
-    leaf_left_ = *std::min_element(left_loss_.begin(), left_loss_.end());
-    leaf_right_ = *std::min_element(right_loss_.begin(), right_loss_.end());
-    return;
-  }
+  if (data_->loss.kind == LossKind::general)
+    return data_->loss.fits32() ? totals_labels(view, outer, cut, data_->loss.narrow.data())
+                                : totals_labels(view, outer, cut, data_->loss.wide.data());
   const std::size_t stride = static_cast<std::size_t>(view.stride());
   const std::uint64_t* classes = view.classes(outer);
   std::fill(left_count_, left_count_ + 16, 0);
@@ -83,7 +69,10 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
   ++counters_.scans;
   if (data_->loss.kind == LossKind::signed_two)
     return scan_signed(view, inner, left, best_left, best_right, floor_left, floor_right);
-  if (view.stride() == 0) return scan_general(view, inner, left, best_left, best_right, floor_left, floor_right);
+  if (data_->loss.kind == LossKind::general)
+    return data_->loss.fits32()
+               ? scan_labels(view, inner, left, best_left, best_right, floor_left, floor_right, data_->loss.narrow.data())
+               : scan_labels(view, inner, left, best_left, best_right, floor_left, floor_right, data_->loss.wide.data());
   const Kernels& k = data_->kernels;
   // Best losses may be negative or huge (a price, a side that must not be split); the kernels use 32 bits.
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
@@ -147,38 +136,64 @@ void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint6
   floor_right = (right_weight_ - g.right_cap) / 2;
 }
 
+// Whole blocks by their sums, then the rows around the cut.
 template <class R>
-void DepthTwo<R>::scan_general(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
-                               Loss& best_right, Loss& floor_left, Loss& floor_right) {
-  const std::size_t n = static_cast<std::size_t>(labels_);
-  const std::uint32_t* order = view.order(inner);
-  const std::uint64_t* ends = view.ends(inner);
-  Loss* sums[2] = {side_loss_.data(), side_loss_.data() + n};
-  const Loss* total[2] = {right_loss_.data(), left_loss_.data()};
-  std::fill(side_loss_.begin(), side_loss_.end(), 0);
-  Loss least[2] = {kInfinite, kInfinite};
-  bool changed[2] = {true, true};
-  for (std::size_t i = 0; i < view.rows(); ++i) {
-    const std::size_t side = left[i / kBlock] >> (i % kBlock) & 1;
-    const Loss* row = data_->loss.of.data() + order[i] * n;
-    for (std::size_t c = 0; c < n; ++c) sums[side][c] += row[c];
-    changed[side] = true;
-    if (!(ends[i / kBlock] >> (i % kBlock) & 1)) continue;
-    for (int s = 0; s < 2; ++s) {
-      if (!changed[s]) continue;
-      Loss low = kInfinite, high = kInfinite;
-      for (std::size_t c = 0; c < n; ++c) {
-        low = std::min(low, sums[s][c]);
-        high = std::min(high, total[s][c] - sums[s][c]);
-      }
-      least[s] = std::min(least[s], low + high);
-      changed[s] = false;
+template <class T>
+void DepthTwo<R>::totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table) {
+  const std::size_t lanes = data_->loss.lanes, rows = static_cast<std::size_t>(cut);
+  LabelSums<T>& sums = label_sums<T>();
+  T* left = sums.left.reserve(lanes);
+  T* right = sums.right.reserve(lanes);
+  std::fill(left, left + lanes, T{0});
+  std::fill(right, right + lanes, T{0});
+  const T* block = view.template label_sums<T>(outer);
+  const std::int32_t* kind = view.values(outer);
+  for (std::size_t w = 0; w < view.words(); ++w, block += lanes) {
+    if ((w + 1) * kBlock <= rows || w * kBlock >= rows) {
+      T* side = w * kBlock >= rows ? right : left;
+      for (std::size_t c = 0; c < lanes; ++c) side[c] += block[c];
+      continue;
     }
+    for (std::size_t i = w * kBlock; i < rows; ++i) {
+      const T* row = table + static_cast<std::size_t>(kind[i]) * lanes;
+      for (std::size_t c = 0; c < lanes; ++c) left[c] += row[c], right[c] -= row[c];
+    }
+    for (std::size_t c = 0; c < lanes; ++c) right[c] += block[c];
   }
-  floor_left = least[1];
-  floor_right = least[0];
-  best_left = std::min(best_left, floor_left);
-  best_right = std::min(best_right, floor_right);
+  leaf_left_ = *std::min_element(left, left + lanes);
+  leaf_right_ = *std::min_element(right, right + lanes);
+}
+
+template <class R>
+template <class T>
+void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                              Loss& best_right, Loss& floor_left, Loss& floor_right, const T* table) {
+  const std::size_t lanes = data_->loss.lanes;
+  LabelSums<T>& sums = label_sums<T>();
+  // Beyond what all rows of a side can lose, a target says nothing.
+  const auto clamp = [](Loss x, T most) { return static_cast<T>(std::max<Loss>(-1, std::min<Loss>(x, Loss{most} + 1))); };
+  const T target_left = clamp(best_left, sums.left[lanes - 1]), target_right = clamp(best_right, sums.right[lanes - 1]);
+  LabelScan<T> s{};
+  s.left = left;
+  s.kind = view.values(inner);
+  s.table = table;
+  s.block_sum = view.template label_sums<T>(inner);
+  s.ends = view.ends(inner);
+  s.rows = view.rows();
+  s.words = view.words();
+  s.lanes = lanes;
+  s.left_total = sums.left.data();
+  s.right_total = sums.right.data();
+  s.scratch = sums.scratch.reserve((view.words() + 1) * (2 * lanes + 4));
+  s.spare = sums.spare.reserve(4 * lanes);
+  s.none = std::numeric_limits<T>::max() / 4;
+  LabelLoss<T> l{target_left, target_right, 0, 0, 0};
+  label_scan(data_->kernels, s, l);
+  counters_.blocks += l.opened;
+  if (l.left < target_left) best_left = l.left;
+  if (l.right < target_right) best_right = l.right;
+  floor_left = l.left_floor;
+  floor_right = l.right_floor;
 }
 
 // All rows on one side: the records of both outermost "cuts", shared by every outer feature.
@@ -286,7 +301,7 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, 
   if (!data_->loss.unit()) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
-    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + data_->loss.worst[view.order(outer)[i]];
+    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + data_->loss.worst(view.order(outer)[i]);
   }
   const RowWeights w = weights(view, outer);
   record_count_ = 3;

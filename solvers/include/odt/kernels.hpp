@@ -54,6 +54,29 @@ struct MultiClassLoss {
   std::uint32_t opened;
 };
 
+// The same for any losses: row i of a view has the losses table[kind[i] * lanes ..], one per label and padded with the
+// row's worst loss (at least one lane of it). T is wide enough for the sum over all rows.
+template <class T>
+struct LabelScan {
+  const std::uint64_t* left;
+  const std::int32_t* kind;
+  const T* table;
+  const T* block_sum;    // [word * lanes + label]
+  const std::uint64_t* ends;
+  std::size_t rows, words, lanes;
+  const T* left_total;   // per lane
+  const T* right_total;
+  T* scratch;            // (words + 1) * (2 * lanes + 4)
+  T* spare;              // 4 * lanes
+  T none;                // the floor of a feature without cuts
+};
+template <class T>
+struct LabelLoss {
+  T left, right;              // in: loss to beat; out: least loss
+  T left_floor, right_floor;  // out: no split of this feature has a smaller loss
+  std::uint32_t opened;
+};
+
 // Bit tables of 0/1 tests: 16 rows a word, word-major, so that a vector register holds the same rows of 32 tests. Rows
 // are sorted by class and each class starts a new word. Counts are signed 16-bit: up to 32,767 rows.
 struct BitTable {
@@ -93,6 +116,11 @@ struct Kernels {
   void (*two_class)(const TwoClassScan& scan, TwoClassGain& gain);
   void (*signed_two)(const SignedScan& scan, TwoClassGain& gain);
   void (*multi_class)(const MultiClassScan& scan, MultiClassLoss& loss);
+  // Sums of each block of 64 rows; of `scan` only kinds, table, sizes and spare are read.
+  void (*label_blocks32)(const LabelScan<std::int32_t>& scan, std::int32_t* out);
+  void (*label_blocks64)(const LabelScan<std::int64_t>& scan, std::int64_t* out);
+  void (*label_scan32)(const LabelScan<std::int32_t>& scan, LabelLoss<std::int32_t>& loss);
+  void (*label_scan64)(const LabelScan<std::int64_t>& scan, LabelLoss<std::int64_t>& loss);
   // out[class * stride + j] = rows of the class in `row` that pass test j.
   void (*bit_counts)(const BitTable& table, const std::uint16_t* row, std::int16_t* out);
   void (*quarters)(const QuarterScan& scan, std::int16_t best[4]);
@@ -112,6 +140,10 @@ inline void below(const Kernels& k, const std::uint32_t* r, std::size_t w, std::
 inline std::size_t compress(const Kernels& k, const std::uint16_t* i, std::size_t w, const std::uint64_t* m, std::uint16_t* o) { return k.compress16(i, w, m, o); }
 inline std::size_t compress(const Kernels& k, const std::uint32_t* i, std::size_t w, const std::uint64_t* m, std::uint32_t* o) { return k.compress32(i, w, m, o); }
 inline void changes(const Kernels& k, const std::uint16_t* r, std::size_t w, std::uint64_t* o) { k.changes16(r, w, o); }
+inline void label_blocks(const Kernels& k, const LabelScan<std::int32_t>& s, std::int32_t* o) { k.label_blocks32(s, o); }
+inline void label_blocks(const Kernels& k, const LabelScan<std::int64_t>& s, std::int64_t* o) { k.label_blocks64(s, o); }
+inline void label_scan(const Kernels& k, const LabelScan<std::int32_t>& s, LabelLoss<std::int32_t>& l) { k.label_scan32(s, l); }
+inline void label_scan(const Kernels& k, const LabelScan<std::int64_t>& s, LabelLoss<std::int64_t>& l) { k.label_scan64(s, l); }
 inline void changes(const Kernels& k, const std::uint32_t* r, std::size_t w, std::uint64_t* o) { k.changes32(r, w, o); }
 
 }  // namespace odt

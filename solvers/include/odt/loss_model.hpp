@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "odt/aligned.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
@@ -13,17 +16,25 @@ enum class LossKind {
   two_class,    // one error counts one; two classes
   multi_class,  // one error counts one; 3 to 16 classes
   signed_two,   // two labels, weights or costs: one signed number a row, loss of label 0 minus loss of label 1
-  general       // weights, costs, or more classes
+  general       // weights, costs, or more classes: a vector of losses a row
 };
 
 struct LossModel {
   LossKind kind = LossKind::two_class;
   int labels = 2;
-  Loss offset = 0;           // sum over rows of the least loss; not contained in what follows
-  std::vector<Loss> of;      // [row * labels + prediction]; only in the general form
-  std::vector<Loss> worst;   // per row, the largest of these; only in the general form
+  Loss offset = 0;  // sum over rows of the least loss; not contained in what follows
+  // Unless unit: rows of one label and weight are of one kind, and a kind has a loss per label. Lanes beyond the labels
+  // hold the largest of them; there is at least one.
+  std::vector<std::int32_t> kind_of;  // per row
+  std::size_t lanes = 0;
+  Aligned<Loss> wide;                // [kind * lanes + label]
+  Aligned<std::int32_t> narrow;      // the same where all sums fit in 32 bits; else empty
   std::vector<std::int32_t> difference;  // per row; only in the signed form
+
   bool unit() const { return kind == LossKind::two_class || kind == LossKind::multi_class; }
+  bool fits32() const { return narrow.data() != nullptr; }
+  const Loss* losses(std::size_t row) const { return wide.data() + static_cast<std::size_t>(kind_of[row]) * lanes; }
+  Loss worst(std::size_t row) const { return losses(row)[lanes - 1]; }
 
   explicit LossModel(const Problem& p) : labels(std::max(p.classes, 1)) {
     if (p.weight.empty() && p.cost.empty() && p.classes <= 16) {
@@ -31,36 +42,58 @@ struct LossModel {
       return;
     }
     kind = LossKind::general;
-    const std::size_t n = static_cast<std::size_t>(labels);
-    of.resize(p.rows * n);
-    worst.resize(p.rows);
+    const std::size_t n = static_cast<std::size_t>(labels) + 1;
+    lanes = n <= 4 ? 4 : n <= 8 ? 8 : (n + 15) / 16 * 16;
+    std::vector<Loss> least;
+    make_table(p, make_kinds(p), least);
+    Loss total = 0;
+    bool small = true;  // sums stay within 32 bits, doubled ones too
     for (std::size_t i = 0; i < p.rows; ++i) {
-      const Loss weight = p.weight.empty() ? 1 : p.weight[i];
-      Loss* row = of.data() + i * n;
-      for (std::size_t c = 0; c < n; ++c) {
-        const std::size_t label = static_cast<std::size_t>(p.label[i]);
-        row[c] = weight * (p.cost.empty() ? static_cast<Loss>(c != label) : p.cost[label * n + c]);
-      }
-      const Loss least = *std::min_element(row, row + n);
-      for (std::size_t c = 0; c < n; ++c) row[c] -= least;
-      offset += least;
-      worst[i] = *std::max_element(row, row + n);
+      offset += least[static_cast<std::size_t>(kind_of[i])];
+      small = small && worst(i) <= kSmall && total <= kSmall;
+      if (small) total += worst(i);
     }
-    if (labels == 2) use_differences(p.rows);
+    if (!small || total > kSmall) return;
+    if (labels == 2) {
+      kind = LossKind::signed_two;
+      difference.resize(p.rows);
+      for (std::size_t i = 0; i < p.rows; ++i) difference[i] = static_cast<std::int32_t>(losses(i)[0] - losses(i)[1]);
+      return;
+    }
+    const std::size_t cells = least.size() * lanes;
+    std::int32_t* to = narrow.reserve(cells);
+    for (std::size_t i = 0; i < cells; ++i) to[i] = static_cast<std::int32_t>(wide[i]);
   }
 
  private:
-  // Sums stay within 32 bits, doubled ones too.
-  void use_differences(std::size_t rows) {
-    Loss total = 0;
-    for (Loss w : worst) {
-      if (w > (Loss{1} << 29) || total > (Loss{1} << 29)) return;
-      total += w;
+  static constexpr Loss kSmall = Loss{1} << 29;
+  using Kind = std::pair<int, Loss>;  // label and weight
+
+  std::vector<Kind> make_kinds(const Problem& p) {
+    std::map<Kind, std::int32_t> known;
+    std::vector<Kind> kinds;
+    kind_of.resize(p.rows);
+    for (std::size_t i = 0; i < p.rows; ++i) {
+      const Kind key{p.label[i], p.weight.empty() ? 1 : p.weight[i]};
+      const auto at = known.emplace(key, static_cast<std::int32_t>(kinds.size()));
+      if (at.second) kinds.push_back(key);
+      kind_of[i] = at.first->second;
     }
-    if (total > (Loss{1} << 29)) return;
-    kind = LossKind::signed_two;
-    difference.resize(rows);
-    for (std::size_t i = 0; i < rows; ++i) difference[i] = static_cast<std::int32_t>(of[2 * i] - of[2 * i + 1]);
+    return kinds;
+  }
+
+  void make_table(const Problem& p, const std::vector<Kind>& kinds, std::vector<Loss>& least) {
+    const std::size_t n = static_cast<std::size_t>(labels);
+    wide.reserve(kinds.size() * lanes);
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      Loss* row = wide.data() + k * lanes;
+      const std::size_t label = static_cast<std::size_t>(kinds[k].first);
+      for (std::size_t c = 0; c < n; ++c)
+        row[c] = kinds[k].second * (p.cost.empty() ? static_cast<Loss>(c != label) : p.cost[label * n + c]);
+      least.push_back(*std::min_element(row, row + n));
+      for (std::size_t c = 0; c < n; ++c) row[c] -= least.back();
+      std::fill(row + n, row + lanes, *std::max_element(row, row + n));
+    }
   }
 };
 

@@ -57,7 +57,11 @@ class View {
   const std::uint32_t* order(std::size_t f) const { return order_[f].data(); }
   const std::uint64_t* classes(std::size_t f) const { return classes_[f].data(); }
   const std::uint64_t* ends(std::size_t f) const { return ends_[f].data(); }
+  // Per row, its signed loss or its kind of loss.
   const std::int32_t* values(std::size_t f) const { return values_[f].data(); }
+  // Sums of the losses of each block, where they are vectors.
+  template <class T>
+  const T* label_sums(std::size_t f) const { return label_sums_of<T>()[f].data(); }
   const std::int32_t* block_sums(std::size_t f) const { return block_sum_[f].data(); }
   const std::int32_t* block_ups(std::size_t f) const { return block_up_[f].data(); }
   const R* sorted(std::size_t f) const { return pair_[keep_pairs_ ? f * p_ + f : f].ranks.data(); }
@@ -125,6 +129,8 @@ class View {
     values_.resize(p_);
     block_sum_.resize(p_);
     block_up_.resize(p_);
+    label_sums_.resize(p_);
+    wide_label_sums_.resize(p_);
     splittable_.resize(p_);
   }
 
@@ -164,17 +170,48 @@ class View {
     set_ends(f);
   }
 
-  // Signed losses in this feature's order, with the sums of each block.
+  // Losses in this feature's order, with the sums of each block.
   void set_values(std::size_t f, const std::uint64_t* keep) {
-    if (data_->loss.kind != LossKind::signed_two) return;
+    if (data_->loss.unit()) return;
+    const LossModel& loss = data_->loss;
+    const std::vector<std::int32_t>& source = loss.kind == LossKind::signed_two ? loss.difference : loss.kind_of;
     std::int32_t* to = values_[f].reserve((words_ + 2) * kBlock);
     if (keep) {
       compress(data_->kernels, reinterpret_cast<const std::uint32_t*>(parent_->values_[f].data()), parent_->words_, keep,
                reinterpret_cast<std::uint32_t*>(to));
     } else {
-      for (std::size_t i = 0; i < rows_; ++i) to[i] = data_->loss.difference[order_[f][i]];
+      for (std::size_t i = 0; i < rows_; ++i) to[i] = source[order_[f][i]];
     }
     for (std::size_t i = rows_; i < (words_ + 1) * kBlock; ++i) to[i] = 0;
+    if (loss.kind == LossKind::signed_two) return set_signed_sums(f, to);
+    if (loss.fits32()) set_label_sums(f, to, loss.narrow.data());
+    else set_label_sums(f, to, loss.wide.data());
+  }
+
+  template <class T>
+  void set_label_sums(std::size_t f, const std::int32_t* kinds, const T* table) {
+    LabelScan<T> scan{};
+    scan.kind = kinds;
+    scan.table = table;
+    scan.rows = rows_;
+    scan.words = words_;
+    scan.lanes = data_->loss.lanes;
+    T* sums = label_sums_of<T>()[f].reserve((words_ + 4) * scan.lanes);
+    scan.spare = sums + words_ * scan.lanes;
+    label_blocks(data_->kernels, scan, sums);
+  }
+  template <class T>
+  auto& label_sums_of() const {
+    if constexpr (sizeof(T) == 4) return label_sums_;
+    else return wide_label_sums_;
+  }
+  template <class T>
+  auto& label_sums_of() {
+    if constexpr (sizeof(T) == 4) return label_sums_;
+    else return wide_label_sums_;
+  }
+
+  void set_signed_sums(std::size_t f, const std::int32_t* to) {
     std::int32_t* sum = block_sum_[f].reserve(words_);
     std::int32_t* up = block_up_[f].reserve(words_);
     for (std::size_t w = 0; w < words_; ++w) {
@@ -226,7 +263,8 @@ class View {
   std::uint64_t stamp_ = 0;
   std::vector<Aligned<std::uint32_t>> order_;
   std::vector<Aligned<std::uint64_t>> classes_, ends_, keep_;
-  std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_;
+  std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_, label_sums_;
+  std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
   std::vector<char> splittable_;
 };
