@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -109,7 +110,9 @@ inline odt::Tree start_of(const nb::dict& d) {
   const auto cut = nb::cast<Vector<std::int64_t>>(d["cut"]);
   const auto left = nb::cast<Vector<std::int32_t>>(d["left"]);
   const auto right = nb::cast<Vector<std::int32_t>>(d["right"]);
-  const auto label = nb::cast<Vector<std::int32_t>>(d["label"]);
+  // Regression trees have no labels.
+  std::optional<Vector<std::int32_t>> label;
+  if (d.contains("label")) label = nb::cast<Vector<std::int32_t>>(d["label"]);
   odt::Tree tree;
   tree.nodes.resize(feature.shape(0));
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
@@ -119,7 +122,7 @@ inline odt::Tree start_of(const nb::dict& d) {
     node.next = node.cut + 1;
     node.left = left(i);
     node.right = right(i);
-    node.label = label(i);
+    if (label) node.label = (*label)(i);
   }
   return tree;
 }

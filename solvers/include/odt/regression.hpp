@@ -1,15 +1,14 @@
 // Optimal regression trees: squared or absolute error, one target.
 //
-// Fewer rows never lose more (subset bound), so an interval of cuts is dropped by the left loss at its low end plus the
-// right loss at its high end. The deletion bound holds only with the squared range of the target and is not used.
+// Losses are floating-point numbers: a tree is called optimal when no other is better by more than 1e-9 of the loss of a
+// single leaf.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
-#include "odt/control.hpp"
-#include "odt/plan.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
@@ -17,9 +16,27 @@ namespace odt {
 struct RegressionProblem {
   Problem base;                 // ranks, distinct, allowed, depth, leaves; labels and classes unused
   std::vector<double> target;
-  std::vector<double> weight;   // empty: one each; only with squared error
+  std::vector<double> weight;   // empty: one each
   double leaf_price = 0;
   bool absolute = false;
+};
+
+struct RealIncumbent {
+  double seconds;
+  double value;
+  double bound;
+};
+
+struct RegressionOptions {
+  double time_limit = -1;        // seconds; negative: none
+  double absolute_gap = 0;
+  double relative_gap = 0;
+  int threads = 1;
+  std::size_t memory_limit = 0;  // bytes of cache; 0: a default
+  double upper_bound = std::numeric_limits<double>::infinity();  // only trees of at most this loss are of interest
+  Tree start;
+  std::function<void(const RealIncumbent&)> progress;
+  std::function<bool()> interrupted;
 };
 
 struct RegressionResult {
@@ -28,9 +45,10 @@ struct RegressionResult {
   Tree tree;
   std::vector<double> output;   // per node of the tree
   Counters counters;
+  std::vector<RealIncumbent> timeline;
   double seconds = 0;
 };
 
-RegressionResult solve_regression(const RegressionProblem& problem, const Options& options);
+RegressionResult solve_regression(const RegressionProblem& problem, const RegressionOptions& options);
 
 }  // namespace odt

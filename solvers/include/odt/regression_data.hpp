@@ -1,0 +1,58 @@
+// The rows of a regression problem as weighted points.
+//
+// Cuts that no rule allows vanish: a feature's ranks become cells with an allowed cut between any two. Rows of weight zero
+// do not count, and for squared error rows alike in all cells become one point: what they lose among themselves, every
+// tree loses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "odt/regression.hpp"
+
+namespace odt {
+
+// Sums over points: weight, weight * target, weight * target^2.
+struct alignas(32) Moments {
+  double w = 0, s = 0, q = 0, unused = 0;
+  void add(const Moments& o) {
+    w += o.w;
+    s += o.s;
+    q += o.q;
+  }
+  void subtract(const Moments& o) {
+    w -= o.w;
+    s -= o.s;
+    q -= o.q;
+  }
+};
+
+// A set of points, by a hash of 128 bits; sets that collide would be taken for one.
+struct PointSet {
+  std::uint64_t low = 0, high = 0;
+  void toggle(const PointSet& o) {
+    low ^= o.low;
+    high ^= o.high;
+  }
+  bool operator==(const PointSet& o) const { return low == o.low && high == o.high; }
+};
+
+struct RegressionData {
+  const RegressionProblem& problem;
+  std::size_t points = 0;
+  std::vector<Moments> point;                     // targets are relative to their mean
+  std::vector<double> target;                     // s / w
+  std::vector<std::vector<std::uint32_t>> cell;   // [feature][point]
+  std::vector<std::vector<std::uint32_t>> bound;  // [feature][cell]: ranks below it lie in this cell or a lower one
+  std::vector<PointSet> hash;
+  double offset = 0;     // lost by every tree
+  double tolerance = 0;
+
+  explicit RegressionData(const RegressionProblem& problem);
+
+ private:
+  void make_cells(const std::vector<std::uint32_t>& rows);
+  void merge(std::vector<std::uint32_t>& rows, std::vector<std::vector<std::uint32_t>>& groups) const;
+};
+
+}  // namespace odt

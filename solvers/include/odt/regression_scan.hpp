@@ -1,0 +1,67 @@
+// What depends on the kind of error: losses of leaves, stumps and trees of depth two, and a bound for deeper ones.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "odt/control.hpp"
+#include "odt/plan.hpp"
+#include "odt/regression_view.hpp"
+
+namespace odt {
+
+constexpr double kNever = 1e300;
+
+// A first split, or none that beats what was asked.
+struct Pick {
+  double value = kNever;
+  int column = -1;
+  std::uint32_t cut = 0;
+  bool stump[2] = {false, false};  // depth two: below the cut, beside it
+};
+
+// Both sides of a cut as leaves and as stumps.
+struct Sides {
+  double leaf[2], stump[2];
+
+  double least(int side) const { return leaf[side] < stump[side] ? leaf[side] : stump[side]; }
+  void offer(int leaves, double tolerance, std::size_t column, std::uint32_t cut, Pick& best) const {
+    bool stumps[2] = {stump[0] < leaf[0] - tolerance, stump[1] < leaf[1] - tolerance};
+    if (leaves < 4 && stumps[0] && stumps[1]) {
+      stumps[0] = stump[0] + leaf[1] <= leaf[0] + stump[1];
+      stumps[1] = !stumps[0];
+    }
+    const double value = (stumps[0] ? stump[0] : leaf[0]) + (stumps[1] ? stump[1] : leaf[1]);
+    if (value < best.value - tolerance) best = {value, static_cast<int>(column), cut, {stumps[0], stumps[1]}};
+  }
+};
+
+// Cuts between two that are known, with the loss below the low one and beside the high one: more points lose more.
+struct CutSpan {
+  std::uint32_t low, high;
+  double left, right;
+};
+
+class RegressionScan {
+ public:
+  virtual ~RegressionScan() = default;
+
+  // Loss of one leaf, its price included, as everywhere here.
+  virtual double leaf(const RegressionView& view) = 0;
+  // Per column and cut: the loss of the split into two leaves, in `splits`; the best of all is returned.
+  virtual Pick stump(const RegressionView& view) = 0;
+  // Best tree with a split at the root and at most `leaves` leaves (3 or 4) if better than `best` is; what is found before
+  // a limit stays there.
+  virtual void depth_two(const RegressionView& view, int leaves, Pick& best) = 0;
+  // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
+  virtual double clusters(const RegressionView& view, int leaves) = 0;
+
+  // After stump(): losses of single splits, columns behind one another, cut c of a column at [first + c - 1].
+  std::vector<double> splits;
+  Counters counters;
+};
+
+std::unique_ptr<RegressionScan> make_squared_scan(const RegressionData& data, Control& control);
+std::unique_ptr<RegressionScan> make_absolute_scan(const RegressionData& data, Control& control);
+
+}  // namespace odt

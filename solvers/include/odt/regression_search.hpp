@@ -1,0 +1,106 @@
+// Branch and bound for regression trees of depth three and more.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "odt/control.hpp"
+#include "odt/plan.hpp"
+#include "odt/regression_scan.hpp"
+#include "odt/regression_view.hpp"
+
+namespace odt {
+
+// An answer to a sub-problem under an upper bound: exact, or a lower bound.
+struct RealOutcome {
+  double value = kNever;
+  bool exact = false;
+  Plan plan;
+};
+
+class RegressionCache {
+ public:
+  explicit RegressionCache(std::size_t limit) : limit_(limit) {}
+  const RealOutcome* find(const PointSet& set, Shape shape) const;
+  void store(const PointSet& set, Shape shape, const RealOutcome& outcome);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const PointSet& k) const { return static_cast<std::size_t>(k.low); }
+  };
+  static PointSet key(const PointSet& set, Shape shape);
+  std::size_t limit_, bytes_ = 0;
+  std::unordered_map<PointSet, RealOutcome, Hash> entries_;
+};
+
+// The cuts of a node that are still open, as spans between known ones.
+class Frontier {
+ public:
+  struct Span {
+    std::uint32_t column, low, high;  // evaluated cuts, exclusive
+    std::uint32_t cut;                // the next to evaluate
+    int leaves;                       // of the side below the cut
+    double bound[2];                  // loss below the low cut, beside the high cut
+    double promise;                   // loss of the cut as a single split
+  };
+
+  // `splits`: losses of single splits, as RegressionScan::stump leaves them.
+  Frontier(const RegressionView& view, const std::vector<double>& splits, Shape shape, double price);
+  // The most promising span that may hold something better than `limit`.
+  bool pop(double limit, Span& span);
+  // Losses (or lower bounds) below and beside the cut of `span` are known now.
+  void part(const Span& span, double below, double beside);
+  double least_bound() const;
+  Shape side(const Span& span, int k) const;
+  std::uint64_t pruned = 0;
+
+ private:
+  void push(Span span);
+  const std::vector<double> splits_;
+  Shape shape_;
+  std::vector<std::size_t> first_;  // of a column in splits_
+  std::vector<Span> heap_;
+};
+
+class RegressionSearch {
+ public:
+  RegressionSearch(const RegressionData& data, Control& control, std::size_t cache_bytes);
+
+  // A cut and what is known of its two sides.
+  struct Cut {
+    Frontier::Span span;
+    double value[2];
+    RealOutcome side[2];
+  };
+
+  // Best tree of the shape if better than `upper`; `lower` is a known bound. The view has its columns.
+  RealOutcome search(const RegressionView& view, int level, Shape shape, double upper, double lower);
+  // Solves both sides of a cut as far as they can still beat `upper`.
+  void evaluate(const RegressionView& view, int level, const Frontier& frontier, double upper, Cut& cut);
+  // The tree that a cut makes, if both sides are known.
+  RealOutcome join(const RegressionView& view, const Cut& cut) const;
+  Plan plan_of(const RegressionView& view, const Pick& pick) const;
+  RegressionScan& scan() { return *scan_; }
+  Counters counters() const;
+
+ private:
+  RealOutcome solve(RegressionView& view, const RegressionView& parent, int level, Shape shape, double upper, double lower);
+  RealOutcome branch(const RegressionView& view, int level, Shape shape, RealOutcome best, double lower);
+  double bound(const RegressionView& view, Shape shape, double lower);
+  std::array<RegressionView, 2>& views_at(int level);
+
+  const RegressionData& data_;
+  Control& control_;
+  double price_, tolerance_;
+  std::unique_ptr<RegressionScan> scan_;
+  RegressionCache cache_;
+  std::vector<std::unique_ptr<std::array<RegressionView, 2>>> views_;
+  Counters counters_;
+};
+
+std::unique_ptr<RegressionScan> make_scan(const RegressionData& data, Control& control);
+
+}  // namespace odt

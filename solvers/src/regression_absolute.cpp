@@ -1,0 +1,243 @@
+// Absolute error. The loss of a set of points is told by a weighted median of theirs; taking points away from a list that
+// is linked by target, in the order of a column, gives the losses of all its prefixes with few steps of the median each.
+#include <algorithm>
+#include <cmath>
+
+#include "odt/cluster_bound.hpp"
+#include "odt/regression_scan.hpp"
+
+namespace odt {
+namespace {
+
+class AbsoluteScan : public RegressionScan {
+ public:
+  AbsoluteScan(const RegressionData& data, Control& control) : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
+
+  double leaf(const RegressionView& view) override;
+  Pick stump(const RegressionView& view) override;
+  void depth_two(const RegressionView& view, int leaves, Pick& best) override;
+  double clusters(const RegressionView& view, int leaves) override;
+
+ private:
+  using Order = std::vector<std::uint32_t>;
+
+  void sort_points(const RegressionView& view);
+  void link(const RegressionView& view, const Order& order);
+  void remove(const RegressionView& view, std::uint32_t position);
+  void settle(const RegressionView& view);
+  double loss(const RegressionView& view) const;
+  void prefix_losses(const RegressionView& view, const Order& order, bool backwards, std::vector<double>& out);
+  double best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes, double* splits);
+  double side(const RegressionView& view, std::size_t column, std::uint32_t cut, bool below, double& leaf);
+
+  double price_, tolerance_;
+  Control& control_;
+  std::vector<Order> sorted_;  // per column, positions by code
+  Order rows_;
+  std::vector<double> before_, behind_;
+  std::vector<CutSpan> spans_;
+  // The list: of positions, by target, with an end at position `points`.
+  std::vector<std::uint32_t> next_, previous_;
+  std::vector<char> member_;
+  std::vector<std::uint32_t> place_;  // of a position among the targets
+  std::uint32_t median_ = 0;
+  Moments all_, low_;          // of the list, and of what lies before the median
+  ClusterBound cluster_;
+  std::vector<Moments> prefix_;
+};
+
+void AbsoluteScan::sort_points(const RegressionView& view) {
+  sorted_.resize(view.columns.size());
+  std::vector<std::uint32_t> ends;
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    ends.assign(view.columns[k].values + 1, 0);
+    for (std::size_t i = 0; i < view.points; ++i) ++ends[codes[i] + 1];
+    for (std::size_t v = 1; v < ends.size(); ++v) ends[v] += ends[v - 1];
+    sorted_[k].resize(view.points);
+    for (std::uint32_t i = 0; i < view.points; ++i) sorted_[k][ends[codes[i]]++] = i;
+  }
+  place_.resize(view.points);
+  for (std::uint32_t i = 0; i < view.points; ++i) place_[view.by_target[i]] = i;
+}
+
+void AbsoluteScan::link(const RegressionView& view, const Order& order) {
+  const std::uint32_t end = static_cast<std::uint32_t>(view.points);
+  next_.resize(view.points + 1);
+  previous_.resize(view.points + 1);
+  member_.assign(view.points, 0);
+  for (std::uint32_t i : order) member_[i] = 1;
+  all_ = low_ = Moments{};
+  std::uint32_t last = end;
+  for (std::uint32_t i : view.by_target) {
+    if (!member_[i]) continue;
+    previous_[i] = last;
+    next_[last] = i;
+    last = i;
+    all_.add(view.point[i]);
+  }
+  next_[last] = end;
+  previous_[end] = last;
+  median_ = next_[end];
+  settle(view);
+}
+
+void AbsoluteScan::settle(const RegressionView& view) {
+  while (2 * low_.w > all_.w) {
+    median_ = previous_[median_];
+    low_.subtract(view.point[median_]);
+  }
+  while (2 * (low_.w + view.point[median_].w) < all_.w) {
+    low_.add(view.point[median_]);
+    median_ = next_[median_];
+  }
+}
+
+// Never the last one.
+void AbsoluteScan::remove(const RegressionView& view, std::uint32_t i) {
+  const std::uint32_t end = static_cast<std::uint32_t>(view.points);
+  next_[previous_[i]] = next_[i];
+  previous_[next_[i]] = previous_[i];
+  all_.subtract(view.point[i]);
+  if (i != median_) {
+    if (place_[i] < place_[median_]) low_.subtract(view.point[i]);
+  } else if (next_[i] != end) {
+    median_ = next_[i];
+  } else {
+    median_ = previous_[i];
+    low_.subtract(view.point[median_]);
+  }
+  settle(view);
+}
+
+double AbsoluteScan::loss(const RegressionView& view) const {
+  const Moments& at = view.point[median_];
+  const double y = view.target[median_];
+  return std::max(0.0, y * low_.w - low_.s + (all_.s - low_.s - at.s) - y * (all_.w - low_.w - at.w));
+}
+
+// out[i] = loss of one leaf over the first (backwards: last) i + 1 points.
+void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order, bool backwards, std::vector<double>& out) {
+  const std::size_t n = order.size();
+  out.resize(n);
+  link(view, order);
+  for (std::size_t i = n; i-- > 0;) {
+    out[i] = loss(view);
+    if (i > 0) remove(view, order[backwards ? n - 1 - i : i]);
+  }
+}
+
+// Least loss of two leaves; where `splits` is given, the loss of every cut.
+double AbsoluteScan::best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes, double* splits) {
+  double best = kNever;
+  const std::size_t n = order.size();
+  if (n < 2 || codes[order.front()] == codes[order.back()]) return best;
+  ++counters.scans;
+  prefix_losses(view, order, false, before_);
+  prefix_losses(view, order, true, behind_);
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    if (codes[order[i]] == codes[order[i + 1]]) continue;
+    const double value = before_[i] + behind_[n - 2 - i] + 2 * price_;
+    if (splits) *splits++ = value;
+    best = std::min(best, value);
+  }
+  return best;
+}
+
+double AbsoluteScan::leaf(const RegressionView& view) {
+  double weight = 0;
+  std::size_t median = 0;
+  for (; median + 1 < view.points; ++median) {
+    weight += view.point[view.by_target[median]].w;
+    if (2 * weight >= view.total.w) break;
+  }
+  const double y = view.target[view.by_target[median]];
+  double sum = 0;
+  for (std::size_t i = 0; i < view.points; ++i) sum += view.point[i].w * std::fabs(view.target[i] - y);
+  return sum + price_;
+}
+
+Pick AbsoluteScan::stump(const RegressionView& view) {
+  sort_points(view);
+  std::size_t cuts = 0;
+  for (const auto& column : view.columns) cuts += column.values - 1;
+  splits.resize(cuts);
+  Pick best;
+  double* at = splits.data();
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    best_split(view, sorted_[k], view.codes(k), at);
+    for (std::uint32_t cut = 1; cut < view.columns[k].values; ++cut, ++at) {
+      if (*at >= best.value) continue;
+      best.value = *at;
+      best.column = static_cast<int>(k);
+      best.cut = cut;
+    }
+    control_.poll(view.points * 4);
+  }
+  return best;
+}
+
+// Loss of the best stump or leaf of one side of a cut.
+double AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uint32_t cut, bool below, double& leaf) {
+  const std::uint32_t* side_codes = view.codes(column);
+  double best = kNever;
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    rows_.clear();
+    for (std::uint32_t i : sorted_[k])
+      if ((side_codes[i] < cut) == below) rows_.push_back(i);
+    if (k == 0) {
+      link(view, rows_);
+      leaf = loss(view) + price_;
+    }
+    best = std::min(best, best_split(view, rows_, view.codes(k), nullptr));
+    control_.poll(rows_.size() * 4);
+  }
+  return best;
+}
+
+void AbsoluteScan::depth_two(const RegressionView& view, int leaves, Pick& best) {
+  ++counters.depth_two;
+  sort_points(view);
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    spans_.assign(1, {0, view.columns[k].values, price_, price_});
+    while (!spans_.empty()) {
+      const CutSpan span = spans_.back();
+      spans_.pop_back();
+      if (span.high - span.low < 2) continue;
+      if (span.left + span.right >= best.value - tolerance_) {
+        ++counters.pruned_interval;
+        continue;
+      }
+      const std::uint32_t cut = (span.low + span.high) / 2;
+      Sides sides;
+      for (int s = 0; s < 2; ++s) sides.stump[s] = side(view, k, cut, s == 0, sides.leaf[s]);
+      sides.offer(leaves, tolerance_, k, cut, best);
+      spans_.push_back({span.low, cut, span.left, sides.least(1)});
+      spans_.push_back({cut, span.high, sides.least(0), span.right});
+    }
+  }
+}
+
+double AbsoluteScan::clusters(const RegressionView& view, int leaves) {
+  prefix_.resize(view.points + 1);
+  for (std::size_t i = 0; i < view.points; ++i) {
+    prefix_[i + 1] = prefix_[i];
+    prefix_[i + 1].add(view.point[view.by_target[i]]);
+  }
+  const auto cost = [&](std::size_t a, std::size_t b) {
+    const double half = (prefix_[a].w + prefix_[b].w) / 2;
+    const auto at = std::lower_bound(prefix_.begin() + static_cast<std::ptrdiff_t>(a) + 1, prefix_.begin() + static_cast<std::ptrdiff_t>(b), half,
+                                     [](const Moments& m, double w) { return m.w < w; });
+    const double y = view.target[view.by_target[static_cast<std::size_t>(at - prefix_.begin()) - 1]];
+    return y * (at->w - prefix_[a].w) - (at->s - prefix_[a].s) + (prefix_[b].s - at->s) - y * (prefix_[b].w - at->w);
+  };
+  return std::max(price_, cluster_(view.points, leaves, price_, cost) - tolerance_ * 1e-3);
+}
+
+}  // namespace
+
+std::unique_ptr<RegressionScan> make_absolute_scan(const RegressionData& data, Control& control) {
+  return std::make_unique<AbsoluteScan>(data, control);
+}
+
+}  // namespace odt

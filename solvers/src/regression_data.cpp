@@ -1,0 +1,110 @@
+#include "odt/regression_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace odt {
+namespace {
+
+// Multiples of a power of two whose sums are exact in any order, so that what is added can be taken away again.
+double grain(double total) { return total > 0 ? std::exp2(std::ceil(std::log2(total)) - 51) : 1; }
+double round_to(double x, double unit) { return std::nearbyint(x / unit) * unit; }
+
+double weighted_mean(const RegressionProblem& p, const std::vector<std::uint32_t>& rows) {
+  double sum = 0, weights = 0;
+  for (std::uint32_t i : rows) {
+    const double w = p.weight.empty() ? 1 : p.weight[i];
+    sum += w * p.target[i];
+    weights += w;
+  }
+  return weights > 0 ? sum / weights : 0;
+}
+
+}  // namespace
+
+void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
+  const Problem& p = problem.base;
+  cell.assign(p.features, {});
+  bound.assign(p.features, {});
+  for (std::size_t f = 0; f < p.features; ++f) {
+    const bool free = f >= p.allowed.size() || p.allowed[f].empty();
+    std::vector<std::uint32_t> of_rank(p.distinct[f], 0);
+    for (std::uint32_t r = 0; r < p.distinct[f]; ++r) {
+      of_rank[r] = static_cast<std::uint32_t>(bound[f].size());
+      if (free || p.allowed[f][r]) bound[f].push_back(r + 1);
+    }
+    for (std::uint32_t i : rows) cell[f].push_back(of_rank[p.ranks(f)[i]]);
+  }
+}
+
+// Sorts rows so that equal ones stand together and lists the groups, each by its positions in `cell`.
+void RegressionData::merge(std::vector<std::uint32_t>& rows, std::vector<std::vector<std::uint32_t>>& groups) const {
+  std::vector<std::uint32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto compare = [&](std::uint32_t a, std::uint32_t b) {
+    for (const auto& column : cell)
+      if (column[a] != column[b]) return column[a] < column[b] ? -1 : 1;
+    return 0;
+  };
+  if (!problem.absolute) std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return compare(a, b) < 0; });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (problem.absolute || i == 0 || compare(order[i - 1], order[i]) != 0) groups.emplace_back();
+    groups.back().push_back(order[i]);
+  }
+}
+
+RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
+  std::vector<std::uint32_t> rows;
+  double weights = p.weight.empty() ? static_cast<double>(p.base.rows) : 0;
+  for (double w : p.weight) weights += w;
+  const double weight_unit = grain(weights);
+  const auto weight = [&](std::uint32_t i) { return p.weight.empty() ? 1.0 : round_to(p.weight[i], weight_unit); };
+  for (std::uint32_t i = 0; i < p.base.rows; ++i)
+    if (weight(i) > 0) rows.push_back(i);
+  make_cells(rows);
+  std::vector<std::vector<std::uint32_t>> groups;
+  merge(rows, groups);
+
+  const double mean = weighted_mean(p, rows);
+  double sizes = 0, spread = 0, largest = 0;
+  for (std::uint32_t i : rows) {
+    const double y = std::fabs(p.target[i] - mean);
+    sizes += weight(i) * y;
+    largest = std::max(largest, std::fabs(p.target[i]));
+    spread += weight(i) * (p.absolute ? y : y * y);
+  }
+  const double unit = grain(sizes), square_unit = grain(spread);
+  // Targets that differ by rounding alone are alike.
+  const double noise = 4e-16 * largest;
+  tolerance = 1e-11 * spread + 4 * weights * (p.absolute ? noise : noise * noise) + 1e-290;
+
+  points = groups.size();
+  point.resize(points);
+  target.resize(points);
+  std::vector<std::vector<std::uint32_t>> cells(cell.size(), std::vector<std::uint32_t>(points));
+  for (std::size_t k = 0; k < points; ++k) {
+    double sum = 0;
+    for (std::uint32_t at : groups[k]) {
+      const std::uint32_t i = rows[at];
+      point[k].w += weight(i);
+      sum += weight(i) * (p.target[i] - mean);
+    }
+    target[k] = sum / point[k].w;
+    for (std::uint32_t at : groups[k]) {
+      const double apart = p.target[rows[at]] - mean - target[k];
+      if (!p.absolute) offset += weight(rows[at]) * apart * apart;
+    }
+    point[k].s = round_to(sum, unit);
+    target[k] = point[k].s / point[k].w;
+    point[k].q = p.absolute ? 0 : round_to(point[k].s * target[k], square_unit);
+    for (std::size_t f = 0; f < cell.size(); ++f) cells[f][k] = cell[f][groups[k][0]];
+  }
+  cell = std::move(cells);
+  std::mt19937_64 random(20240229);
+  hash.resize(points);
+  for (PointSet& h : hash) h = {random(), random()};
+}
+
+}  // namespace odt

@@ -1,0 +1,363 @@
+// Squared error. A leaf loses q - s^2 / w of its moments, so a split is the better the larger the sum of s^2 / w (its
+// score) over both sides: two sums decide, and those of one side are the total less those of the other.
+#include <algorithm>
+#include <cstring>
+
+#include "odt/aligned.hpp"
+#include "odt/cluster_bound.hpp"
+#include "odt/regression_scan.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define ODT_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ODT_CLONES
+#endif
+
+namespace odt {
+namespace {
+
+constexpr double kTiny = 1e-290;       // in place of no weight: the sum beside it is exactly 0
+constexpr std::uint32_t kStep = 32;    // values per block of a long column
+
+inline double score(double w, double s) { return s * s / (w + kTiny); }
+inline double loss(const Moments& m) { return std::max(0.0, m.q - score(m.w, m.s)); }
+
+using Lanes = double __attribute__((vector_size(64)));
+constexpr std::size_t kLanes = 8;
+
+// Rows of pair sums of one 0/1 column: best score of a split of its one and its other side by any column.
+struct PairRow {
+  const double* w;        // [column] weight of the points that both columns have
+  const double* s;
+  const double* all_w;    // [column]
+  const double* all_s;
+  std::size_t columns;    // padded to full lanes
+  double one_w, one_s, none_w, none_s;
+};
+
+ODT_CLONES void best_scores(const PairRow& row, double out[2]) {
+  Lanes best[2] = {Lanes{}, Lanes{}};
+  for (std::size_t j = 0; j < row.columns; j += kLanes) {
+    Lanes w, s, all_w, all_s;
+    std::memcpy(&w, row.w + j, sizeof w);
+    std::memcpy(&s, row.s + j, sizeof s);
+    std::memcpy(&all_w, row.all_w + j, sizeof w);
+    std::memcpy(&all_s, row.all_s + j, sizeof s);
+    const auto part = [](const Lanes& a, const Lanes& b) { return b * b / (a + kTiny); };
+    const Lanes one = part(w, s) + part(row.one_w - w, row.one_s - s);
+    const Lanes w2 = all_w - w, s2 = all_s - s;
+    const Lanes none = part(w2, s2) + part(row.none_w - w2, row.none_s - s2);
+    best[0] = one > best[0] ? one : best[0];
+    best[1] = none > best[1] ? none : best[1];
+  }
+  for (int side = 0; side < 2; ++side) {
+    out[side] = 0;
+    for (std::size_t l = 0; l < kLanes; ++l) out[side] = std::max(out[side], best[side][l]);
+  }
+}
+
+class SquaredScan : public RegressionScan {
+ public:
+  SquaredScan(const RegressionData& data, Control& control) : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
+
+  double leaf(const RegressionView& view) override { return loss(view.total) + price_; }
+  Pick stump(const RegressionView& view) override;
+  void depth_two(const RegressionView& view, int leaves, Pick& best) override;
+  double clusters(const RegressionView& view, int leaves) override;
+
+ private:
+  void make_totals(const RegressionView& view);
+  void pairs(const RegressionView& view);
+  void binary_depth_two(const RegressionView& view, int leaves, Pick& best);
+  void column_depth_two(const RegressionView& view, std::size_t column, int leaves, Pick& best);
+  void sort_points(const RegressionView& view, std::size_t column);
+  void move_to(const RegressionView& view, std::uint32_t cut);
+  Sides sides_at(const RegressionView& view);
+  void best_of_column(const RegressionView& view, std::size_t column, double best[2]) const;
+  bool binary(const RegressionView& view) const {
+    return std::all_of(view.columns.begin(), view.columns.end(), [](const auto& c) { return c.values == 2; });
+  }
+
+  double price_, tolerance_;
+  Control& control_;
+  // Moments per value, columns behind one another: of the node, and of the points below the cut.
+  std::vector<std::size_t> first_;        // of a column, in values
+  std::vector<std::size_t> first_block_;  // and in blocks
+  std::vector<Moments> all_, below_, all_block_, below_block_;
+  Moments below_total_, total_;
+  std::vector<std::uint32_t> sorted_, ends_;
+  std::uint32_t at_ = 0;                  // cut that `below_` stands for
+  std::size_t likely_[2] = {0, 0};        // column of the last best stump of a side
+  std::vector<CutSpan> spans_;
+  // Pair sums of 0/1 columns.
+  std::size_t stride_ = 0;
+  Aligned<double> pair_w_, pair_s_, all_w_, all_s_;
+  std::vector<std::uint32_t> has_, has_end_;
+  ClusterBound cluster_;
+  std::vector<Moments> prefix_;
+};
+
+void SquaredScan::make_totals(const RegressionView& view) {
+  first_.clear();
+  first_block_.clear();
+  std::size_t values = 0, blocks = 0;
+  for (const auto& column : view.columns) {
+    first_.push_back(values);
+    first_block_.push_back(blocks);
+    values += column.values;
+    blocks += (column.values + kStep - 1) / kStep;
+  }
+  all_.assign(values, Moments{});
+  all_block_.assign(blocks, Moments{});
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    Moments* bins = all_.data() + first_[k];
+    for (std::size_t i = 0; i < view.points; ++i) bins[codes[i]].add(view.point[i]);
+    for (std::uint32_t v = 0; v < view.columns[k].values; ++v) all_block_[first_block_[k] + v / kStep].add(bins[v]);
+  }
+}
+
+Pick SquaredScan::stump(const RegressionView& view) {
+  make_totals(view);
+  splits.clear();
+  Pick best;
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    double w = 0, s = 0;
+    for (std::uint32_t v = 0; v + 1 < view.columns[k].values; ++v) {
+      const Moments& bin = all_[first_[k] + v];
+      w += bin.w;
+      s += bin.s;
+      const double value = view.total.q - score(w, s) - score(view.total.w - w, view.total.s - s) + 2 * price_;
+      splits.push_back(value);
+      if (value >= best.value) continue;
+      best.value = value;
+      best.column = static_cast<int>(k);
+      best.cut = v + 1;
+    }
+  }
+  best.value = std::max(best.value, 2 * price_);
+  control_.poll(view.points * view.columns.size());
+  return best;
+}
+
+// Sums over the points that have the higher value of two columns, for all pairs.
+void SquaredScan::pairs(const RegressionView& view) {
+  const std::size_t m = view.columns.size();
+  stride_ = (m + kLanes - 1) / kLanes * kLanes;
+  double* w = pair_w_.reserve(stride_ * m);
+  double* s = pair_s_.reserve(stride_ * m);
+  std::fill(w, w + stride_ * m, 0.0);
+  std::fill(s, s + stride_ * m, 0.0);
+  has_.resize(view.points * m);
+  has_end_.assign(view.points, 0);
+  for (std::size_t k = 0; k < m; ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    for (std::size_t i = 0; i < view.points; ++i) {
+      has_[i * m + has_end_[i]] = static_cast<std::uint32_t>(k);
+      has_end_[i] += codes[i];
+    }
+  }
+  for (std::size_t i = 0; i < view.points; ++i) {
+    const std::uint32_t* has = has_.data() + i * m;
+    const std::uint32_t count = has_end_[i];
+    const double x = view.point[i].w, y = view.point[i].s;
+    for (std::uint32_t a = 0; a < count; ++a) {
+      double* row_w = w + has[a] * stride_;
+      double* row_s = s + has[a] * stride_;
+      for (std::uint32_t b = a; b < count; ++b) {
+        row_w[has[b]] += x;
+        row_s[has[b]] += y;
+      }
+    }
+  }
+  double* all_w = all_w_.reserve(stride_);
+  double* all_s = all_s_.reserve(stride_);
+  std::fill(all_w, all_w + stride_, 0.0);
+  std::fill(all_s, all_s + stride_, 0.0);
+  for (std::size_t a = 0; a < m; ++a) {
+    all_w[a] = w[a * stride_ + a];
+    all_s[a] = s[a * stride_ + a];
+    for (std::size_t b = a + 1; b < m; ++b) {
+      w[b * stride_ + a] = w[a * stride_ + b];
+      s[b * stride_ + a] = s[a * stride_ + b];
+    }
+  }
+}
+
+void SquaredScan::binary_depth_two(const RegressionView& view, int leaves, Pick& best) {
+  pairs(view);
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const Moments &low = all_[first_[k]], &high = all_[first_[k] + 1];
+    PairRow row{pair_w_.data() + k * stride_, pair_s_.data() + k * stride_, all_w_.data(), all_s_.data(), stride_, high.w, high.s, low.w, low.s};
+    double scores[2];
+    best_scores(row, scores);
+    Sides sides;
+    sides.leaf[0] = loss(low) + price_;
+    sides.leaf[1] = loss(high) + price_;
+    sides.stump[0] = std::max(0.0, low.q - scores[1]) + 2 * price_;
+    sides.stump[1] = std::max(0.0, high.q - scores[0]) + 2 * price_;
+    sides.offer(leaves, tolerance_, k, 1, best);
+  }
+  counters.scans += view.columns.size();
+}
+
+void SquaredScan::sort_points(const RegressionView& view, std::size_t column) {
+  const std::uint32_t* codes = view.codes(column);
+  ends_.assign(view.columns[column].values + 1, 0);
+  for (std::size_t i = 0; i < view.points; ++i) ++ends_[codes[i] + 1];
+  for (std::size_t v = 1; v < ends_.size(); ++v) ends_[v] += ends_[v - 1];
+  sorted_.resize(view.points);
+  for (std::uint32_t i = 0; i < view.points; ++i) sorted_[ends_[codes[i]]++] = i;
+  for (std::size_t v = ends_.size() - 1; v > 0; --v) ends_[v] = ends_[v - 1];
+  ends_[0] = 0;
+  below_.assign(all_.size(), Moments{});
+  below_block_.assign(all_block_.size(), Moments{});
+  below_total_ = Moments{};
+  at_ = 0;
+}
+
+void SquaredScan::move_to(const RegressionView& view, std::uint32_t cut) {
+  const bool more = cut > at_;
+  const std::uint32_t* begin = sorted_.data() + ends_[more ? at_ : cut];
+  const std::uint32_t* end = sorted_.data() + ends_[more ? cut : at_];
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    Moments* bins = below_.data() + first_[k];
+    Moments* blocks = below_block_.data() + first_block_[k];
+    const bool long_column = view.columns[k].values > kStep;
+    for (const std::uint32_t* i = begin; i != end; ++i) {
+      const std::uint32_t v = codes[*i];
+      if (more) bins[v].add(view.point[*i]);
+      else bins[v].subtract(view.point[*i]);
+      if (!long_column) continue;
+      if (more) blocks[v / kStep].add(view.point[*i]);
+      else blocks[v / kStep].subtract(view.point[*i]);
+    }
+  }
+  for (const std::uint32_t* i = begin; i != end; ++i) {
+    if (more) below_total_.add(view.point[*i]);
+    else below_total_.subtract(view.point[*i]);
+  }
+  at_ = cut;
+  control_.poll(static_cast<std::uint64_t>(end - begin) * view.columns.size());
+}
+
+// Raises the best scores of stumps below and beside the cut by those of one column. A block of a long column is opened
+// only if losing nothing inside it would do.
+void SquaredScan::best_of_column(const RegressionView& view, std::size_t column, double best[2]) const {
+  const std::uint32_t values = view.columns[column].values;
+  const Moments *below = below_.data() + first_[column], *all = all_.data() + first_[column];
+  const Moments *below_block = below_block_.data() + first_block_[column], *all_block = all_block_.data() + first_block_[column];
+  const Moments total[2] = {below_total_, total_};
+  Moments low[2];
+  for (std::uint32_t start = 0, b = 0; start < values; start += kStep, ++b) {
+    const std::uint32_t end = std::min(values - 1, start + kStep);
+    bool open = values <= kStep;
+    if (!open) {
+      for (int side = 0; side < 2; ++side) {
+        Moments inside = side == 0 ? below_block[b] : all_block[b];
+        if (side == 1) inside.subtract(below_block[b]);
+        Moments high = total[side];
+        high.subtract(low[side]);
+        high.subtract(inside);
+        open = open || score(low[side].w, low[side].s) + score(high.w, high.s) + inside.q > best[side];
+      }
+    }
+    if (!open) {
+      Moments rest = all_block[b];
+      rest.subtract(below_block[b]);
+      low[0].add(below_block[b]);
+      low[1].add(rest);
+      continue;
+    }
+    for (std::uint32_t v = start; v < std::min(values, start + kStep); ++v) {
+      Moments rest = all[v];
+      rest.subtract(below[v]);
+      low[0].add(below[v]);
+      low[1].add(rest);
+      if (v >= end) break;
+      const double x = score(low[0].w, low[0].s) + score(total[0].w - low[0].w, total[0].s - low[0].s);
+      const double y = score(low[1].w, low[1].s) + score(total[1].w - low[1].w, total[1].s - low[1].s);
+      if (x > best[0]) best[0] = x;
+      if (y > best[1]) best[1] = y;
+    }
+  }
+}
+
+Sides SquaredScan::sides_at(const RegressionView& view) {
+  total_ = view.total;
+  total_.subtract(below_total_);
+  double best[2] = {score(below_total_.w, below_total_.s), score(total_.w, total_.s)};
+  Sides sides;
+  sides.leaf[0] = loss(below_total_) + price_;
+  sides.leaf[1] = loss(total_) + price_;
+  const std::size_t m = view.columns.size();
+  std::size_t likely[2] = {likely_[0] < m ? likely_[0] : 0, likely_[1] < m ? likely_[1] : 0};
+  best_of_column(view, likely[0], best);
+  if (likely[1] != likely[0]) best_of_column(view, likely[1], best);
+  const std::size_t done[2] = {likely[0], likely[1]};
+  for (std::size_t k = 0; k < m; ++k) {
+    if (k == done[0] || k == done[1]) continue;
+    const double known[2] = {best[0], best[1]};
+    best_of_column(view, k, best);
+    for (int side = 0; side < 2; ++side)
+      if (best[side] > known[side]) likely_[side] = k;
+  }
+  sides.stump[0] = std::max(0.0, below_total_.q - best[0]) + 2 * price_;
+  sides.stump[1] = std::max(0.0, total_.q - best[1]) + 2 * price_;
+  counters.scans += m;
+  return sides;
+}
+
+void SquaredScan::column_depth_two(const RegressionView& view, std::size_t column, int leaves, Pick& best) {
+  sort_points(view, column);
+  spans_.assign(1, {0, view.columns[column].values, price_, price_});
+  while (!spans_.empty()) {
+    const CutSpan span = spans_.back();
+    spans_.pop_back();
+    if (span.high - span.low < 2) continue;
+    if (span.left + span.right >= best.value - tolerance_) {
+      ++counters.pruned_interval;
+      continue;
+    }
+    const std::uint32_t cut = (span.low + span.high) / 2;
+    move_to(view, cut);
+    const Sides sides = sides_at(view);
+    sides.offer(leaves, tolerance_, column, cut, best);
+    control_.poll(view.columns.size() * 8);
+    spans_.push_back({span.low, cut, span.left, sides.least(1)});
+    spans_.push_back({cut, span.high, sides.least(0), span.right});
+  }
+}
+
+void SquaredScan::depth_two(const RegressionView& view, int leaves, Pick& best) {
+  ++counters.depth_two;
+  make_totals(view);
+  if (binary(view)) {
+    binary_depth_two(view, leaves, best);
+    control_.poll(view.points * view.columns.size() * 8);
+    return;
+  }
+  for (std::size_t k = 0; k < view.columns.size(); ++k) column_depth_two(view, k, leaves, best);
+}
+
+double SquaredScan::clusters(const RegressionView& view, int leaves) {
+  prefix_.resize(view.points + 1);
+  for (std::size_t i = 0; i < view.points; ++i) {
+    prefix_[i + 1] = prefix_[i];
+    prefix_[i + 1].add(view.point[view.by_target[i]]);
+  }
+  const auto cost = [&](std::size_t a, std::size_t b) {
+    const double s = prefix_[b].s - prefix_[a].s;
+    return prefix_[b].q - prefix_[a].q - s * s / (prefix_[b].w - prefix_[a].w);
+  };
+  return std::max(price_, cluster_(view.points, leaves, price_, cost) - tolerance_ * 1e-3);
+}
+
+}  // namespace
+
+std::unique_ptr<RegressionScan> make_squared_scan(const RegressionData& data, Control& control) {
+  return std::make_unique<SquaredScan>(data, control);
+}
+
+}  // namespace odt

@@ -1,0 +1,109 @@
+#include "odt/regression_view.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace odt {
+namespace {
+constexpr std::uint32_t kAbsent = ~0u;
+}
+
+void RegressionView::make_root(const RegressionData& data) {
+  points = data.points;
+  id.resize(points);
+  std::iota(id.begin(), id.end(), 0u);
+  point = data.point;
+  target = data.target;
+  by_target = id;
+  std::stable_sort(by_target.begin(), by_target.end(), [&](std::uint32_t a, std::uint32_t b) { return target[a] < target[b]; });
+  for (std::size_t i = 0; i < points; ++i) {
+    total.add(point[i]);
+    set.toggle(data.hash[i]);
+  }
+  code_.resize(data.cell.size() * points);
+  for (std::size_t f = 0; f < data.cell.size(); ++f) {
+    std::uint32_t* codes = code_.data() + columns.size() * points;
+    std::copy(data.cell[f].begin(), data.cell[f].end(), codes);
+    std::vector<std::uint32_t> cells(data.bound[f].size() + 1);
+    std::iota(cells.begin(), cells.end(), 0u);
+    add_column(static_cast<std::uint32_t>(f), cells, codes);
+  }
+  has_columns_ = true;
+}
+
+// Makes the codes of a new column dense; a column with one code only is left out.
+void RegressionView::add_column(std::uint32_t feature, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes) {
+  place_.assign(cell_of.size(), kAbsent);
+  for (std::size_t i = 0; i < points; ++i) place_[codes[i]] = 0;
+  const std::size_t cells = cell_.size();
+  std::uint32_t values = 0;
+  for (std::size_t c = 0; c < cell_of.size(); ++c) {
+    if (place_[c] == kAbsent) continue;
+    place_[c] = values++;
+    cell_.push_back(cell_of[c]);
+  }
+  if (values < 2) {
+    cell_.resize(cells);
+    return;
+  }
+  if (values < cell_of.size())
+    for (std::size_t i = 0; i < points; ++i) codes[i] = place_[codes[i]];
+  columns.push_back({feature, values, cells});
+}
+
+void RegressionView::make_points(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut,
+                                 bool below) {
+  const std::uint32_t* codes = parent.codes(column);
+  id.clear();
+  point.clear();
+  target.clear();
+  by_target.clear();
+  from_.clear();
+  total = Moments{};
+  set = PointSet{};
+  has_columns_ = false;
+  place_.assign(parent.points, kAbsent);
+  for (std::uint32_t i = 0; i < parent.points; ++i) {
+    if ((codes[i] < cut) != below) continue;
+    place_[i] = static_cast<std::uint32_t>(id.size());
+    id.push_back(parent.id[i]);
+    from_.push_back(i);
+    point.push_back(parent.point[i]);
+    target.push_back(parent.target[i]);
+    total.add(parent.point[i]);
+    set.toggle(data.hash[parent.id[i]]);
+  }
+  points = id.size();
+  for (std::uint32_t i : parent.by_target)
+    if (place_[i] != kAbsent) by_target.push_back(place_[i]);
+}
+
+void RegressionView::make_columns(const RegressionView& parent) {
+  columns.clear();
+  cell_.clear();
+  code_.resize((parent.columns.size() + 1) * points);
+  std::vector<std::uint32_t> cells;
+  for (std::size_t k = 0; k < parent.columns.size(); ++k) {
+    const Column& column = parent.columns[k];
+    const std::uint32_t* source = parent.codes(k);
+    std::uint32_t* codes = code_.data() + columns.size() * points;
+    for (std::size_t i = 0; i < points; ++i) codes[i] = source[from_[i]];
+    const auto first = parent.cell_.begin() + static_cast<std::ptrdiff_t>(column.cells);
+    cells.assign(first, first + column.values);
+    add_column(column.feature, cells, codes);
+  }
+  has_columns_ = true;
+}
+
+int RegressionView::find(const RegressionData& data, int feature, std::uint32_t bound, std::uint32_t& cut) const {
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    if (static_cast<int>(columns[k].feature) != feature) continue;
+    const auto& bounds = data.bound[columns[k].feature];
+    cut = 0;
+    while (cut < columns[k].values && cell_[columns[k].cells + cut] < bounds.size() && bounds[cell_[columns[k].cells + cut]] <= bound) ++cut;
+    return cut > 0 && cut < columns[k].values ? static_cast<int>(k) : -1;
+  }
+  return -1;
+}
+
+}  // namespace odt
