@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from odtdsl.checker_outputs import CALLED_FOR, loss_called, worst_output
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Compare, Condition, Scope
@@ -18,7 +19,7 @@ from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.predictors.tree import InBin, Threshold, Tree
 from odtdsl.terms.base import Ratio
-from odtdsl.terms.evaluate import holds, instances, number
+from odtdsl.terms.evaluate import FLOAT_TOLERANCE, holds, instances, number
 from odtdsl.terms.view import ModelView, SplitView, View
 
 
@@ -82,6 +83,8 @@ def audit(tree: Tree, rows: Rows) -> Audit:
     _fits(tree, rows)
     view = ModelView(tree, rows)
     lines = [*_skeleton(view), _reduced(view), _candidates(view)]
+    if rows.problem.target.kind == "number":
+        lines.append(_outputs(view))
     lines += [_check(rule, view) for rule in rows.problem.rules]
     objective = tuple(_plain(number(stage.measure, view)) for stage in rows.problem.objective)
     errors = None
@@ -138,6 +141,17 @@ def _reduced(view: ModelView) -> Checked:
         rule="tree reduced", text="every leaf holds a training row", holds=smallest >= 1,
         value=Fraction(smallest), bound=Fraction(1), slack=Fraction(smallest - 1),
         instances=len(view.leaves),
+    )  # fmt: skip
+
+
+def _outputs(view: ModelView) -> Checked:
+    """Every leaf's output is what makes the objective's loss least on its rows."""
+    loss = loss_called(view.rows.problem)
+    worst = Fraction(worst_output(view, loss))
+    return Checked(
+        rule="tree outputs", text=f"every leaf's output is {CALLED_FOR[loss]}",
+        holds=worst <= FLOAT_TOLERANCE, instances=len(view.leaves),
+        note="" if worst <= FLOAT_TOLERANCE else f"off by {float(worst):.3g} of the spread",
     )  # fmt: skip
 
 

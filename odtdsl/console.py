@@ -11,7 +11,7 @@ from odtdsl.backends.base import Progress
 from odtdsl.backends.choice import Choice, Need
 from odtdsl.checker import Audit, Checked
 from odtdsl.predictors.text import to_text
-from odtdsl.result import Result, Stage
+from odtdsl.result import Result, Stage, TestScore
 
 STATUS = {
     "optimal": "optimal: proven, no admitted tree is better",
@@ -63,12 +63,18 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
             if stage.bound is not None:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
     if result.test is not None:
-        test = result.test
-        yield f"  test: {test.errors} errors on {test.rows} rows, accuracy {test.accuracy:.2%}"
+        yield "  " + test_line(result.test)
     yield f"  {result.backend}, {result.seconds:.2f} s, seed {result.seed}"
     if result.audit is not None:
         yield ""
         yield from audited(result.audit)
+
+
+def test_line(test: TestScore) -> str:
+    """What is reported of test rows."""
+    if test.accuracy is None:
+        return f"test: mse {test.mse:.6g}, mae {test.mae:.6g} on {test.rows} rows"
+    return f"test: {test.errors} errors on {test.rows} rows, accuracy {test.accuracy:.2%}"
 
 
 def stage_line(stage: Stage) -> str:

@@ -13,7 +13,7 @@ from odtdsl.diagnostics.render import to_json as diagnostic_to_json
 from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
-    from odtdsl.data.table import IntArray
+    from odtdsl.data.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +43,32 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestScore:
-    """How the model does on test rows: reported, never optimized."""
+    """How the model does on test rows: reported, never optimized; rows count alike.
+
+    Attributes
+    ----------
+    errors
+        Wrong predictions; None for number targets.
+    mse, mae
+        Mean squared and absolute error over rows and number targets; None for classes.
+    """
 
     __test__ = False
 
     rows: int
-    errors: int
+    errors: int | None = None
+    mse: float | None = None
+    mae: float | None = None
 
     @property
-    def accuracy(self) -> float:
-        return 1 - self.errors / self.rows
+    def accuracy(self) -> float | None:
+        return None if self.errors is None else 1 - self.errors / self.rows
+
+    def to_json(self) -> dict[str, float | None]:
+        """Rows with errors and accuracy, or with the mean errors of number targets."""
+        if self.errors is None:
+            return {"rows": self.rows, "mse": self.mse, "mae": self.mae}
+        return {"rows": self.rows, "errors": self.errors, "accuracy": self.accuracy}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +158,7 @@ class Result:
                 for stage in self.stages
             ],
             "audit": [] if found is None else audit_to_json(found),
-            "test": None
-            if self.test is None
-            else {
-                "rows": self.test.rows, "errors": self.test.errors, "accuracy": self.test.accuracy,
-            },
+            "test": None if self.test is None else self.test.to_json(),
             "timeline": [
                 {
                     "seconds": round(at.seconds, 6), "stage": at.stage,
@@ -187,6 +199,17 @@ def as_number(value: Any) -> Any:
     return value
 
 
-def score(tree: Tree, labels: IntArray, predicted: IntArray) -> TestScore:
-    """Test rows against predictions, by class index."""
-    return TestScore(rows=len(labels), errors=int((labels != predicted).sum()))
+def score(tree: Tree, test: Dataset) -> TestScore:
+    """The predictions of a tree for test rows against what they hold."""
+    import numpy as np
+
+    leaves = tree.apply(test.table)
+    if test.labels is not None:
+        labels = np.asarray([leaf.label for leaf in tree.leaves])
+        return TestScore(rows=test.n_rows, errors=int((labels[leaves] != test.labels).sum()))
+    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
+    assert test.targets is not None, "number targets are there"
+    apart = outputs[leaves] - test.targets
+    return TestScore(
+        rows=test.n_rows, mse=float((apart**2).mean()), mae=float(np.abs(apart).mean())
+    )

@@ -26,8 +26,9 @@ from odtdsl.backends.choice import Choice, back_end, choose, refused
 from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.ir.forms import Core, DepthStage
+from odtdsl.ir.forms import Core, DepthStage, RegressionStage
 from odtdsl.ir.raw import RawTree
+from odtdsl.ir.regression import near
 from odtdsl.predictors.tree import Tree
 from odtdsl.result import Result, Stage, TestScore, score
 from odtdsl.terms.normalize import normalize
@@ -221,7 +222,7 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
     differs = [
         index
         for index, value in enumerate(claimed)
-        if value is not None and value != audited.objective[index]
+        if value is not None and not _agrees(core, index, value, audited.objective[index])
     ]
     if broken or differs:
         raise OdtError(
@@ -238,6 +239,13 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
                 )
             ]
         )
+
+
+def _agrees(core: Core, index: int, claimed: Fraction, audited: Fraction) -> bool:
+    """Equal; for losses of number targets, which are floats, up to rounding."""
+    if isinstance(core.objective[index], RegressionStage):
+        return near(claimed, audited)
+    return claimed == audited
 
 
 def _told(core: Core, progress: Progress) -> Progress:
@@ -284,12 +292,7 @@ def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | N
 
 def _test(analysis: Analysis, tree: Tree | None) -> TestScore | None:
     test = analysis.test
-    if tree is None or test is None or test.labels is None or not test.n_rows:
-        return None
-    import numpy as np
-
-    labels = np.asarray([leaf.label for leaf in tree.leaves])
-    return score(tree, test.labels, labels[tree.apply(test.table)])
+    return None if tree is None or test is None or not test.n_rows else score(tree, test)
 
 
 def compile_to(

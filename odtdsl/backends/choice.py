@@ -20,11 +20,13 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
+    LossBound,
     Monotone,
     Order,
     Origin,
     OutputSet,
     PathTotal,
+    RegressionStage,
     Root,
     Used,
 )  # fmt: skip
@@ -121,6 +123,8 @@ def _needs(core: Core) -> Iterator[Need]:
         match stage:
             case DepthStage():
                 yield plain(Form.OBJECTIVE_DEPTH, OBJECTIVE)
+            case RegressionStage():
+                yield plain(Form.OBJECTIVE_LOSS, OBJECTIVE)
             case LinearStage():
                 yield plain(Form.OBJECTIVE_LINEAR, OBJECTIVE)
                 if stage.maxima:
@@ -156,6 +160,8 @@ def form_of(atom: Atom, scope: Scope) -> Form:
             return Form.PATH_TOTAL
         case OutputSet():
             return Form.OUTPUT_SET
+        case LossBound():
+            return Form.LOSS_BOUND
         case _:
             assert_never(atom)
 

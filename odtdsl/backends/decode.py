@@ -20,6 +20,7 @@ from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_
 from odtdsl.ir.families import Family, place, threshold_set
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.regression import fitted
 from odtdsl.ir.rows import Rows
 from odtdsl.predictors.routing import reach, route
 from odtdsl.predictors.tree import (
@@ -59,7 +60,7 @@ def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
             left, right = done.pop(), done.pop()
             done.append(_branch(core, rows, visit, visit.node, left, right))
         else:
-            done.append(_leaf(rows, visit.rows, visit.node.label))
+            done.append(_leaf(rows, visit.rows, visit.node))
     target = rows.problem.target
     tree = Tree(
         root=done.pop(),
@@ -81,11 +82,13 @@ def _internal(what: str) -> OdtError:
     )
 
 
-def _leaf(rows: Rows, inside: IntArray, label: int) -> Leaf:
+def _leaf(rows: Rows, inside: IntArray, leaf: RawLeaf) -> Leaf:
+    if leaf.output is not None:
+        return Leaf(output=leaf.output, size=len(inside))
     sums = np.zeros(rows.n_classes, dtype=np.int64)
     np.add.at(sums, rows.labels[inside], rows.weights[inside])
     weights = tuple(total / rows.weight_denominator for total in sums.tolist())
-    return Leaf(label=label, size=len(inside), class_weights=weights)
+    return Leaf(label=leaf.label, size=len(inside), class_weights=weights)
 
 
 def _branch(
@@ -163,7 +166,7 @@ class NoCandidate:
 def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
     """The raw tree that parts the training rows as a predictor does.
 
-    Tests are matched by the rows they part, not by their thresholds. Splits that send all
+    Outputs for number targets are not taken over: they are the best for the rows. Tests are matched by the rows they part, not by their thresholds. Splits that send all
     training rows one way are left out. Filters and clauses are not asked: see `violations`.
 
     Raises
@@ -177,9 +180,9 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
     for node, inside in reversed(reach(tree, rows.data.table)):
         if isinstance(node, Leaf):
             label = None if node.label is None else classes.get(tree.classes[node.label])
-            if label is None:
-                return NoCandidate(reason="a leaf predicts what is no class of the target")
-            done.append((RawLeaf(label=label), inside))
+            if (label is None) == (core.targets is None):
+                return NoCandidate(reason="a leaf predicts something else than the target")
+            done.append((RawLeaf() if label is None else RawLeaf(label=label), inside))
             continue
         (left, left_rows), (right, right_rows) = done.pop(), done.pop()
         if not left_rows.size or not right_rows.size:
@@ -192,7 +195,7 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
         if split is None:
             return NoCandidate(reason=f"a test of `{node.feature}` is none of its candidates")
         done.append((split, inside))
-    raw = done.pop()[0]
+    raw = fitted(core, done.pop()[0])
     if any(isinstance(fault, SplitBroken) for fault in Evaluation(core, raw).bad_splits()):
         return NoCandidate(reason="a threshold lies in a gap without a candidate")
     return raw
@@ -236,7 +239,7 @@ def _only_test(family: Family, passing: IntArray, others: IntArray) -> int | Non
 def simplify(core: Core, raw: RawTree) -> RawTree:
     """The tree without splits whose two sides predict alike, where nothing is lost by it.
 
-    A split is collapsed to a leaf where all leaves below it have one label, or to a side
+    A split is collapsed to a leaf where all leaves below it predict alike, or to a side
     where both sides are the same tree; only if the smaller tree breaks nothing and no stage
     of the objective gets worse. Deeper splits first, left before right, until none is left.
     """
@@ -265,16 +268,16 @@ def _smaller(raw: RawTree) -> Iterator[RawTree]:
         yield replace(raw, left=left)
     for right in _smaller(raw.right):
         yield replace(raw, right=right)
-    labels = set(_labels(raw))
-    if len(labels) == 1:
-        yield RawLeaf(label=labels.pop())
+    leaves = set(_leaves(raw))
+    if len(leaves) == 1:
+        yield leaves.pop()
     elif raw.left == raw.right:
         yield raw.left
 
 
-def _labels(raw: RawTree) -> Iterator[int]:
+def _leaves(raw: RawTree) -> Iterator[RawLeaf]:
     if isinstance(raw, RawLeaf):
-        yield raw.label
+        yield raw
     else:
-        yield from _labels(raw.left)
-        yield from _labels(raw.right)
+        yield from _leaves(raw.left)
+        yield from _leaves(raw.right)

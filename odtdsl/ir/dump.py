@@ -56,15 +56,18 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
+    LossBound,
     Monotone,
     Order,
     OutputSet,
     PathMeasure,
     PathTotal,
+    RegressionStage,
     Root,
     SignedAtom,
     SplitFilter,
     StageForm,
+    TargetLoss,
     Used,
 )  # fmt: skip
 from odtdsl.ir.intervals import FULL, RealSet
@@ -275,7 +278,10 @@ def _value(value: Fraction | str | float) -> str:
 
 
 def _core(core: Core) -> Iterator[str]:
-    yield f"rows {core.n_rows}, classes {core.n_classes}"
+    if core.targets is None:
+        yield f"rows {core.n_rows}, classes {core.n_classes}"
+    else:
+        yield f"rows {core.n_rows}, number targets {core.targets.shape[1]}"
     yield _skeleton(core.skeleton)
     for family in core.families:
         yield _family(family, core)
@@ -355,8 +361,15 @@ def _atom(atom: Atom, core: Core) -> str:
             return f"PathTotal({_condition(atom.condition)})"
         case OutputSet():
             return f"OutputSet({_condition(atom.condition)})"
+        case LossBound():
+            return f"LossBound({_loss(atom.loss)} <= {_number(atom.at_most)})"
         case _:
             assert_never(atom)
+
+
+def _loss(loss: TargetLoss) -> str:
+    factors = ", ".join(map(_number, loss.factors))
+    return f"mean {loss.kind} error times {factors}, weight {int(loss.weights.sum())}"
 
 
 def _bound(at_most: int, denominator: int) -> str:
@@ -413,6 +426,9 @@ def _stage(stage: StageForm, core: Core) -> Iterator[str]:
     match stage:
         case DepthStage():
             yield "minimize depth"
+        case RegressionStage():
+            rest = _additive(stage.rest, core)
+            yield f"minimize {_loss(stage.loss)} + {rest} [over {stage.rest.denominator}]"
         case LinearStage():
             sign = "" if stage.sign > 0 else ", sign turned"
             denominator = stage.measure.denominator

@@ -27,23 +27,27 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
+    LossBound,
     Monotone,
     Order,
     OutputSet,
     PathMeasure,
     PathTotal,
+    RegressionStage,
     Root,
     SignedAtom,
     SplitFilter,
     StageForm,
+    TargetLoss,
     Used,
 )  # fmt: skip
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.regression import loss_of, room
 
 
 class NotEvaluable(Exception):
-    """A form that has no meaning on a raw tree of class labels; the message is the reason."""
+    """A form that has no meaning on a raw tree; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +155,19 @@ class Evaluation:
             total += sum(int(measure.columns[column]) for column in self.tested)
         return total + measure.leaves * len(self.leaves)
 
+    def of_loss(self, loss: TargetLoss) -> Fraction:
+        """Value of a loss of number targets: a float, as a fraction."""
+        outputs = [leaf.node.output for leaf in self.leaves if isinstance(leaf.node, RawLeaf)]
+        return loss_of(self.core, loss, np.asarray(outputs, dtype=np.float64)[self.leaf_of])
+
     def stage_value(self, stage: StageForm) -> Fraction:
         """Value of a stage's own (signed, minimized) measure."""
         match stage:
             case DepthStage():
                 return Fraction(self.depth)
+            case RegressionStage():
+                rest = Fraction(self.of_model(stage.rest), stage.rest.denominator)
+                return self.of_loss(stage.loss) + rest
             case LinearStage():
                 value = Fraction(self.of_model(stage.measure), stage.measure.denominator)
                 for factor, parts in stage.maxima:
@@ -251,7 +263,9 @@ class Evaluation:
             case PathTotal():
                 raise NotEvaluable("a bound on the expected cost is read by the checker only")
             case OutputSet():
-                raise NotEvaluable("rules on outputs are for number targets, not for labels")
+                raise NotEvaluable("rules on outputs are read by the checker only")
+            case LossBound():
+                return self.of_loss(atom.loss) <= atom.at_most + room(atom.at_most)
             case _:
                 assert_never(atom)
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from odtdsl.data.table import IntArray
+from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Condition, Scope
 from odtdsl.ir.families import Family
@@ -196,6 +196,33 @@ class PathSum:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TargetLoss:
+    """The weighted mean over rows of a loss of number targets: `mse`, `mae`.
+
+    Its value is the sum over targets t of `factors[t]` times the sum over rows i of
+    `weights[i] * loss(y[i, t] - output of i's leaf for t)`, over the sum of the weights.
+    Values are floats: see `ir.regression`.
+
+    Attributes
+    ----------
+    kind
+        `squared`: the square of the difference; `absolute`: its size.
+    factors
+        One per target; 0 where a target does not count.
+    weights
+        int64 (n_rows,), at least 0, their sum above 0.
+    """
+
+    kind: Literal["squared", "absolute"]
+    factors: tuple[Fraction, ...]
+    weights: IntArray = field(repr=False)
+
+    def scaled(self, factor: Fraction) -> TargetLoss:
+        factors = tuple(factor * one for one in self.factors)
+        return TargetLoss(kind=self.kind, factors=factors, weights=self.weights)
+
+
 # ---- atoms
 
 
@@ -279,7 +306,18 @@ class OutputSet:
     condition: Condition
 
 
-Atom = Used | Order | Root | Budget | Linear | Depth | Link | Monotone | PathTotal | OutputSet
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LossBound:
+    """Model: a loss of number targets is at most `at_most`, within `ir.regression.room`."""
+
+    loss: TargetLoss
+    at_most: Fraction
+
+
+Atom = (
+    Used | Order | Root | Budget | Linear | Depth | Link | Monotone | PathTotal | OutputSet
+    | LossBound
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +375,16 @@ class DepthStage:
     sign: Literal[1] = 1
 
 
-StageForm = LinearStage | DepthStage
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RegressionStage:
+    """Minimize a loss of number targets plus `rest`, a price per leaf or split and a constant."""
+
+    loss: TargetLoss
+    rest: Additive = Additive()
+    sign: Literal[1, -1] = 1
+
+
+StageForm = LinearStage | DepthStage | RegressionStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -350,6 +397,8 @@ class Core:
         The candidate tests, with the codes of all training rows.
     labels
         int64 (n_rows,), class of each row; None for number targets.
+    targets
+        float64 (n_rows, n_targets), the number targets; None for classes.
     filters
         All split filters; `admissible` in `ir.families` combines them.
     """
@@ -363,6 +412,7 @@ class Core:
     filters: tuple[SplitFilter, ...]
     clauses: tuple[Clause, ...]
     objective: tuple[StageForm, ...]
+    targets: FloatArray | None = None
 
 
 class Form(StrEnum):
@@ -387,8 +437,10 @@ class Form(StrEnum):
     MONOTONE = "Monotone"
     PATH_TOTAL = "expected cost"
     OUTPUT_SET = "OutputSet"
+    LOSS_BOUND = "bound on a loss of number targets"
     OBJECTIVE_LINEAR = "linear objective"
     OBJECTIVE_MAX = "maxima and absolute values in the objective"
     OBJECTIVE_DEPTH = "depth objective"
+    OBJECTIVE_LOSS = "loss of number targets in the objective"
     OBJECTIVE_PATH_SUM = "expected cost in the objective"
     MISSING_BRANCH = "missing values with a learned side"

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawLeaf:
-    label: int
+    """A leaf: the index of a class, or (with label -1) the output vector of number targets."""
+
+    label: int = -1
+    output: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ from odtdsl.ir.forms import (
     Depth,
     Linear,
     Link,
+    LossBound,
     Monotone,
     Order,
     Origin,
@@ -197,7 +198,7 @@ class Rules:
             case Linear():
                 _positive_only(literal)
                 self._linear(atom, row, clause.scope, place, condition)
-            case Link() | Monotone() | PathTotal() | OutputSet():
+            case Link() | Monotone() | PathTotal() | OutputSet() | LossBound():
                 raise Unsupported(type(atom).__name__)
             case _:
                 assert_never(atom)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, gcd, inf, lcm
 
 from odtdsl.diagnostics.model import error
-from odtdsl.ir.forms import Additive, DepthStage, StageForm
+from odtdsl.ir.forms import Additive, DepthStage, RegressionStage, StageForm
 from odtdsl.milp.clauses import Encoding
 from odtdsl.milp.patterns import Patterns, least_possible
 from odtdsl.milp.program import OBJECTIVE, WIDEST, Affine, Completion
@@ -54,6 +54,7 @@ def measures_of(stage: StageForm) -> list[Additive]:
     """All measures of a stage."""
     if isinstance(stage, DepthStage):
         return []
+    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
     return [stage.measure, *(part for _, parts in stage.maxima for part in parts)]
 
 
@@ -67,6 +68,7 @@ def lower_stage(encoding: Encoding, stage: StageForm, index: int) -> Goal:
     """
     if isinstance(stage, DepthStage):
         return _goal(_depth(encoding, index), 1)
+    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
     scale = stage.measure.denominator
     commons: list[int] = []
     for factor, parts in stage.maxima:
@@ -137,6 +139,7 @@ def trivial_bound(
     """A bound that needs no solver: every pattern has its best label."""
     if isinstance(stage, DepthStage):
         return Fraction(0)
+    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
 
     def least(part: Additive) -> Fraction:
         cheapest = 0 if part.columns is None else int(part.columns.min(initial=0))

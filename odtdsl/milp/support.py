@@ -25,6 +25,8 @@ _UNSUPPORTED = {
     Form.LINK: "two rows share a leaf iff their flows agree: not yet among the lowered rules",
     Form.MONOTONE: "it compares all pairs of leaves over the whole feature space, beyond the rows",
     Form.PATH_TOTAL: _PER_ROW,
+    Form.LOSS_BOUND: "outputs of leaves are numbers, and the model has labels only",
+    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and the model has labels only",
     Form.OUTPUT_SET: "outputs of leaves are numbers, and the model has labels only",
     Form.OBJECTIVE_PATH_SUM: _PER_ROW,
 }

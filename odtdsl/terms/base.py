@@ -21,6 +21,7 @@ from odtdsl.ir.forms import (
     DepthMeasure,
     PathMeasure,
     PathSum,
+    TargetLoss,
 )  # fmt: skip
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.view import View
@@ -115,7 +116,9 @@ class Smallest:
 
 Value = Fraction | bool | Ratio
 
-Measure = Additive | PathMeasure | DepthMeasure | PathSum | Quotient | Largest | Smallest
+Measure = (
+    Additive | PathMeasure | DepthMeasure | PathSum | TargetLoss | Quotient | Largest | Smallest
+)  # fmt: skip
 """What a numeric term becomes in its scope."""
 
 
@@ -161,6 +164,8 @@ class Term(ABC):
     """True for error-like, False for accuracy-like measures; None for neither."""
     target: Literal["class", "number"] | None = None
     """The kind of target that it needs; None for either."""
+    in_floats: bool = False
+    """Whether values are floats, so that comparisons allow a tolerance and are closed."""
     on_diagrams: bool = True
     """False where its leaf or model meaning needs one leaf per path."""
 

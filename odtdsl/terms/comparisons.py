@@ -26,9 +26,11 @@ from odtdsl.ir.forms import (
     Depth,
     DepthMeasure,
     Linear,
+    LossBound,
     PathMeasure,
     PathSum,
     PathTotal,
+    TargetLoss,
 )  # fmt: skip
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import (
@@ -43,7 +45,7 @@ from odtdsl.terms.base import (
     Unsupported,
 )  # fmt: skip
 from odtdsl.terms.formulas import at_least, at_most, negated
-from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, plus, times
+from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, one_loss, plus, times
 
 Nested = Callable[[Condition], Formula]
 """How a condition inside `count` becomes a formula."""
@@ -62,6 +64,8 @@ def _compare(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> F
         return _with_maximum(op, form, scope, nested)
     if form.counts:
         return _count(op, form, nested)
+    if form.mentions(TargetLoss):
+        return _loss(op, form)
     if form.mentions(Quotient) or form.mentions(Smallest):
         return _only_with_constants(op, form, scope)
     if form.mentions(DepthMeasure):
@@ -144,6 +148,22 @@ def _budget(op: CompareOp, form: LinearForm) -> Formula:
         return Holds(atom=Budget(measure=signed, at_most=bound))
 
     return _by_op(op, bounded)
+
+
+def _loss(op: CompareOp, form: LinearForm) -> Formula:
+    """`form op 0` for a loss of number targets: floats, so that `<` is read as `<=`."""
+    loss, rest = one_loss(form)
+    if not rest.is_constant:
+        raise Unsupported("a loss of number targets is compared with constants only")
+    if op in ("=", "!="):
+        raise Unsupported("a loss of number targets is a float: bound it by `<=`")
+    bound = -Fraction(rest.constant, rest.denominator)
+    signs = {factor > 0 for factor in loss.factors if factor}
+    if len(signs) != 1:
+        raise Unsupported("a difference of losses of number targets has no core form")
+    if signs == {False}:
+        loss, bound, op = loss.scaled(Fraction(-1)), -bound, MIRRORED[op]
+    return Holds(atom=LossBound(loss=loss, at_most=bound), positive=op in ("<", "<="))
 
 
 def _depth(op: CompareOp, form: LinearForm) -> Formula:

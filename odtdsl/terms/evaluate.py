@@ -34,8 +34,9 @@ from odtdsl.terms.base import Kind, Ratio
 from odtdsl.terms.registry import BY_NAME
 from odtdsl.terms.view import ModelView, SplitView, View
 
-OUTPUT_TOLERANCE = Fraction(1, 10**9)
-"""Leaf outputs are floats: `value <= bound` allows 1e-9 * (1 + |bound|)."""
+FLOAT_TOLERANCE = Fraction(1, 10**9)
+"""Leaf outputs and losses of number targets are floats: `value <= bound` allows
+1e-9 * (1 + |bound|)."""
 
 Number = Fraction | Ratio
 
@@ -196,12 +197,12 @@ def _is_threshold(expr: Expr) -> bool:
     return isinstance(expr, Apply) and BY_NAME[expr.term].kind is Kind.THRESHOLD
 
 
-def _is_output(expr: Expr) -> bool:
-    return any(call.term == "output" for call in applications(expr))
+def _in_floats(expr: Expr) -> bool:
+    return any(BY_NAME[call.term].in_floats for call in applications(expr))
 
 
 def _compare(condition: Compare, view: View) -> bool:
-    if _is_output(condition.left) or _is_output(condition.right):
+    if _in_floats(condition.left) or _in_floats(condition.right):
         return _nearly(condition, view)
     left, right = number(condition.left, view), number(condition.right, view)
     if isinstance(left, Ratio) or isinstance(right, Ratio):
@@ -215,18 +216,18 @@ def _compare(condition: Compare, view: View) -> bool:
     return COMPARE[condition.op](left, right)
 
 
-# ---- leaf outputs
+# ---- leaf outputs and losses of number targets
 
 
 def _nearly(condition: Compare, view: View) -> bool:
-    """Compare leaf outputs: strict is read as its closure, with the stated tolerance.
+    """Compare floats: strict is read as its closure, with the stated tolerance.
 
     A condition inside `count` is neither wholly true nor false at its boundary; a comparison
     of a count holds if some way of counting those there makes it hold.
     """
     (low, high), (from_, to) = _range(condition.left, view), _range(condition.right, view)
-    bound = high if _is_output(condition.right) and not _is_output(condition.left) else to
-    slack = OUTPUT_TOLERANCE * (1 + abs(bound))
+    bound = high if _in_floats(condition.right) and not _in_floats(condition.left) else to
+    slack = FLOAT_TOLERANCE * (1 + abs(bound))
     match condition.op:
         case "<=" | "<":
             return low <= to + slack

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from odtdsl.ir.expr import Abs, Apply, Arith, Const, Count, Expr, Minus, RowShare, Scope
-from odtdsl.ir.forms import Additive
+from odtdsl.ir.forms import Additive, TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import AllOf, AnyOf, Holds, Largest, Measure, Unsupported
 from odtdsl.terms.registry import BY_NAME
@@ -128,6 +128,31 @@ def additive(form: LinearForm) -> Additive | None:
             return None
         total = total + measure.scaled(factor)
     return total
+
+
+def one_loss(form: LinearForm) -> tuple[TargetLoss, Additive]:
+    """A form as a loss of number targets and the additive measure beside it.
+
+    Raises
+    ------
+    Unsupported
+        For losses of two kinds, and for a loss beside what is not additive.
+    """
+    if form.counts or form.maxima:
+        raise Unsupported("`abs`, `gap` and `count` do not stand beside `mse` and `mae`")
+    losses = [measure.scaled(a) for a, measure in form.parts if isinstance(measure, TargetLoss)]
+    others = tuple((a, m) for a, m in form.parts if not isinstance(m, TargetLoss))
+    rest = additive(LinearForm(constant=form.constant, parts=others))
+    if rest is None:
+        raise Unsupported("`mse` and `mae` stand beside numbers of leaves and splits only")
+    if len({loss.kind for loss in losses}) > 1:
+        raise Unsupported("squared and absolute errors have different best outputs: take one")
+    factors = tuple(map(sum, zip(*(loss.factors for loss in losses), strict=True)))
+    first = losses[0]
+    loss = TargetLoss(
+        kind=first.kind, weights=first.weights, factors=tuple(Fraction(f) for f in factors)
+    )
+    return loss, rest
 
 
 def of_model(measure: Additive) -> Additive:

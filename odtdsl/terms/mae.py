@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import TargetLoss
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.base import Formula, Measure, Term, Unsupported
-from odtdsl.terms.regression import OF_TARGETS, mean_loss
+from odtdsl.terms.base import Term
+from odtdsl.terms.regression import OF_TARGETS, mean_loss, target_loss
 from odtdsl.terms.view import ModelView, View
 
 
@@ -17,11 +18,13 @@ class Mae(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of the
     absolute error.
 
-    Core forms: none yet; number targets are refused by every back end with this reason.
+    Core forms: a loss of number targets in the objective, or a bound on one. As the objective it
+    makes a leaf's output the weighted median of its rows.
     """
 
     name = "mae"
     target = "number"
+    in_floats = True
     scopes = (Scope.MODEL,)
     signatures = OF_TARGETS
     fewer_is_better = True
@@ -30,5 +33,5 @@ class Mae(Term):
         assert isinstance(view, ModelView)
         return mean_loss(view, call, lambda y, p: np.abs(y - p))
 
-    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
-        raise Unsupported("no back end grows trees on number targets yet")
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:
+        return target_loss(rows, call, "absolute")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from odtdsl.ir.expr import Apply, Scope
+from odtdsl.ir.forms import TargetLoss
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.base import Formula, Measure, Term, Unsupported
-from odtdsl.terms.regression import OF_TARGETS, mean_loss
+from odtdsl.terms.base import Term
+from odtdsl.terms.regression import OF_TARGETS, mean_loss, target_loss
 from odtdsl.terms.view import ModelView, View
 
 
@@ -15,11 +16,13 @@ class Mse(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of the
     squared error.
 
-    Core forms: none yet; number targets are refused by every back end with this reason.
+    Core forms: a loss of number targets in the objective, or a bound on one. As the objective it
+    makes a leaf's output the weighted mean of its rows.
     """
 
     name = "mse"
     target = "number"
+    in_floats = True
     scopes = (Scope.MODEL,)
     signatures = OF_TARGETS
     fewer_is_better = True
@@ -28,5 +31,5 @@ class Mse(Term):
         assert isinstance(view, ModelView)
         return mean_loss(view, call, lambda y, p: (y - p) ** 2)
 
-    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
-        raise Unsupported("no back end grows trees on number targets yet")
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:
+        return target_loss(rows, call, "squared")

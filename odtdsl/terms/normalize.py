@@ -79,6 +79,7 @@ def normalize(rows: Rows) -> Core:
         columns=tuple(feature.name for feature in problem.features),
         families=build_families(problem, rows.data),
         labels=rows.data.labels,
+        targets=rows.data.targets,
         skeleton=problem.skeleton,
         filters=tuple(filters),
         clauses=tuple(all_clauses),

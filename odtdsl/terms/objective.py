@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
@@ -11,12 +12,14 @@ from odtdsl.ir.forms import (
     DepthStage,
     LinearStage,
     PathSum,
+    RegressionStage,
     StageForm,
+    TargetLoss,
 )  # fmt: skip
 from odtdsl.ir.problem import StageDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Unsupported
-from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, times
+from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, one_loss, times
 
 
 def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
@@ -28,6 +31,8 @@ def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
         raise Unsupported("`count` is no objective", code="R205")
     sign = Fraction(1 if stage.sense == "minimize" else -1)
     form = times(sign, form)
+    if form.mentions(TargetLoss):
+        return _regression(form, 1 if sign > 0 else -1)
     total = Additive(constant=form.constant.numerator, denominator=form.constant.denominator)
     paths: PathSum | None = None
     times_paths = Fraction(0)
@@ -43,6 +48,14 @@ def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
     return LinearStage(
         measure=of_model(total), maxima=_maxima(form), path_sum=path_sum, sign=1 if sign > 0 else -1
     )
+
+
+def _regression(form: LinearForm, sign: Literal[1, -1]) -> RegressionStage:
+    """A loss of number targets plus a price per leaf or split."""
+    loss, rest = one_loss(form)
+    if any(factor < 0 for factor in loss.factors) or not any(loss.factors):
+        raise Unsupported("losses of number targets can be made small only", code="R205")
+    return RegressionStage(loss=loss, rest=of_model(rest), sign=sign)
 
 
 def _depth(form: LinearForm, stage: StageDecl) -> DepthStage:

@@ -21,6 +21,7 @@ class Output(Term):
 
     name = "output"
     target = "number"
+    in_floats = True
     scopes = (Scope.LEAF,)
     signatures = (Signature(params=(Param.TARGET,)),)
     hint = "write `forall leaf: price >= 0` for the output of every leaf"

@@ -17,11 +17,12 @@ class Poisson(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of
     y log(y / p) - y + p, which is half the Poisson deviance.
 
-    Core forms: none yet; number targets are refused by every back end with this reason.
+    Core forms: none yet; it is refused with this reason.
     """
 
     name = "poisson"
     target = "number"
+    in_floats = True
     scopes = (Scope.MODEL,)
     signatures = OF_TARGETS
     fewer_is_better = True
@@ -35,4 +36,6 @@ class Poisson(Term):
         )
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
-        raise Unsupported("no back end grows trees on number targets yet")
+        raise Unsupported(
+            "no back end minimizes the Poisson deviance yet; there are `mse` and `mae`"
+        )

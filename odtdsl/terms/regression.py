@@ -1,20 +1,26 @@
-"""Losses of number targets on a finished tree."""
+"""Losses of number targets: their value on a finished tree, and their core form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from odtdsl.data.table import FloatArray
 from odtdsl.ir.expr import Apply, TargetArg
-from odtdsl.terms.base import Param, Signature
-from odtdsl.terms.shares import argument
+from odtdsl.ir.forms import TargetLoss
+from odtdsl.ir.rows import Rows
+from odtdsl.terms.base import Param, Signature, Unsupported
+from odtdsl.terms.shares import argument, nonzero
 from odtdsl.terms.view import ModelView
 
 OF_TARGETS = (Signature(), Signature(params=(Param.TARGET,)))
 """Signatures of a loss over all targets or of one."""
+
+LARGEST = 1e300
+"""Sums over rows of weighted losses stay below this."""
 
 
 def mean_loss(
@@ -31,3 +37,27 @@ def mean_loss(
     per_row = loss(truth, predicted).mean(axis=1)
     weights = view.rows.weights
     return Fraction(float((per_row * weights).sum() / weights.sum()))
+
+
+def target_loss(rows: Rows, call: Apply, kind: Literal["squared", "absolute"]) -> TargetLoss:
+    """The core form of a mean loss over all targets or of one.
+
+    Raises
+    ------
+    Unsupported
+        Targets so large that sums of the loss are beyond floats.
+    EmptyDenominator
+        Rows that all have weight 0.
+    """
+    truth = rows.data.targets
+    assert truth is not None, "analysis demands number targets"
+    n_targets = truth.shape[1]
+    chosen = argument(call, TargetArg)
+    factors = [Fraction(1, n_targets)] * n_targets
+    if chosen is not None:
+        factors = [Fraction(int(index == chosen.index)) for index in range(n_targets)]
+    total = nonzero(rows, rows.mask(None), f"`{call.term}`")
+    widest = float(np.abs(truth).max())
+    if widest > LARGEST / total or (kind == "squared" and widest > (LARGEST / total) ** 0.5):
+        raise Unsupported(f"targets as large as {widest:g} have losses beyond floats", code="R301")
+    return TargetLoss(kind=kind, factors=tuple(factors), weights=rows.weights)
