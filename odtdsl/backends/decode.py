@@ -166,8 +166,9 @@ class NoCandidate:
 def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
     """The raw tree that parts the training rows as a predictor does.
 
-    Outputs for number targets are not taken over: they are the best for the rows. Tests are matched by the rows they part, not by their thresholds. Splits that send all
-    training rows one way are left out. Filters and clauses are not asked: see `violations`.
+    Outputs for number targets are not taken over: they are the best for the rows. Tests are
+    matched by the rows they part, not by their thresholds. Splits that send all training rows
+    one way are left out. Filters and clauses are not asked: see `violations`.
 
     Raises
     ------
@@ -181,7 +182,7 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
         if isinstance(node, Leaf):
             label = None if node.label is None else classes.get(tree.classes[node.label])
             if (label is None) == (core.targets is None):
-                return NoCandidate(reason="a leaf predicts something else than the target")
+                return NoCandidate(reason="a leaf predicts no class or no number of the target")
             done.append((RawLeaf() if label is None else RawLeaf(label=label), inside))
             continue
         (left, left_rows), (right, right_rows) = done.pop(), done.pop()

@@ -17,9 +17,11 @@ from odtdsl.backends.base import (
     Status,
     Support,
 )  # fmt: skip
+from odtdsl.exact import regression
 from odtdsl.exact.lower import (
     Features,
     Losses,
+    about_rules,
     features,
     from_raw,
     least,
@@ -38,7 +40,6 @@ _LATER = "the search does not carry this rule yet"
 _REFUSED = {
     Form.DIAGRAM: "the search is for trees",
     Form.HYPERPLANE: "the search tests one feature at a split",
-    Form.REGRESSION: "the search is for classes, so far",
     Form.USED_PATH: _LATER, Form.USED_MODEL: _LATER, Form.ORDER: _LATER, Form.ROOT: _LATER,
     Form.BUDGET: _LATER, Form.LINEAR_LEAF: _LATER, Form.LINEAR_SPLIT: _LATER, Form.DEPTH: _LATER,
     Form.LINK: _LATER, Form.MONOTONE: _LATER, Form.PATH_TOTAL: _LATER, Form.OUTPUT_SET: _LATER,
@@ -50,6 +51,9 @@ _PARTLY = {
     Form.LINEAR_MODEL: "bounds on leaves, and `errors = 0`; other bounds are refused",
     Form.MISSING_BRANCH: "for categories; thresholds on columns with missing cells are refused",
     Form.OBJECTIVE_LINEAR: "losses by row and label, and a price per leaf",
+    Form.REGRESSION: "one target",
+    Form.OBJECTIVE_LOSS: "with a price per leaf, and the number of leaves as a second stage",
+    Form.LOSS_BOUND: "of the loss that is the objective, from above",
 }
 
 
@@ -60,7 +64,7 @@ class Exact:
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         reason = _REFUSED.get(form)
-        if form is Form.LINEAR_MODEL and inside_or:
+        if form in (Form.LINEAR_MODEL, Form.LOSS_BOUND) and inside_or:
             reason = "the search does not branch on disjunctions yet"
         if reason is not None:
             return Support(level="unsupported", reason=reason)
@@ -70,6 +74,8 @@ class Exact:
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
+        if core.targets is not None:
+            return (*about_rules(core), *regression.objections(core))
         return tuple(objections(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
@@ -87,6 +93,8 @@ class Exact:
         OdtError
             X202: the native part of the package is not built.
         """
+        if core.targets is not None:
+            return regression.RegressionSearch(_engine(), core, limits, start, report).run()
         return _Search(core, limits, start, report).run()
 
 

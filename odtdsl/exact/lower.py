@@ -269,6 +269,12 @@ def _classes(
 
 def objections(core: Core) -> Iterator[Objection]:
     """Reasons that lie in the numbers or the shape of a problem, not in a form as such."""
+    yield from about_rules(core)
+    yield from _about_objective(core)
+
+
+def about_rules(core: Core) -> Iterator[Objection]:
+    """Rules, and features with missing cells, that are refused whatever the objective."""
     for rule in core.filters:
         if rule.levels is not None:
             yield Objection(
@@ -294,7 +300,6 @@ def objections(core: Core) -> Iterator[Objection]:
                 form=Form.LINEAR_MODEL, origin=clause.origin,
                 reason="the search takes bounds on leaves and `errors = 0`, not this bound yet",
             )  # fmt: skip
-    yield from _about_objective(core)
 
 
 def _about_objective(core: Core) -> Iterator[Objection]:

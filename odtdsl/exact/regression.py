@@ -1,0 +1,271 @@
+"""`exact` on one number target: the search for trees of least squared or absolute error.
+
+Values are floats here. What is called proven is proven up to `TOLERANCE` of the loss of a
+single leaf, which covers the rounding of sums in the search.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from odtdsl.backends.base import (
+    Limits,
+    Objection,
+    Progress,
+    RawAnswer,
+    Report,
+    StageOutcome,
+)  # fmt: skip
+from odtdsl.data.table import IntArray
+from odtdsl.exact.lower import features, most_leaves, to_raw
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.forms import (
+    Additive,
+    Clause,
+    Core,
+    Form,
+    LinearStage,
+    LossBound,
+    Origin,
+    RegressionStage,
+)  # fmt: skip
+from odtdsl.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.ir.raw import RawLeaf, RawTree, depth_of
+from odtdsl.ir.regression import TOLERANCE, fitted, room
+
+OBJECTIVE = Origin(rule="objective")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The best tree under a bound on leaves; `value` and `bound` are of the first stage."""
+
+    tree: RawTree
+    value: Fraction
+    bound: Fraction
+    proven: bool
+    counters: tuple[tuple[str, int], ...]
+    interrupted: bool
+
+
+class RegressionSearch:
+    """One solve: a search, and one per number of leaves where these are made few."""
+
+    def __init__(
+        self, engine: Any, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> None:
+        self.engine, self.core, self.limits, self.report = engine, core, limits, report
+        self.began = time.monotonic()
+        self.features = features(core)
+        first = core.objective[0]
+        assert isinstance(first, RegressionStage), "objections() asks for a loss first"
+        assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
+        assert core.targets is not None, "a loss of number targets has targets"
+        self.stage = first
+        self.factor = first.loss.factors[0]
+        self.weights = _unequal(first.loss.weights)
+        total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
+        self.unit = self.factor / total  # what one of the engine's units of loss is worth
+        self.target = np.ascontiguousarray(core.targets[:, 0])
+        needed = core.skeleton.depth
+        if needed is None:  # no reduced tree is deeper
+            needed = max(0, most_leaves(core, DEEPEST) - 1)
+        self.depth = min(DEEPEST, needed)
+        self.cut_off = self.depth < needed
+        self.single = fitted(core, RawLeaf())
+        self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
+        self.starts = [self.single, *([] if start is None else [start])]
+        self.timeline: list[Progress] = []
+
+    def run(self) -> RawAnswer:
+        leaves = most_leaves(self.core, self.depth)
+        if leaves < 1:
+            return RawAnswer(status="infeasible", tree=None)
+        best = self._search(leaves)
+        for clause, atom in loss_bounds(self.core):
+            if not Evaluation(self.core, best.tree).keeps(clause):
+                return self._without(best, atom)
+        outcomes = [StageOutcome(value=best.value, bound=best.bound, proven=best.proven)]
+        tree, counters, interrupted = best.tree, best.counters, best.interrupted
+        for stage in self.core.objective[1:]:
+            assert isinstance(stage, LinearStage), "objections() lets only leaves follow"
+            tree, least = self._fewest(best)
+            value = Evaluation(self.core, tree).stage_value(stage)
+            bound = Fraction(
+                stage.measure.leaves * least + stage.measure.constant, stage.measure.denominator
+            )
+            proven = best.proven and value == bound
+            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
+            outcomes[0] = StageOutcome(
+                value=self._value(tree), bound=best.bound, proven=best.proven
+            )
+        return RawAnswer(
+            status="optimal" if all(o.proven for o in outcomes) else "feasible", tree=tree,
+            stages=tuple(outcomes), timeline=tuple(self.timeline), size=counters,
+            interrupted=interrupted or self.limits.interrupted(),
+        )  # fmt: skip
+
+    def _without(self, best: _Found, atom: LossBound) -> RawAnswer:
+        """No tree under the bound: proven infeasible, or not met so far."""
+        times = atom.loss.factors[0] / self.factor
+        refuted = times * (best.bound - self._rest(1) - self.slack)
+        beyond = best.proven and refuted > atom.at_most + room(atom.at_most)
+        return RawAnswer(
+            status="infeasible" if beyond else "unknown", tree=None,
+            stages=() if beyond else (StageOutcome(value=None, bound=best.bound, proven=False),),
+            timeline=tuple(self.timeline), size=best.counters, interrupted=best.interrupted,
+        )  # fmt: skip
+
+    def _fewest(self, best: _Found) -> tuple[RawTree, int]:
+        """A tree of the same value with the fewest leaves, and how many it takes at least."""
+        tree, least = best.tree, 1
+        most = best.value + self.slack
+        while least < (now := _count(tree)):
+            middle = (least + now - 1) // 2
+            found = self._search(middle)
+            if found.value <= most:
+                tree = found.tree
+            elif found.bound > most:
+                least = middle + 1
+            else:
+                break
+        return tree, least
+
+    # ---- one search
+
+    def _search(self, leaves: int) -> _Found:
+        """The best tree of at most so many leaves."""
+        found = self.engine.solve_regression(
+            self.features.ranks, self.features.distinct, self.target, self.depth,
+            allowed=list(self.features.allowed), weights=self.weights, max_leaves=leaves,
+            leaf_price=float(self._price() / self.unit),
+            absolute=self.stage.loss.kind == "absolute", time_limit=self._left(),
+        )  # fmt: skip
+        met = [tree for tree in self.starts if self._fits(tree, leaves)]
+        if found["tree"] is not None:
+            met.append(fitted(self.core, to_raw(self.core, self.features, found["tree"])))
+        tree = min(reversed(met), key=self._value)
+        value = self._value(tree)
+        proven = found["status"] == "optimal"
+        bound = value if proven else self._of_engine(found["bound"])
+        if self.cut_off:  # deeper trees were not looked at
+            bound = self._rest(1)
+            proven = value <= bound
+        self.starts.append(tree)
+        self._tell(value, bound)
+        return _Found(
+            tree=tree, value=value, bound=min(bound, value), proven=proven,
+            counters=tuple(found["counters"].items()), interrupted=bool(found["interrupted"]),
+        )  # fmt: skip
+
+    def _fits(self, tree: RawTree, leaves: int) -> bool:
+        return _count(tree) <= leaves and depth_of(tree) <= self.depth
+
+    def _left(self) -> float | None:
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - time.monotonic())
+
+    # ---- values of the first stage
+
+    def _value(self, tree: RawTree) -> Fraction:
+        return Evaluation(self.core, tree).stage_value(self.stage)
+
+    def _price(self) -> Fraction:
+        return Fraction(self.stage.rest.leaves, self.stage.rest.denominator)
+
+    def _rest(self, leaves: int) -> Fraction:
+        """What a tree of so many leaves costs beside its loss."""
+        rest = self.stage.rest
+        return Fraction(rest.constant + rest.leaves * leaves, rest.denominator)
+
+    def _of_engine(self, value: float) -> Fraction:
+        """The engine's sum of losses and prices as a value of the stage."""
+        return Fraction(value) * self.unit + self._rest(0)
+
+    def _tell(self, value: Fraction, bound: Fraction) -> None:
+        progress = Progress(
+            stage=0, incumbent=value, bound=bound, seconds=time.monotonic() - self.began
+        )
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
+
+
+def _unequal(weights: IntArray) -> Any:
+    """Weights as floats; None where rows count alike."""
+    return None if (weights == weights[0]).all() else weights.astype(np.float64)
+
+
+def _count(tree: RawTree) -> int:
+    return 1 if isinstance(tree, RawLeaf) else _count(tree.left) + _count(tree.right)
+
+
+def loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
+    """The rules that bound a loss."""
+    for clause in core.clauses:
+        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
+        if isinstance(atom, LossBound):
+            yield clause, atom
+
+
+# ---- what the search does not take
+
+
+def objections(core: Core) -> Iterator[Objection]:
+    """Reasons that lie in targets, objective and bounds on the loss."""
+    assert core.targets is not None
+    if core.targets.shape[1] > 1:
+        yield Objection(
+            form=Form.REGRESSION, origin=Origin(rule="skeleton"),
+            reason="the search takes one number target so far",
+        )  # fmt: skip
+        return
+    first, *later = core.objective
+    if not isinstance(first, RegressionStage):
+        yield Objection(
+            form=Form.REGRESSION, origin=OBJECTIVE,
+            reason="the search wants `mse` or `mae` as the first stage of the objective",
+        )  # fmt: skip
+        return
+    if first.rest.leaves < 0 or first.rest.columns is not None:
+        yield Objection(
+            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            reason="a reward for leaves, or a price by feature, is not searched yet",
+        )  # fmt: skip
+    if first.loss.kind == "absolute" and _unequal(first.loss.weights) is not None:
+        yield Objection(
+            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            reason="absolute errors are searched for rows that count alike only",
+        )  # fmt: skip
+    if len(later) > 1 or not all(_counts_leaves(stage) for stage in later):
+        yield Objection(
+            form=Form.OBJECTIVE_LINEAR, origin=OBJECTIVE,
+            reason="after the loss of a number target comes the number of leaves, or nothing",
+        )  # fmt: skip
+    for clause, atom in loss_bounds(core):
+        if (reason := _bound_refused(clause, atom, first)) is not None:
+            yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
+
+
+def _counts_leaves(stage: object) -> bool:
+    if not isinstance(stage, LinearStage) or stage.maxima or stage.path_sum is not None:
+        return False
+    measure: Additive = stage.measure
+    return measure.leaves > 0 and measure.columns is None
+
+
+def _bound_refused(clause: Clause, atom: LossBound, first: RegressionStage) -> str | None:
+    if not clause.literals[0].positive:
+        return "a loss is bounded from above only"
+    if atom.loss.kind != first.loss.kind:
+        return "the rule bounds another loss than the objective's"
+    if first.rest.leaves:
+        return "a bound on the loss goes with the loss alone as objective, without a price"
+    return None
