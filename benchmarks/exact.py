@@ -34,7 +34,7 @@ MEASURES: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
     "anytime": (anytime.anytime, "isa limit=None threads sets peer"),
     "scaling": (scaling.scaling, "runs limit=120 peer rows"),
     "tasks": (tasks.tasks, "depth isa runs limit=60 sets peer"),
-    "accuracy": (accuracy.accuracy, "depth sets splits"),
+    "accuracy": (accuracy.accuracy, "depth sets splits tune"),
     "interrupts": (interrupts.interrupts, "times seed longest"),
 }
 """What runs, and its options with their defaults where these differ."""
@@ -76,6 +76,8 @@ def _add(parser: argparse.ArgumentParser, option: str) -> None:
             parser.add_argument("--rows", type=int, default=1_000_000, help="at most")
         case "splits":
             parser.add_argument("--splits", type=int, default=5)
+        case "tune":
+            parser.add_argument("--tune", action="store_true", help="sizes, as the study does")
         case "times":
             parser.add_argument("--times", type=int, default=5)
         case "seed":

@@ -70,7 +70,7 @@ def streed(x: Array, y: Array, depth: int, limit: float) -> Outcome:
     return _streed(model, x, table[y], lambda cells: model.fit(cells, y))
 
 
-def streed_costs(x: Array, y: Array, costs: Array, depth: int, limit: float) -> Outcome:
+def streed_costs(costs: Array, x: Array, y: Array, depth: int, limit: float) -> Outcome:
     """pystreed's cost-sensitive task: costs (labels x predictions), no test costs."""
     from pystreed import STreeDCostSensitiveClassifier
     from pystreed.data import CostSpecifier, FeatureCostSpecifier
@@ -81,8 +81,8 @@ def streed_costs(x: Array, y: Array, costs: Array, depth: int, limit: float) -> 
     return _streed(model, x, costs[y], lambda cells: model.fit(cells, y, specifier))
 
 
-def streed_rows(x: Array, losses: Array, depth: int, limit: float) -> Outcome:
-    """pystreed's instance-cost-sensitive task: a loss for every row and prediction."""
+def streed_rows(losses: Array, x: Array, _: Array, depth: int, limit: float) -> Outcome:
+    """pystreed's instance-cost-sensitive task: losses (rows x predictions) in place of labels."""
     from pystreed import STreeDInstanceCostSensitiveClassifier
 
     model = STreeDInstanceCostSensitiveClassifier(max_depth=depth, time_limit=limit)

@@ -58,7 +58,8 @@ class Table:
 def put(page: Path, name: str, text: str) -> None:
     """Replace what stands between `<!-- measured NAME -->` and `<!-- end -->`."""
     old = page.read_text(encoding="utf-8")
-    between = re.compile(rf"(<!-- measured {re.escape(name)} -->\n).*?(\n<!-- end -->\n)", re.DOTALL)
+    start, end = rf"(<!-- measured {re.escape(name)} -->\n)", r"(\n<!-- end -->\n)"
+    between = re.compile(rf"{start}.*?{end}", re.DOTALL)
     new, count = between.subn(lambda match: match[1] + "\n" + text + "\n" + match[2], old)
     if count != 1:
         sys.exit(f"{page} has no place for `{name}`: add `<!-- measured {name} -->`")

@@ -1,0 +1,119 @@
+"""The benchmark programs run, and what they measure has its place in the docs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "benchmarks" / "exact.py"
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from measures import chart, peers, report  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small set of every kind."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 9, (60, 3))
+    for kind, cells, suffix in (
+        ("continuous", numbers, "txt"), ("binary", numbers > 4, "csv"),
+    ):  # fmt: skip
+        (folder / kind).mkdir()
+        labels = (numbers[:, 0] > 3) ^ (rng.random(60) < 0.1)
+        np.savetxt(folder / kind / f"tiny.{suffix}", np.c_[labels, cells].astype(int), fmt="%d")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "continuous --no-peer --runs 1", "binary --no-peer --runs 1", "threads --runs 2",
+        "gap --no-peer", "gap --no-peer --of rows --gap 0.2", "memory --no-peer --runs 1",
+        "accuracy --splits 2 --depth 2", "accuracy --splits 1 --depth 2 --tune",
+        "scaling --no-peer --rows 1000 --runs 1",
+    ],
+)  # fmt: skip
+def test_a_measurement_prints_its_table(words: str, data: Path) -> None:
+    what, *options = words.split()
+    if what == "memory" and not Path("/proc/self/clear_refs").exists():
+        pytest.skip("peaks of memory are read from /proc")
+    chosen = [] if what == "scaling" else ["--sets", "tiny"]
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), what, *chosen, *options], capture_output=True, text=True,
+        check=False, env=os.environ | {"ODTDSL_DATA": str(data)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [line.count("|") for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(rows) >= 3, done.stdout
+    assert rows[0] == rows[1] == rows[2]
+
+
+def test_every_measurement_is_listed() -> None:
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), "--help"], capture_output=True, text=True, check=True
+    )
+    found = re.search(r"{([a-z,]+)}", done.stdout)
+    assert found is not None
+    names = found[1].split(",")
+    assert len(names) > 5
+    readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    page = report.PAGE.read_text(encoding="utf-8")
+    for name in names:
+        assert f"`{name}`" in readme, name
+        assert f"<!-- measured {name}" in page, name
+
+
+def test_a_table_takes_its_place_and_no_other(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    places = "".join(
+        f"text\n<!-- measured {name} -->\n\nold\n\n<!-- end -->\n" for name in ("one", "two")
+    )
+    page.write_text(places)
+    report.put(page, "two", "a \\1 table")
+    assert page.read_text() == "a \\1 table".join(places.rsplit("old", 1))
+    with pytest.raises(SystemExit, match="three"):
+        report.put(page, "three", "table")
+
+
+def test_a_chart_is_a_picture() -> None:
+    line = chart.Line(name="a & b", points=((1000.0, 0.002), (1e6, 3.0)))
+    text = chart.svg([chart.Panel(title="seconds", across="rows", lines=(line,))], title="t")
+    root = ElementTree.fromstring(text)
+    circles = [node for node in root.iter() if node.tag.endswith("circle")]
+    assert len(circles) == 2
+    places = [(float(node.attrib["cx"]), float(node.attrib["cy"])) for node in circles]
+    assert places[0][0] < places[1][0]
+    assert places[0][1] > places[1][1]
+    assert all(0 <= x <= chart.WIDTH and 0 <= y <= chart.HEIGHT for x, y in places)
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "agrees"),
+    [
+        ((5, 5, True), (5, True), True), ((5, 5, True), (6, True), False),
+        ((5, 5, True), (4, True), False), ((7, 3, False), (5, True), True),
+        ((7, 6, False), (5, True), False), ((5, 5, True), (6, False), True),
+        ((5, 5, True), (4, False), False), ((5, 4, True), None, False),
+    ],
+)  # fmt: skip
+def test_what_counts_as_agreement(
+    mine: tuple[int, int, bool], other: tuple[int, bool] | None, agrees: bool
+) -> None:
+    value, bound, proven = mine
+    ours = peers.Outcome(seconds=1, value=value, bound=bound, proven=proven)
+    theirs = other and peers.Outcome(seconds=1, value=other[0], proven=other[1])
+    if agrees:
+        peers.agree("case", ours, theirs)
+    else:
+        with pytest.raises(AssertionError):
+            peers.agree("case", ours, theirs)
