@@ -12,7 +12,7 @@ from measures.report import PAGE, Table
 
 ROWS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 KINDS = (("a tree with 10% noise", 0.1), ("random labels", 0.5))
-PEER_ROWS = 50_000
+PEER_ROWS = 200_000
 """pycontree takes part up to here, unless it met the limit before."""
 
 
@@ -29,25 +29,23 @@ def scaling(args: Namespace) -> None:
                 continue
             x, y = sets.synthetic(rows, noise=noise)
             mine = _median(args.runs, x, y, who="ours", depth=3, limit=args.limit)
-            assert mine["proven"], (kind, rows, mine)
-            _add(lines, f"odtdsl, {kind}", rows, mine)
+            assert mine["proven"] or noise == 0.5, (kind, rows, mine)
+            if mine["proven"]:
+                _add(lines, f"odtdsl, {kind}", rows, mine)
             peer: dict[str, Any] | None = None
             if peers and rows <= PEER_ROWS:
                 peer = fresh.run(x, y, who="contree", depth=3, limit=args.limit)
                 peers = peer["proven"]
             if peer is not None and peer["proven"]:
-                assert mine["value"] == peer["value"], (kind, rows, mine, peer)
+                assert mine["bound"] <= peer["value"] <= mine["value"], (kind, rows, mine, peer)
                 _add(lines, f"pycontree, {kind}", rows, peer)
-            stopped = peer is not None and not peer["proven"]
             table.add(
-                kind, f"{rows:,}", mine["value"], f"{mine['seconds']:.4f}",
-                f"{mine['megabytes']:.1f}",
-                None if peer is None else f"stopped at {peer['seconds']:.0f}" if stopped
-                else f"{peer['seconds']:.3f}",
-                None if peer is None else f"{peer['megabytes']:.1f}",
+                kind, f"{rows:,}",
+                mine["value"] if mine["proven"] else f"{mine['value']} (bound {mine['bound']})",
+                *_cells(mine), *(_cells(peer) if peer is not None else ("", "")),
             )  # fmt: skip
     table.note(
-        f"All proven. Seconds with sorting, MB beyond the interpreter with the data; medians of"
+        f"Seconds with sorting, MB beyond the interpreter with the data; medians of"
         f" {args.runs} fresh processes, pycontree once, up to {PEER_ROWS:,} rows or"
         f" {args.limit:g} s."
     )
@@ -60,6 +58,11 @@ def scaling(args: Namespace) -> None:
         picture = PAGE.with_name("exact-scaling.svg")
         picture.write_text(svg(panels, title="Time and memory by rows"), encoding="utf-8")
         table.publish()
+
+
+def _cells(run: dict[str, Any]) -> tuple[str, str]:
+    seconds = f"{run['seconds']:.4f}" if run["proven"] else f"stopped at {run['seconds']:.0f}"
+    return seconds, f"{run['megabytes']:.1f}"
 
 
 def _median(runs: int, *data: Any, **call: Any) -> dict[str, Any]:
