@@ -26,8 +26,12 @@ from odtdsl.ir.forms import (
     DepthStage,
     Linear,
     LinearStage,
+    Link,
+    Monotone,
     Order,
     PathMeasure,
+    PathSum,
+    PathTotal,
     Root,
     Shared,
     SignedAtom,
@@ -114,6 +118,28 @@ def _depth(rng: random.Random, rows: Rows) -> Atom:
     return Depth(at_most=rng.randint(-1, 3))
 
 
+def _link(rng: random.Random, rows: Rows) -> Atom:
+    return Link(first=rng.randrange(rows.n_rows), second=rng.randrange(rows.n_rows))
+
+
+def _monotone(rng: random.Random, rows: Rows) -> Atom:
+    return Monotone(column=_column(rng, rows), increasing=rng.random() < 0.5)
+
+
+def path_sum(rng: random.Random, rows: Rows) -> PathSum:
+    ints = np.random.default_rng(rng.randrange(2**32))
+    weights = rng.choice([rows.weights, ints.integers(-2, 4, rows.n_rows)])
+    return PathSum(weights=weights, measure=_path_measure(rng, rows), denominator=rng.randint(1, 3))
+
+
+def _path_total(rng: random.Random, rows: Rows) -> Atom:
+    paths = path_sum(rng, rows)
+    measure = _measure(rng, rows, model=True)
+    measure = replace(measure, denominator=paths.whole_denominator)
+    typical = measure.constant + int(paths.weights.sum()) * paths.measure.constant
+    return PathTotal(measure=measure, path_sum=paths, at_most=typical + rng.randint(-6, 8))
+
+
 ATOMS: dict[str, tuple[Scope, Make]] = {
     "used_path": (Scope.PATH, _used),
     "order": (Scope.PATH, _order),
@@ -122,6 +148,9 @@ ATOMS: dict[str, tuple[Scope, Make]] = {
     "root": (Scope.MODEL, _root),
     "depth": (Scope.MODEL, _depth),
     "linear_model": (Scope.MODEL, _linear(Scope.MODEL)),
+    "link": (Scope.MODEL, _link),
+    "monotone": (Scope.MODEL, _monotone),
+    "path_total": (Scope.MODEL, _path_total),
     "linear_leaf": (Scope.LEAF, _linear(Scope.LEAF)),
     "linear_split": (Scope.SPLIT, _linear(Scope.SPLIT)),
 }
@@ -129,7 +158,7 @@ ATOMS: dict[str, tuple[Scope, Make]] = {
 
 def literal(rng: random.Random, rows: Rows, kind: str) -> SignedAtom:
     atom = ATOMS[kind][1](rng, rows)
-    positive = isinstance(atom, Linear | Budget) or rng.random() < 0.5
+    positive = isinstance(atom, Linear | Budget | PathTotal) or rng.random() < 0.5
     return SignedAtom(atom=atom, positive=positive)
 
 
@@ -139,13 +168,18 @@ def clause(rng: random.Random, rows: Rows, kinds: tuple[str, ...]) -> Clause:
     return Clause(scope=ATOMS[kinds[0]][0], literals=literals, origin=HERE)
 
 
-def random_clause(rng: random.Random, rows: Rows) -> Clause:
+BEYOND = ("link", "monotone", "path_total")
+"""Kinds that came later; without them a seed gives the problem that it always gave."""
+
+
+def random_clause(rng: random.Random, rows: Rows, *, every: bool = True) -> Clause:
     scope = rng.choice(list(Scope))
     kinds = [kind for kind, (place, _) in ATOMS.items() if place is scope]
+    kinds = [kind for kind in kinds if every or kind not in BEYOND]
     return clause(rng, rows, tuple(rng.choice(kinds) for _ in range(rng.choice([1, 1, 2, 3]))))
 
 
-def objective(rng: random.Random, rows: Rows) -> tuple[StageForm, ...]:
+def objective(rng: random.Random, rows: Rows, *, every: bool = True) -> tuple[StageForm, ...]:
     errors = LinearStage(measure=errors_of(rows))
     anything = LinearStage(measure=_measure(rng, rows, model=True))
     parts = tuple(_measure(rng, rows, model=True) for _ in range(rng.randint(1, 3)))
@@ -154,24 +188,29 @@ def objective(rng: random.Random, rows: Rows) -> tuple[StageForm, ...]:
     )
     priced = LinearStage(measure=errors_of(rows) + Additive(leaves=1, denominator=3))
     leaves = LinearStage(measure=Additive(leaves=1))
-    return rng.choice(
-        [
-            (errors,), (anything,), (gap,), (priced,), (errors, leaves), (gap, anything),
-            (DepthStage(), errors), (errors, DepthStage()), (leaves, DepthStage(), errors),
-            (DepthStage(),), (DepthStage(), leaves, errors),
-        ]
-    )  # fmt: skip
+    stages: list[tuple[StageForm, ...]] = [
+        (errors,), (anything,), (gap,), (priced,), (errors, leaves), (gap, anything),
+        (DepthStage(), errors), (errors, DepthStage()), (leaves, DepthStage(), errors),
+        (DepthStage(),), (DepthStage(), leaves, errors),
+    ]  # fmt: skip
+    if every:
+        costly = LinearStage(
+            measure=errors_of(rows), path_sum=path_sum(rng, rows),
+            maxima=gap.maxima if rng.random() < 0.3 else (),
+        )  # fmt: skip
+        stages += [(costly,), (errors, costly), (costly, leaves)]
+    return rng.choice(stages)
 
 
 def tiny(
     rng: random.Random, *, most_rows: int = 8, clauses: tuple[tuple[str, ...], ...] = (),
-    free_clauses: int = 0, stages: bool = False,
+    free_clauses: int = 0, stages: bool = False, every: bool = True,
 ) -> Core:  # fmt: skip
     """A problem of depth at most 2; `clauses` gives the kinds of each clause's literals."""
     rows = random_rows(rng, n_rows=rng.randint(2, most_rows), n_classes=rng.randint(1, 3))
     bounded = rng.random() < 0.9
     made = [clause(rng, rows, kinds) for kinds in clauses]
-    made += [random_clause(rng, rows) for _ in range(free_clauses)]
+    made += [random_clause(rng, rows, every=every) for _ in range(free_clauses)]
     return Core(
         n_rows=rows.n_rows, n_classes=rows.n_classes,
         columns=tuple(f.name for f in rows.problem.features),
@@ -182,7 +221,11 @@ def tiny(
         ),
         filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 0, 1]))),
         clauses=tuple(made),
-        objective=objective(rng, rows) if stages else (LinearStage(measure=errors_of(rows)),),
+        objective=(
+            objective(rng, rows, every=every)
+            if stages
+            else (LinearStage(measure=errors_of(rows)),)
+        ),
     )  # fmt: skip
 
 
@@ -219,6 +262,26 @@ def _trees(core: Core, visit: Visit, depth: int, labels: tuple[int, ...]) -> Ite
             rights = list(_trees(core, right, depth - 1, labels))
             for a, b in itertools.product(lefts, rights):
                 yield RawSplit(family=index, test=test, left=a, right=b)
+
+
+def grown(rng: random.Random, core: Core, depth: int) -> RawTree:
+    """A random tree of splits that may stand, of a depth where there are too many to list."""
+    root = Visit(node=RawLeaf(label=0), level=0, rows=np.arange(core.n_rows), above=())
+    return _grown(rng, core, root, depth)
+
+
+def _grown(rng: random.Random, core: Core, visit: Visit, depth: int) -> RawTree:
+    stubs = [
+        RawSplit(family=index, test=test, left=RawLeaf(label=0), right=RawLeaf(label=0))
+        for index, family in enumerate(core.families)
+        for test in range(family.n_tests)
+    ]
+    stand = [stub for stub in stubs if split_fault(core, visit, stub) is None]
+    if not depth or not stand or rng.random() < 0.05:
+        return RawLeaf(label=rng.randrange(core.n_classes))
+    split = rng.choice(stand)
+    left, right = (_grown(rng, core, side, depth - 1) for side in children(core, visit, split))
+    return replace(split, left=left, right=right)
 
 
 def best(core: Core) -> tuple[Fraction, ...] | None:

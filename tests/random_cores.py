@@ -30,6 +30,7 @@ from odtdsl.ir.forms import (
     Origin,
     PathMeasure,
     PathSum,
+    PathTotal,
     Root,
     Shared,
     SignedAtom,
@@ -202,12 +203,16 @@ def random_atom(rng: random.Random, rows: Rows, scope: Scope, *, monotone: bool)
                 Budget(measure=random_path_measure(rng, rows), at_most=bound),
             ]
         )
+    paths = PathSum(weights=rows.weights, measure=random_path_measure(rng, rows))
     atoms: list[Atom] = [
         Used(column=column),
         Root(columns=tuple(rng.sample(range(n), k=rng.randint(0, n)))),
         Linear(measure=random_additive(rng, rows, model=True), at_most=bound),
         Depth(at_most=rng.randint(0, 2)),
         Link(first=rng.randrange(rows.n_rows), second=rng.randrange(rows.n_rows)),
+        PathTotal(
+            measure=random_additive(rng, rows, model=True), path_sum=paths, at_most=bound * 4
+        ),
     ]
     if monotone:
         atoms.append(Monotone(column=column, increasing=rng.random() < 0.5))
@@ -219,7 +224,7 @@ def random_clause(rng: random.Random, rows: Rows, *, monotone: bool = True) -> C
     literals = []
     for _ in range(rng.choice([1, 1, 2])):
         atom = random_atom(rng, rows, scope, monotone=monotone)
-        positive = isinstance(atom, Linear | Budget) or rng.random() < 0.5
+        positive = isinstance(atom, Linear | Budget | PathTotal) or rng.random() < 0.5
         literals.append(SignedAtom(atom=atom, positive=positive))
     return Clause(scope=scope, literals=tuple(literals), origin=HERE)
 

@@ -14,14 +14,15 @@ from odtdsl.backends.base import Limits
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import stage_values, violations
 from odtdsl.ir.families import Family
-from odtdsl.ir.forms import Additive, Clause, Core, Form, Linear, LinearStage, SignedAtom
+from odtdsl.ir.forms import Additive, Clause, Core, Form, Linear, LinearStage, PathTotal, SignedAtom
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.milp import Milp
 from odtdsl.milp.backend import refuse
 from odtdsl.milp.search import lower
 from odtdsl.milp.support import cptree_supports
 
-KINDS = ("used_path", "order", "budget", "used_model", "linear_model", "linear_leaf")
+KINDS = ("used_path", "order", "budget", "used_model", "linear_model", "linear_leaf", "link",
+         "path_total")  # fmt: skip
 
 
 def supported(rng: random.Random, kinds: tuple[str, ...]) -> Core:
@@ -41,10 +42,10 @@ def supported(rng: random.Random, kinds: tuple[str, ...]) -> Core:
 def _plain(clause: Clause) -> Clause:
     """The clause without weights on splits, which the study does not count."""
     (literal,) = clause.literals
-    if not isinstance(literal.atom, Linear):
+    if not isinstance(literal.atom, Linear | PathTotal):
         return clause
     measure = replace(literal.atom.measure, columns=None)
-    atom = Linear(measure=measure, at_most=literal.atom.at_most)
+    atom = replace(literal.atom, measure=measure)
     return replace(clause, literals=(SignedAtom(atom=atom),))
 
 

@@ -26,13 +26,15 @@ def test_the_optimum_is_that_of_brute_force(first: int) -> None:
 
 
 def test_no_optimum_is_lost_by_presolve() -> None:
-    compare(*LOST_BY_PRESOLVE)
+    compare(*LOST_BY_PRESOLVE, every=False)
 
 
-def compare(*seeds: int) -> None:
+def compare(*seeds: int, every: bool = True) -> None:
     for seed in seeds:
         rng = random.Random(f"optimum {seed}")
-        core = tiny(rng, most_rows=12, free_clauses=rng.randint(0, 2), stages=True)
+        core = tiny(
+            rng, most_rows=12, free_clauses=rng.randint(0, 2), stages=True, every=every
+        )  # fmt: skip
         expected = best(core)
         answer = Milp().solve(core, Limits())
         if expected is None:

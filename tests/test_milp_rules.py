@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from milp_trees import ATOMS, SCALE, Live, best, reduced_trees, tiny
+from milp_trees import ATOMS, SCALE, Live, best, grown, reduced_trees, tiny
 from random_cores import random_tree
 
 from odtdsl.backends.base import Limits
@@ -22,7 +22,7 @@ from odtdsl.ir.evaluate import Evaluation, violations
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Clause, Core, Origin
 from odtdsl.ir.raw import RawTree
-from odtdsl.milp import Milp, clauses, pattern_flow, search, stages
+from odtdsl.milp import Milp, charges, clauses, monotone, pattern_flow, search, stages
 from odtdsl.milp.program import FREE, Program
 
 EACH = 5 * SCALE
@@ -79,6 +79,23 @@ def test_a_test_that_parts_a_pattern_is_no_start(seed: int) -> None:
     """A cut that no candidate admits was once read as a nearby admissible one."""
     rng = random.Random(f"linear_model {seed}")
     assert difference(tiny(rng, clauses=(("linear_model",),)), rng) is None
+
+
+def test_monotone_trees_of_depth_three_are_exactly_those_admitted() -> None:
+    """Thresholds of nodes on different levels part leaves there; each by its own rows."""
+    kept = broken = 0
+    for seed in range(8 * SCALE):
+        rng = random.Random(f"deep {seed}")
+        core = tiny(rng, most_rows=14, clauses=(("monotone",),))
+        core = replace(core, skeleton=replace(core.skeleton, depth=3, leaves=None))
+        live = Live(core)
+        for _ in range(TREES):
+            tree = grown(rng, core, 3)
+            keeps = not violations(core, tree)
+            kept, broken = kept + keeps, broken + (not keeps)
+            assert live.admits(tree) == keeps, (seed, tree)
+            assert (live.lowered.full_start(tree) is not None) == keeps, (seed, tree)
+    assert min(kept, broken) >= 30 * SCALE
 
 
 def test_both_answers_occur() -> None:
@@ -181,6 +198,16 @@ MUTANTS: tuple[tuple[Any, str, Callable[[random.Random], Core]], ...] = (
     (clauses.Rules, "_budget", kinds_of("budget")),
     (clauses.Rules, "_payment", kinds_of("budget")),
     (clauses.Rules, "_linear", kinds_of("linear_model", "linear_leaf", "linear_split")),
+    (clauses.Rules, "_link", kinds_of("link")),
+    (clauses.Rules, "_path_total", kinds_of("path_total")),
+    (charges.Charges, "_tests", kinds_of("path_total")),
+    (charges.Charges, "_charged", kinds_of("path_total")),
+    (monotone.FlowRules, "_monotone", kinds_of("monotone")),
+    (monotone.FlowRules, "_not_falling", kinds_of("monotone")),
+    (monotone.MonotoneParts, "_in_order", kinds_of("monotone")),
+    (monotone.MonotoneParts, "_apart", kinds_of("monotone")),
+    (monotone.MonotoneParts, "_never", kinds_of("monotone")),
+    (monotone.MonotoneParts, "falls", kinds_of("monotone")),
     (pattern_flow.PatternFlow, "_reduced", kinds_of("depth")),
     (pattern_flow.PatternFlow, "_present", kinds_of("depth")),
     (pattern_flow.PatternFlow, "_shape", kinds_of("depth")),

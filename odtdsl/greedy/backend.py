@@ -40,7 +40,6 @@ _REFUSED = {
     Form.HYPERPLANE: "`greedy` tests one feature at a split",
     Form.REGRESSION: "`greedy` fills leaves with classes, and the target is a number",
     Form.OUTPUT_SET: "`greedy` fills leaves with classes, and the target is a number",
-    Form.PATH_TOTAL: "`greedy` does not judge bounds on the expected cost",
 }
 
 

@@ -61,6 +61,7 @@ from odtdsl.ir.forms import (
     Order,
     OutputSet,
     PathMeasure,
+    PathSum,
     PathTotal,
     RegressionStage,
     Root,
@@ -358,7 +359,9 @@ def _atom(atom: Atom, core: Core) -> str:
             word = "increasing" if atom.increasing else "decreasing"
             return f"Monotone({core.columns[atom.column]} {word})"
         case PathTotal():
-            return f"PathTotal({_condition(atom.condition)})"
+            bound = _bound(atom.at_most, atom.measure.denominator)
+            paths = _path_sum(atom.path_sum, core)
+            return f"PathTotal({_additive(atom.measure, core)} + {paths} <= {bound})"
         case OutputSet():
             return f"OutputSet({_condition(atom.condition)})"
         case LossBound():
@@ -386,6 +389,10 @@ def _path(measure: PathMeasure, core: Core) -> str:
         ),
     ]
     return _plus(parts, measure.constant)
+
+
+def _path_sum(paths: PathSum, core: Core) -> str:
+    return f"weight {int(paths.weights.sum())} times path ({_path(paths.measure, core)})"
 
 
 def _weighted(shape: str, weights: Iterable[int], core: Core) -> Iterator[str]:
@@ -438,9 +445,6 @@ def _stage(stage: StageForm, core: Core) -> Iterator[str]:
                 for measure in measures:
                     yield f"    {_additive(measure, core)} [over {measure.denominator}]"
             if (paths := stage.path_sum) is not None:
-                weight = int(paths.weights.sum())
-                denominator = paths.denominator * paths.measure.denominator
-                inner = _path(paths.measure, core)
-                yield f"  + weight {weight} times path ({inner}) [over {denominator}]"
+                yield f"  + {_path_sum(paths, core)} [over {paths.whole_denominator}]"
         case _:
             assert_never(stage)

@@ -32,6 +32,7 @@ from odtdsl.ir.forms import (
     Order,
     OutputSet,
     PathMeasure,
+    PathSum,
     PathTotal,
     RegressionStage,
     Root,
@@ -160,6 +161,13 @@ class Evaluation:
         outputs = [leaf.node.output for leaf in self.leaves if isinstance(leaf.node, RawLeaf)]
         return loss_of(self.core, loss, np.asarray(outputs, dtype=np.float64)[self.leaf_of])
 
+    def over_paths(self, paths: PathSum) -> int:
+        """Numerator of a path sum: every row weighs the path that it takes."""
+        return sum(
+            int(paths.weights[leaf.rows].sum()) * path_numerator(paths.measure, leaf.above)
+            for leaf in self.leaves
+        )
+
     def stage_value(self, stage: StageForm) -> Fraction:
         """Value of a stage's own (signed, minimized) measure."""
         match stage:
@@ -175,12 +183,7 @@ class Evaluation:
                         Fraction(self.of_model(part), part.denominator) for part in parts
                     )
                 if (paths := stage.path_sum) is not None:
-                    total = sum(
-                        int(paths.weights[leaf.rows].sum())
-                        * path_numerator(paths.measure, leaf.above)
-                        for leaf in self.leaves
-                    )
-                    value += Fraction(total, paths.measure.denominator * paths.denominator)
+                    value += Fraction(self.over_paths(paths), paths.whole_denominator)
                 return value
             case _:
                 assert_never(stage)
@@ -261,7 +264,8 @@ class Evaluation:
 
                 return is_monotone(self, atom)
             case PathTotal():
-                raise NotEvaluable("a bound on the expected cost is read by the checker only")
+                total = self.of_model(atom.measure) + self.over_paths(atom.path_sum)
+                return total <= atom.at_most
             case OutputSet():
                 raise NotEvaluable("rules on outputs are read by the checker only")
             case LossBound():
@@ -375,7 +379,7 @@ def violations(core: Core, tree: RawTree) -> tuple[Violation, ...]:
     Raises
     ------
     NotEvaluable
-        The core asks for a diagram, for rules on outputs or on the expected cost.
+        The core asks for a diagram, or for rules on outputs.
     """
     return Evaluation(core, tree).violations()
 

@@ -195,6 +195,11 @@ class PathSum:
             denominator=self.denominator * factor.denominator,
         )  # fmt: skip
 
+    @property
+    def whole_denominator(self) -> int:
+        """What the sum of weight times the measure's numerator is over."""
+        return self.denominator * self.measure.denominator
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetLoss:
@@ -292,11 +297,16 @@ class Monotone:
     increasing: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PathTotal:
-    """Model: an `expected_cost` with other measures is at most a bound."""
+    """Model: the numerators of a measure and of a path sum are together at most `at_most`.
 
-    condition: Condition
+    Both are over `measure.denominator`.
+    """
+
+    measure: Additive
+    path_sum: PathSum
+    at_most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,8 +332,8 @@ Atom = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedAtom:
-    """An atom or its negation. Linear, Budget and Depth occur only positively: their
-    negations are rewritten (`not (n <= b)` is `-n <= -b - 1`), but for `Depth`."""
+    """An atom or its negation. Linear, Budget and PathTotal occur only positively: their
+    negations are rewritten (`not (n <= b)` is `-n <= -b - 1`)."""
 
     atom: Atom
     positive: bool = True

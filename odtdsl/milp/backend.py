@@ -40,8 +40,10 @@ class Milp:
         return supports(form, inside_or=inside_or, formulation=self.formulation)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """None: what is expressed is expressed whatever the numbers."""
-        return ()
+        """Orders of predictions over more thresholds than a model may have columns for."""
+        from odtdsl.milp.support import too_many_gaps
+
+        return too_many_gaps(core)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding at the depth that the skeleton allows (at most `SHOWN_DEPTH`

@@ -34,15 +34,15 @@ from odtdsl.ir.forms import (
     Order,
     Origin,
     OutputSet,
-    PathMeasure,
     PathTotal,
     Root,
     SignedAtom,
     Used,
 )
 from odtdsl.ir.raw import RawTree
+from odtdsl.milp.charges import Charges, most_spent, total_range
 from odtdsl.milp.patterns import Gains, Patterns, gains_of
-from odtdsl.milp.program import FREE, Affine, Completion, Program, safe_name, unique
+from odtdsl.milp.program import FREE, Affine, Completion, Program, safe_name, sum_of, unique
 
 
 class Point(Protocol):
@@ -77,6 +77,7 @@ class Encoding(Protocol):
     program: Program
     patterns: Patterns
     column_names: tuple[str, ...]
+    charges: Charges
 
     @property
     def perfect(self) -> Shape: ...
@@ -88,6 +89,10 @@ class Encoding(Protocol):
     def alive(self, slot: int) -> Affine: ...
 
     def slot_name(self, slot: int) -> str: ...
+
+    def inside(self, pattern: int, slot: int) -> Affine: ...
+
+    def at(self, pattern: int, node: int) -> Affine: ...
 
     def spread(self, measure: Additive, slots: Sequence[int]) -> Affine: ...
 
@@ -198,8 +203,15 @@ class Rules:
             case Linear():
                 _positive_only(literal)
                 self._linear(atom, row, clause.scope, place, condition)
-            case Link() | Monotone() | PathTotal() | OutputSet() | LossBound():
-                raise Unsupported(type(atom).__name__)
+            case PathTotal():
+                _positive_only(literal)
+                self._path_total(atom, row)
+            case Link():
+                self._link(atom, literal.positive, row)
+            case Monotone():
+                self._monotone(atom, literal.positive, row)
+            case OutputSet() | LossBound():
+                raise Unsupported("labels have no outputs")
             case _:
                 assert_never(atom)
         return row
@@ -233,7 +245,7 @@ class Rules:
             if not here[i].terms:
                 continue
             if atom.absent:  # tested here only if tested above
-                row.at_most(here[i].copy().add(_sum(above[:i]), -1), 0, 1, f"n{node}")
+                row.at_most(here[i].copy().add(sum_of(above[:i]), -1), 0, 1, f"n{node}")
                 continue
             for j in range(i):
                 if above[j].terms:
@@ -254,8 +266,8 @@ class Rules:
             for i, use in enumerate(above):
                 always.at_most(pair.copy().add(use), 1, 2, f"above{i}")
         else:
-            always.at_most(pair.copy().add(_sum(above), -1), 0, 1, "above")
-        uses = _sum(above)
+            always.at_most(pair.copy().add(sum_of(above), -1), 0, 1, "above")
+        uses = sum_of(above)
         self.program.completed_by(
             column, lambda p: int(here.at(p) > 0 and (uses.at(p) > 0) != atom.absent)
         )
@@ -267,7 +279,7 @@ class Rules:
             if not positive:
                 row.contradict()
             return
-        listed = _sum([self.encoding.use(0, column) for column in atom.columns])
+        listed = sum_of([self.encoding.use(0, column) for column in atom.columns])
         active = self.encoding.is_active(0)
         if positive:
             row.at_most(active.copy().add(listed, -1), 0, 1, "")
@@ -292,7 +304,7 @@ class Rules:
         spent = Affine(constant=measure.constant)
         for column, amount in enumerate(measure.per_test):
             if amount:
-                spent.add(_sum([self.encoding.use(n, column) for n in nodes]), amount)
+                spent.add(sum_of([self.encoding.use(n, column) for n in nodes]), amount)
         for column, amount in enumerate(measure.once):
             if amount:
                 spent.add(self._paid(row, nodes, (column,), amount), amount)
@@ -308,10 +320,10 @@ class Rules:
 
         An amount to pay needs it to be 1 if the path tests one, a rebate to be 0 if not.
         """
-        at_node = [_sum([self.encoding.use(n, c) for c in set(columns)]) for n in nodes]
+        at_node = [sum_of([self.encoding.use(n, c) for c in set(columns)]) for n in nodes]
         asked = [use for use in at_node if use.terms]
         if len(asked) <= 1:
-            return _sum(asked)
+            return sum_of(asked)
         key = (nodes, columns, amount > 0)
         if key not in self._payments:
             self._payments[key] = self._payment(row, nodes, at_node, columns, amount)
@@ -323,7 +335,7 @@ class Rules:
     ) -> Affine:  # fmt: skip
         label = self.encoding.column_names[columns[0]]
         column = self.program.column(row.part("paid", label))
-        paid, uses = Affine().add_term(column), _sum(at_node)
+        paid, uses = Affine().add_term(column), sum_of(at_node)
         self.program.completed_by(column, lambda p: int(uses.at(p) > 0))
         always = row.always(f"paid_{label}")
         if amount < 0:
@@ -333,6 +345,32 @@ class Rules:
             if use.terms:
                 always.at_most(use.copy().add(paid, -1), 0, 1, f"n{node}")
         return paid
+
+    def _path_total(self, atom: PathTotal, row: RowMaker) -> None:
+        encoding = self.encoding
+        gains = gains_of(atom.measure, encoding.patterns, self.n_classes)
+        spent = encoding.charges.total(encoding, atom.path_sum, row.origin)
+        most = _most_of_model(atom.measure, gains, self.perfect)
+        most += total_range(atom.path_sum, encoding.patterns, self.perfect.depth)[1]
+        row.at_most(encoding.of_model(atom.measure).add(spent), atom.at_most, most, "")
+
+    def _link(self, atom: Link, positive: bool, row: RowMaker) -> None:
+        """Two rows share a leaf iff their patterns' flows agree, slot by slot."""
+        of_row = self.encoding.patterns.of_row
+        first, second = int(of_row[atom.first]), int(of_row[atom.second])
+        if first == second:
+            if not positive:
+                row.contradict()
+            return
+        for slot in range(self.perfect.n_leaves):
+            one, other = (self.encoding.inside(x, slot) for x in (first, second))
+            if positive:
+                row.at_most(one.add(other, -1), 0, 1, self.encoding.slot_name(slot))
+            else:
+                row.at_most(one.add(other), 1, 2, self.encoding.slot_name(slot))
+
+    def _monotone(self, atom: Monotone, positive: bool, row: RowMaker) -> None:
+        raise Unsupported("the order of thresholds is for pattern flow")
 
     def _linear(
         self, atom: Linear, row: RowMaker, scope: Scope, place: str, condition: Affine
@@ -410,8 +448,8 @@ class RowMaker:
 
     def at_least_one(self, parts: list[Affine], place: str = "") -> None:
         """One of some nonnegative expressions is 1 or more, if `when`."""
-        self.needs.append((Affine().add(_sum(parts), -1), -1))
-        row = _sum(parts).add(self.when, -1)
+        self.needs.append((Affine().add(sum_of(parts), -1), -1))
+        row = sum_of(parts).add(self.when, -1)
         self.program.row(self.part_name(place), self.origin, row, lower=0)
 
     def false(self, expression: Affine, place: str) -> None:
@@ -427,24 +465,9 @@ class RowMaker:
         self.program.row(self.part_name("never"), self.origin, self.when, upper=0)
 
 
-def _sum(parts: Sequence[Affine]) -> Affine:
-    result = Affine()
-    for part in parts:
-        result.add(part)
-    return result
-
-
 def _positive_only(literal: SignedAtom) -> None:
     if not literal.positive:
         raise Unsupported("a negated sum: normalization writes it as another sum")
-
-
-def most_spent(measure: PathMeasure, length: int) -> int:
-    """An upper bound of a path measure's numerator on paths of at most `length` splits."""
-    per_test = max([0, *measure.per_test]) * length
-    once = sum(sorted((x for x in measure.once if x > 0), reverse=True)[:length])
-    shared = sum(max(0, s.amount) for s in measure.shared) if length else 0
-    return measure.constant + per_test + once + shared
 
 
 def _most_of_model(measure: Additive, gains: Gains, perfect: Shape) -> int:

@@ -36,6 +36,7 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Core, Linear
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.milp.charges import Charges
 from odtdsl.milp.clauses import Point, RowMaker, Rules
 from odtdsl.milp.pattern_flow import Tick, tests_by_level, usable_tests
 from odtdsl.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
@@ -78,6 +79,7 @@ class CpTree:
         full = 2**depth
         self.perfect = Branches(depth, full if leaves is None else max(1, min(full, leaves)))
         self.program = Program()
+        self.charges = Charges()
         levels = tests_by_level(core, depth)
         usable = usable_tests(core, levels)
         self.patterns = find_patterns(core, usable)
@@ -115,6 +117,14 @@ class CpTree:
 
     def slot_name(self, slot: int) -> str:
         return f"b{slot}"
+
+    def inside(self, pattern: int, slot: int) -> Affine:
+        """1 iff the pattern is in the leaf."""
+        return Affine().add_term(int(self.s[pattern, slot]))
+
+    def at(self, pattern: int, node: int) -> Affine:
+        """1 iff the pattern is on the branch."""
+        return self.inside(pattern, node // self.perfect.depth)
 
     def spread(self, measure: Additive, slots: Sequence[int]) -> Affine:
         """Rows of a measure over the patterns in some leaves; outputs are `CpRules`' part."""

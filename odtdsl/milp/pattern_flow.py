@@ -30,6 +30,7 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.families import Family, admissible, threshold_set
 from odtdsl.ir.forms import Additive, Core
 from odtdsl.ir.raw import RawTree
+from odtdsl.milp.charges import Charges
 from odtdsl.milp.clauses import Point
 from odtdsl.milp.patterns import Patterns, find_patterns, gain_pairs, gains_of, present, sends_left
 from odtdsl.milp.program import FREE, SKELETON, Affine, Program, safe_names
@@ -110,6 +111,7 @@ class PatternFlow:
         self.core = core
         self.perfect = Perfect(depth)
         self.program = Program()
+        self.charges = Charges()
         self._tick = tick
         tick()
         self._levels = tests_by_level(core, depth)
@@ -142,6 +144,17 @@ class PatternFlow:
 
     def slot_name(self, slot: int) -> str:
         return f"n{self.perfect.n_branches + slot}"
+
+    def inside(self, pattern: int, slot: int) -> Affine:
+        """1 iff the pattern reaches the slot."""
+        return Affine().add_term(int(self.flow[pattern, slot]))
+
+    def at(self, pattern: int, node: int) -> Affine:
+        """1 iff the pattern passes the node, or ends there; all do at the root."""
+        if node == 0:
+            return Affine(constant=1)
+        flows = self.flow[pattern, list(self.perfect.slots(node))]
+        return Affine().add_terms(flows, np.ones_like(flows))
 
     def spread(self, measure: Additive, slots: Sequence[int]) -> Affine:
         """Rows and outputs of a measure over the patterns in some slots; without the constant.

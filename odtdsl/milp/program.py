@@ -65,6 +65,14 @@ class Affine:
         return Affine(terms=dict(self.terms), constant=self.constant)
 
 
+def sum_of(parts: Sequence[Affine]) -> Affine:
+    """The sum of some expressions; they stay as they are."""
+    result = Affine()
+    for part in parts:
+        result.add(part)
+    return result
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Matrix:
     """The finished rows, in CSR form, with two sides per row (+-`FREE` for none).

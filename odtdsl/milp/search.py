@@ -13,7 +13,7 @@ from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutco
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.evaluate import stage_values, violations
-from odtdsl.ir.forms import Additive, Core, DepthStage, Linear, LinearStage
+from odtdsl.ir.forms import Additive, Core, DepthStage, Linear, LinearStage, PathTotal
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
 from odtdsl.milp.backend import Formulation
@@ -21,6 +21,7 @@ from odtdsl.milp.clauses import Encoding, Rules
 from odtdsl.milp.cptree import CpRules, CpTree
 from odtdsl.milp.highs import WIDE, Run, Solver
 from odtdsl.milp.lookahead import add_lookahead
+from odtdsl.milp.monotone import FlowRules
 from odtdsl.milp.pattern_flow import PatternFlow, Tick, tests_by_level, usable_tests
 from odtdsl.milp.patterns import find_patterns
 from odtdsl.milp.program import Program
@@ -107,11 +108,12 @@ def lower(
     wanted = [index for index, _ in kept] + ([] if stage is None else [stage])
     measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
     for clause in core.clauses:
-        measures += [x.atom.measure for x in clause.literals if isinstance(x.atom, Linear)]
+        atoms = [literal.atom for literal in clause.literals]
+        measures += [atom.measure for atom in atoms if isinstance(atom, Linear | PathTotal)]
     encoding: Encoding
     if formulation == "pattern":
         encoding = PatternFlow(core, depth, core.skeleton.leaves, measures, tick)
-        rules = Rules(encoding, core.n_classes, tick)
+        rules: Rules = FlowRules(encoding, core.n_classes, tick)
     else:
         encoding = CpTree(core, depth, core.skeleton.leaves, measures, tick)
         rules = CpRules(encoding, core.n_classes, tick)

@@ -13,6 +13,7 @@ from math import ceil, gcd, inf, lcm
 
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Additive, DepthStage, RegressionStage, StageForm
+from odtdsl.milp.charges import total_range
 from odtdsl.milp.clauses import Encoding
 from odtdsl.milp.patterns import Patterns, least_possible
 from odtdsl.milp.program import OBJECTIVE, WIDEST, Affine, Completion
@@ -75,10 +76,15 @@ def lower_stage(encoding: Encoding, stage: StageForm, index: int) -> Goal:
         common = lcm(*(part.denominator for part in parts))
         commons.append(common)
         scale = lcm(scale, (factor / common).denominator)
+    if (paths := stage.path_sum) is not None:
+        scale = lcm(scale, paths.whole_denominator)
     cost = Affine().add(encoding.of_model(stage.measure), scale // stage.measure.denominator)
     for number, ((factor, parts), common) in enumerate(zip(stage.maxima, commons, strict=True)):
         largest = _largest(encoding, parts, common, f"largest(stage{index},{number})")
         cost.add_term(largest, int(factor / common * scale))
+    if paths is not None:
+        spent = encoding.charges.total(encoding, paths, OBJECTIVE)
+        cost.add(spent, scale // paths.whole_denominator)
     return _goal(cost, scale)
 
 
@@ -150,4 +156,7 @@ def trivial_bound(
     value = least(stage.measure)
     for factor, parts in stage.maxima:
         value += factor * max(least(part) for part in parts)
+    if (paths := stage.path_sum) is not None:
+        lowest = total_range(paths, patterns, most_splits)[0]
+        value += Fraction(lowest, paths.whole_denominator)
     return value

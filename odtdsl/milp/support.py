@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from odtdsl.backends.base import EXACT, Support
-from odtdsl.ir.forms import Additive, Core, Form, Linear, LinearStage
+from odtdsl.backends.base import EXACT, Objection, Support
+from odtdsl.ir.forms import Additive, Core, Form, Linear, LinearStage, Monotone, PathTotal
+from odtdsl.ir.problem import TreeSkeleton
 
 
 def _costly(reason: str) -> Support:
@@ -16,22 +17,22 @@ def _no(reason: str) -> Support:
 
 _CHOICE = _costly("a disjunction takes one more binary column per literal and instance")
 
-_PER_ROW = "a path's cost times its weight of rows needs a column per row and path"
-
 _UNSUPPORTED = {
     Form.DIAGRAM: "a diagram needs arcs that choose their nodes; the flow is built on a tree",
     Form.HYPERPLANE: "a hyperplane needs its weights as columns and a margin per row",
     Form.REGRESSION: "a leaf's output would be a number times the flow, not one of a few labels",
-    Form.LINK: "two rows share a leaf iff their flows agree: not yet among the lowered rules",
-    Form.MONOTONE: "it compares all pairs of leaves over the whole feature space, beyond the rows",
-    Form.PATH_TOTAL: _PER_ROW,
     Form.LOSS_BOUND: "outputs of leaves are numbers, and the model has labels only",
     Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and the model has labels only",
     Form.OUTPUT_SET: "outputs of leaves are numbers, and the model has labels only",
-    Form.OBJECTIVE_PATH_SUM: _PER_ROW,
 }
 
+_PER_ROW = "a column per pattern, split and feature that costs something"
+
 _COSTLY = {
+    Form.MONOTONE: "every pair of leaves is compared, and thresholds by the rows at their splits:"
+    " columns grow with the square of a feature's values",
+    Form.PATH_TOTAL: _PER_ROW,
+    Form.OBJECTIVE_PATH_SUM: _PER_ROW,
     Form.TREE_UNBOUNDED: "one model per depth, from 0 upwards, until one has a tree",
     Form.MISSING_BRANCH: "every column with missing cells has its tests twice, one set per side",
 }
@@ -39,7 +40,7 @@ _COSTLY = {
 _IN_CHOICES = frozenset(
     {
         Form.USED_PATH, Form.USED_MODEL, Form.ORDER, Form.ROOT, Form.BUDGET, Form.LINEAR_MODEL,
-        Form.LINEAR_LEAF, Form.LINEAR_SPLIT, Form.DEPTH,
+        Form.LINEAR_LEAF, Form.LINEAR_SPLIT, Form.DEPTH, Form.LINK, Form.MONOTONE, Form.PATH_TOTAL,
     }
 )  # fmt: skip
 """The atoms: forms that may stand inside a disjunction."""
@@ -50,10 +51,40 @@ def flow_supports(form: Form, *, inside_or: bool) -> Support:
     if form in _UNSUPPORTED:
         return _no(_UNSUPPORTED[form])
     if inside_or and form in _IN_CHOICES:
-        return _CHOICE
+        return _CHOICE if form not in _COSTLY else _costly(f"{_COSTLY[form]}; {_CHOICE.reason}")
     if form in _COSTLY:
         return _costly(_COSTLY[form])
     return EXACT
+
+
+MOST_GAPS = 100_000
+"""Columns that the order of thresholds may take in a model, see `milp.monotone`."""
+
+
+def too_many_gaps(core: Core) -> tuple[Objection, ...]:
+    """Rules on the order of predictions that would need more columns than `MOST_GAPS`."""
+    rules = [
+        clause.origin
+        for clause in core.clauses
+        if any(isinstance(literal.atom, Monotone) for literal in clause.literals)
+    ]
+    if not rules or not isinstance(core.skeleton, TreeSkeleton):
+        return ()
+    counts = {f.column: len(f.values) for f in core.families if f.kind == "threshold"}
+    pairs = sum(count * (count - 1) // 2 for count in counts.values())
+    bounds = [len(core.columns), core.skeleton.depth, (core.skeleton.leaves or 2**10) - 1]
+    depth = min(bound for bound in bounds if bound is not None)
+    needed = pairs * max(0, 2**depth - 2)
+    if needed <= MOST_GAPS:
+        return ()
+    reason = (
+        f"the thresholds of two splits are compared by the values around them: {needed:,} columns,"
+        f" more than {MOST_GAPS:,}; write `candidates * at bins 3`, or round the numbers"
+    )
+    return tuple(
+        Objection(form=Form.MONOTONE, origin=origin, reason=reason)
+        for origin in dict.fromkeys(rules)
+    )
 
 
 _PAPER_ONLY = {
@@ -62,6 +93,7 @@ _PAPER_ONLY = {
     Form.ROOT: "the study has no rule on the root",
     Form.LINEAR_SPLIT: "the study counts rows in leaves only",
     Form.DEPTH: "the study's branches have a fixed length",
+    Form.MONOTONE: "the study compares rows, and has no rule beyond them",
     Form.OBJECTIVE_MAX: "the study minimizes errors",
     Form.OBJECTIVE_DEPTH: "the study minimizes errors",
 }
@@ -75,6 +107,8 @@ def cptree_supports(form: Form, *, inside_or: bool) -> Support:
         return _no(f"{_PAPER_ONLY[form]}; use the default model of `milp`")
     if inside_or and form in _IN_CHOICES:
         return _no("the study has no disjunctions of rules; use the default model of `milp`")
+    if form in (Form.PATH_TOTAL, Form.OBJECTIVE_PATH_SUM):
+        return _costly(_PER_ROW)
     return EXACT
 
 
@@ -89,7 +123,8 @@ def beyond_cptree(core: Core) -> list[tuple[str, str]]:
     measures: list[tuple[str, Additive]] = []
     for clause in core.clauses:
         atoms = [literal.atom for literal in clause.literals]
-        measures += [(clause.origin.rule, a.measure) for a in atoms if isinstance(a, Linear)]
+        found_here = [a for a in atoms if isinstance(a, Linear | PathTotal)]
+        measures += [(clause.origin.rule, atom.measure) for atom in found_here]
     for stage in core.objective:
         if isinstance(stage, LinearStage):
             measures.append(("objective", stage.measure))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, lcm
 from typing import assert_never
 
 from odtdsl.ir.expr import (
@@ -45,7 +45,16 @@ from odtdsl.terms.base import (
     Unsupported,
 )  # fmt: skip
 from odtdsl.terms.formulas import at_least, at_most, negated
-from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, one_loss, plus, times
+from odtdsl.terms.linear import (
+    LinearForm,
+    additive,
+    expected,
+    linear_form,
+    of_model,
+    one_loss,
+    plus,
+    times,
+)  # fmt: skip
 
 Nested = Callable[[Condition], Formula]
 """How a condition inside `count` becomes a formula."""
@@ -54,8 +63,6 @@ Nested = Callable[[Condition], Formula]
 def comparison(condition: Compare, rows: Rows, scope: Scope, nested: Nested) -> Formula:
     """`left op right` as `left - right op 0`."""
     form = linear_form(Arith(op="-", left=condition.left, right=condition.right), rows, scope)
-    if form.mentions(PathSum):
-        return Holds(atom=PathTotal(condition=condition))
     return _compare(condition.op, form, scope, nested)
 
 
@@ -72,6 +79,8 @@ def _compare(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> F
         return _depth(op, form)
     if form.mentions(PathMeasure):
         return _budget(op, form)
+    if form.mentions(PathSum):
+        return _path_total(op, form)
     total = additive(form)
     assert total is not None, "all other measures are additive"
     return _linear(op, total, scope)
@@ -164,6 +173,29 @@ def _loss(op: CompareOp, form: LinearForm) -> Formula:
     if signs == {False}:
         loss, bound, op = loss.scaled(Fraction(-1)), -bound, MIRRORED[op]
     return Holds(atom=LossBound(loss=loss, at_most=bound), positive=op in ("<", "<="))
+
+
+def _path_total(op: CompareOp, form: LinearForm) -> Formula:
+    """`form op 0` for the expected cost, with additive measures or without."""
+    rest, paths = expected(form)
+    if paths is None:
+        return _linear(op, rest, Scope.MODEL)
+    common = lcm(rest.denominator, paths.whole_denominator)
+    measure = rest + Additive(denominator=common)
+    path_sum = PathSum(
+        weights=paths.scaled(Fraction(common // paths.whole_denominator)).weights,
+        measure=paths.measure, denominator=common // paths.measure.denominator,
+    )  # fmt: skip
+
+    def bounded(bound: int, sign: int) -> Formula:
+        factor = Fraction(sign)
+        return Holds(
+            atom=PathTotal(
+                measure=measure.scaled(factor), path_sum=path_sum.scaled(factor), at_most=bound
+            )
+        )
+
+    return _by_op(op, bounded)
 
 
 def _depth(op: CompareOp, form: LinearForm) -> Formula:

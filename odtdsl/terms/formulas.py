@@ -8,7 +8,6 @@ from itertools import combinations
 from math import comb
 from typing import assert_never
 
-from odtdsl.ir.expr import COMPLEMENT, Compare
 from odtdsl.ir.forms import Budget, Linear, PathTotal, SignedAtom
 from odtdsl.terms.base import FALSE, TRUE, AllOf, AnyOf, Formula, Holds
 
@@ -32,9 +31,10 @@ def negated(formula: Formula) -> Formula:
         case Holds(atom=Budget() as atom):
             less = atom.measure.scaled(Fraction(-1))
             return Holds(atom=Budget(measure=less, at_most=-atom.at_most - 1))
-        case Holds(atom=PathTotal(condition=Compare() as compare)):
-            other = Compare(op=COMPLEMENT[compare.op], left=compare.left, right=compare.right)
-            return Holds(atom=PathTotal(condition=other))
+        case Holds(atom=PathTotal() as atom):
+            minus = atom.measure.scaled(Fraction(-1))
+            paths = atom.path_sum.scaled(Fraction(-1))
+            return Holds(atom=PathTotal(measure=minus, path_sum=paths, at_most=-atom.at_most - 1))
         case Holds():
             return Holds(atom=formula.atom, positive=not formula.positive)
         case _:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from odtdsl.ir.expr import Abs, Apply, Arith, Const, Count, Expr, Minus, RowShare, Scope
-from odtdsl.ir.forms import Additive, TargetLoss
+from odtdsl.ir.forms import Additive, PathSum, TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import AllOf, AnyOf, Holds, Largest, Measure, Unsupported
 from odtdsl.terms.registry import BY_NAME
@@ -153,6 +153,18 @@ def one_loss(form: LinearForm) -> tuple[TargetLoss, Additive]:
         kind=first.kind, weights=first.weights, factors=tuple(Fraction(f) for f in factors)
     )
     return loss, rest
+
+
+def expected(form: LinearForm) -> tuple[Additive, PathSum | None]:
+    """The additive measures of a form of the model, and its path sums; None where they cancel."""
+    rest = [(factor, m) for factor, m in form.parts if not isinstance(m, PathSum)]
+    total = additive(LinearForm(constant=form.constant, parts=tuple(rest)))
+    assert total is not None, "all other measures are additive"
+    factor, paths = Fraction(0), None
+    for times_paths, measure in form.parts:
+        if isinstance(measure, PathSum):  # there is one: the expected cost
+            factor, paths = factor + times_paths, measure
+    return of_model(total), paths.scaled(factor) if paths is not None and factor else None
 
 
 def of_model(measure: Additive) -> Additive:

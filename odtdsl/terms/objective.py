@@ -19,7 +19,15 @@ from odtdsl.ir.forms import (
 from odtdsl.ir.problem import StageDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Unsupported
-from odtdsl.terms.linear import LinearForm, additive, linear_form, of_model, one_loss, times
+from odtdsl.terms.linear import (
+    LinearForm,
+    additive,
+    expected,
+    linear_form,
+    of_model,
+    one_loss,
+    times,
+)  # fmt: skip
 
 
 def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
@@ -33,20 +41,11 @@ def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
     form = times(sign, form)
     if form.mentions(TargetLoss):
         return _regression(form, 1 if sign > 0 else -1)
-    total = Additive(constant=form.constant.numerator, denominator=form.constant.denominator)
-    paths: PathSum | None = None
-    times_paths = Fraction(0)
-    for factor, measure in form.parts:
-        match measure:
-            case Additive():
-                total = total + measure.scaled(factor)
-            case PathSum():  # there is one: the expected cost
-                paths, times_paths = measure, times_paths + factor
-            case _:
-                raise _not_linear()
-    path_sum = paths.scaled(times_paths) if paths is not None and times_paths else None
+    if any(not isinstance(measure, Additive | PathSum) for _, measure in form.parts):
+        raise _not_linear()
+    total, path_sum = expected(form)
     return LinearStage(
-        measure=of_model(total), maxima=_maxima(form), path_sum=path_sum, sign=1 if sign > 0 else -1
+        measure=total, maxima=_maxima(form), path_sum=path_sum, sign=1 if sign > 0 else -1
     )
 
 
