@@ -101,7 +101,10 @@ void RegressionRoot::stage(const RegressionView& view, Shape shape, bool last) {
     round_.clear();
     RegressionSearch::Cut cut;
     while (round_.size() < lanes_.size() && frontier.pop(limit() - data_.tolerance, cut.span)) round_.push_back(cut);
-    if (round_.empty()) break;
+    if (round_.empty()) {
+      if (last) raise(limit());
+      return;
+    }
     evaluate_round(view, frontier);
     for (const RegressionSearch::Cut& done : round_) {
       const RealOutcome made = lanes_[0]->join(view, done);
@@ -111,33 +114,31 @@ void RegressionRoot::stage(const RegressionView& view, Shape shape, bool last) {
     if (last) raise(std::min(limit(), frontier.least_bound()));
     control_.check();
   }
-  if (last && !close_enough()) raise(limit());
 }
 
-// From small trees to large ones: each stage finds incumbents for the next.
+// From small trees to large ones: each stage finds incumbents for the next. The bound is raised to the incumbent where the
+// last stage is through: a gap that was asked for and reached is not a proof.
 void RegressionRoot::search(const RegressionView& view, Shape goal) {
   RegressionScan& scan = lanes_[0]->scan();
   offer(scan.leaf(view), Plan::leaf());
-  if (goal.depth > 0 && goal.leaves > 1 && !view.columns.empty()) {
-    offer(scan.stump(view).value, Plan::stump());
-    if (goal.depth > 1 && goal.leaves > 2) {
-      Pick pick;
-      pick.value = limit();
-      const auto found = [&] {
-        if (pick.column >= 0) offer(pick.value, lanes_[0]->plan_of(view, pick));
-      };
-      try {
-        if (!close_enough()) scan.depth_two(view, std::min(goal.leaves, 4), pick);
-      } catch (const Stop&) {
-        found();
-        throw;
-      }
-      found();
-      for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth) stage(view, shape(depth, goal.leaves), depth == goal.depth);
-    }
+  if (goal.depth == 0 || goal.leaves == 1 || view.columns.empty()) return raise(limit());
+  offer(scan.stump(view).value, Plan::stump());
+  if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
+  if (close_enough()) return;
+  Pick pick;
+  pick.value = limit();
+  const auto found = [&] {
+    if (pick.column >= 0) offer(pick.value, lanes_[0]->plan_of(view, pick));
+  };
+  try {
+    scan.depth_two(view, std::min(goal.leaves, 4), pick);
+  } catch (const Stop&) {
+    found();
+    throw;
   }
-  // A gap that was asked for and reached is not a proof.
-  if (goal.depth < 3 || goal.leaves < 3 || view.columns.empty()) raise(limit());
+  found();
+  if (goal.depth == 2) return raise(limit());
+  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth) stage(view, shape(depth, goal.leaves), depth == goal.depth);
 }
 
 RegressionResult RegressionRoot::run() {
@@ -187,8 +188,11 @@ void check(const RegressionProblem& p) {
   demand(p.base.rows < (1u << 30), "too many rows");
   demand(p.base.depth >= 0 && p.base.depth <= 30, "depth must be between 0 and 30");
   demand(p.leaf_price >= 0 && std::isfinite(p.leaf_price), "the price per leaf must not be negative");
-  for (double y : p.target) demand(std::isfinite(y), "a target is not finite");
-  for (double w : p.weight) demand(w >= 0 && std::isfinite(w), "a weight is negative or not finite");
+  for (double y : p.target) {
+    demand(std::isfinite(y), "a target is not finite");
+    demand(std::fabs(y) <= 1e100, "a target is too large");
+  }
+  for (double w : p.weight) demand(w >= 0 && w <= 1e60, "a weight is negative, not finite or too large");
   for (std::size_t f = 0; f < p.base.features; ++f)
     for (std::size_t i = 0; i < p.base.rows; ++i) demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
 }

@@ -16,7 +16,7 @@ class AbsoluteScan : public RegressionScan {
   double leaf(const RegressionView& view) override;
   Pick stump(const RegressionView& view) override;
   void depth_two(const RegressionView& view, int leaves, Pick& best) override;
-  double clusters(const RegressionView& view, int leaves) override;
+  double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
   using Order = std::vector<std::uint32_t>;
@@ -218,7 +218,7 @@ void AbsoluteScan::depth_two(const RegressionView& view, int leaves, Pick& best)
   }
 }
 
-double AbsoluteScan::clusters(const RegressionView& view, int leaves) {
+double AbsoluteScan::clusters(const RegressionView& view, int leaves, double /*enough*/, double /*hopeless*/) {
   prefix_.resize(view.points + 1);
   for (std::size_t i = 0; i < view.points; ++i) {
     prefix_[i + 1] = prefix_[i];

@@ -112,11 +112,11 @@ RealOutcome RegressionSearch::join(const RegressionView& view, const Cut& cut) c
                       cut.side[0].plan, cut.side[1].plan)};
 }
 
-// What is known of a sub-problem before it is searched.
-double RegressionSearch::bound(const RegressionView& view, Shape shape, double lower) {
-  if (const RealOutcome* known = cache_.find(view.set, shape)) lower = std::max(lower, known->value);
-  else if (shape.depth >= 2 && shape.leaves > 2) lower = std::max(lower, scan_->clusters(view, shape.leaves));
-  return std::max(lower, price_);
+// What is known of a sub-problem before it is searched; at least `enough` would close it.
+double RegressionSearch::bound(const RegressionView& view, Shape shape, double lower, double enough, double hopeless) {
+  if (const RealOutcome* known = cache_.find(view.set, shape)) return std::max(lower, known->value);
+  if (shape.depth < 2 || shape.leaves < 3 || lower >= enough) return lower;
+  return std::max(lower, scan_->clusters(view, shape.leaves, enough, hopeless));
 }
 
 void RegressionSearch::evaluate(const RegressionView& view, int level, const Frontier& frontier, double upper, Cut& cut) {
@@ -125,18 +125,44 @@ void RegressionSearch::evaluate(const RegressionView& view, int level, const Fro
   auto& views = views_at(level);
   for (int k = 0; k < 2; ++k) {
     views[static_cast<std::size_t>(k)].make_points(data_, view, span.column, span.cut, k == 0);
-    cut.value[k] = bound(views[static_cast<std::size_t>(k)], frontier.side(span, k), span.bound[k]);
+    cut.value[k] = span.bound[k];
   }
   const int first = views[0].points <= views[1].points ? 0 : 1;
+  for (int k : {1 - first, first}) {
+    // The second bound must close what the first has left open.
+    const double enough = upper - cut.value[1 - k];
+    cut.value[k] = bound(views[static_cast<std::size_t>(k)], frontier.side(span, k), cut.value[k], enough, k == first ? enough : -kNever);
+  }
   for (int k : {first, 1 - first}) {
     if (cut.value[0] + cut.value[1] >= upper - tolerance_) {
       ++counters_.pruned_lower;
       return;
     }
-    const double limit = upper - cut.value[1 - k];
-    cut.side[k] = solve(views[static_cast<std::size_t>(k)], view, level + 1, frontier.side(span, k), limit, cut.value[k]);
+    RegressionView& side = views[static_cast<std::size_t>(k)];
+    const Shape shape = frontier.side(span, k);
+    if (shape.depth == 2 && shape.leaves > 2 && scan_->tells_sides(view))
+      cut.side[k] = solve_side(side, view, span, k, shape, cut.value[k]);
+    else
+      cut.side[k] = solve(side, view, level + 1, shape, upper - cut.value[1 - k], cut.value[k]);
     cut.value[k] = std::max(cut.value[k], cut.side[k].value);
   }
+}
+
+// A side of depth two by what the scan keeps of the node.
+RealOutcome RegressionSearch::solve_side(const RegressionView& side, const RegressionView& view, const Frontier::Span& span, int k,
+                                         Shape s, double lower) {
+  const double leaf = scan_->leaf(side);
+  if (leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
+  if (const RealOutcome* known = cache_.find(side.set, s); known && known->exact) {
+    ++counters_.cache_hits;
+    return *known;
+  }
+  Pick pick;
+  pick.value = leaf;
+  scan_->side_depth_two(view, span.column, k == 0, s.leaves, pick);
+  const RealOutcome out{pick.value, true, pick.column >= 0 ? plan_of(view, pick) : Plan::leaf()};
+  cache_.store(side.set, s, out);
+  return out;
 }
 
 RealOutcome RegressionSearch::solve(RegressionView& view, const RegressionView& parent, int level, Shape s, double upper, double lower) {

@@ -1,17 +1,11 @@
 // Squared error. A leaf loses q - s^2 / w of its moments, so a split is the better the larger the sum of s^2 / w (its
 // score) over both sides: two sums decide, and those of one side are the total less those of the other.
 #include <algorithm>
-#include <cstring>
 
-#include "odt/aligned.hpp"
 #include "odt/cluster_bound.hpp"
+#include "odt/four_clusters.hpp"
+#include "odt/pair_sums.hpp"
 #include "odt/regression_scan.hpp"
-
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
-#define ODT_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define ODT_CLONES
-#endif
 
 namespace odt {
 namespace {
@@ -22,40 +16,6 @@ constexpr std::uint32_t kStep = 32;    // values per block of a long column
 inline double score(double w, double s) { return s * s / (w + kTiny); }
 inline double loss(const Moments& m) { return std::max(0.0, m.q - score(m.w, m.s)); }
 
-using Lanes = double __attribute__((vector_size(64)));
-constexpr std::size_t kLanes = 8;
-
-// Rows of pair sums of one 0/1 column: best score of a split of its one and its other side by any column.
-struct PairRow {
-  const double* w;        // [column] weight of the points that both columns have
-  const double* s;
-  const double* all_w;    // [column]
-  const double* all_s;
-  std::size_t columns;    // padded to full lanes
-  double one_w, one_s, none_w, none_s;
-};
-
-ODT_CLONES void best_scores(const PairRow& row, double out[2]) {
-  Lanes best[2] = {Lanes{}, Lanes{}};
-  for (std::size_t j = 0; j < row.columns; j += kLanes) {
-    Lanes w, s, all_w, all_s;
-    std::memcpy(&w, row.w + j, sizeof w);
-    std::memcpy(&s, row.s + j, sizeof s);
-    std::memcpy(&all_w, row.all_w + j, sizeof w);
-    std::memcpy(&all_s, row.all_s + j, sizeof s);
-    const auto part = [](const Lanes& a, const Lanes& b) { return b * b / (a + kTiny); };
-    const Lanes one = part(w, s) + part(row.one_w - w, row.one_s - s);
-    const Lanes w2 = all_w - w, s2 = all_s - s;
-    const Lanes none = part(w2, s2) + part(row.none_w - w2, row.none_s - s2);
-    best[0] = one > best[0] ? one : best[0];
-    best[1] = none > best[1] ? none : best[1];
-  }
-  for (int side = 0; side < 2; ++side) {
-    out[side] = 0;
-    for (std::size_t l = 0; l < kLanes; ++l) out[side] = std::max(out[side], best[side][l]);
-  }
-}
-
 class SquaredScan : public RegressionScan {
  public:
   SquaredScan(const RegressionData& data, Control& control) : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
@@ -63,12 +23,13 @@ class SquaredScan : public RegressionScan {
   double leaf(const RegressionView& view) override { return loss(view.total) + price_; }
   Pick stump(const RegressionView& view) override;
   void depth_two(const RegressionView& view, int leaves, Pick& best) override;
-  double clusters(const RegressionView& view, int leaves) override;
+  bool tells_sides(const RegressionView& view) override;
+  void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves, Pick& best) override;
+  double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
   void make_totals(const RegressionView& view);
-  void pairs(const RegressionView& view);
-  void binary_depth_two(const RegressionView& view, int leaves, Pick& best);
+  void best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves, Pick& best);
   void column_depth_two(const RegressionView& view, std::size_t column, int leaves, Pick& best);
   void sort_points(const RegressionView& view, std::size_t column);
   void move_to(const RegressionView& view, std::uint32_t cut);
@@ -89,11 +50,13 @@ class SquaredScan : public RegressionScan {
   std::uint32_t at_ = 0;                  // cut that `below_` stands for
   std::size_t likely_[2] = {0, 0};        // column of the last best stump of a side
   std::vector<CutSpan> spans_;
-  // Pair sums of 0/1 columns.
-  std::size_t stride_ = 0;
-  Aligned<double> pair_w_, pair_s_, all_w_, all_s_;
-  std::vector<std::uint32_t> has_, has_end_;
+  // Of a node with 0/1 columns only, and of the sides of one of its cuts.
+  PairSums pairs_;
+  PairSums::Sums node_, side_[2];
+  PointSet prepared_;
+  int side_column_ = -1;
   ClusterBound cluster_;
+  FourClusters four_;
   std::vector<Moments> prefix_;
 };
 
@@ -140,62 +103,44 @@ Pick SquaredScan::stump(const RegressionView& view) {
   return best;
 }
 
-// Sums over the points that have the higher value of two columns, for all pairs.
-void SquaredScan::pairs(const RegressionView& view) {
-  const std::size_t m = view.columns.size();
-  stride_ = (m + kLanes - 1) / kLanes * kLanes;
-  double* w = pair_w_.reserve(stride_ * m);
-  double* s = pair_s_.reserve(stride_ * m);
-  std::fill(w, w + stride_ * m, 0.0);
-  std::fill(s, s + stride_ * m, 0.0);
-  has_.resize(view.points * m);
-  has_end_.assign(view.points, 0);
-  for (std::size_t k = 0; k < m; ++k) {
-    const std::uint32_t* codes = view.codes(k);
-    for (std::size_t i = 0; i < view.points; ++i) {
-      has_[i * m + has_end_[i]] = static_cast<std::uint32_t>(k);
-      has_end_[i] += codes[i];
-    }
-  }
-  for (std::size_t i = 0; i < view.points; ++i) {
-    const std::uint32_t* has = has_.data() + i * m;
-    const std::uint32_t count = has_end_[i];
-    const double x = view.point[i].w, y = view.point[i].s;
-    for (std::uint32_t a = 0; a < count; ++a) {
-      double* row_w = w + has[a] * stride_;
-      double* row_s = s + has[a] * stride_;
-      for (std::uint32_t b = a; b < count; ++b) {
-        row_w[has[b]] += x;
-        row_s[has[b]] += y;
-      }
-    }
-  }
-  double* all_w = all_w_.reserve(stride_);
-  double* all_s = all_s_.reserve(stride_);
-  std::fill(all_w, all_w + stride_, 0.0);
-  std::fill(all_s, all_s + stride_, 0.0);
-  for (std::size_t a = 0; a < m; ++a) {
-    all_w[a] = w[a * stride_ + a];
-    all_s[a] = s[a * stride_ + a];
-    for (std::size_t b = a + 1; b < m; ++b) {
-      w[b * stride_ + a] = w[a * stride_ + b];
-      s[b * stride_ + a] = s[a * stride_ + b];
-    }
-  }
+bool SquaredScan::tells_sides(const RegressionView& view) {
+  if (!binary(view)) return false;
+  if (prepared_ == view.set) return true;
+  pairs_.prepare(view);
+  pairs_.sum(view, node_);
+  prepared_ = view.set;
+  side_column_ = -1;
+  control_.poll(view.points * view.columns.size() * 4);
+  return true;
 }
 
-void SquaredScan::binary_depth_two(const RegressionView& view, int leaves, Pick& best) {
-  pairs(view);
+void SquaredScan::side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves, Pick& best) {
+  ++counters.depth_two;
+  if (side_column_ != static_cast<int>(column)) {
+    side_column_ = -1;
+    const std::uint32_t* codes = view.codes(column);
+    std::size_t ones = 0;
+    for (std::size_t i = 0; i < view.points; ++i) ones += codes[i];
+    const bool one = 2 * ones <= view.points;
+    pairs_.sum_side(view, column, one, side_[one]);
+    pairs_.subtract(node_, side_[one], side_[!one]);
+    side_column_ = static_cast<int>(column);
+    control_.poll(std::min(ones, view.points - ones) * view.columns.size() * 2);
+  }
+  best_pair(view, side_[!below], leaves, best);
+}
+
+void SquaredScan::best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves, Pick& best) {
+  pairs_.score(sums);
+  const Moments& all = sums.all;
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
-    const Moments &low = all_[first_[k]], &high = all_[first_[k] + 1];
-    PairRow row{pair_w_.data() + k * stride_, pair_s_.data() + k * stride_, all_w_.data(), all_s_.data(), stride_, high.w, high.s, low.w, low.s};
-    double scores[2];
-    best_scores(row, scores);
+    const double w = sums.one_w[k], s = sums.one_s[k], q = sums.one_q[k];
+    if (w <= 0 || w >= all.w) continue;
     Sides sides;
-    sides.leaf[0] = loss(low) + price_;
-    sides.leaf[1] = loss(high) + price_;
-    sides.stump[0] = std::max(0.0, low.q - scores[1]) + 2 * price_;
-    sides.stump[1] = std::max(0.0, high.q - scores[0]) + 2 * price_;
+    sides.leaf[0] = std::max(0.0, all.q - q - score(all.w - w, all.s - s)) + price_;
+    sides.leaf[1] = std::max(0.0, q - score(w, s)) + price_;
+    sides.stump[0] = std::max(0.0, all.q - q - sums.best_none[k]) + 2 * price_;
+    sides.stump[1] = std::max(0.0, q - sums.best_one[k]) + 2 * price_;
     sides.offer(leaves, tolerance_, k, 1, best);
   }
   counters.scans += view.columns.size();
@@ -332,16 +277,20 @@ void SquaredScan::column_depth_two(const RegressionView& view, std::size_t colum
 
 void SquaredScan::depth_two(const RegressionView& view, int leaves, Pick& best) {
   ++counters.depth_two;
-  make_totals(view);
-  if (binary(view)) {
-    binary_depth_two(view, leaves, best);
-    control_.poll(view.points * view.columns.size() * 8);
+  if (tells_sides(view)) {
+    best_pair(view, node_, leaves, best);
     return;
   }
+  make_totals(view);
   for (std::size_t k = 0; k < view.columns.size(); ++k) column_depth_two(view, k, leaves, best);
 }
 
-double SquaredScan::clusters(const RegressionView& view, int leaves) {
+double SquaredScan::clusters(const RegressionView& view, int leaves, double enough, double hopeless) {
+  if (leaves == 4) {
+    four_.reset(view.points);
+    for (std::uint32_t i : view.by_target) four_.add(view.point[i]);
+    return std::max(price_, four_.bound(price_, enough, hopeless) - tolerance_ * 1e-3);
+  }
   prefix_.resize(view.points + 1);
   for (std::size_t i = 0; i < view.points; ++i) {
     prefix_[i + 1] = prefix_[i];

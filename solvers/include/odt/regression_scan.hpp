@@ -53,8 +53,13 @@ class RegressionScan {
   // Best tree with a split at the root and at most `leaves` leaves (3 or 4) if better than `best` is; what is found before
   // a limit stays there.
   virtual void depth_two(const RegressionView& view, int leaves, Pick& best) = 0;
-  // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
-  virtual double clusters(const RegressionView& view, int leaves) = 0;
+  // Whether trees of depth two on both sides of the node's cuts can be told without a view of the sides; if so, the best
+  // one with at most `leaves` leaves (3 or 4) of a side, in terms of the node's columns.
+  virtual bool tells_sides(const RegressionView&) { return false; }
+  virtual void side_depth_two(const RegressionView&, std::size_t /*column*/, bool /*below*/, int /*leaves*/, Pick&) {}
+  // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone. A lower bound on that;
+  // the search for it may stop when it is `enough`, or when it is known to stay below `hopeless`.
+  virtual double clusters(const RegressionView& view, int leaves, double enough = kNever, double hopeless = -kNever) = 0;
 
   // After stump(): losses of single splits, columns behind one another, cut c of a column at [first + c - 1].
   std::vector<double> splits;

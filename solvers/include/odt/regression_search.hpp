@@ -88,8 +88,9 @@ class RegressionSearch {
 
  private:
   RealOutcome solve(RegressionView& view, const RegressionView& parent, int level, Shape shape, double upper, double lower);
+  RealOutcome solve_side(const RegressionView& side, const RegressionView& view, const Frontier::Span& span, int k, Shape shape, double lower);
   RealOutcome branch(const RegressionView& view, int level, Shape shape, RealOutcome best, double lower);
-  double bound(const RegressionView& view, Shape shape, double lower);
+  double bound(const RegressionView& view, Shape shape, double lower, double enough, double hopeless);
   std::array<RegressionView, 2>& views_at(int level);
 
   const RegressionData& data_;

@@ -1,0 +1,197 @@
+#include "odt/pair_sums.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace odt {
+namespace {
+
+constexpr double kTiny = 1e-290;  // in place of no weight: the sum beside it is exactly 0
+
+struct alignas(64) LaneMasks {
+  std::int64_t of[256][kLanes];
+  LaneMasks() {
+    for (int byte = 0; byte < 256; ++byte)
+      for (std::size_t l = 0; l < kLanes; ++l) of[byte][l] = byte >> l & 1 ? -1 : 0;
+  }
+};
+const LaneMasks& lane_masks() {
+  static const LaneMasks masks;
+  return masks;
+}
+
+struct MaskedRows {
+  const Moments* point;
+  const std::uint8_t* masks;    // [position][blocks]
+  std::size_t blocks;
+  const std::uint32_t* row;
+  std::size_t rows;
+  const std::int64_t (*lanes)[kLanes];
+};
+
+template <int kBlocks>
+ODT_INLINE void add_blocks(const MaskedRows& in, std::size_t block, double* w, double* s) {
+  Lanes sum_w[kBlocks] = {}, sum_s[kBlocks] = {};
+  for (std::size_t k = 0; k < in.rows; ++k) {
+    const Moments& point = in.point[in.row[k]];
+    const std::uint8_t* mask = in.masks + in.row[k] * in.blocks + block;
+    const Lanes x = Lanes{} + point.w, y = Lanes{} + point.s;
+    for (int b = 0; b < kBlocks; ++b) {
+      LaneBits bits;
+      std::memcpy(&bits, in.lanes[mask[b]], sizeof bits);
+      sum_w[b] += (Lanes)((LaneBits)x & bits);
+      sum_s[b] += (Lanes)((LaneBits)y & bits);
+    }
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    store(sum_w[b], w + (block + static_cast<std::size_t>(b)) * kLanes);
+    store(sum_s[b], s + (block + static_cast<std::size_t>(b)) * kLanes);
+  }
+}
+
+// Sums of weight and of weight * target per column over some points, from a block of columns on.
+ODT_CLONES void add_rows(const MaskedRows& in, std::size_t block, double* w, double* s) {
+  for (; block + 4 <= in.blocks; block += 4) add_blocks<4>(in, block, w, s);
+  for (; block < in.blocks; ++block) add_blocks<1>(in, block, w, s);
+}
+
+ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* out) {
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes x, y;
+    load(x, a + j);
+    load(y, b + j);
+    store(x - y, out + j);
+  }
+}
+
+struct ScoreRow {
+  std::size_t column, stride;
+  const double *w, *s;          // pair sums with the columns of lanes
+  const double *one_w, *one_s;
+  double all_w, all_s;
+  double *best_one, *best_none;
+};
+
+ODT_INLINE Lanes score_of(const Lanes& w, const Lanes& s) { return s * s / (w + kTiny); }
+ODT_INLINE Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
+ODT_INLINE double largest(const Lanes& a) {
+  double best = a[0];
+  for (std::size_t l = 1; l < kLanes; ++l) best = std::max(best, a[l]);
+  return best;
+}
+
+// Scores of the quarters of one column with all later ones serve both.
+ODT_CLONES void score_row(const ScoreRow& row) {
+  const double own_w = row.one_w[row.column], own_s = row.one_s[row.column];
+  Lanes best_one = {}, best_none = {};
+  for (std::size_t j = row.column / kLanes * kLanes; j < row.stride; j += kLanes) {
+    Lanes w, s, one_w, one_s;
+    load(w, row.w + j);
+    load(s, row.s + j);
+    load(one_w, row.one_w + j);
+    load(one_s, row.one_s + j);
+    const Lanes both = score_of(w, s), own = score_of(own_w - w, own_s - s), other = score_of(one_w - w, one_s - s);
+    const Lanes neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
+    best_one = larger(best_one, both + own);
+    best_none = larger(best_none, other + neither);
+    Lanes other_one, other_none;
+    load(other_one, row.best_one + j);
+    load(other_none, row.best_none + j);
+    store(larger(other_one, both + other), row.best_one + j);
+    store(larger(other_none, own + neither), row.best_none + j);
+  }
+  row.best_one[row.column] = std::max(row.best_one[row.column], largest(best_one));
+  row.best_none[row.column] = std::max(row.best_none[row.column], largest(best_none));
+}
+
+}  // namespace
+
+void PairSums::prepare(const RegressionView& view) {
+  columns_ = view.columns.size();
+  stride_ = (columns_ + kLanes - 1) / kLanes * kLanes;
+  const std::size_t blocks = stride_ / kLanes;
+  masks_.assign(view.points * blocks, 0);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    std::uint8_t* masks = masks_.data() + k / kLanes;
+    for (std::size_t i = 0; i < view.points; ++i) masks[i * blocks] |= static_cast<std::uint8_t>(codes[i] << (k % kLanes));
+  }
+}
+
+void PairSums::reserve(Sums& sums) const {
+  sums.w.reserve(columns_ * stride_);
+  sums.s.reserve(columns_ * stride_);
+  for (auto* a : {&sums.one_w, &sums.one_s, &sums.one_q, &sums.best_one, &sums.best_none}) a->reserve(stride_);
+}
+
+void PairSums::sum(const RegressionView& view, Sums& out) {
+  rows_.resize(view.points);
+  for (std::uint32_t i = 0; i < view.points; ++i) rows_[i] = i;
+  add(view, out);
+}
+
+void PairSums::sum_side(const RegressionView& view, std::size_t column, bool one, Sums& out) {
+  rows_.clear();
+  const std::uint32_t* codes = view.codes(column);
+  for (std::uint32_t i = 0; i < view.points; ++i)
+    if ((codes[i] != 0) == one) rows_.push_back(i);
+  add(view, out);
+}
+
+void PairSums::add(const RegressionView& view, Sums& out) {
+  reserve(out);
+  MaskedRows in{view.point.data(), masks_.data(), stride_ / kLanes, rows_.data(), rows_.size(), lane_masks().of};
+  add_rows(in, 0, out.one_w.data(), out.one_s.data());
+  out.all = Moments{};
+  for (std::uint32_t i : rows_) out.all.add(view.point[i]);
+  picked_.resize(rows_.size() + 1);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    std::size_t ones = 0;
+    double q = 0;
+    for (std::uint32_t i : rows_) {
+      ones += codes[i];
+      q += codes[i] ? view.point[i].q : 0.0;
+    }
+    out.one_q.data()[k] = q;
+    // The side with fewer rows is added up.
+    const bool direct = 2 * ones <= rows_.size();
+    std::size_t count = 0;
+    for (std::uint32_t i : rows_) {
+      picked_[count] = i;
+      count += (codes[i] != 0) == direct;
+    }
+    in.row = picked_.data();
+    in.rows = count;
+    double *w = out.w.data() + k * stride_, *s = out.s.data() + k * stride_;
+    add_rows(in, k / kLanes, w, s);
+    if (direct) continue;
+    const std::size_t first = k / kLanes * kLanes;
+    minus(out.one_w.data() + first, w + first, stride_ - first, w + first);
+    minus(out.one_s.data() + first, s + first, stride_ - first, s + first);
+  }
+}
+
+void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
+  reserve(out);
+  minus(from.one_w.data(), part.one_w.data(), stride_, out.one_w.data());
+  minus(from.one_s.data(), part.one_s.data(), stride_, out.one_s.data());
+  for (std::size_t k = 0; k < columns_; ++k) {
+    out.one_q.data()[k] = from.one_q.data()[k] - part.one_q.data()[k];
+    const std::size_t first = k * stride_ + k / kLanes * kLanes, count = stride_ - k / kLanes * kLanes;
+    minus(from.w.data() + first, part.w.data() + first, count, out.w.data() + first);
+    minus(from.s.data() + first, part.s.data() + first, count, out.s.data() + first);
+  }
+  out.all = from.all;
+  out.all.subtract(part.all);
+}
+
+void PairSums::score(Sums& sums) const {
+  std::fill(sums.best_one.data(), sums.best_one.data() + stride_, 0.0);
+  std::fill(sums.best_none.data(), sums.best_none.data() + stride_, 0.0);
+  for (std::size_t k = 0; k < columns_; ++k)
+    score_row({k, stride_, sums.w.data() + k * stride_, sums.s.data() + k * stride_, sums.one_w.data(), sums.one_s.data(),
+               sums.all.w, sums.all.s, sums.best_one.data(), sums.best_none.data()});
+}
+
+}  // namespace odt

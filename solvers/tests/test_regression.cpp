@@ -1,0 +1,153 @@
+// Regression: the search against every tree, its clustering bounds against every clustering.
+#include <cmath>
+#include <map>
+
+#include "check.hpp"
+#include "odt/cluster_bound.hpp"
+#include "odt/four_clusters.hpp"
+#include "odt/regression.hpp"
+#include "random_problem.hpp"
+
+using namespace odt;
+using namespace odt_test;
+
+namespace {
+
+double real(Random& random, double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); }
+
+class RegressionOracle {
+ public:
+  explicit RegressionOracle(const RegressionProblem& p) : p_(p) {}
+  double best() { return best((1u << p_.base.rows) - 1, p_.base.depth); }
+
+ private:
+  double loss(unsigned rows, double output) const {
+    double sum = p_.leaf_price;
+    for (std::size_t i = 0; i < p_.base.rows; ++i) {
+      if (!(rows >> i & 1)) continue;
+      const double e = std::fabs(p_.target[i] - output);
+      sum += (p_.weight.empty() ? 1 : p_.weight[i]) * (p_.absolute ? e : e * e);
+    }
+    return sum;
+  }
+  double leaf(unsigned rows) const {
+    double least = 1e300, weights = 0, sum = 0;
+    for (std::size_t i = 0; i < p_.base.rows; ++i) {
+      if (!(rows >> i & 1)) continue;
+      const double w = p_.weight.empty() ? 1 : p_.weight[i];
+      weights += w;
+      sum += w * p_.target[i];
+      if (p_.absolute) least = std::min(least, loss(rows, p_.target[i]));
+    }
+    return p_.absolute ? least : loss(rows, weights > 0 ? sum / weights : 0);
+  }
+  double best(unsigned rows, int depth) {
+    double value = leaf(rows);
+    if (depth == 0) return value;
+    const auto key = std::make_pair(rows, depth);
+    if (const auto at = known_.find(key); at != known_.end()) return at->second;
+    for (std::size_t f = 0; f < p_.base.features; ++f)
+      for (std::uint32_t cut = 0; cut + 1 < p_.base.distinct[f]; ++cut) {
+        unsigned left = 0;
+        for (std::size_t i = 0; i < p_.base.rows; ++i)
+          if ((rows >> i & 1) && p_.base.ranks(f)[i] <= cut) left |= 1u << i;
+        if (left != 0 && left != rows) value = std::min(value, best(left, depth - 1) + best(rows & ~left, depth - 1));
+      }
+    return known_[key] = value;
+  }
+
+  const RegressionProblem& p_;
+  std::map<std::pair<unsigned, int>, double> known_;
+};
+
+}  // namespace
+
+CASE(regression_equals_every_tree) {
+  Random random(31);
+  for (int trial = 0; trial < 600; ++trial) {
+    RegressionProblem p;
+    p.base = random_problem(random, draw(random, 1, 10), draw(random, 1, 3), 1, draw(random, 1, 8));
+    p.base.depth = draw(random, 0, 4);
+    p.absolute = trial % 2 == 0;
+    p.leaf_price = trial % 3 == 0 ? real(random, 0, 1) : 0;
+    for (std::size_t i = 0; i < p.base.rows; ++i) {
+      p.target.push_back(draw(random, -5, 5) + (trial % 5 == 0 ? 1000 : 0));
+      if (trial % 7 == 0) p.weight.push_back(draw(random, 0, 3) * 0.7);
+    }
+    RegressionOptions o;
+    o.threads = 1 + trial % 2;
+    const RegressionResult r = solve_regression(p, o);
+    CHECK(r.status == Status::optimal);
+    CHECK(std::fabs(r.value - RegressionOracle(p).best()) <= 1e-7);
+    CHECK(r.output.size() == r.tree.nodes.size());
+  }
+}
+
+CASE(four_clusters_are_bounded_closely) {
+  Random random(32);
+  for (int trial = 0; trial < 400; ++trial) {
+    const std::size_t n = static_cast<std::size_t>(draw(random, 1, trial % 10 == 0 ? 300 : 25));
+    const double price = trial % 2 == 0 ? 0 : real(random, 0, 2);
+    std::vector<double> y(n);
+    for (double& v : y) v = trial % 3 == 0 ? draw(random, -3, 3) : real(random, -3, 3);
+    std::sort(y.begin(), y.end());
+    FourClusters four;
+    four.reset(n);
+    std::vector<Moments> prefix(n + 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      Moments point;
+      point.w = draw(random, 1, 4);
+      point.s = point.w * y[i];
+      point.q = point.s * y[i];
+      four.add(point);
+      prefix[i + 1] = prefix[i];
+      prefix[i + 1].add(point);
+    }
+    const auto cost = [&](std::size_t a, std::size_t b) {
+      Moments m = prefix[b];
+      m.subtract(prefix[a]);
+      return m.q - m.s * m.s / m.w;
+    };
+    // By the plain recurrence.
+    std::vector<double> before(n + 1, 1e300);
+    before[0] = 0;
+    double best = 1e300;
+    for (int k = 1; k <= 4; ++k) {
+      std::vector<double> now(n + 1, 1e300);
+      for (std::size_t i = 1; i <= n; ++i)
+        for (std::size_t m = 0; m < i; ++m) now[i] = std::min(now[i], before[m] + cost(m, i));
+      before = now;
+      best = std::min(best, before[n] + k * price);
+    }
+    const double bound = four.bound(price, 1e300, -1e300);
+    CHECK(bound <= best + 1e-9);
+    if (n >= 5) CHECK(bound >= 0.98 * best - 1e-9);
+    CHECK(four.bound(price, best / 2, -1e300) <= best + 1e-9);
+    CHECK(four.bound(price, 1e300, best * 2) <= best + 1e-9);
+    ClusterBound clusters;
+    CHECK(std::fabs(clusters(n, 4, price, cost) - best) <= 1e-9);
+  }
+}
+
+CASE(regression_by_columns_and_by_pairs) {
+  Random random(33);
+  for (int trial = 0; trial < 30; ++trial) {
+    RegressionProblem p, q;
+    p.base = random_problem(random, draw(random, 20, 200), 3, 1, 5);
+    for (std::size_t i = 0; i < p.base.rows; ++i) p.target.push_back(p.base.ranks(0)[i] * (p.base.ranks(1)[i] % 2) + real(random, 0, 1));
+    p.base.depth = 3;
+    q = p;
+    // One 0/1 column per cut.
+    q.base.rank.clear();
+    q.base.distinct.clear();
+    for (std::size_t f = 0; f < p.base.features; ++f)
+      for (std::uint32_t cut = 0; cut + 1 < p.base.distinct[f]; ++cut) {
+        for (std::size_t i = 0; i < p.base.rows; ++i) q.base.rank.push_back(p.base.ranks(f)[i] > cut);
+        q.base.distinct.push_back(2);
+      }
+    q.base.features = q.base.distinct.size();
+    const RegressionResult a = solve_regression(p, {}), b = solve_regression(q, {});
+    CHECK(a.status == Status::optimal && b.status == Status::optimal);
+    CHECK(std::fabs(a.value - b.value) <= 1e-8);
+  }
+}
