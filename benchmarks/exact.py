@@ -28,7 +28,7 @@ MEASURES: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
     "binary": (speed.binary, "depth isa runs limit=60 threads sets peer"),
     "smallest": (speed.smallest, "isa runs limit"),
     "threads": (speed.threads, "depth isa runs limit sets"),
-    "gap": (speed.gap, "depth=4 isa limit=300 sets peer gap"),
+    "gap": (speed.gap, "depth=4 isa limit=120 sets peer gap"),
     "memory": (memory.memory, "depth runs limit sets peer"),
     "cache": (memory.cache, "limit=120 sets megabytes"),
     "anytime": (anytime.anytime, "isa limit=None threads sets peer"),

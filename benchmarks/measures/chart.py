@@ -37,21 +37,30 @@ class Panel:
 
 
 def svg(panels: Sequence[Panel], *, title: str) -> str:
-    """The panels side by side; colours follow the reader's preference for dark pages."""
-    width = WIDTH * len(panels)
+    """The panels, which have lines of the same names, side by side, and what the colours mean.
+
+    The page's colours follow the reader's preference for dark or light.
+    """
+    names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
+    width, height = WIDTH * len(panels), HEIGHT + 20 * math.ceil(len(names) / 2) + 20
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{HEIGHT:g}"'
-        f' viewBox="0 0 {width:g} {HEIGHT:g}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}"'
+        f' viewBox="0 0 {width:g} {height:g}" role="img">',
         f"<title>{escape(title)}</title>", f"<style>{STYLE}</style>",
     ]  # fmt: skip
     for i, panel in enumerate(panels):
         parts.append(f'<g transform="translate({i * WIDTH:g} 0)">')
-        parts += _panel(panel)
+        parts += _panel(panel, names)
         parts.append("</g>")
+    for number, name in enumerate(names):
+        x, y = LEFT + width / 2 * (number % 2), HEIGHT + 16 + 20 * (number // 2)
+        stroke = f'stroke="{_colour(number)}" stroke-width="2"'
+        parts.append(f'<path d="M{x:g} {y - 4:g}h20" {stroke}/>')
+        parts.append(f'<text x="{x + 28:g}" y="{y:g}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _panel(panel: Panel) -> list[str]:
+def _panel(panel: Panel, names: Sequence[str]) -> list[str]:
     xs = _decades([x for line in panel.lines for x, _ in line.points])
     ys = _decades([y for line in panel.lines for _, y in line.points])
     across = _scale(xs, LEFT, WIDTH - RIGHT)
@@ -71,22 +80,22 @@ def _panel(panel: Panel) -> list[str]:
         parts.append(_label(LEFT - 7, y + 4, "end", decade))
     corner = f"{LEFT:g} {TOP:g}V{HEIGHT - BOTTOM:g}H{WIDTH - RIGHT:g}"
     parts.append(f'<path class="axis" d="M{corner}"/>')
-    for number, line in enumerate(panel.lines):
-        parts += _line(line, number, across, up)
+    for line in panel.lines:
+        parts += _line(line, _colour(names.index(line.name)), across, up)
     return parts
 
 
+def _colour(number: int) -> str:
+    return PALETTE[number % len(PALETTE)]
+
+
 def _line(
-    line: Line, number: int, across: Callable[[float], float], up: Callable[[float], float]
+    line: Line, colour: str, across: Callable[[float], float], up: Callable[[float], float]
 ) -> list[str]:
-    colour = PALETTE[number % len(PALETTE)]
     places = [(across(x), up(y)) for x, y in line.points]
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
     parts = [f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>']
     parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-    y = TOP + 16 + 17 * number
-    parts.append(f'<path d="M{LEFT + 10:g} {y - 4:g}h20" stroke="{colour}" stroke-width="2"/>')
-    parts.append(f'<text x="{LEFT + 36:g}" y="{y:g}">{escape(line.name)}</text>')
     return parts
 
 

@@ -27,7 +27,8 @@ def continuous(args: Namespace) -> None:
     """Numbers: against pycontree."""
     isa = "" if args.isa == "best" else f"-{args.isa}"
     table = Table(f"continuous-{args.depth}{isa}", HEAD)
-    _compare(args, table, "continuous", args.sets or sets.CONTINUOUS, contree)
+    names = args.sets or list(sets.ERRORS.get(args.depth, sets.CONTINUOUS))
+    _compare(args, table, "continuous", names, contree)
 
 
 def binary(args: Namespace) -> None:
