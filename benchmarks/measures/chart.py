@@ -86,7 +86,8 @@ def _panel(panel: Panel, names: Sequence[str]) -> list[str]:
 
 
 def _colour(number: int) -> str:
-    return PALETTE[number % len(PALETTE)]
+    colour: str = PALETTE[number % len(PALETTE)]
+    return colour
 
 
 def _line(
