@@ -25,7 +25,7 @@ target c1: class
 feature *: number
 tree depth <= {depth}
 minimize errors
-rule small: leaves <= {leaves}
+rule full: leaves <= {leaves}
 solve using exact
 """
 
@@ -53,7 +53,7 @@ def _run(name: str, depth: int, wait: float) -> list[object]:
     with tempfile.TemporaryDirectory() as folder:
         spec, answer = Path(folder, "spec.odt"), Path(folder, "answer.json")
         file = sets.path("continuous", name)
-        spec.write_text(SPEC.format(file=file, depth=depth, leaves=2**depth - 2))
+        spec.write_text(SPEC.format(file=file, depth=depth, leaves=2**depth))
         began = time.perf_counter()
         child = subprocess.Popen(
             _odt("solve", spec, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
