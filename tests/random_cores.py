@@ -253,7 +253,7 @@ def random_tree(rng: random.Random, core: Core, depth: int = 3) -> RawTree:
     """A tree of tests that need not part the rows, nor keep any rule."""
     families = [i for i, family in enumerate(core.families) if family.n_tests]
     if depth == 0 or not families or rng.random() < 0.3:
-        return RawLeaf(label=rng.randrange(core.n_classes))
+        return RawLeaf(label=rng.randrange(core.n_classes) if core.n_classes else -1)
     family = rng.choice(families)
     return RawSplit(
         family=family,

@@ -57,7 +57,7 @@ def random_case(rng: random.Random, *, loss: str | None = None, weights: bool = 
         side=rng.choice(["left", "right"]),
     )  # fmt: skip
     case.lines.append("feature a, b: number")
-    if weights and loss == "mse" and rng.random() < 0.5:
+    if weights and rng.random() < 0.5:
         case.frame["w"] = [rng.choice([0, 1, 2, 0.5]) for _ in range(n - 1)] + [1]
         case.lines.append("weight w")
     if rng.random() < 0.3:

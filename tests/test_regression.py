@@ -11,10 +11,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from random_cores import random_tree
 from regression_oracle import Case, brute_force, random_case
 
 import odtdsl as odt
+from odtdsl.backends.base import Limits
+from odtdsl.exact.backend import Exact
+from odtdsl.ir.evaluate import Evaluation, violations
+from odtdsl.ir.regression import fitted
 from odtdsl.result import Result
+from odtdsl.terms.normalize import normalize
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 
@@ -96,3 +102,38 @@ def test_what_is_predicted_has_the_claimed_loss() -> None:
         apart = np.abs(predicted - np.array(case.frame["y"]))
         loss = (apart**2 if case.loss == "mse" else apart).mean()
         assert near(result.objective, Fraction(float(loss)), case)
+
+
+def test_a_stopped_search_gives_a_tree_and_a_true_bound() -> None:
+    for seed in range(30 * SCALE):
+        case = random_case(random.Random(f"stopped {seed}"))
+        text = case.text()
+        analysis = odt.parse(text).analyse(frame=case.frame)
+        core = normalize(analysis.rows)
+        start = fitted(core, random_tree(random.Random(seed), core, case.depth))
+        valid = not violations(core, start)
+        stop = Limits(interrupted=lambda: True)
+        answer = Exact().solve(core, stop, start if valid else None, None)
+        assert answer.tree is not None
+        assert not violations(core, answer.tree)
+        outcome = answer.stages[0]
+        assert outcome.value is not None
+        assert outcome.bound is not None
+        expected = brute_force(case)(most(case))
+        assert outcome.value >= expected or near(outcome.value, expected, case)
+        assert outcome.bound <= expected or near(outcome.bound, expected, case)
+        if valid:
+            assert outcome.value <= Evaluation(core, start).stage_value(core.objective[0])
+
+
+def test_two_threads_and_a_gap_keep_their_promise() -> None:
+    for seed in range(20 * SCALE):
+        case = random_case(random.Random(f"threads {seed}"))
+        expected = brute_force(case)(most(case))
+        two = odt.solve(case.text(), threads=2, frame=case.frame)
+        assert near(two.objective, expected, case)
+        loose = odt.solve(case.text(), gap="25%", frame=case.frame)
+        assert loose.gap is not None
+        assert loose.gap <= Fraction(1, 4)
+        assert loose.bound is not None
+        assert loose.bound <= expected or near(loose.bound, expected, case)

@@ -6,6 +6,7 @@ single leaf, which covers the rounding of sums in the search.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from odtdsl.backends.base import (
     StageOutcome,
 )  # fmt: skip
 from odtdsl.data.table import IntArray
-from odtdsl.exact.lower import features, most_leaves, to_raw
+from odtdsl.exact.lower import features, from_raw, most_leaves, to_raw
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import (
     Additive,
@@ -50,6 +51,7 @@ class _Found:
     value: Fraction
     bound: Fraction
     proven: bool
+    refuted: bool
     counters: tuple[tuple[str, int], ...]
     interrupted: bool
 
@@ -82,15 +84,18 @@ class RegressionSearch:
         self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
         self.starts = [self.single, *([] if start is None else [start])]
         self.timeline: list[Progress] = []
+        self.later = False
 
     def run(self) -> RawAnswer:
         leaves = most_leaves(self.core, self.depth)
         if leaves < 1:
             return RawAnswer(status="infeasible", tree=None)
-        best = self._search(leaves)
-        for clause, atom in loss_bounds(self.core):
-            if not Evaluation(self.core, best.tree).keeps(clause):
-                return self._without(best, atom)
+        best = self._search(leaves, self._upper())
+        if best.refuted or any(
+            not Evaluation(self.core, best.tree).keeps(clause)
+            for clause, _ in loss_bounds(self.core)
+        ):
+            return self._without(best)
         outcomes = [StageOutcome(value=best.value, bound=best.bound, proven=best.proven)]
         tree, counters, interrupted = best.tree, best.counters, best.interrupted
         for stage in self.core.objective[1:]:
@@ -111,27 +116,34 @@ class RegressionSearch:
             interrupted=interrupted or self.limits.interrupted(),
         )  # fmt: skip
 
-    def _without(self, best: _Found, atom: LossBound) -> RawAnswer:
+    def _upper(self) -> Fraction | None:
+        """The largest value of the first stage that the bounds on the loss admit."""
+        bounds = [
+            (atom.at_most + room(atom.at_most)) * self.factor / atom.loss.factors[0]
+            for _, atom in loss_bounds(self.core)
+        ]
+        return min(bounds) + self._rest(0) if bounds else None
+
+    def _without(self, best: _Found) -> RawAnswer:
         """No tree under the bound: proven infeasible, or not met so far."""
-        times = atom.loss.factors[0] / self.factor
-        refuted = times * (best.bound - self._rest(1) - self.slack)
-        beyond = best.proven and refuted > atom.at_most + room(atom.at_most)
+        nothing = StageOutcome(value=None, bound=best.bound, proven=False)
         return RawAnswer(
-            status="infeasible" if beyond else "unknown", tree=None,
-            stages=() if beyond else (StageOutcome(value=None, bound=best.bound, proven=False),),
+            status="infeasible" if best.refuted else "unknown", tree=None,
+            stages=() if best.refuted else (nothing,),
             timeline=tuple(self.timeline), size=best.counters, interrupted=best.interrupted,
         )  # fmt: skip
 
     def _fewest(self, best: _Found) -> tuple[RawTree, int]:
         """A tree of the same value with the fewest leaves, and how many it takes at least."""
+        self.later = True
         tree, least = best.tree, 1
         most = best.value + self.slack
         while least < (now := _count(tree)):
             middle = (least + now - 1) // 2
-            found = self._search(middle)
+            found = self._search(middle, most)
             if found.value <= most:
                 tree = found.tree
-            elif found.bound > most:
+            elif found.refuted:
                 least = middle + 1
             else:
                 break
@@ -139,13 +151,18 @@ class RegressionSearch:
 
     # ---- one search
 
-    def _search(self, leaves: int) -> _Found:
-        """The best tree of at most so many leaves."""
+    def _search(self, leaves: int, upper: Fraction | None = None) -> _Found:
+        """The best tree of at most so many leaves; `refuted` where none is as good as `upper`."""
         found = self.engine.solve_regression(
             self.features.ranks, self.features.distinct, self.target, self.depth,
             allowed=list(self.features.allowed), weights=self.weights, max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
             absolute=self.stage.loss.kind == "absolute", time_limit=self._left(),
+            relative_gap=float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
+            threads=self.limits.threads, memory_limit=self.limits.memory_bytes,
+            upper_bound=None if upper is None else float((upper - self._rest(0)) / self.unit),
+            start=self._start(leaves), progress=self._progress,
+            interrupted=self.limits.interrupted,
         )  # fmt: skip
         met = [tree for tree in self.starts if self._fits(tree, leaves)]
         if found["tree"] is not None:
@@ -153,16 +170,21 @@ class RegressionSearch:
         tree = min(reversed(met), key=self._value)
         value = self._value(tree)
         proven = found["status"] == "optimal"
-        bound = value if proven else self._of_engine(found["bound"])
+        bound = value if proven else min(value, self._of_engine(found["bound"]))
         if self.cut_off:  # deeper trees were not looked at
             bound = self._rest(1)
             proven = value <= bound
         self.starts.append(tree)
-        self._tell(value, bound)
         return _Found(
-            tree=tree, value=value, bound=min(bound, value), proven=proven,
+            tree=tree, value=value, bound=bound, proven=proven,
+            refuted=found["status"] == "infeasible" and not self.cut_off,
             counters=tuple(found["counters"].items()), interrupted=bool(found["interrupted"]),
         )  # fmt: skip
+
+    def _start(self, leaves: int) -> Any:
+        """The best tree so far that fits, as the engine's arrays."""
+        met = [tree for tree in self.starts[1:] if self._fits(tree, leaves)]
+        return from_raw(self.features, min(met, key=self._value)) if met else None
 
     def _fits(self, tree: RawTree, leaves: int) -> bool:
         return _count(tree) <= leaves and depth_of(tree) <= self.depth
@@ -189,10 +211,15 @@ class RegressionSearch:
         """The engine's sum of losses and prices as a value of the stage."""
         return Fraction(value) * self.unit + self._rest(0)
 
-    def _tell(self, value: Fraction, bound: Fraction) -> None:
+    def _progress(self, value: float, bound: float, _seconds: float) -> None:
+        """The engine's incumbent, where it has one, and bound; of the first search only."""
+        if self.later:
+            return
+        incumbent = self._of_engine(value) if math.isfinite(value) else None
         progress = Progress(
-            stage=0, incumbent=value, bound=bound, seconds=time.monotonic() - self.began
-        )
+            stage=0, incumbent=incumbent, bound=self._of_engine(bound),
+            seconds=time.monotonic() - self.began,
+        )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -238,11 +265,6 @@ def objections(core: Core) -> Iterator[Objection]:
         yield Objection(
             form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
             reason="a reward for leaves, or a price by feature, is not searched yet",
-        )  # fmt: skip
-    if first.loss.kind == "absolute" and _unequal(first.loss.weights) is not None:
-        yield Objection(
-            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
-            reason="absolute errors are searched for rows that count alike only",
         )  # fmt: skip
     if len(later) > 1 or not all(_counts_leaves(stage) for stage in later):
         yield Objection(
