@@ -17,6 +17,7 @@ from odtdsl.backends.base import (
     Status,
     Support,
 )  # fmt: skip
+from odtdsl.backends.native import engine
 from odtdsl.exact import regression
 from odtdsl.exact.lower import (
     Features,
@@ -94,7 +95,7 @@ class Exact:
             X202: the native part of the package is not built.
         """
         if core.targets is not None:
-            return regression.RegressionSearch(_engine(), core, limits, start, report).run()
+            return regression.RegressionSearch(engine(), core, limits, start, report).run()
         return _Search(core, limits, start, report).run()
 
 
@@ -105,7 +106,7 @@ class _Search:
         self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
     ) -> None:
         self.core, self.limits, self.start, self.report = core, limits, start, report
-        self.engine = _engine()
+        self.engine = engine()
         self.began = time.monotonic()
         self.features: Features = features(core)
         self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
@@ -232,16 +233,3 @@ class _Search:
                 bound = self._first(int(found["bound"]))
             outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
         return tuple(outcomes)
-
-
-def _engine() -> Any:
-    try:
-        from odtdsl import _engine as engine
-    except ImportError:
-        from odtdsl.diagnostics.model import error
-
-        raise error(
-            "X202", "the native part of odtdsl is not built",
-            helps=("run the set-up command of the README: pip install --editable .",),
-        ) from None  # fmt: skip
-    return engine

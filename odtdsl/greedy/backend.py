@@ -18,11 +18,12 @@ from odtdsl.greedy.improve import alternate, settled, with_column
 from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.labels import label_leaves
 from odtdsl.greedy.paths import PathRules
+from odtdsl.greedy.regress import RegressionGrowth
 from odtdsl.greedy.small import small_trees
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Core, DepthStage, Form, Used
+from odtdsl.ir.forms import Core, DepthStage, Form, Origin, Used
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree
 
@@ -38,8 +39,7 @@ TRIMS = 40
 _REFUSED = {
     Form.DIAGRAM: "`greedy` grows trees, and a diagram is asked for",
     Form.HYPERPLANE: "`greedy` tests one feature at a split",
-    Form.REGRESSION: "`greedy` fills leaves with classes, and the target is a number",
-    Form.OUTPUT_SET: "`greedy` fills leaves with classes, and the target is a number",
+    Form.OUTPUT_SET: "`greedy` fills leaves with the best output, whatever the rules on it",
 }
 
 
@@ -54,8 +54,11 @@ class GreedyBackEnd:
         return EXACT if reason is None else Support(level="unsupported", reason=reason)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """None: what is expressed is expressed whatever the numbers."""
-        return ()
+        """Several number targets; else what is expressed is so whatever the numbers."""
+        if core.targets is None or core.targets.shape[1] == 1:
+            return ()
+        reason = "`greedy` takes one number target so far"
+        return (Objection(form=Form.REGRESSION, origin=Origin(rule="skeleton"), reason=reason),)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """The rows and the candidate tests that are scanned."""
@@ -74,11 +77,12 @@ class GreedyBackEnd:
             X202: the native part of the package is not built.
         """
         judge = Judge(core, limits, report)
-        if isinstance(core.skeleton, DiagramSkeleton) or core.labels is None:
+        if isinstance(core.skeleton, DiagramSkeleton):
             return RawAnswer(status="unknown", tree=None)
         if start is not None:
             judge.offer(start)
-        _Search(core, judge, limits.seed).run()
+        search = _Search if core.targets is None else RegressionGrowth
+        search(core, judge, limits.seed).run()
         return _answer(core, judge)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from odtdsl.backends.native import engine
 from odtdsl.data.table import IntArray
-from odtdsl.diagnostics.model import error
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import admissible, threshold_set
@@ -161,17 +161,9 @@ class Tables:
 
 
 def _scanner(core: Core) -> Any:
-    try:
-        from odtdsl._engine import SplitScan
-    except ImportError as problem:
-        raise error(
-            "X202",
-            "the native part of odtdsl is not built",
-            helps=("install the package, in a source tree by `pip install -e .`",),
-        ) from problem
     families = core.families
     codes = np.array([family.codes for family in families], dtype=np.int32)
-    return SplitScan(
+    return engine().SplitScan(
         np.ascontiguousarray(codes.reshape(len(families), core.n_rows)),
         np.array([0 if family.kind == "threshold" else 1 for family in families], dtype=np.uint8),
         np.array([family.n_tests for family in families], dtype=np.int64),

@@ -1,0 +1,25 @@
+"""The compiled part of the package, loaded where it is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from odtdsl.diagnostics.model import error
+
+
+def engine() -> Any:
+    """The module of the searches and scans in C++.
+
+    Raises
+    ------
+    OdtError
+        X202: it is not built.
+    """
+    try:
+        from odtdsl import _engine
+    except ImportError as problem:
+        raise error(
+            "X202", "the native part of odtdsl is not built",
+            helps=("run the set-up command of the README: pip install --editable .",),
+        ) from problem  # fmt: skip
+    return _engine
