@@ -182,7 +182,8 @@ def _guessed(rows: Rows) -> dict[str, tuple[float, ...]]:
         numbers = rows.data.columns[feature.name].numbers
         if feature.candidates.place == "guessed" and numbers is not None:
             columns[feature.name] = numbers
-    return guessed_cuts(columns, rows.labels, seed=rows.problem.options.seed) if columns else {}
+    target = rows.labels if rows.data.targets is None else rows.data.targets
+    return guessed_cuts(columns, target, seed=rows.problem.options.seed) if columns else {}
 
 
 def _is_candidate(

@@ -27,6 +27,7 @@ from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, RegressionStage
+from odtdsl.ir.problem import Problem
 from odtdsl.ir.raw import RawTree
 from odtdsl.ir.regression import near
 from odtdsl.predictors.tree import Tree
@@ -109,6 +110,7 @@ def solve(
         choice = choose(core, wish)
         if choice.name is None:
             raise refused(choice, wish, analysis.problem.source)
+        _check_growth(analysis.problem, choice.name)
         limits = Limits(
             deadline=None if seconds is None else began + seconds,
             gap=options.gap if gap is None else gap,
@@ -124,6 +126,18 @@ def solve(
         tell = None if report is None else lambda progress: report(_told(core, progress))
         answer = engine.solve(core, limits, first, tell)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
+
+
+def _check_growth(problem: Problem, name: str) -> None:
+    """Ways of greedy growth are for several number targets and rules on outputs: not yet."""
+    growth = problem.options.growth
+    ways = {growth.split, growth.leaf}
+    if name == "greedy" and ways != {"optimal"}:
+        other = ", ".join(sorted(ways - {"optimal"}))
+        raise error(
+            "B102", f"`greedy` scores splits and fills leaves by `optimal` only, not by `{other}`",
+            helps=("write `using greedy`",),
+        )  # fmt: skip
 
 
 def _with_formulation(engine: BackEnd, formulation: Formulation) -> BackEnd:

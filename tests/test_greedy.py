@@ -315,7 +315,7 @@ def test_what_it_does_not_grow_is_unknown_and_said() -> None:
     diagram = replace(core, skeleton=DiagramSkeleton(widths=(1, 2)))
     assert solve(diagram).status == "unknown"
     assert rows.n_rows
-    for form in (Form.DIAGRAM, Form.HYPERPLANE, Form.REGRESSION):
+    for form in (Form.DIAGRAM, Form.HYPERPLANE, Form.OUTPUT_SET):
         support = back_end.supports(form, inside_or=False)
         assert support.level == "unsupported"
         assert "`greedy`" in support.reason

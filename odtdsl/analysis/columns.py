@@ -331,13 +331,6 @@ class Columns:
             case "midpoints":
                 return Candidates()
             case "guessed":
-                target = self.statements.target
-                kind = "class" if target is None or target.type is None else target.type.kind
-                if kind in ("number", "integer"):
-                    raise self.desk.error(
-                        "T118", "`at guessed` needs a class target", statement,
-                        helps=("write `at quantiles 10`, or `at midpoints`",),
-                    )  # fmt: skip
                 return Candidates(place="guessed")
             case "quantiles" | "bins" as place:
                 count = statement.count or 0

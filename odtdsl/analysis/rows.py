@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -168,7 +169,8 @@ class RowChoice:
                 closed = name in self.target.names
                 columns[name] = encode(taken.columns[name], type_, closed=closed)
             except OdtError as error:
-                self.desk.adopt(error, self._place_of(name))
+                found = _of_target(error, name) if name in self.target.names else error
+                self.desk.adopt(found, self._place_of(name))
                 failed = True
         if failed:
             return None
@@ -226,6 +228,18 @@ class RowChoice:
             for word in words:
                 found[word] = -1 if word in found else index
         return found
+
+
+def _of_target(error: OdtError, name: str) -> OdtError:
+    """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
+    return OdtError(
+        [
+            replace(one, helps=(*one.helps[:1], f"else write `target {name_text(name)}`: a class"))
+            if one.code == "D141"
+            else one
+            for one in error.diagnostics
+        ]
+    )
 
 
 def with_target(types: dict[str, ColumnType], target: TargetDecl) -> dict[str, ColumnType]:

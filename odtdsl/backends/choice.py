@@ -197,6 +197,9 @@ def choose(core: Core, wish: str) -> Choice:
 
 def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[Refusal, ...]:
     found: list[Refusal] = []
+    kinds = [need for need in required if need.form is Form.REGRESSION]
+    if kinds and engine.supports(Form.REGRESSION, inside_or=False).level == "unsupported":
+        required = tuple(kinds)  # all else that has to do with them follows from it
     for need in required:
         support = engine.supports(need.form, inside_or=need.inside_or)
         if support.level == "unsupported":
@@ -212,7 +215,7 @@ def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[
 def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
     """Why no back end can run: the rule, the reason, and the back ends that can."""
     by_need: dict[Need, list[str]] = {}
-    asked = [wish] if wish != "auto" else [name for name, _ in choice.refusals if name != "greedy"]
+    asked = [wish] if wish != "auto" else _near(choice)
     for name, refusals in choice.refusals:
         if name in asked:
             for refusal in refusals:
@@ -234,6 +237,16 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
             for need, reasons in by_need.items()
         ]
     )  # fmt: skip
+
+
+def _near(choice: Choice) -> list[str]:
+    """The proving back ends, but for those without number targets where another one has them."""
+    proving = [(name, refusals) for name, refusals in choice.refusals if name != "greedy"]
+    near = [
+        name for name, refusals in proving
+        if all(refusal.need.form is not Form.REGRESSION for refusal in refusals)
+    ]  # fmt: skip
+    return near or [name for name, _ in proving]
 
 
 def _subject(need: Need) -> str:

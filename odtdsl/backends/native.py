@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from odtdsl.diagnostics.model import error
@@ -16,10 +17,9 @@ def engine() -> Any:
         X202: it is not built.
     """
     try:
-        from odtdsl import _engine
+        return import_module("odtdsl._engine")
     except ImportError as problem:
         raise error(
             "X202", "the native part of odtdsl is not built",
             helps=("run the set-up command of the README: pip install --editable .",),
         ) from problem  # fmt: skip
-    return _engine

@@ -242,7 +242,6 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("T115", "a group that is not a condition on the cells of a row", "group g = age"),
     ("T116", "a row that is named neither by number nor by id", "rule r: same_leaf(age, sex)"),
     ("T117", "an order of values that have none", 'group g = colour < "red"'),
-    ("T118", "`at guessed` without a class target", "target y: number candidates * at guessed"),
     ("T119", "a number column compared with a text", 'group g = age > "30"'),
     ("T120", "a column that is not compared with constants", "group g = age > height"),
     ("T121", "a target with a single class", ""),

@@ -133,14 +133,15 @@ def _domain(
 
 def _guessed(problem: Problem, data: Dataset) -> dict[str, tuple[float, ...]]:
     names = [f.name for f in problem.features if f.candidates.place == "guessed"]
-    if not names or data.labels is None:
+    target = data.targets if data.labels is None else data.labels
+    if not names or target is None:
         return {}
     columns = {}
     for name in names:
         numbers = data.columns[name].numbers
         if numbers is not None:
             columns[name] = numbers
-    return guessed_cuts(columns, data.labels, seed=problem.options.seed)
+    return guessed_cuts(columns, target, seed=problem.options.seed)
 
 
 def _with_missing(codes: IntArray, missing: BoolArray, side: Side | None, right: int) -> IntArray:
