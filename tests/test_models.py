@@ -46,6 +46,15 @@ def test_proven_within_its_limit(name, objective):
     assert all_hold(answer)
 
 
+def test_a_number_target_is_proven():
+    answer = solve("diabetes_regression.odt")
+    assert answer["status"] == "optimal"
+    assert answer["objective"] == pytest.approx(3143.29, abs=0.01)
+    assert answer["leaves"] == 6
+    assert set(answer["test"]) == {"rows", "mse", "mae"}
+    assert all_hold(answer)
+
+
 def test_haberman_keeps_the_order_and_is_proven():
     folder = os.environ.get("ODTDSL_DATA")
     if folder is None:
