@@ -18,8 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from odtdsl import words as words
-    from odtdsl.api import Model, audit, check, compile, load, load_tree, parse, plan, solve
+    from odtdsl.api import (
+        Model,
+        audit,
+        check,
+        compare,
+        compile,
+        load,
+        load_tree,
+        parse,
+        plan,
+        solve,
+    )
     from odtdsl.checker import Audit
+    from odtdsl.comparing import Comparison
     from odtdsl.diagnostics.model import Diagnostic, OdtError
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
@@ -28,19 +40,32 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Audit", "Diagnostic", "Model", "OdtError", "Plan", "Result", "Tree", "__version__", "audit",
-    "check", "compile", "load", "load_tree", "parse", "plan", "solve", "words",
+    "Audit", "Comparison", "Diagnostic", "Model", "OdtError", "Plan", "Result", "Tree",
+    "__version__", "audit", "check", "compare", "compile", "load", "load_tree", "parse", "plan",
+    "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
     "Audit": "odtdsl.checker",
+    "Comparison": "odtdsl.comparing",
     "Diagnostic": "odtdsl.diagnostics.model",
     "OdtError": "odtdsl.diagnostics.model",
     "Plan": "odtdsl.solving",
     "Result": "odtdsl.result",
     "Tree": "odtdsl.predictors.tree",
     **dict.fromkeys(
-        ("Model", "audit", "check", "compile", "load", "load_tree", "parse", "plan", "solve"),
+        (
+            "Model",
+            "audit",
+            "check",
+            "compare",
+            "compile",
+            "load",
+            "load_tree",
+            "parse",
+            "plan",
+            "solve",
+        ),
         "odtdsl.api",
     ),
 }

@@ -1,4 +1,4 @@
-"""The command line: `odt check | fmt | plan | solve | compile | predict | audit | rules`.
+"""The command line: `odt check | fmt | plan | solve | compare | compile | predict | audit | rules`.
 
 Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails); 2 usage;
 3 infeasible, proven; 4 a limit without an answer; 70 a mistake of odtdsl; 130 interrupted.
@@ -372,6 +372,40 @@ def _save_pictures(tree: Tree, out: Path | None, svg: Path | None, dot: Path | N
         _write(svg, to_svg(tree))
     if dot is not None:
         _write(dot, to_dot(tree))
+
+
+@app.command()
+def compare(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None,
+    on: Annotated[
+        list[str] | None, typer.Option(help='A back end, or "milp (cptree)"; default: all.')
+    ] = None,
+    within: Annotated[str | None, typer.Option(help="Time limit of each run.")] = None,
+    gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Solve a spec on every back end that can, side by side; their proofs must agree."""
+
+    def action() -> int:
+        from odtdsl import comparing, console
+        from odtdsl.limits import parse_gap, parse_seconds
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        if not as_json:
+            _warn(analysis.warnings)
+        found = comparing.compare(
+            analysis, backends=on, seconds=None if within is None else parse_seconds(within),
+            gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
+        )  # fmt: skip
+        if as_json:
+            _print_json(found.to_json())
+        else:
+            _print(console.compared(found))
+        return STATUS_CODES[found.status] if found.ran else WRONG
+
+    _run(action, as_json)
 
 
 @app.command("compile")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from odtdsl.backends.base import Progress
 from odtdsl.backends.choice import Choice, Need
 from odtdsl.checker import Audit, Checked
+from odtdsl.comparing import Comparison
 from odtdsl.predictors.text import to_text
 from odtdsl.result import Result, Stage, TestScore
 
@@ -123,6 +124,35 @@ def planned(
             yield ""
             yield f"{name} cannot express {first.need.form.value} of `{first.need.origin.rule}`:"
             yield f"  {first.reason}"
+
+
+def compared(comparison: Comparison) -> Iterator[str]:
+    """The runs of a comparison as a table, and why the other back ends were left out."""
+    rows: list[tuple[str, ...]] = [
+        ("back end", "status", "objective", "bound", "depth", "leaves", "encoding", "seconds")
+    ]
+    for entry in comparison.entries:
+        if (result := entry.result) is not None:
+            tree = result.tree
+            rows.append(
+                (
+                    entry.name, result.status, _stages_of(s.value for s in result.stages),
+                    _stages_of(s.bound for s in result.stages),
+                    "-" if tree is None else str(tree.depth),
+                    "-" if tree is None else str(tree.n_leaves),
+                    ", ".join(f"{count} {name}" for name, count in result.size[:3]) or "-",
+                    f"{result.seconds:.2f} s",
+                )
+            )  # fmt: skip
+    yield from table(rows)
+    for entry in comparison.entries:
+        if entry.result is None:
+            yield ""
+            yield f"{entry.name} is left out: {entry.reason}"
+
+
+def _stages_of(values: Iterable[Fraction | None]) -> str:
+    return ", ".join(map(shown, values)) or "-"
 
 
 class ProgressLine:

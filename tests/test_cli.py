@@ -166,9 +166,11 @@ def test_check_collects_all_mistakes(spec):
 def test_refused_forms_name_the_rule_and_the_reason(spec):
     ordered = 'target target: ordered {"setosa", "versicolor", "virginica"}'
     iris = IRIS.replace("target target", ordered)
-    result = odt("solve", spec(iris + "rule up: increasing(`petal width (cm)`)\n"))
+    path = spec(iris + "rule up: increasing(`petal width (cm)`)\n")
+    result = odt("solve", path, "--model", "cptree")
     assert result.exit_code == 1
-    assert "rule `up`" in result.stderr
+    assert "`up` (Monotone)" in result.stderr
+    assert "the study compares rows" in result.stderr
     assert odt("plan", spec(IRIS)).exit_code == 0
 
 

@@ -21,16 +21,19 @@ from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from odtdsl.analysis import Analysis
     from odtdsl.backends.base import Report
     from odtdsl.checker import Audit
+    from odtdsl.comparing import Comparison
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
 
 __all__ = [
-    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compile", "load", "load_tree",
-    "parse", "plan", "solve",
+    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compare", "compile", "load",
+    "load_tree", "parse", "plan", "solve",
 ]  # fmt: skip
 
 ModelLike = Model | str | os.PathLike[str]
@@ -217,6 +220,47 @@ def solve(
         analysis, backend=using or (None if model is None else "milp"), formulation=model,
         seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
         start=_start(start, spec, analysis), report=progress,
+    )  # fmt: skip
+
+
+def compare(
+    model: ModelLike, /, *, backends: Iterable[str] | None = None,
+    within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
+    threads: int | None = None, seed: int | None = None, **inputs: Unpack[Inputs],
+) -> Comparison:  # fmt: skip
+    """Solve a model on every back end that can, and hold their proofs to each other.
+
+    Parameters
+    ----------
+    model
+        A model, a text or a path.
+    backends
+        Names instead of all; `"milp (cptree)"` is the CPTree study's formulation.
+    within
+        Wall time of each run, in seconds or as a text such as `"2 min"`.
+    gap, threads, seed
+        As in `solve`.
+    inputs
+        As in `Inputs`.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; X102 where proven answers disagree.
+
+    Examples
+    --------
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "no", "yes", "yes"]}
+    >>> found = compare("data frame target sick tree depth <= 1 minimize errors", frame=rows)
+    >>> found.status, [int(result.objective) for result in found.ran]
+    ('optimal', [0, 0, 0, 0])
+    """
+    from odtdsl import comparing
+
+    seconds, relative_gap, _ = _limits(within, gap, None)
+    return comparing.compare(
+        _model(model).analyse(**inputs), backends=backends, seconds=seconds, gap=relative_gap,
+        threads=threads, seed=seed,
     )  # fmt: skip
 
 

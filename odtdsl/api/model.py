@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
     from odtdsl.backends.base import Report
     from odtdsl.checker import Audit
+    from odtdsl.comparing import Comparison
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
@@ -471,6 +472,18 @@ class Model:
         from odtdsl.api import plan
 
         return plan(self, using=using, **inputs)
+
+    def compare(
+        self, *, backends: Iterable[str] | None = None,
+        within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
+        threads: int | None = None, seed: int | None = None, **inputs: Unpack[Inputs],
+    ) -> Comparison:  # fmt: skip
+        """Solve the model on every back end that can, side by side; see `odtdsl.compare`."""
+        from odtdsl.api import compare
+
+        return compare(
+            self, backends=backends, within=within, gap=gap, threads=threads, seed=seed, **inputs
+        )
 
     def solve(
         self, *, using: str | None = None, model: Formulation | None = None,

@@ -308,6 +308,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     # ---- X: internal
     ("X001", "a mistake of odtdsl that was not foreseen", ""),
     ("X101", "an answer that did not survive its audit", ""),
+    ("X102", "proven answers of two back ends that disagree", ""),
     ("X201", "an answer of a solver that cannot be turned into a model", ""),
     ("X202", "the native part of odtdsl is not built", ""),
 )
