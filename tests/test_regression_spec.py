@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import odtdsl as odt
 from odtdsl import OdtError
+from odtdsl.backends.base import Progress
 from odtdsl.checker import audit
 from odtdsl.cli import app
 from odtdsl.predictors.json import dumps, loads
@@ -232,3 +233,21 @@ def test_the_command_line_from_check_to_audit(tmp_path: Path) -> None:
     text = json.dumps(saved).replace('"output": [', '"output": [1', 1)
     tree.write_text(text, encoding="utf-8")
     assert "NO" in run("audit", spec, tree, code=1)
+
+
+def test_a_limit_ends_with_an_audited_tree_and_a_bound() -> None:
+    told: list[Progress] = []
+    result = odt.solve(
+        f"{DIABETES}tree depth <= 5\nminimize mse then leaves", within="0.5s", progress=told.append
+    )
+    assert result.status == "feasible"
+    assert result.audit is not None
+    assert result.audit.holds
+    first, second = result.stages
+    assert first.value is not None
+    assert first.bound is not None
+    assert first.bound < first.value
+    assert not first.proven
+    assert not second.proven
+    assert told
+    assert all(one.bound is None or one.bound <= first.value for one in told)
