@@ -39,26 +39,24 @@ Shape Frontier::side(const Span& span, int k) const {
   return odt::shape(shape_.depth - 1, k == 0 ? span.leaves : shape_.leaves - span.leaves);
 }
 
-// The next cut is the most promising one of the middle half: known losses in the middle close most of a span.
+bool Frontier::later(const Span& a, const Span& b) {
+  return a.least() != b.least() ? a.least() > b.least() : a.split > b.split;
+}
+
 void Frontier::push(Span span) {
   if (span.high - span.low < 2) return;
-  const std::uint32_t width = span.high - span.low;
-  const std::uint32_t low = span.low + std::max(1u, width / 4), high = std::max(low, span.high - std::max(1u, width / 4));
-  const double* splits = splits_.data() + first_[span.column] - 1;
-  span.cut = low;
-  for (std::uint32_t c = low; c <= high && c < span.high; ++c)
-    if (splits[c] < splits[span.cut]) span.cut = c;
-  span.promise = splits[span.cut];
+  span.cut = (span.low + span.high) / 2;
+  span.split = splits_[first_[span.column] + span.cut - 1];
   heap_.push_back(span);
-  std::push_heap(heap_.begin(), heap_.end(), [](const Span& a, const Span& b) { return a.promise > b.promise; });
+  std::push_heap(heap_.begin(), heap_.end(), later);
 }
 
 bool Frontier::pop(double limit, Span& span) {
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), [](const Span& a, const Span& b) { return a.promise > b.promise; });
+    std::pop_heap(heap_.begin(), heap_.end(), later);
     span = heap_.back();
     heap_.pop_back();
-    if (span.bound[0] + span.bound[1] < limit) return true;
+    if (span.least() < limit) return true;
     ++pruned;
   }
   return false;
@@ -73,11 +71,7 @@ void Frontier::part(const Span& span, double below, double beside) {
   push(high);
 }
 
-double Frontier::least_bound() const {
-  double least = kNever;
-  for (const Span& s : heap_) least = std::min(least, s.bound[0] + s.bound[1]);
-  return least;
-}
+double Frontier::least_bound() const { return heap_.empty() ? kNever : heap_.front().least(); }
 
 std::unique_ptr<RegressionScan> make_scan(const RegressionData& data, Control& control) {
   return data.problem.absolute ? make_absolute_scan(data, control) : make_squared_scan(data, control);
@@ -127,6 +121,8 @@ void RegressionSearch::evaluate(const RegressionView& view, int level, const Fro
     views[static_cast<std::size_t>(k)].make_points(data_, view, span.column, span.cut, k == 0);
     cut.value[k] = span.bound[k];
   }
+  // Solved up to the whole incumbent where cuts have neighbours: exact losses close more of them than tight limits save.
+  const bool wide = view.columns[span.column].values > 2;
   const int first = views[0].points <= views[1].points ? 0 : 1;
   for (int k : {1 - first, first}) {
     // The second bound must close what the first has left open.
@@ -143,7 +139,7 @@ void RegressionSearch::evaluate(const RegressionView& view, int level, const Fro
     if (shape.depth == 2 && shape.leaves > 2 && scan_->tells_sides(view))
       cut.side[k] = solve_side(side, view, span, k, shape, cut.value[k]);
     else
-      cut.side[k] = solve(side, view, level + 1, shape, upper - cut.value[1 - k], cut.value[k]);
+      cut.side[k] = solve(side, view, level + 1, shape, wide ? upper : upper - cut.value[1 - k], cut.value[k]);
     cut.value[k] = std::max(cut.value[k], cut.side[k].value);
   }
 }

@@ -44,12 +44,13 @@ class Frontier {
     std::uint32_t cut;                // the next to evaluate
     int leaves;                       // of the side below the cut
     double bound[2];                  // loss below the low cut, beside the high cut
-    double promise;                   // loss of the cut as a single split
+    double split;                     // loss of the cut as a single split
+    double least() const { return bound[0] + bound[1]; }
   };
 
   // `splits`: losses of single splits, as RegressionScan::stump leaves them.
   Frontier(const RegressionView& view, const std::vector<double>& splits, Shape shape, double price);
-  // The most promising span that may hold something better than `limit`.
+  // The span of the least bound if it may hold something better than `limit`.
   bool pop(double limit, Span& span);
   // Losses (or lower bounds) below and beside the cut of `span` are known now.
   void part(const Span& span, double below, double beside);
@@ -59,6 +60,7 @@ class Frontier {
 
  private:
   void push(Span span);
+  static bool later(const Span& a, const Span& b);
   const std::vector<double> splits_;
   Shape shape_;
   std::vector<std::size_t> first_;  // of a column in splits_
