@@ -19,10 +19,10 @@ class RegressionRoot {
   RegressionResult run();
 
  private:
-  void start(const RegressionView& view, Shape goal);
-  void search(const RegressionView& view, Shape goal);
-  void stage(const RegressionView& view, Shape shape, bool last);
-  void evaluate_round(const RegressionView& view, const Frontier& frontier);
+  void start(Shape goal);
+  void search(Shape goal);
+  void stage(Shape shape, bool last);
+  void evaluate_round(const Frontier& frontier);
   void offer(double value, const Plan& plan);
   void raise(double bound);
   bool close_enough() const;
@@ -34,6 +34,7 @@ class RegressionRoot {
   const RegressionProblem& problem_;
   Control& control_;
   const RegressionOptions& options_;
+  RegressionView view_;  // of the root
   RegressionResult result_;
   std::vector<std::unique_ptr<RegressionSearch>> lanes_;
   std::unique_ptr<Workers> workers_;
@@ -68,25 +69,25 @@ bool RegressionRoot::close_enough() const {
   return gap <= std::max(data_.tolerance, options_.absolute_gap) || gap <= options_.relative_gap * std::fabs(value_ + data_.offset);
 }
 
-void RegressionRoot::start(const RegressionView& view, Shape goal) {
+void RegressionRoot::start(Shape goal) {
   const std::size_t threads = static_cast<std::size_t>(std::max(1, options_.threads));
   const std::size_t memory = options_.memory_limit ? options_.memory_limit : std::size_t{1} << 29;
   for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<RegressionSearch>(data_, control_, memory / threads));
   if (threads > 1) workers_ = std::make_unique<Workers>(static_cast<int>(threads));
-  bound_ = lanes_[0]->scan().clusters(view, std::min<int>(goal.leaves, static_cast<int>(data_.points)));
+  bound_ = lanes_[0]->scan().clusters(view_, std::min<int>(goal.leaves, static_cast<int>(data_.points)));
   if (std::isfinite(options_.upper_bound)) {
     const double slack = 2 * data_.tolerance + 1e-12 * std::fabs(options_.upper_bound);
     highest_ = options_.upper_bound - data_.offset + slack;
   }
   if (options_.start.empty()) return;
   const Plan plan = plan_of_tree(problem_, options_.start);
-  offer(finish(data_, control_, plan).value - data_.offset, plan);
+  offer(finish(data_, view_, control_, plan).value - data_.offset, plan);
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
-void RegressionRoot::evaluate_round(const RegressionView& view, const Frontier& frontier) {
+void RegressionRoot::evaluate_round(const Frontier& frontier) {
   const double upper = limit();
-  const auto work = [&](int, std::size_t i) { lanes_[i]->evaluate(view, 0, frontier, upper, round_[i]); };
+  const auto work = [&](int, std::size_t i) { lanes_[i]->evaluate(view_, 0, frontier, upper, round_[i]); };
   if (workers_ && round_.size() > 1) {
     workers_->run(round_.size(), work);
   } else {
@@ -94,9 +95,9 @@ void RegressionRoot::evaluate_round(const RegressionView& view, const Frontier& 
   }
 }
 
-void RegressionRoot::stage(const RegressionView& view, Shape shape, bool last) {
-  lanes_[0]->scan().stump(view);
-  Frontier frontier(view, lanes_[0]->scan().splits, shape, problem_.leaf_price);
+void RegressionRoot::stage(Shape shape, bool last) {
+  lanes_[0]->scan().stump(view_);
+  Frontier frontier(view_, lanes_[0]->scan().splits, shape, problem_.leaf_price);
   while (!close_enough()) {
     round_.clear();
     RegressionSearch::Cut cut;
@@ -105,9 +106,9 @@ void RegressionRoot::stage(const RegressionView& view, Shape shape, bool last) {
       if (last) raise(limit());
       return;
     }
-    evaluate_round(view, frontier);
+    evaluate_round(frontier);
     for (const RegressionSearch::Cut& done : round_) {
-      const RealOutcome made = lanes_[0]->join(view, done);
+      const RealOutcome made = lanes_[0]->join(view_, done);
       if (made.exact) offer(made.value, made.plan);
       frontier.part(done.span, done.value[0], done.value[1]);
     }
@@ -118,27 +119,27 @@ void RegressionRoot::stage(const RegressionView& view, Shape shape, bool last) {
 
 // From small trees to large ones: each stage finds incumbents for the next. The bound is raised to the incumbent where the
 // last stage is through: a gap that was asked for and reached is not a proof.
-void RegressionRoot::search(const RegressionView& view, Shape goal) {
+void RegressionRoot::search(Shape goal) {
   RegressionScan& scan = lanes_[0]->scan();
-  offer(scan.leaf(view), Plan::leaf());
-  if (goal.depth == 0 || goal.leaves == 1 || view.columns.empty()) return raise(limit());
-  offer(scan.stump(view).value, Plan::stump());
+  offer(scan.leaf(view_), Plan::leaf());
+  if (goal.depth == 0 || goal.leaves == 1 || view_.columns.empty()) return raise(limit());
+  offer(scan.stump(view_).value, Plan::stump());
   if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
   if (close_enough()) return;
   Pick pick;
   pick.value = limit();
   const auto found = [&] {
-    if (pick.column >= 0) offer(pick.value, lanes_[0]->plan_of(view, pick));
+    if (pick.column >= 0) offer(pick.value, lanes_[0]->plan_of(view_, pick));
   };
   try {
-    scan.depth_two(view, std::min(goal.leaves, 4), pick);
+    scan.depth_two(view_, std::min(goal.leaves, 4), pick);
   } catch (const Stop&) {
     found();
     throw;
   }
   found();
   if (goal.depth == 2) return raise(limit());
-  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth) stage(view, shape(depth, goal.leaves), depth == goal.depth);
+  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth) stage(shape(depth, goal.leaves), depth == goal.depth);
 }
 
 RegressionResult RegressionRoot::run() {
@@ -149,10 +150,9 @@ RegressionResult RegressionRoot::run() {
       value_ = bound_ = problem_.leaf_price;
       plan_ = Plan::leaf();
     } else {
-      RegressionView view;
-      view.make_root(data_);
-      start(view, goal);
-      search(view, goal);
+      view_.make_root(data_);
+      start(goal);
+      search(goal);
     }
   } catch (const Stop&) {
     complete = close_enough();
@@ -166,7 +166,7 @@ RegressionResult RegressionRoot::run() {
   } else {
     const Options endless;
     Control control(endless);
-    FinishedRegression done = finish(data_, control, plan_);
+    FinishedRegression done = finish(data_, view_, control, plan_);
     if (done.value > value_ + data_.offset + 16 * data_.tolerance + 1e-9 * std::fabs(value_))
       throw std::logic_error("the tree's loss differs from the search's claim");
     result_.value = done.value;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <unordered_map>
 
 namespace odt {
 namespace {
@@ -39,19 +40,30 @@ void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
   }
 }
 
-// Sorts rows so that equal ones stand together and lists the groups, each by its positions in `cell`.
-void RegressionData::merge(std::vector<std::uint32_t>& rows, std::vector<std::vector<std::uint32_t>>& groups) const {
-  std::vector<std::uint32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto compare = [&](std::uint32_t a, std::uint32_t b) {
-    for (const auto& column : cell)
-      if (column[a] != column[b]) return column[a] < column[b] ? -1 : 1;
-    return 0;
+// Groups of equal rows, each by its positions in `cell`, in the order of their first rows.
+void RegressionData::merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const {
+  std::vector<std::uint64_t> mark(rows, 0);
+  for (const auto& column : cell)
+    for (std::size_t i = 0; i < rows; ++i) {
+      mark[i] = (mark[i] ^ column[i]) * 0x9e3779b97f4a7c15ULL;
+      mark[i] ^= mark[i] >> 29;
+    }
+  const auto alike = [&](std::uint32_t a, std::uint32_t b) {
+    return std::all_of(cell.begin(), cell.end(), [&](const auto& column) { return column[a] == column[b]; });
   };
-  if (!problem.absolute) std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return compare(a, b) < 0; });
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (problem.absolute || i == 0 || compare(order[i - 1], order[i]) != 0) groups.emplace_back();
-    groups.back().push_back(order[i]);
+  std::unordered_multimap<std::uint64_t, std::size_t> known;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    std::size_t group = groups.size();
+    if (!problem.absolute) {
+      const auto range = known.equal_range(mark[i]);
+      for (auto at = range.first; at != range.second; ++at)
+        if (alike(groups[at->second][0], i)) group = at->second;
+    }
+    if (group == groups.size()) {
+      groups.emplace_back();
+      known.emplace(mark[i], group);
+    }
+    groups[group].push_back(i);
   }
 }
 
@@ -65,7 +77,7 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
     if (weight(i) > 0) rows.push_back(i);
   make_cells(rows);
   std::vector<std::vector<std::uint32_t>> groups;
-  merge(rows, groups);
+  merge(rows.size(), groups);
 
   const double mean = weighted_mean(p, rows);
   double sizes = 0, spread = 0, largest = 0;

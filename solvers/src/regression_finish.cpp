@@ -193,13 +193,8 @@ Rows all_rows(const RegressionProblem& p) {
 
 }  // namespace
 
-FinishedRegression finish(const RegressionData& data, Control& control, const Plan& plan) {
-  Plan resolved = Plan::leaf();
-  if (data.points > 0) {
-    RegressionView root;
-    root.make_root(data);
-    resolved = Resolver(data, control).resolve(plan, 0, root);
-  }
+FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control, const Plan& plan) {
+  const Plan resolved = data.points > 0 ? Resolver(data, control).resolve(plan, 0, root) : Plan::leaf();
   FinishedRegression done;
   Builder(data.problem).build(resolved, 0, all_rows(data.problem), done);
   return done;

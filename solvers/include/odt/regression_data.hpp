@@ -52,7 +52,7 @@ struct RegressionData {
 
  private:
   void make_cells(const std::vector<std::uint32_t>& rows);
-  void merge(std::vector<std::uint32_t>& rows, std::vector<std::vector<std::uint32_t>>& groups) const;
+  void merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const;
 };
 
 }  // namespace odt
