@@ -55,6 +55,19 @@ ODT_CLONES void add_rows(const MaskedRows& in, std::size_t block, double* w, dou
   for (; block < in.blocks; ++block) add_blocks<1>(in, block, w, s);
 }
 
+// Sums of weight * target^2 per column.
+ODT_CLONES void add_squares(const MaskedRows& in, double* q) {
+  for (std::size_t block = 0; block < in.blocks; ++block) {
+    Lanes sum = {};
+    for (std::size_t k = 0; k < in.rows; ++k) {
+      LaneBits bits;
+      std::memcpy(&bits, in.lanes[in.masks[in.row[k] * in.blocks + block]], sizeof bits);
+      sum += (Lanes)((LaneBits)(Lanes{} + in.point[in.row[k]].q) & bits);
+    }
+    store(sum, q + block * kLanes);
+  }
+}
+
 ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* out) {
   for (std::size_t j = 0; j < n; j += kLanes) {
     Lanes x, y;
@@ -142,20 +155,14 @@ void PairSums::add(const RegressionView& view, Sums& out) {
   reserve(out);
   MaskedRows in{view.point.data(), masks_.data(), stride_ / kLanes, rows_.data(), rows_.size(), lane_masks().of};
   add_rows(in, 0, out.one_w.data(), out.one_s.data());
+  add_squares(in, out.one_q.data());
   out.all = Moments{};
   for (std::uint32_t i : rows_) out.all.add(view.point[i]);
   picked_.resize(rows_.size() + 1);
   for (std::size_t k = 0; k < columns_; ++k) {
     const std::uint32_t* codes = view.codes(k);
-    std::size_t ones = 0;
-    double q = 0;
-    for (std::uint32_t i : rows_) {
-      ones += codes[i];
-      q += codes[i] ? view.point[i].q : 0.0;
-    }
-    out.one_q.data()[k] = q;
-    // The side with fewer rows is added up.
-    const bool direct = 2 * ones <= rows_.size();
+    // The lighter side is added up.
+    const bool direct = 2 * out.one_w[k] <= out.all.w;
     std::size_t count = 0;
     for (std::uint32_t i : rows_) {
       picked_[count] = i;

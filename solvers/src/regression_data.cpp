@@ -9,6 +9,9 @@
 namespace odt {
 namespace {
 
+// Pairs of tests are counted in time rows * tests^2, cheap at each but blind to neighbours.
+constexpr std::size_t kMostTests = 200, kRowsPerTest = 3;
+
 // Multiples of a power of two whose sums are exact in any order, so that what is added can be taken away again.
 double grain(double total) { return total > 0 ? std::exp2(std::ceil(std::log2(total)) - 51) : 1; }
 double round_to(double x, double unit) { return std::nearbyint(x / unit) * unit; }
@@ -38,6 +41,26 @@ void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
     }
     for (std::uint32_t i : rows) cell[f].push_back(of_rank[p.ranks(f)[i]]);
   }
+}
+
+// Few cuts: 0/1 columns, whose pairs are counted at once.
+void RegressionData::make_tests() {
+  std::size_t tests = 0;
+  for (const auto& bounds : bound) tests += bounds.size();
+  if (tests > kMostTests || points < kRowsPerTest * tests) return;
+  std::vector<std::uint32_t> of;
+  std::vector<std::vector<std::uint32_t>> cells, bounds;
+  for (std::size_t f = 0; f < cell.size(); ++f)
+    for (std::uint32_t c = 0; c < bound[f].size(); ++c) {
+      std::vector<std::uint32_t> above(points);
+      for (std::size_t i = 0; i < points; ++i) above[i] = cell[f][i] > c;
+      of.push_back(static_cast<std::uint32_t>(f));
+      cells.push_back(std::move(above));
+      bounds.push_back({bound[f][c]});
+    }
+  feature = std::move(of);
+  cell = std::move(cells);
+  bound = std::move(bounds);
 }
 
 // Groups of equal rows, each by its positions in `cell`, in the order of their first rows.
@@ -114,6 +137,10 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
     for (std::size_t f = 0; f < cell.size(); ++f) cells[f][k] = cell[f][groups[k][0]];
   }
   cell = std::move(cells);
+  for (const auto& group : groups) row.push_back(rows[group[0]]);
+  feature.resize(cell.size());
+  std::iota(feature.begin(), feature.end(), 0u);
+  if (!p.absolute) make_tests();
   std::mt19937_64 random(20240229);
   hash.resize(points);
   for (PointSet& h : hash) h = {random(), random()};

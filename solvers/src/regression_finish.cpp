@@ -22,7 +22,7 @@ class Resolver {
     PlanNode node = plan.nodes[static_cast<std::size_t>(at)];
     if (node.feature < 0 && node.stump && !view.columns.empty()) {
       const Pick pick = scan_->stump(view);
-      node.feature = static_cast<int>(view.columns[static_cast<std::size_t>(pick.column)].feature);
+      node.feature = view.feature(data_, static_cast<std::size_t>(pick.column));
       node.bound = view.bound(data_, static_cast<std::size_t>(pick.column), pick.cut);
     }
     if (node.feature < 0) return Plan::leaf();
@@ -41,9 +41,7 @@ class Resolver {
 
  private:
   bool goes_below(std::uint32_t point, const PlanNode& node) const {
-    const std::size_t f = static_cast<std::size_t>(node.feature);
-    const std::uint32_t cell = data_.cell[f][point];
-    return cell < data_.bound[f].size() && data_.bound[f][cell] <= node.bound;
+    return data_.problem.base.ranks(static_cast<std::size_t>(node.feature))[data_.row[point]] < node.bound;
   }
 
   const RegressionData& data_;

@@ -95,14 +95,14 @@ std::array<RegressionView, 2>& RegressionSearch::views_at(int level) {
 
 Plan RegressionSearch::plan_of(const RegressionView& view, const Pick& pick) const {
   const std::size_t k = static_cast<std::size_t>(pick.column);
-  return Plan::split(static_cast<int>(view.columns[k].feature), view.bound(data_, k, pick.cut), pick.stump[0] ? Plan::stump() : Plan::leaf(),
+  return Plan::split(view.feature(data_, k), view.bound(data_, k, pick.cut), pick.stump[0] ? Plan::stump() : Plan::leaf(),
                      pick.stump[1] ? Plan::stump() : Plan::leaf());
 }
 
 RealOutcome RegressionSearch::join(const RegressionView& view, const Cut& cut) const {
   if (!cut.side[0].exact || !cut.side[1].exact) return {cut.value[0] + cut.value[1], false, {}};
   return {cut.side[0].value + cut.side[1].value, true,
-          Plan::split(static_cast<int>(view.columns[cut.span.column].feature), view.bound(data_, cut.span.column, cut.span.cut),
+          Plan::split(view.feature(data_, cut.span.column), view.bound(data_, cut.span.column, cut.span.cut),
                       cut.side[0].plan, cut.side[1].plan)};
 }
 

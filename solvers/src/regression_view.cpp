@@ -32,7 +32,7 @@ void RegressionView::make_root(const RegressionData& data) {
 }
 
 // Makes the codes of a new column dense; a column with one code only is left out.
-void RegressionView::add_column(std::uint32_t feature, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes) {
+void RegressionView::add_column(std::uint32_t column, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes) {
   place_.assign(cell_of.size(), kAbsent);
   for (std::size_t i = 0; i < points; ++i) place_[codes[i]] = 0;
   const std::size_t cells = cell_.size();
@@ -48,7 +48,7 @@ void RegressionView::add_column(std::uint32_t feature, const std::vector<std::ui
   }
   if (values < cell_of.size())
     for (std::size_t i = 0; i < points; ++i) codes[i] = place_[codes[i]];
-  columns.push_back({feature, values, cells});
+  columns.push_back({column, values, cells});
 }
 
 void RegressionView::make_points(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut,
@@ -90,17 +90,20 @@ void RegressionView::make_columns(const RegressionView& parent) {
     for (std::size_t i = 0; i < points; ++i) codes[i] = source[from_[i]];
     const auto first = parent.cell_.begin() + static_cast<std::ptrdiff_t>(column.cells);
     cells.assign(first, first + column.values);
-    add_column(column.feature, cells, codes);
+    add_column(column.column, cells, codes);
   }
   has_columns_ = true;
 }
 
-int RegressionView::find(const RegressionData& data, int feature, std::uint32_t bound, std::uint32_t& cut) const {
+int RegressionView::find(const RegressionData& data, int wanted, std::uint32_t wanted_bound, std::uint32_t& cut) const {
   for (std::size_t k = 0; k < columns.size(); ++k) {
-    if (static_cast<int>(columns[k].feature) != feature) continue;
-    const auto& bounds = data.bound[columns[k].feature];
-    cut = 0;
-    while (cut < columns[k].values && cell_[columns[k].cells + cut] < bounds.size() && bounds[cell_[columns[k].cells + cut]] <= bound) ++cut;
+    if (feature(data, k) != wanted) continue;
+    const auto& bounds = data.bound[columns[k].column];
+    if (bounds.size() == 1 && bounds[0] != wanted_bound) continue;  // another cut of the feature
+    for (cut = 0; cut < columns[k].values; ++cut) {
+      const std::uint32_t cell = cell_[columns[k].cells + cut];
+      if (cell >= bounds.size() || bounds[cell] > wanted_bound) break;
+    }
     return cut > 0 && cut < columns[k].values ? static_cast<int>(k) : -1;
   }
   return -1;

@@ -42,8 +42,11 @@ struct RegressionData {
   std::size_t points = 0;
   std::vector<Moments> point;                     // targets are relative to their mean
   std::vector<double> target;                     // s / w
-  std::vector<std::vector<std::uint32_t>> cell;   // [feature][point]
-  std::vector<std::vector<std::uint32_t>> bound;  // [feature][cell]: ranks below it lie in this cell or a lower one
+  std::vector<std::uint32_t> row;                 // one of its rows
+  // Columns: of a feature's cells each, or, where there are few cuts, 0/1 columns of one cut each.
+  std::vector<std::uint32_t> feature;             // of a column
+  std::vector<std::vector<std::uint32_t>> cell;   // [column][point]
+  std::vector<std::vector<std::uint32_t>> bound;  // [column][cell]: ranks below it lie in this cell or a lower one
   std::vector<PointSet> hash;
   double offset = 0;     // lost by every tree
   double tolerance = 0;
@@ -52,6 +55,7 @@ struct RegressionData {
 
  private:
   void make_cells(const std::vector<std::uint32_t>& rows);
+  void make_tests();
   void merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const;
 };
 

@@ -13,9 +13,9 @@ namespace odt {
 class RegressionView {
  public:
   struct Column {
-    std::uint32_t feature;
+    std::uint32_t column;    // of the data
     std::uint32_t values;    // codes 0 .. values - 1 occur, each at least once
-    std::size_t cells;       // where this column's cells stand in `cell`
+    std::size_t cells;       // where its cells stand in `cell_`
   };
 
   std::size_t points = 0;
@@ -34,15 +34,16 @@ class RegressionView {
   bool has_columns() const { return has_columns_; }
 
   const std::uint32_t* codes(std::size_t column) const { return code_.data() + column * points; }
+  int feature(const RegressionData& data, std::size_t column) const { return static_cast<int>(data.feature[columns[column].column]); }
   // Ranks of the feature below this bound go left when codes below `cut` do.
   std::uint32_t bound(const RegressionData& data, std::size_t column, std::uint32_t cut) const {
-    return data.bound[columns[column].feature][cell_[columns[column].cells + cut - 1]];
+    return data.bound[columns[column].column][cell_[columns[column].cells + cut - 1]];
   }
   // The column and cut that part the points as a bound on a feature's ranks does; -1: it does not part them.
   int find(const RegressionData& data, int feature, std::uint32_t bound, std::uint32_t& cut) const;
 
  private:
-  void add_column(std::uint32_t feature, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes);
+  void add_column(std::uint32_t column, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes);
 
   bool has_columns_ = false;
   std::vector<std::uint32_t> from_;  // position in the parent
