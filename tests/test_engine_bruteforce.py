@@ -1,5 +1,6 @@
 """The engine against brute force on random tiny problems, and its kernels against one another."""
 
+import itertools
 import os
 
 import numpy as np
@@ -193,6 +194,57 @@ def test_limits_and_gaps(method):
     close = engine.solve(narrow(ranks), distinct, labels, 3, 3, absolute_gap=40, method=method)
     assert close["objective"] - close["bound"] <= 40
     assert close["status"] == ("optimal" if close["objective"] == close["bound"] else "feasible")
+
+
+@pytest.mark.parametrize("method", ["sorted", "bitset"])
+def test_gaps_hold(method):
+    """What is found lies within the gap of what is proven, and the optimum between them."""
+    rng = np.random.default_rng(11)
+    for _ in range(INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng)
+        costs = (
+            rng.integers(0, 8, size=(classes, classes)).astype(np.int64)
+            if rng.random() < 0.3
+            else None
+        )
+        depth = int(rng.integers(2, 6))
+        gap = {"absolute_gap": int(rng.integers(0, 4)), "relative_gap": float(rng.random() / 2)}
+        upper = int(rng.integers(0, 12)) if rng.random() < 0.3 else None
+        table = loss_table(labels, classes, None, costs)
+        best = brute_force(ranks, table, depth)
+        result = engine.solve(
+            narrow(ranks), distinct, labels, classes, depth, costs=costs, method=method,
+            upper_bound=upper, threads=int(rng.integers(1, 3)), **gap,
+        )  # fmt: skip
+        if upper is not None and best > upper:
+            assert result["status"] == "infeasible"
+            continue
+        value = result["objective"]
+        assert tree_loss(result["tree"], ranks, table, max_depth=depth) == value
+        assert result["bound"] <= best <= value
+        allowed = max(gap["absolute_gap"], gap["relative_gap"] * value)
+        assert value - result["bound"] <= allowed
+        assert result["status"] == ("optimal" if value == result["bound"] else "feasible")
+
+
+def test_bounds_and_incumbents_are_told_in_order():
+    rng = np.random.default_rng(12)
+    x = rng.integers(0, 60, size=(700, 8))
+    labels = rng.integers(0, 3, size=700).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    heard = []
+    result = engine.solve(
+        narrow(ranks), distinct, labels, 3, 4, method="sorted", time_limit=1.5,
+        progress=lambda value, bound, seconds: heard.append((value, bound, seconds)),
+    )  # fmt: skip
+    assert len(heard) == len(result["timeline"])
+    for before, after in itertools.pairwise(heard):
+        assert after[0] <= before[0]
+        assert after[1] >= before[1]
+        assert after[2] >= before[2]
+        assert after[:2] != before[:2]
+    assert heard[-1][0] == result["objective"]
+    assert heard[-1][1] <= result["bound"]
 
 
 def test_callback_errors_come_through():

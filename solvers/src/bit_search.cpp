@@ -314,6 +314,13 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
     const std::size_t x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
     return three.pass[x] + three.fail[x] < three.pass[y] + three.fail[y];
   });
+  // With an incumbent, a gap that is allowed is not searched.
+  const auto cutoff = [&] {
+    if (!root || answer_.value > best.value) return best.value;
+    const Loss least = control_.cutoff(best.value);
+    gap_used_ = gap_used_ || least < best.value;
+    return least;
+  };
   // Rows that pass both tests.
   const auto both = [&](std::size_t s, std::size_t t) {
     Loss sum = 0;
@@ -344,23 +351,24 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
           const std::size_t u = static_cast<std::size_t>(order[q]);
           open = std::min(open, bound[0][u] + bound[1][u]);
         }
-        if (shape.leaves >= full_leaves(shape.depth)) answer_.bound = std::max(answer_.bound, std::max(lower, open));
-        if (control_.close_enough(best.value, answer_.bound)) return best;
+        if (shape.leaves >= full_leaves(shape.depth)) raise_bound(std::max(lower, std::min(open, cutoff())));
+        if (answer_.value <= best.value && answer_.bound >= cutoff()) return best;
       }
       // A round of tests under one upper bound, merged in order: threads change nothing but the time.
       std::vector<Split> round;
       for (; k < n && round.size() < (root ? round_ : 1); ++k) {
         const std::size_t t = static_cast<std::size_t>(order[k]);
-        if (bound[0][t] + bound[1][t] >= best.value) {
+        if (bound[0][t] + bound[1][t] >= cutoff()) {
           ++counters.pruned_neighbour;
           continue;
         }
         const bool pass_first = 2 * both(t, t) <= rows;
         round.push_back({order[k], pass_first, {bound[0][t], bound[1][t]}, {}});
       }
+      const Loss limit = cutoff();
       const auto work = [&](int worker, std::size_t i) {
         BitSearch& search = worker == 0 ? *this : *helpers_[static_cast<std::size_t>(worker - 1)];
-        search.evaluate(view, level, shapes, best.value, round[i]);
+        search.evaluate(view, level, shapes, limit, round[i]);
       };
       if (root && workers_) workers_->run(round.size(), work);
       else if (!round.empty()) work(0, 0);
@@ -377,6 +385,7 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
       }
     }
   }
+  if (root && best.value <= lower) raise_bound(best.value);
   return best;
 }
 
@@ -390,6 +399,12 @@ void BitSearch::evaluate(const BitView& view, int level, const Shape (&shapes)[2
     s.side[side] = child(view, level, s.test, side == 0, shapes[side], limit, s.value[side]);
     s.value[side] = std::max(s.value[side], s.side[side].value);
   }
+}
+
+void BitSearch::raise_bound(Loss bound) {
+  if (bound <= answer_.bound) return;
+  answer_.bound = bound;
+  control_.bound(result_->timeline, bound);
 }
 
 RootAnswer BitSearch::run(Result& result, const RootAnswer& start) {
@@ -416,7 +431,8 @@ RootAnswer BitSearch::run(Result& result, const RootAnswer& start) {
       }
       control_.check();
     }
-    if (!control_.close_enough(answer_.value, answer_.bound) || answer_.value >= upper) answer_.bound = std::min(upper, answer_.value);
+    if (!gap_used_) answer_.bound = std::min(upper, answer_.value);
+    else answer_.bound = std::max(answer_.bound, control_.cutoff(answer_.value));
     answer_.complete = true;
   } catch (const Stop&) {
     answer_.complete = control_.close_enough(answer_.value, answer_.bound);

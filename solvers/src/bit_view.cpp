@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <set>
+
+#include "odt/equal_rows.hpp"
 
 namespace odt {
 namespace {
@@ -16,10 +17,13 @@ bool cut_allowed(const Problem& p, std::size_t f, std::uint32_t rank) {
 
 }  // namespace
 
-std::size_t BitProblem::count_tests(const Problem& p) {
-  std::size_t count = 0;
-  for (std::size_t f = 0; f < p.features; ++f)
-    for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) count += cut_allowed(p, f, r);
+TestCount BitProblem::count_tests(const Problem& p) {
+  TestCount count;
+  for (std::size_t f = 0; f < p.features; ++f) {
+    const std::size_t before = count.tests;
+    for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) count.tests += cut_allowed(p, f, r);
+    count.features += count.tests > before;
+  }
   return count;
 }
 
@@ -44,20 +48,18 @@ BitProblem::BitProblem(const Problem& p, const Kernels& k) : problem(p), kernels
       passes.push_back(column);
       tests.push_back({static_cast<int>(f), r + 1});
     }
-  // Rows that no test tells apart share a leaf in every tree.
-  std::map<std::vector<char>, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < p.rows; ++i) {
-    std::vector<char> signature(tests.size());
-    for (std::size_t t = 0; t < tests.size(); ++t) signature[t] = passes[t][i / 64] >> (i % 64) & 1;
-    groups[signature].push_back(i);
-  }
+  std::vector<std::size_t> position(p.rows);
+  for (std::size_t i = 0; i < p.rows; ++i) position[order[i]] = i;
   hopeless.assign(member_words, 0);
-  for (const auto& group : groups) {
-    std::vector<int> count(static_cast<std::size_t>(p.classes), 0);
-    for (std::size_t i : group.second) ++count[static_cast<std::size_t>(p.label[order[i]])];
+  const EqualRows equal(p);
+  std::vector<int> count(static_cast<std::size_t>(p.classes));
+  for (std::size_t g = 0; g < equal.groups(); ++g) {
+    const auto first = equal.row.begin() + equal.start[g], last = equal.row.begin() + equal.start[g + 1];
+    std::fill(count.begin(), count.end(), 0);
+    for (auto i = first; i != last; ++i) ++count[static_cast<std::size_t>(p.label[*i])];
     const int majority = static_cast<int>(std::max_element(count.begin(), count.end()) - count.begin());
-    for (std::size_t i : group.second)
-      if (p.label[order[i]] != majority) hopeless[i / 64] |= 1ULL << (i % 64);
+    for (auto i = first; i != last; ++i)
+      if (p.label[*i] != majority) hopeless[position[*i] / 64] |= 1ULL << (position[*i] % 64);
   }
 }
 

@@ -29,8 +29,7 @@ class Finisher {
 
  private:
   Loss row_loss(std::uint32_t row, int label) const {
-    if (loss_.unit()) return p_.label[row] != label;
-    return loss_.losses(row)[label];
+    return loss_.loss(p_, row, static_cast<std::size_t>(label));
   }
 
   // Least loss and its first label.

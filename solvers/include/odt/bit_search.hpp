@@ -77,6 +77,7 @@ class BitSearch {
   Loss hopeless(const std::vector<std::uint64_t>& members) const;
   Plan split(const BitView& view, int test, const Plan& pass, const Plan& fail) const;
   BitView& view_at(int level);
+  void raise_bound(Loss bound);
 
   const BitProblem& problem_;
   Loss price_;
@@ -92,6 +93,7 @@ class BitSearch {
   std::size_t round_ = 1;
   Result* result_ = nullptr;
   RootAnswer answer_;
+  bool gap_used_ = false;
 };
 
 }  // namespace odt

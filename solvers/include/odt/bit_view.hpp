@@ -15,6 +15,11 @@ struct Test {
   std::uint32_t bound;  // ranks below it pass
 };
 
+// Tests before repeats are removed, and the features that have any.
+struct TestCount {
+  std::size_t tests = 0, features = 0;
+};
+
 // The tests of a problem that tell rows apart, without repeats and complements, and rows sorted by class.
 struct BitProblem {
   const Problem& problem;
@@ -26,8 +31,7 @@ struct BitProblem {
   std::vector<std::uint64_t> hopeless;              // rows that every tree gets wrong: the rarer classes among equal rows
 
   BitProblem(const Problem& p, const Kernels& k);
-  // How many tests the problem has before repeats are removed.
-  static std::size_t count_tests(const Problem& p);
+  static TestCount count_tests(const Problem& p);
 };
 
 // Losses of the two sides of every test when each side gets a tree of depth two, and the tests of those trees.

@@ -2,6 +2,7 @@
 // catches, so that no level in between needs to carry a flag.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -37,16 +38,25 @@ class Control {
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
-  // Gap between incumbent and bound small enough to end.
-  bool close_enough(Loss value, Loss bound) const {
-    if (value <= bound) return true;
-    const Loss gap = value - bound;
-    if (gap <= options_.absolute_gap) return true;
-    return options_.relative_gap > 0 && static_cast<double>(gap) <= options_.relative_gap * static_cast<double>(value);
+  // The least bound that is close enough to a value to end; both lack `offset`.
+  Loss cutoff(Loss value, Loss offset = 0) const {
+    const Loss relative = options_.relative_gap > 0 ? static_cast<Loss>(options_.relative_gap * static_cast<double>(value + offset)) : 0;
+    return value - std::max<Loss>(0, std::max(options_.absolute_gap, relative));
   }
+  // Gap between incumbent and bound small enough to end.
+  bool close_enough(Loss value, Loss bound, Loss offset = 0) const { return value < kInfinite && bound >= cutoff(value, offset); }
 
   void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound) const {
     timeline.push_back({seconds(), value, bound});
+    if (options_.progress) options_.progress(timeline.back());
+  }
+
+  // A better bound for the last incumbent; told a few times a second.
+  void bound(std::vector<Incumbent>& timeline, Loss bound) {
+    const double now = seconds();
+    if (timeline.empty() || bound <= timeline.back().bound || now < told_ + 0.2) return;
+    told_ = now;
+    timeline.push_back({now, timeline.back().value, bound});
     if (options_.progress) options_.progress(timeline.back());
   }
 
@@ -66,6 +76,7 @@ class Control {
  private:
   const Options& options_;
   Clock::time_point start_;
+  double told_ = 0;
   std::atomic<std::uint64_t> pending_{0};
   std::atomic<bool> stopped_{false};
 };

@@ -1,9 +1,11 @@
 // The training rows as the search wants them: sorted once per feature.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "odt/equal_rows.hpp"
 #include "odt/kernels.hpp"
 #include "odt/loss_model.hpp"
 #include "odt/problem.hpp"
@@ -41,6 +43,21 @@ struct Dataset {
   // A gap between neighbouring ranks may be cut iff an allowed cut lies in [low, high).
   bool gap_allowed(std::size_t f, std::uint32_t low, std::uint32_t high) const {
     return allowed_upto[f].empty() || allowed_upto[f][high] > allowed_upto[f][low];
+  }
+
+  // What every tree loses.
+  Loss inseparable() const {
+    const EqualRows equal(problem);
+    Loss sum = 0;
+    std::vector<Loss> losses(static_cast<std::size_t>(loss.labels));
+    for (std::size_t g = 0; g < equal.groups(); ++g) {
+      if (equal.start[g + 1] - equal.start[g] == 1) continue;  // the row's least loss is 0
+      std::fill(losses.begin(), losses.end(), 0);
+      for (std::uint32_t i = equal.start[g]; i < equal.start[g + 1]; ++i)
+        for (std::size_t c = 0; c < losses.size(); ++c) losses[c] += loss.loss(problem, equal.row[i], c);
+      sum += *std::min_element(losses.begin(), losses.end());
+    }
+    return sum;
   }
 };
 

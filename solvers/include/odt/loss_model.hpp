@@ -34,6 +34,9 @@ struct LossModel {
   bool unit() const { return kind == LossKind::two_class || kind == LossKind::multi_class; }
   bool fits32() const { return narrow.data() != nullptr; }
   const Loss* losses(std::size_t row) const { return wide.data() + static_cast<std::size_t>(kind_of[row]) * lanes; }
+  Loss loss(const Problem& p, std::size_t row, std::size_t label) const {
+    return unit() ? p.label[row] != static_cast<int>(label) : losses(row)[label];
+  }
   Loss worst(std::size_t row) const { return losses(row)[lanes - 1]; }
 
   explicit LossModel(const Problem& p) : labels(std::max(p.classes, 1)) {

@@ -21,7 +21,7 @@ class Root {
     try {
       deepen();
     } catch (const Stop&) {
-      answer_.complete = control_.close_enough(answer_.value, answer_.bound);
+      answer_.complete = control_.close_enough(answer_.value, answer_.bound, data_.loss.offset);
     }
     for (const auto& search : searches_) result_.counters.add(search->counters);
     return answer_;
@@ -39,10 +39,13 @@ class Root {
     const Problem& p = data_.problem;
     const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
     upper_ = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound - data_.loss.offset + 1;
+    lower_ = data_.problem.leaf_price + data_.inseparable();
+    answer_.bound = std::max(answer_.bound, std::min(lower_, best()));
     for (int depth = 0; depth <= std::min(2, goal.depth); ++depth) {
-      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), 0, nullptr, 0);
+      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), lower_, nullptr, 0);
       improve(out);
       last_ = out;
+      last_bound_ = out.value;
       if (depth == goal.depth) answer_.bound = out.value;
     }
     if (goal.depth > 2 && workers() > 1) view_.make_all_pairs();
@@ -60,17 +63,27 @@ class Root {
     control_.incumbent(result_.timeline, out.value + data_.loss.offset, answer_.bound + data_.loss.offset);
   }
 
+  // With an incumbent, a gap that is allowed is not searched.
+  Loss cutoff() const { return answer_.value < kInfinite && answer_.value <= upper_ ? control_.cutoff(answer_.value, data_.loss.offset) : upper_; }
+
+  void raise_bound(Loss bound) {
+    if (bound <= answer_.bound) return;
+    answer_.bound = bound;
+    control_.bound(result_.timeline, bound + data_.loss.offset);
+  }
+
   void search(Shape shape, bool final) {
     // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
-    Branch<R> node(*searches_[0], view_, 0, shape, best(), data_.problem.leaf_price);
+    Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_);
     ++searches_[0]->counters.nodes;
-    node.begin(last_, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
+    node.begin(last_, last_bound_, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
+    node.set_cutoff(cutoff());
     std::vector<typename Branch<R>::Task> tasks(round_);
     std::vector<CutValue> values(round_);
     for (;;) {
       const Loss bound = node.bound();
-      if (final) answer_.bound = std::max(answer_.bound, std::min(bound, best()));
-      if (final && control_.close_enough(best(), answer_.bound)) break;
+      if (final) raise_bound(std::min(bound, best()));
+      if (bound >= node.cutoff()) break;
       std::size_t count = 0;
       while (count < round_ && node.next(tasks[count])) ++count;
       if (count == 0) break;
@@ -80,12 +93,16 @@ class Root {
       if (workers() == 1) evaluate(0, 0);
       else workers_.run(count, evaluate);
       for (std::size_t i = 0; i < count; ++i)
-        if (node.merge(tasks[i], values[i])) improve(node.outcome());
+        if (node.merge(tasks[i], values[i])) {
+          improve(node.outcome());
+          node.set_cutoff(cutoff());
+        }
       control_.check();
     }
     last_ = node.outcome();
+    last_bound_ = std::min(node.bound(), last_.value);
     best_cuts_ = node.best_cuts();
-    if (final) answer_.bound = std::max(answer_.bound, std::min(node.bound(), best()));
+    if (final) raise_bound(std::min(node.bound(), best()));
   }
 
   const Dataset& data_;
@@ -95,8 +112,9 @@ class Root {
   std::vector<std::unique_ptr<Search<R>>> searches_;
   std::size_t round_;
   View<R> view_;
-  Loss upper_ = kInfinite;
+  Loss upper_ = kInfinite, lower_ = 0;
   Outcome last_;  // of the depth before
+  Loss last_bound_ = 0;
   std::vector<typename Branch<R>::BestCut> best_cuts_;
   RootAnswer answer_;
 };

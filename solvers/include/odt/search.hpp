@@ -79,9 +79,10 @@ class Branch {
     Hint hint;
   };
 
-  // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on the same rows.
+  // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on the same
+  // rows, `flat_bound` what none undercuts.
   // `cuts`, if given, orders the features and says where to cut them first.
-  void begin(const Outcome& flat, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts = nullptr);
+  void begin(const Outcome& flat, Loss flat_bound, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts = nullptr);
   // The next cut to evaluate, if any can still beat the incumbent.
   struct Task {
     std::size_t feature;
@@ -92,14 +93,17 @@ class Branch {
   bool next(Task& task);
   CutValue evaluate(Search<R>& search, const Task& task) {
     const Division& d = divisions_[static_cast<std::size_t>(task.division)];
-    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, d.left, d.right, best_);
+    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, d.left, d.right, cutoff());
   }
   // True if the incumbent improved.
   bool merge(const Task& task, CutValue& value);
 
   Loss best() const { return best_; }
   // Lower bound on the node's loss from what is still open.
-  Loss bound() const { return queue_.empty() ? best_ : std::max(lower_, std::min(best_, queue_.top().bound)); }
+  Loss bound() const { return queue_.empty() ? cutoff() : std::max(lower_, std::min(cutoff(), queue_.top().bound)); }
+  // Trees of at least this loss are of no interest: the incumbent's or, if a gap is allowed, somewhat less.
+  Loss cutoff() const { return std::min(best_, cutoff_); }
+  void set_cutoff(Loss cutoff) { cutoff_ = cutoff; }
   const Plan& plan() const { return plan_; }
   void offer(Loss value, const Plan& plan) {
     if (value < best_) {
@@ -125,7 +129,7 @@ class Branch {
   View<R>& view_;
   int level_;
   Shape shape_;
-  Loss upper_, lower_, best_;
+  Loss upper_, lower_, best_, cutoff_ = kInfinite;
   Plan plan_;
   std::vector<Division> divisions_;
   std::vector<CutRecord> records_;

@@ -31,7 +31,8 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   if (shape.depth == 2) return depth_two_.solve(view, shape, upper, lower, hints, hint_count);
   ++counters.nodes;
   Branch<R> node(*this, view, level, shape, upper, lower);
-  node.begin(solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower, hints, hint_count), hints, hint_count);
+  const Outcome flat = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower, hints, hint_count);
+  node.begin(flat, flat.value, hints, hint_count);
   typename Branch<R>::Task task;
   while (node.next(task)) {
     CutValue value = node.evaluate(*this, task);
@@ -75,7 +76,7 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   result.record = {hint_of(out[0].plan), hint_of(out[1].plan)};
   if (result.record.left.feature < 0) result.record.left = low.left.feature >= 0 ? low.left : high.left;
   if (result.record.right.feature < 0) result.record.right = high.right.feature >= 0 ? high.right : low.right;
-  if (result.exact && value[0] + value[1] < upper) result.plan = Plan::split(static_cast<int>(feature), bound, out[0].plan, out[1].plan);
+  if (result.exact && value[0] + value[1] < node.best()) result.plan = Plan::split(static_cast<int>(feature), bound, out[0].plan, out[1].plan);
   return result;
 }
 
@@ -92,7 +93,7 @@ void Branch<R>::set_weights() {
 }
 
 template <class R>
-void Branch<R>::begin(const Outcome& flat, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts) {
+void Branch<R>::begin(const Outcome& flat, Loss flat_bound, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts) {
   set_weights();
   if (flat.exact) offer(flat.value, flat.plan);
   const Hint first = hint_of(flat.plan);
@@ -111,7 +112,7 @@ void Branch<R>::begin(const Outcome& flat, const Hint* hints, int hint_count, co
   const std::int32_t rows = static_cast<std::int32_t>(view_.rows());
   for (std::size_t d = 0; d < divisions_.size(); ++d)
     for (std::size_t f = 0; f < view_.features(); ++f)
-      if (view_.splittable(f)) push(f, static_cast<int>(d), {0, rows, price, flat.value, flat.value, price, 0, 1});
+      if (view_.splittable(f)) push(f, static_cast<int>(d), {0, rows, price, flat_bound, flat_bound, price, 0, 1});
 }
 
 template <class R>
@@ -119,7 +120,7 @@ void Branch<R>::push(std::size_t feature, int division, Interval interval) {
   const RowWeights w = weights(feature);
   settle(interval, w);
   Loss bound = interval_bound(interval, w);
-  if (bound >= best_) {
+  if (bound >= cutoff()) {
     ++search_.counters.pruned_interval;
     return;
   }
@@ -130,15 +131,15 @@ void Branch<R>::push(std::size_t feature, int division, Interval interval) {
 
 template <class R>
 bool Branch<R>::next(Task& task) {
-  while (!queue_.empty() && best_ > lower_) {
+  while (!queue_.empty() && cutoff() > lower_) {
     const Open open = queue_.top();
     queue_.pop();
-    if (open.bound >= best_) {
+    if (open.bound >= cutoff()) {
       ++search_.counters.pruned_interval;
       continue;
     }
     const RowWeights w = weights(open.feature);
-    const OpenCuts cuts = open_cuts(open.interval, w, best_);
+    const OpenCuts cuts = open_cuts(open.interval, w, cutoff());
     if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1) ++search_.counters.pruned_neighbour;
     if (cuts.first > cuts.last) continue;
     std::int32_t want = cuts.first + (cuts.last - cuts.first) / 2;
