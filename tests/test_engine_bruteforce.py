@@ -247,6 +247,19 @@ def test_bounds_and_incumbents_are_told_in_order():
     assert heard[-1][1] <= result["bound"]
 
 
+def test_counters_have_the_same_names_everywhere():
+    meanings = engine.counter_meanings()
+    assert all(meanings.values())
+    rng = np.random.default_rng(13)
+    ranks, distinct = rank_columns(rng.integers(0, 9, size=(60, 4)))
+    labels = rng.integers(0, 2, size=60).astype(np.int32)
+    ways = ({"method": "sorted"}, {"method": "bitset"}, {"smallest": True})
+    for way in ways:
+        result = engine.solve(narrow(ranks), distinct, labels, 2, 4, time_limit=5.0, **way)
+        assert list(result["counters"]) == list(meanings)
+        assert result["counters"]["nodes"] > 0
+
+
 def test_callback_errors_come_through():
     def fail(*_):
         raise KeyError("mine")

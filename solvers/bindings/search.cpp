@@ -111,6 +111,11 @@ void bind_search(nb::module_& m) {
         "smallest"_a = false, "time_limit"_a = nb::none(), "absolute_gap"_a = 0, "relative_gap"_a = 0.0, "threads"_a = 1,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
         "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto");
+  m.def("counter_meanings", [] {
+    nb::dict d;
+    for (const odt::CounterName& c : odt::kCounters) d[c.name] = c.meaning;
+    return d;
+  });
   m.def("instruction_sets", [] {
     std::vector<std::string> names{"portable"};
     if (odt::kernels_avx2()) names.push_back("avx2");

@@ -53,17 +53,7 @@ inline nb::dict tree_of(const odt::Tree& tree) {
 
 inline nb::dict counters_of(const odt::Counters& c) {
   nb::dict d;
-  d["nodes"] = c.nodes;
-  d["depth_two"] = c.depth_two;
-  d["cuts"] = c.cuts;
-  d["scans"] = c.scans;
-  d["scans_skipped"] = c.scans_skipped;
-  d["blocks"] = c.blocks;
-  d["pruned_neighbour"] = c.pruned_neighbour;
-  d["pruned_interval"] = c.pruned_interval;
-  d["pruned_lower"] = c.pruned_lower;
-  d["cache_hits"] = c.cache_hits;
-  d["cache_entries"] = c.cache_entries;
+  for (const odt::CounterName& name : odt::kCounters) d[name.name] = c.*name.field;
   return d;
 }
 

@@ -269,6 +269,7 @@ Outcome BitSearch::solve(BitView& view, int level, Shape shape, Loss upper, Loss
     return {lower, false, {}};
   }
   if (leaf <= lower || shape.depth == 0 || shape.leaves == 1 || view.tests() == 0) {
+    counters.pruned_leaf += leaf <= lower;
     if (leaf >= upper) return {leaf, false, {}};
     return {leaf, true, Plan::leaf()};
   }

@@ -23,6 +23,7 @@ TestCount BitProblem::count_tests(const Problem& p) {
     const std::size_t before = count.tests;
     for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) count.tests += cut_allowed(p, f, r);
     count.features += count.tests > before;
+    count.most = std::max(count.most, count.tests - before);
   }
   return count;
 }

@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
 
 namespace {
@@ -118,7 +119,7 @@ const Kernels* kernels_avx2() {
       compress_bits_generic<extract_bmi>, changes_generic<std::uint16_t>, changes_generic<std::uint32_t>,
       two_class_generic<extremes256>, signed_two_generic, multi_class_generic,
       label_blocks_generic<std::int32_t>, label_blocks_generic<std::int64_t>, label_scan_generic<std::int32_t>, label_scan_generic<std::int64_t>,
-      bit_counts_generic, quarters_generic, bit_compress_generic,
+      columns_generic, column_counts_generic, bit_counts_generic, quarters_generic, bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

@@ -1,4 +1,5 @@
 // The portable table: no instruction beyond the baseline of the build.
+#include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
 
 namespace odt {
@@ -20,6 +21,8 @@ const Kernels& kernels_portable() {
       label_blocks_generic<std::int64_t>,
       label_scan_generic<std::int32_t>,
       label_scan_generic<std::int64_t>,
+      columns_generic,
+      column_counts_generic,
       bit_counts_generic,
       quarters_generic,
       bit_compress_generic,

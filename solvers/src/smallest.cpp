@@ -70,7 +70,10 @@ Smallest::Known& Smallest::known(const Members& rows, int depth) {
 bool Smallest::feasible(const Members& rows, int depth) {
   const int classes = class_count(rows);
   if (classes <= 1) return true;
-  if (depth == 0 || (depth < 20 && classes > 1 << depth)) return false;
+  if (depth == 0 || (depth < 20 && classes > 1 << depth)) {
+    ++counters_.pruned_lower;
+    return false;
+  }
   {
     const Known& k = known(rows, depth);
     if (k.feasible >= 0) {
@@ -116,7 +119,10 @@ bool Smallest::feasible(const Members& rows, int depth) {
 std::int32_t Smallest::least(const Members& rows, int depth, std::int32_t upper) {
   const int classes = class_count(rows);
   if (classes <= 1) return 1;
-  if (classes >= upper) return classes;
+  if (classes >= upper) {
+    ++counters_.pruned_lower;
+    return classes;
+  }
   if (!feasible(rows, depth)) return kNone;
   std::int32_t lower = classes;
   {

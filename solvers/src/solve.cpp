@@ -10,20 +10,6 @@
 
 namespace odt {
 
-void Counters::add(const Counters& o) {
-  nodes += o.nodes;
-  depth_two += o.depth_two;
-  cuts += o.cuts;
-  scans += o.scans;
-  scans_skipped += o.scans_skipped;
-  blocks += o.blocks;
-  pruned_neighbour += o.pruned_neighbour;
-  pruned_interval += o.pruned_interval;
-  pruned_lower += o.pruned_lower;
-  cache_hits += o.cache_hits;
-  cache_entries += o.cache_entries;
-}
-
 namespace {
 
 void check(const Problem& p) {
@@ -44,8 +30,9 @@ void check(const Problem& p) {
 }
 
 // Bit sets pay for every pair of tests, sorted scans for every pair of features: measured on quantized sets, they are
-// even at 20 to 40 tests a feature, whatever the number of either.
-constexpr std::size_t kBitTestsPerFeature = 20;
+// even at 20 to 40 tests a feature, whatever the number of either. One long feature among short ones is for the scans,
+// which count the stumps of the short ones by bitmaps.
+constexpr std::size_t kBitTestsPerFeature = 20, kBitTestsOfOne = 40;
 constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs, per level of the search
 
 // Unit losses over few-valued features.
@@ -55,7 +42,7 @@ bool suits_bits(const Problem& p, const LossModel& loss, const Options& options)
   if (count.tests == 0) return false;
   if (options.method == 2) return count.tests <= 4000;
   const std::size_t pair_bytes = count.tests * count.tests * static_cast<std::size_t>(p.classes) * sizeof(std::int16_t);
-  return count.tests <= kBitTestsPerFeature * count.features && pair_bytes <= kMostPairBytes;
+  return count.tests <= kBitTestsPerFeature * count.features && count.most <= kBitTestsOfOne && pair_bytes <= kMostPairBytes;
 }
 
 // A given tree as a first incumbent. It must keep the limits; labels are chosen anew.

@@ -218,6 +218,59 @@ CASE(label_scans_find_the_least_loss) {
   }
 }
 
+CASE(columns_count_the_best_stump) {
+  Random random(5);
+  std::vector<const Kernels*> all = variants();
+  all.push_back(&kernels_portable());
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 500)), words = words_of(rows);
+    const int classes = draw(random, 2, 16), class_stride = classes == 2 ? 1 : classes <= 8 ? 8 : 16;
+    const std::size_t tests = static_cast<std::size_t>(draw(random, 1, 20)), stride = (tests + 7) / 8 * 8;
+    const std::size_t cs = static_cast<std::size_t>(class_stride);
+    Aligned<std::uint64_t> left, whole, columns, bits;
+    Aligned<std::int64_t> counts;
+    fill_bits(random, left, words);
+    fill(random, columns, words * stride, 0);
+    fill(random, bits, words * cs, 0);
+    whole.reserve(words);
+    for (std::size_t w = 0; w < words; ++w) whole[w] = ~0ULL;
+    std::vector<int> label(rows);
+    std::int32_t total[2][16] = {{0}, {0}}, size[2] = {0, 0};
+    const auto side = [&](std::size_t i) { return left[i / 64] >> (i % 64) & 1 ? 0 : 1; };
+    for (std::size_t i = 0; i < rows; ++i) {
+      label[i] = draw(random, 0, classes - 1);
+      const std::uint64_t bit = 1ULL << (i % 64);
+      if (class_stride > 1) bits[i / 64 * cs + static_cast<std::size_t>(label[i])] |= bit;
+      else if (label[i] == 1) bits[i / 64] |= bit;
+      for (std::size_t j = 0; j < tests; ++j)
+        if (random() % (j + 2) == 0) columns[i / 64 * stride + j] |= bit;
+      ++size[side(i)];
+      if (class_stride > 1) ++total[side(i)][label[i]];
+      else total[side(i)][0] += label[i];
+    }
+    std::int32_t most[2] = {0, 0};
+    for (int s = 0; s < 2; ++s)
+      for (std::size_t j = 0; j < stride; ++j) {
+        std::vector<std::int32_t> count(2 * static_cast<std::size_t>(classes), 0);
+        for (std::size_t i = 0; i < rows; ++i)
+          if (side(i) == s)
+            ++count[static_cast<std::size_t>(label[i] + (columns[i / 64 * stride + j] >> (i % 64) & 1 ? 0 : classes))];
+        most[s] = std::max(most[s], *std::max_element(count.begin(), count.begin() + classes) +
+                                        *std::max_element(count.begin() + classes, count.end()));
+      }
+    for (const Kernels* k : all) {
+      ColumnScan s{whole.data(), columns.data(), bits.data(), words, stride, classes, class_stride, nullptr, total[0], total[1], size[0], size[1]};
+      k->column_counts(s, counts.reserve(static_cast<std::size_t>(classes) * stride));
+      s.left = left.data();
+      s.all = counts.data();
+      ColumnBest best{0, 0};
+      k->columns(s, best);
+      CHECK(best.left == most[0]);
+      CHECK(best.right == most[1]);
+    }
+  }
+}
+
 CASE(bit_tables_agree) {
   Random random(3);
   const Kernels& base = kernels_portable();

@@ -15,9 +15,9 @@ struct Test {
   std::uint32_t bound;  // ranks below it pass
 };
 
-// Tests before repeats are removed, and the features that have any.
+// Tests before repeats are removed, the features that have any, and the most that one has.
 struct TestCount {
-  std::size_t tests = 0, features = 0;
+  std::size_t tests = 0, features = 0, most = 0;
 };
 
 // The tests of a problem that tell rows apart, without repeats and complements, and rows sorted by class.

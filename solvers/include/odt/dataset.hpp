@@ -12,12 +12,20 @@
 
 namespace odt {
 
+// A test of a few-valued feature.
+struct Column {
+  std::size_t feature;
+  std::uint32_t bound;  // ranks below it pass
+};
+
 struct Dataset {
   const Problem& problem;
   const Kernels& kernels;
   LossModel loss;
   std::vector<std::uint32_t> order;                     // [feature * rows + position]
   std::vector<std::vector<std::uint32_t>> allowed_upto;  // per feature: empty, or allowed cuts below a rank
+  std::vector<Column> columns;          // the tests of few-valued features, if errors are counted
+  std::vector<std::size_t> sorted;      // the other features
 
   Dataset(const Problem& p, const Kernels& k) : problem(p), kernels(k), loss(p) {
     order.resize(p.features * p.rows);
@@ -35,8 +43,16 @@ struct Dataset {
         for (std::size_t r = 0; r < p.distinct[f]; ++r)
           allowed_upto[f][r + 1] = allowed_upto[f][r] + (p.allowed[f][r] != 0);
       }
+      const bool few = loss.unit() && p.distinct[f] <= kFewValues + 1;
+      if (!few) sorted.push_back(f);
+      for (std::uint32_t r = 0; few && r + 1 < p.distinct[f]; ++r)
+        if (gap_allowed(f, r, r + 1)) columns.push_back({f, r + 1});
     }
   }
+  // Up to this many cuts a feature, its stumps are counted by bitmaps. Measured on quantized sets: 8 cuts win up to 15
+  // times, 20 win on 400 rows and lose on 15,000.
+  static constexpr std::uint32_t kFewValues = 12;
+  std::size_t column_stride() const { return (columns.size() + 7) / 8 * 8; }
 
   std::size_t rows() const { return problem.rows; }
   std::size_t features() const { return problem.features; }

@@ -42,6 +42,8 @@ class DepthTwo {
             Loss& floor_left, Loss& floor_right);
   void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
                    Loss& floor_left, Loss& floor_right);
+  void count_columns(View<R>& view);
+  void scan_columns(View<R>& view, const std::uint64_t* left, Loss& best_left, Loss& best_right);
   void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
   template <class T>
   void totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table);
@@ -64,6 +66,7 @@ class DepthTwo {
   std::vector<Interval> stack_;
   Aligned<std::uint64_t> mask_;
   Aligned<std::int32_t> scratch_;
+  Aligned<std::int64_t> column_counts_;
   std::int32_t left_count_[16], right_count_[16], all_count_[16];
   std::int32_t left_rows_ = 0, right_rows_ = 0;
   std::vector<Loss> upto_;

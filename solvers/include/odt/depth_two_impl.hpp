@@ -102,6 +102,35 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
   floor_right = l.right_floor;
 }
 
+// Rows of each class that pass each column.
+template <class R>
+void DepthTwo<R>::count_columns(View<R>& view) {
+  if (data_->columns.empty()) return;
+  ColumnScan s{};
+  std::uint64_t* all = mask_.data();
+  for (std::size_t w = 0; w < view.words(); ++w) all[w] = valid_bits(view.rows(), w);
+  s.left = all;
+  s.columns = view.columns();
+  s.classes = view.classes(0);
+  s.words = view.words();
+  s.stride = data_->column_stride();
+  s.class_count = std::max(labels_, 2);
+  s.class_stride = view.stride();
+  data_->kernels.column_counts(s, column_counts_.reserve(static_cast<std::size_t>(s.class_count) * s.stride));
+}
+
+// Stumps of all few-valued features at once; `left` is in the order of feature 0.
+template <class R>
+void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, Loss& best_left, Loss& best_right) {
+  ++counters_.column_scans;
+  const ColumnScan s{left, view.columns(), view.classes(0), view.words(), data_->column_stride(), std::max(labels_, 2), view.stride(),
+                     column_counts_.data(), left_count_, right_count_, left_rows_, right_rows_};
+  ColumnBest best{0, 0};
+  data_->kernels.columns(s, best);
+  best_left = std::min<Loss>(best_left, left_rows_ - best.left);
+  best_right = std::min<Loss>(best_right, right_rows_ - best.right);
+}
+
 // With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one leaf.
 template <class R>
 void DepthTwo<R>::totals_signed(View<R>& view, std::size_t outer, std::int32_t cut) {
@@ -206,7 +235,9 @@ Loss DepthTwo<R>::whole(View<R>& view) {
   for (std::size_t w = 0; w < view.words(); ++w) mask[w] = valid_bits(view.rows(), w);
   Loss best = leaf_left_ - price_, none = -1;
   Record& end = records_[static_cast<std::size_t>(at_end)];
-  for (std::size_t f = 0; f < p_; ++f) {
+  count_columns(view);
+  if (!data_->columns.empty()) scan_columns(view, mask, best, none);
+  for (std::size_t f : data_->sorted) {
     if (!view.splittable(f)) {
       end.left[f] = kInfinite;
       continue;
@@ -249,9 +280,16 @@ typename DepthTwo<R>::Sides DepthTwo<R>::evaluate(View<R>& view, std::size_t out
   // A side that stays a leaf gets a target that no split reaches.
   Loss best_left = inner == Inner::right_only ? -1 : leaf_left_ - price_;
   Loss best_right = inner == Inner::left_only ? -1 : leaf_right_ - price_;
-  for (std::size_t f = 0; f < p_; ++f) {
+  for (std::size_t f : data_->sorted) {
     record.left[f] = std::max(low.left[f], high.left[f] - from_high);
     record.right[f] = std::max(high.right[f], low.right[f] - from_low);
+  }
+  if (!data_->columns.empty()) {
+    below(data_->kernels, view.pair(outer, 0), view.words(), bound, mask_.data());
+    Loss left = best_left, right = best_right;
+    scan_columns(view, mask_.data(), left, right);
+    if (inner != Inner::right_only) best_left = left;
+    if (inner != Inner::left_only) best_right = right;
   }
   const auto visit = [&](std::size_t f) {
     if (record.left[f] >= best_left && record.right[f] >= best_right) {
@@ -270,7 +308,7 @@ typename DepthTwo<R>::Sides DepthTwo<R>::evaluate(View<R>& view, std::size_t out
   const int first[4] = {low.best_left, low.best_right, high.best_left, high.best_right};
   for (int i = 0; i < 4; ++i)
     if (first[i] >= 0 && std::find(first, first + i, first[i]) == first + i) visit(static_cast<std::size_t>(first[i]));
-  for (std::size_t f = 0; f < p_; ++f)
+  for (std::size_t f : data_->sorted)
     if (std::find(first, first + 4, static_cast<int>(f)) == first + 4) visit(f);
   control_.poll(view.rows() * p_ / 8);
   return {inner == Inner::right_only ? leaf_left_ + price_ : best_left + 2 * price_,

@@ -77,6 +77,23 @@ struct LabelLoss {
   std::uint32_t opened;
 };
 
+// All stumps on 0/1 tests at once, for both sides of an outer cut: a bitmap per test, in any order of the rows. Finds
+// the most rows that one of them labels right on each side.
+struct ColumnScan {
+  const std::uint64_t* left;
+  const std::uint64_t* columns;  // [word * stride + test], zero beyond rows and tests
+  const std::uint64_t* classes;  // [word * class_stride + class]; class_stride 1: the positive of two classes
+  std::size_t words, stride;     // stride: tests, rounded up to a multiple of 8
+  int class_count, class_stride;
+  const std::int64_t* all;       // [class * stride + test]: rows of the class that pass
+  const std::int32_t* left_total;   // rows per class; class_stride 1: only the positive ones
+  const std::int32_t* right_total;
+  std::int32_t left_rows, right_rows;
+};
+struct ColumnBest {
+  std::int32_t left, right;
+};
+
 // Bit tables of 0/1 tests: 16 rows a word, word-major, so that a vector register holds the same rows of 32 tests. Rows
 // are sorted by class and each class starts a new word. Counts are signed 16-bit: up to 32,767 rows.
 struct BitTable {
@@ -121,6 +138,9 @@ struct Kernels {
   void (*label_blocks64)(const LabelScan<std::int64_t>& scan, std::int64_t* out);
   void (*label_scan32)(const LabelScan<std::int32_t>& scan, LabelLoss<std::int32_t>& loss);
   void (*label_scan64)(const LabelScan<std::int64_t>& scan, LabelLoss<std::int64_t>& loss);
+  void (*columns)(const ColumnScan& scan, ColumnBest& best);
+  // out[class * stride + test] = rows of `left` that pass, as `all` needs them. Only bitmaps and sizes are read.
+  void (*column_counts)(const ColumnScan& scan, std::int64_t* out);
   // out[class * stride + j] = rows of the class in `row` that pass test j.
   void (*bit_counts)(const BitTable& table, const std::uint16_t* row, std::int16_t* out);
   void (*quarters)(const QuarterScan& scan, std::int16_t best[4]);

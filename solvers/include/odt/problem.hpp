@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "odt/counters.hpp"
+
 namespace odt {
 
 using Loss = std::int64_t;
@@ -66,22 +68,6 @@ struct Options {
   Tree start;
   std::function<void(const Incumbent&)> progress;
   std::function<bool()> interrupted;
-};
-
-struct Counters {
-  std::uint64_t nodes = 0;              // sub-problems of depth three and more
-  std::uint64_t depth_two = 0;          // sub-problems of depth two
-  std::uint64_t cuts = 0;               // cuts evaluated in sub-problems of depth three and more
-  std::uint64_t scans = 0;              // depth-two passes over one inner feature
-  std::uint64_t scans_skipped = 0;      // saved by the bounds of neighbouring cuts, feature by feature
-  std::uint64_t blocks = 0;             // blocks of rows opened inside a scan
-  std::uint64_t pruned_neighbour = 0;   // intervals cut short by a neighbour's loss (deletion bound)
-  std::uint64_t pruned_interval = 0;    // intervals closed by their two ends (subset bound)
-  std::uint64_t pruned_lower = 0;       // sub-problems closed by a lower bound
-  std::uint64_t cache_hits = 0;
-  std::uint64_t cache_entries = 0;
-
-  void add(const Counters& other);
 };
 
 struct Result {

@@ -24,6 +24,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   }
   const Loss leaf = depth_two_.leaf_loss(view);
   if (leaf <= lower || shape.depth == 0 || shape.leaves == 1) {
+    counters.pruned_leaf += leaf <= lower;
     if (leaf >= upper) return {leaf, false, {}};
     return {leaf, true, Plan::leaf()};
   }

@@ -33,6 +33,7 @@ class View {
       set_values(f, nullptr);
       set_ends(f);
     }
+    set_columns();
   }
 
   // The parent's rows whose rank of `feature` is below `bound` (or, if not `left`, the others).
@@ -47,6 +48,9 @@ class View {
       keep[parent.words_ - 1] &= valid_bits(parent.rows_, parent.words_ - 1);
       filter(f);
     }
+    if (!data_->columns.empty())
+      data_->kernels.compress_bits(parent.columns(), parent.words_, static_cast<int>(data_->column_stride()), keep_[0].data(),
+                                   columns_.reserve((words_ + 1) * data_->column_stride()));
   }
 
   const Dataset& data() const { return *data_; }
@@ -64,6 +68,8 @@ class View {
   const T* label_sums(std::size_t f) const { return label_sums_of<T>()[f].data(); }
   const std::int32_t* block_sums(std::size_t f) const { return block_sum_[f].data(); }
   const std::int32_t* block_ups(std::size_t f) const { return block_up_[f].data(); }
+  // Bitmaps of the data's columns, in the order of feature 0.
+  const std::uint64_t* columns() const { return columns_.data(); }
   const R* sorted(std::size_t f) const { return pair_[keep_pairs_ ? f * p_ + f : f].ranks.data(); }
   bool splittable(std::size_t f) const { return splittable_[f]; }
 
@@ -223,6 +229,19 @@ class View {
     }
   }
 
+  void set_columns() {
+    const std::size_t stride = data_->column_stride();
+    if (stride == 0) return;
+    std::uint64_t* columns = columns_.reserve((words_ + 1) * stride);
+    std::memset(columns, 0, (words_ + 1) * stride * sizeof *columns);
+    for (std::size_t j = 0; j < data_->columns.size(); ++j) {
+      const Column& column = data_->columns[j];
+      const std::uint32_t* rank = data_->problem.ranks(column.feature);
+      for (std::size_t i = 0; i < rows_; ++i)
+        columns[i / kBlock * stride + j] |= static_cast<std::uint64_t>(rank[order_[0][i]] < column.bound) << (i % kBlock);
+    }
+  }
+
   void set_classes_from_labels(std::size_t f) {
     if (stride_ == 0) return;
     const std::size_t stride = static_cast<std::size_t>(stride_);
@@ -263,6 +282,7 @@ class View {
   std::uint64_t stamp_ = 0;
   std::vector<Aligned<std::uint32_t>> order_;
   std::vector<Aligned<std::uint64_t>> classes_, ends_, keep_;
+  Aligned<std::uint64_t> columns_;
   std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_, label_sums_;
   std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
