@@ -13,22 +13,35 @@ from random_cores import HERE
 from odtdsl.backends.base import Limits
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import stage_values, violations
+from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import Family
-from odtdsl.ir.forms import Additive, Clause, Core, Form, Linear, LinearStage, PathTotal, SignedAtom
+from odtdsl.ir.forms import (
+    Additive,
+    Budget,
+    Clause,
+    Core,
+    Linear,
+    LinearStage,
+    PathMeasure,
+    PathTotal,
+    SignedAtom,
+    Used,
+)
 from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawLeaf, RawSplit
 from odtdsl.milp import Milp
 from odtdsl.milp.backend import refuse
+from odtdsl.milp.cptree import CpTree
 from odtdsl.milp.search import lower
-from odtdsl.milp.support import cptree_supports
 
 KINDS = ("used_path", "order", "budget", "used_model", "linear_model", "linear_leaf", "link",
          "path_total")  # fmt: skip
 
 
-def supported(rng: random.Random, kinds: tuple[str, ...]) -> Core:
+def supported(rng: random.Random, *clauses: tuple[str, ...]) -> Core:
     """A tiny problem that the study's model takes."""
     while True:
-        core = tiny(rng, most_rows=7, clauses=tuple((kind,) for kind in kinds))
+        core = tiny(rng, most_rows=7, clauses=clauses)
         if depth_cap(core) <= 2 and core.skeleton.leaves in (None, 2, 3):
             core = replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))
             core = replace(core, clauses=tuple(_plain(clause) for clause in core.clauses))
@@ -41,19 +54,26 @@ def supported(rng: random.Random, kinds: tuple[str, ...]) -> Core:
 
 def _plain(clause: Clause) -> Clause:
     """The clause without weights on splits, which the study does not count."""
-    (literal,) = clause.literals
+    return replace(clause, literals=tuple(_plain_literal(x) for x in clause.literals))
+
+
+def _plain_literal(literal: SignedAtom) -> SignedAtom:
     if not isinstance(literal.atom, Linear | PathTotal):
-        return clause
+        return literal
     measure = replace(literal.atom.measure, columns=None)
-    atom = replace(literal.atom, measure=measure)
-    return replace(clause, literals=(SignedAtom(atom=atom),))
+    return SignedAtom(atom=replace(literal.atom, measure=measure))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: str) -> None:
-    for seed in range(3 * SCALE):
+PAIRS = tuple((a, b) for a in KINDS for b in KINDS if a <= b and ATOMS[a][0] is ATOMS[b][0])
+
+
+@pytest.mark.parametrize(
+    "kind", [*((kind,) for kind in KINDS), *PAIRS], ids="-or-".join
+)  # fmt: skip
+def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) -> None:
+    for seed in range((3 if len(kind) == 1 else 1) * SCALE):
         rng = random.Random(f"cptree {kind} {seed}")
-        core = supported(rng, (kind,))
+        core = supported(rng, kind)
         live = Live(core, lower(core, depth_cap(core), 0, formulation="cptree"))
         trees = reduced_trees(core)
         for tree in rng.sample(trees, min(20, len(trees))):
@@ -66,7 +86,7 @@ def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: str) -> None:
 def test_its_optimum_is_that_of_brute_force(first: int) -> None:
     for seed in range(first, first + 5):
         rng = random.Random(f"cptree optimum {seed}")
-        core = supported(rng, tuple(rng.sample(KINDS, rng.randint(0, 2))))
+        core = supported(rng, *((kind,) for kind in rng.sample(KINDS, rng.randint(0, 2))))
         priced = LinearStage(
             measure=core.objective[0].measure + Additive(leaves=rng.randint(0, 1), denominator=2)
         )
@@ -84,6 +104,13 @@ def test_its_optimum_is_that_of_brute_force(first: int) -> None:
 
 def test_overlapping_branches_are_no_tree() -> None:
     """As printed, (9) lets branches overlap, so that three leaves part what needs four."""
+    for leaves, expected in ((2, 4), (3, 2), (4, 0)):
+        answer = Milp("cptree").solve(cube(leaves=leaves), Limits())
+        assert answer.stages[0].value == expected
+
+
+def cube(*, leaves: int) -> Core:
+    """Three binary features a, b, c; the label is a xor b."""
     cells = np.array([[i >> bit & 1 for i in range(8)] for bit in range(3)], dtype=np.int64)
     labels = cells[0] ^ cells[1]
     families = tuple(
@@ -94,14 +121,61 @@ def test_overlapping_branches_are_no_tree() -> None:
     )  # fmt: skip
     output = np.ones((8, 2), dtype=np.int64)
     output[np.arange(8), labels] = 0
-    for leaves, expected in ((2, 4), (3, 2), (4, 0)):
-        core = Core(
-            n_rows=8, n_classes=2, columns=("a", "b", "c"), families=families, labels=labels,
-            skeleton=TreeSkeleton(depth=2, leaves=leaves), filters=(), clauses=(),
-            objective=(LinearStage(measure=Additive(output=output)),),
-        )  # fmt: skip
-        answer = Milp("cptree").solve(core, Limits())
-        assert answer.stages[0].value == expected
+    return Core(
+        n_rows=8, n_classes=2, columns=("a", "b", "c"), families=families, labels=labels,
+        skeleton=TreeSkeleton(depth=2, leaves=leaves), filters=(), clauses=(),
+        objective=(LinearStage(measure=Additive(output=output)),),
+    )  # fmt: skip
+
+
+def test_the_printed_exclusion_in_the_tree_forbids_one_feature_at_the_root() -> None:
+    """Section 4.6 counts every branch: a root test of four leaves is 4, and at most 3 may be."""
+    excluded = (0, 2)  # features a and c; the tree tests a, never c
+    rule = Clause(
+        scope=Scope.MODEL, origin=HERE,
+        literals=tuple(SignedAtom(atom=Used(column=c), positive=False) for c in excluded),
+    )  # fmt: skip
+    ruled = replace(cube(leaves=4), clauses=(rule,))
+    bottom = RawSplit(family=1, test=0, left=RawLeaf(label=0), right=RawLeaf(label=1))
+    turned = replace(bottom, left=RawLeaf(label=1), right=RawLeaf(label=0))
+    full = RawSplit(family=0, test=0, left=bottom, right=turned)
+    live = Live(ruled, lower(ruled, 2, 0, formulation="cptree"))
+    encoding = live.lowered.encoding
+    assert isinstance(encoding, CpTree)
+    assert live.admits(full)
+    assert Live(ruled).admits(full)
+    point = live.lowered.full_start(full)
+    assert point is not None
+    tests = [t for t, (f, _) in enumerate(encoding.tests) if f in excluded]
+    assert int(point[encoding.q[:, :, tests]].sum()) == 4  # "at most 3"
+    both = replace(full, right=replace(turned, family=2))
+    assert violations(ruled, both)
+    assert not live.admits(both)
+
+
+def test_the_printed_test_costs_charge_every_bin() -> None:
+    """Section 4.2 pays per test; here a feature pays once per path."""
+    codes = np.array([0, 1, 2], dtype=np.int64)
+    family = Family(
+        column=0, kind="bin", codes=codes, n_tests=3, values=np.arange(4.0), bins=(0, 1, 2)
+    )  # fmt: skip
+    budget = Budget(measure=PathMeasure(per_test=(0,), once=(1,)), at_most=1)
+    output = 1 - np.array([[1, 0], [0, 1], [1, 0]], dtype=np.int64)
+    rule = Clause(scope=Scope.PATH, literals=(SignedAtom(atom=budget),), origin=HERE)
+    core = Core(
+        n_rows=3, n_classes=2, columns=("a",), families=(family,), labels=np.array([0, 1, 0]),
+        skeleton=TreeSkeleton(depth=2, leaves=3), filters=(), clauses=(rule,),
+        objective=(LinearStage(measure=Additive(output=output)),),
+    )  # fmt: skip
+    inner = RawSplit(family=0, test=1, left=RawLeaf(label=1), right=RawLeaf(label=0))
+    tree = RawSplit(family=0, test=0, left=RawLeaf(label=0), right=inner)
+    live = Live(core, lower(core, 2, 0, formulation="cptree"))
+    assert live.admits(tree)
+    point = live.lowered.full_start(tree)
+    assert point is not None
+    encoding = live.lowered.encoding
+    assert isinstance(encoding, CpTree)
+    assert int(point[encoding.q].sum(axis=(1, 2, 3)).max()) == 2  # what 4.2 charges a branch
 
 
 @pytest.mark.parametrize("kind", sorted(set(ATOMS) - set(KINDS)))
@@ -110,12 +184,6 @@ def test_what_the_study_does_not_have_is_refused_with_a_reason(kind: str) -> Non
     with pytest.raises(OdtError) as caught:
         Milp("cptree").solve(core, Limits())
     assert all(d.code == "B102" and d.notes for d in caught.value.diagnostics)
-
-
-def test_disjunctions_are_refused() -> None:
-    support = cptree_supports(Form.ORDER, inside_or=True)
-    assert support.level == "unsupported"
-    assert "disjunction" in support.reason
 
 
 def test_splits_by_feature_are_refused() -> None:

@@ -105,11 +105,7 @@ def cptree_supports(form: Form, *, inside_or: bool) -> Support:
         return _no(_UNSUPPORTED[form])
     if form in _PAPER_ONLY:
         return _no(f"{_PAPER_ONLY[form]}; use the default model of `milp`")
-    if inside_or and form in _IN_CHOICES:
-        return _no("the study has no disjunctions of rules; use the default model of `milp`")
-    if form in (Form.PATH_TOTAL, Form.OBJECTIVE_PATH_SUM):
-        return _costly(_PER_ROW)
-    return EXACT
+    return flow_supports(form, inside_or=inside_or)
 
 
 def beyond_cptree(core: Core) -> list[tuple[str, str]]:
