@@ -321,6 +321,7 @@ def solve(
         if as_json:
             _print_json(result.to_json())
         else:
+            _warn(result.warnings[len(analysis.warnings) :])
             sides = any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)
             _print(console.answer(result, missing=sides))
         return STATUS_CODES[result.status]

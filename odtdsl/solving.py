@@ -25,7 +25,7 @@ from odtdsl.backends.base import (
 from odtdsl.backends.choice import Choice, back_end, choose, refused
 from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
-from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, RegressionStage
 from odtdsl.ir.problem import Problem
 from odtdsl.ir.raw import RawTree
@@ -36,6 +36,7 @@ from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
+    from odtdsl.backends.decode import Idle
 
 Formulation = Literal["pattern", "cptree"]
 QUICK = ("greedy", "exact")
@@ -204,12 +205,14 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 def _result(
     analysis: Analysis, core: Core, name: str, answer: RawAnswer, seed: int, began: float
 ) -> Result:
-    from odtdsl.backends.decode import simplify, to_tree
+    from odtdsl.backends.decode import idle_splits, simplify, to_tree
 
     tree: Tree | None = None
     audited: Audit | None = None
+    warnings = analysis.warnings
     if answer.tree is not None:
         raw = simplify(core, answer.tree)
+        warnings += _idle(analysis, core, idle_splits(core, raw))
         tree = to_tree(core, analysis.rows, raw)
         audited = audit(tree, analysis.rows)
         _must_agree(analysis, core, answer, audited)
@@ -222,8 +225,34 @@ def _result(
         seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
         interrupted=answer.interrupted,
-        test=_test(analysis, tree), warnings=analysis.warnings,
+        test=_test(analysis, tree), warnings=warnings,
     )  # fmt: skip
+
+
+def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Diagnostic, ...]:
+    """Warnings about splits that stand for the rules only."""
+    spans = {rule.name: rule.span for rule in analysis.problem.rules}
+    found: list[Diagnostic] = []
+    for split in splits:
+        if not split.rules:
+            continue
+        names = " and ".join(f"`{name}`" for name in split.rules)
+        holds = f"rule {names} holds" if len(split.rules) == 1 else f"rules {names} hold"
+        places = [spans[name] for name in split.rules if name in spans]
+        found.append(
+            Diagnostic(
+                code="R305", severity="warning",
+                message=f"{holds} only by a split that changes no prediction: it tests"
+                f" `{core.columns[split.column]}`, and both its sides predict alike",
+                labels=tuple(Label(span=span) for span in places if span.start >= 0),
+                helps=(
+                    "the best tree has no use for the question: drop the rule, or keep it where"
+                    " the question is to be asked all the same",
+                ),
+                source=analysis.problem.source,
+            )
+        )  # fmt: skip
+    return tuple(found)
 
 
 def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit) -> None:

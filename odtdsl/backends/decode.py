@@ -18,7 +18,7 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_gap, violations
 from odtdsl.ir.families import Family, place, threshold_set
-from odtdsl.ir.forms import Core
+from odtdsl.ir.forms import Clause, Core, SplitFilter
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.ir.regression import fitted
 from odtdsl.ir.rows import Rows
@@ -246,7 +246,7 @@ def simplify(core: Core, raw: RawTree) -> RawTree:
     """
     values = _values(core, raw)
     while True:
-        for smaller in _smaller(raw):
+        for smaller, _ in _smaller(raw):
             if not violations(core, smaller):
                 now = _values(core, smaller)
                 if all(new <= old for new, old in zip(now, values, strict=True)):
@@ -261,19 +261,42 @@ def _values(core: Core, raw: RawTree) -> tuple[Fraction, ...]:
     return tuple(evaluation.stage_value(stage) for stage in core.objective)
 
 
-def _smaller(raw: RawTree) -> Iterator[RawTree]:
-    """The tree with one collapse, children before parents."""
+def _smaller(raw: RawTree) -> Iterator[tuple[RawTree, RawSplit]]:
+    """The tree with one collapse, and the split that it takes away; children before parents."""
     if isinstance(raw, RawLeaf):
         return
-    for left in _smaller(raw.left):
-        yield replace(raw, left=left)
-    for right in _smaller(raw.right):
-        yield replace(raw, right=right)
+    for left, split in _smaller(raw.left):
+        yield replace(raw, left=left), split
+    for right, split in _smaller(raw.right):
+        yield replace(raw, right=right), split
     leaves = set(_leaves(raw))
     if len(leaves) == 1:
-        yield leaves.pop()
+        yield leaves.pop(), raw
     elif raw.left == raw.right:
-        yield raw.left
+        yield raw.left, raw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """A split that changes no prediction, and the rules that would not hold without it.
+
+    `rules` is empty where only the objective asks for the split.
+    """
+
+    column: int
+    rules: tuple[str, ...]
+
+
+def idle_splits(core: Core, raw: RawTree) -> tuple[Idle, ...]:
+    """The splits of a simplified tree that predict alike on both sides, each column once."""
+    found: dict[int, list[str]] = {}
+    for smaller, split in _smaller(raw):
+        broken = violations(core, smaller)
+        rules = [one.origin.rule for one in broken if isinstance(one, Clause | SplitFilter)]
+        found.setdefault(core.families[split.family].column, []).extend(rules)
+    return tuple(
+        Idle(column=column, rules=tuple(dict.fromkeys(rules))) for column, rules in found.items()
+    )
 
 
 def _leaves(raw: RawTree) -> Iterator[RawLeaf]:

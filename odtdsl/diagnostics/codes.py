@@ -224,6 +224,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("R301", "numbers with too many digits for exact arithmetic", ""),
     ("R302", "a condition with too many cases", ""),
     ("R304", "a condition that cannot be evaluated", 'rule r: recall("a", group_without_a) >= 50%'),
+    ("R305", "a rule that holds only by a split that changes no prediction", ""),
     # ---- T: types
     ("T101", "a percentage as a label", "target y positive 5%"),
     ("T102", "a bare word where a value should stand", "group g = sex = female"),
