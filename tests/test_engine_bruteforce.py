@@ -73,9 +73,8 @@ def test_weights_costs_prices_and_leaves(method):
         if rng.random() < 0.3:
             allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
         threads = 2 if rng.random() < 0.2 else 1
-        memory = (
-            1 if method == "sorted" and rng.random() < 0.2 else None
-        )  # no room for pairs of features
+        # room neither for pairs of features nor for a cache
+        memory = 1 if rng.random() < 0.2 else None
         table = loss_table(labels, classes, weights, costs)
         result = engine.solve(
             narrow(ranks), distinct, labels, classes, depth, weights=weights, costs=costs,
@@ -245,6 +244,19 @@ def test_bounds_and_incumbents_are_told_in_order():
         assert after[:2] != before[:2]
     assert heard[-1][0] == result["objective"]
     assert heard[-1][1] <= result["bound"]
+
+
+def test_the_memory_limit_bounds_the_cache():
+    rng = np.random.default_rng(14)
+    ranks, distinct = rank_columns(rng.integers(0, 2, size=(160, 17)))
+    labels = rng.integers(0, 2, size=160).astype(np.int32)
+    free = engine.solve(narrow(ranks), distinct, labels, 2, 6, method="bitset")
+    tight = engine.solve(
+        narrow(ranks), distinct, labels, 2, 6, method="bitset", memory_limit=20_000
+    )
+    assert free["status"] == tight["status"] == "optimal"
+    assert free["objective"] == tight["objective"]
+    assert free["counters"]["cache_entries"] > 400 > 200 > tight["counters"]["cache_entries"]
 
 
 def test_counters_have_the_same_names_everywhere():
