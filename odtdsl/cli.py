@@ -248,19 +248,17 @@ def plan(
 
     def action() -> int:
         from odtdsl import console, solving
-        from odtdsl.backends.choice import needs
         from odtdsl.ir.dump import dump_core
 
         analysis = _Problem(spec, data, test, settings).analysis()
         planned = solving.plan(analysis, backend=using)
-        choice, required = planned.choice, needs(planned.core)
         if as_json:
             _print_json(_plan_json(planned))
         else:
-            _print(console.planned(choice, required, planned.size))
+            _print(console.planned(planned))
             if dump:
                 typer.echo("\n" + dump_core(planned.core))
-        return OK if choice.name is not None else WRONG
+        return OK if planned.choice.name is not None else WRONG
 
     _run(action, as_json)
 
@@ -270,6 +268,18 @@ def _plan_json(planned: Any) -> dict[str, Any]:
         "backend": planned.choice.name,
         "reason": planned.choice.reason,
         "size": dict(planned.size),
+        "needs": [
+            {
+                "form": one.need.form.value,
+                "rule": one.need.origin.rule,
+                "inside_or": one.need.inside_or,
+                "support": {
+                    name: {"level": support.level, "reason": support.reason}
+                    for name, support in one.by
+                },
+            }
+            for one in planned.support
+        ],
         "refusals": {
             name: [
                 {"form": r.need.form.value, "rule": r.need.origin.rule, "reason": r.reason}

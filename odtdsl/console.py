@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from odtdsl.backends.base import Progress
-from odtdsl.backends.choice import Choice, Need
 from odtdsl.checker import Audit, Checked
 from odtdsl.comparing import Comparison
 from odtdsl.predictors.text import to_text
 from odtdsl.result import Result, Stage, TestScore
+from odtdsl.solving import Plan
 
 STATUS = {
     "optimal": "optimal: proven, no admitted tree is better",
@@ -105,18 +105,23 @@ def _line(line: Checked) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def planned(
-    choice: Choice, needs: Sequence[Need], size: Sequence[tuple[str, int]]
-) -> Iterator[str]:
-    """Which back end runs and why, and what keeps each other one from it."""
+LEVELS = {"exact": "yes", "costly": "costly", "unsupported": "no"}
+
+
+def planned(plan: Plan) -> Iterator[str]:
+    """Which back end runs and why, what each has, and what keeps each other one from it."""
+    choice, size = plan.choice, plan.size
     yield f"back end: {choice.name or 'none'} ({choice.reason})"
     if size:
         yield "encoding: " + ", ".join(
             f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
         )
     yield ""
-    rows = [("needs", "for", "inside or")]
-    rows += [(n.form.value, n.origin.rule, "yes" if n.inside_or else "") for n in needs]
+    rows = [("needs", "for", "inside or", *(name for name, _ in choice.refusals))]
+    for one in plan.support:
+        inside = "yes" if one.need.inside_or else ""
+        levels = (LEVELS[support.level] for _, support in one.by)
+        rows.append((one.need.form.value, one.need.origin.rule, inside, *levels))
     yield from table(rows)
     for name, refusals in choice.refusals:
         if refusals:

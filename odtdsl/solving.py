@@ -22,7 +22,7 @@ from odtdsl.backends.base import (
     StageOutcome,
     Status,
 )  # fmt: skip
-from odtdsl.backends.choice import Choice, back_end, choose, refused
+from odtdsl.backends.choice import Choice, Supported, back_end, choose, refused, supported
 from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
@@ -48,11 +48,24 @@ START_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
-    """What a solve would do: see `odt plan`."""
+    """What a solve would do: see `odt plan`.
+
+    Attributes
+    ----------
+    core
+        The problem as back ends read it.
+    choice
+        The back end to run, why, and what keeps each other one from it.
+    size
+        Size of the encoding of the back end to run.
+    support
+        How far each back end has each core form that the problem needs.
+    """
 
     core: Core
     choice: Choice
     size: tuple[tuple[str, int], ...]
+    support: tuple[Supported, ...]
 
 
 def plan(analysis: Analysis, *, backend: str | None = None) -> Plan:
@@ -62,7 +75,7 @@ def plan(analysis: Analysis, *, backend: str | None = None) -> Plan:
     size: tuple[tuple[str, int], ...] = ()
     if choice.name is not None:
         size = back_end(choice.name).size(core)
-    return Plan(core=core, choice=choice, size=size)
+    return Plan(core=core, choice=choice, size=size, support=supported(core))
 
 
 def solve(

@@ -9,7 +9,16 @@ import numpy as np
 from odtdsl.analysis.desk import Desk
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Budget, Clause, Linear, SignedAtom, SplitFilter
+from odtdsl.ir.forms import (
+    Additive,
+    Budget,
+    Clause,
+    Linear,
+    PathMeasure,
+    PathTotal,
+    SignedAtom,
+    SplitFilter,
+)
 from odtdsl.ir.intervals import FULL, RealSet, nearest_float
 from odtdsl.ir.problem import FeatureDecl, RuleDecl
 from odtdsl.ir.rows import Rows
@@ -86,45 +95,74 @@ def _between(feature: FeatureDecl, range_: tuple[float, float]) -> str:
 
 def _doubt_clauses(rule: RuleDecl, clauses: tuple[Clause, ...], rows: Rows, desk: Desk) -> None:
     """A clause all of whose literals are plainly false."""
+    what = "tree" if rule.scope is Scope.MODEL else rule.scope.value
     for clause in clauses:
-        if rule.scope in (Scope.MODEL, Scope.PATH) and all(map(_impossible, clause.literals)):
-            what = "tree" if rule.scope is Scope.MODEL else "path"
+        if all(_impossible(literal, rule.scope) for literal in clause.literals):
             desk.warn(
                 "R107", f"no {what} can keep rule `{rule.name}`", rule.span,
-                notes=_why(clause.literals),
+                notes=_why(clause.literals, rule.scope),
             )  # fmt: skip
             return
 
 
-def _impossible(literal: SignedAtom) -> bool:
-    least = _least(literal)
+def _impossible(literal: SignedAtom, scope: Scope) -> bool:
+    least = _least(literal, scope)
     atom = literal.atom
-    return least is not None and isinstance(atom, Budget | Linear) and least > atom.at_most
+    return (
+        least is not None and isinstance(atom, Budget | Linear | PathTotal) and least > atom.at_most
+    )
 
 
-def _least(literal: SignedAtom) -> int | None:
-    """The least value of a measure all of whose weights are at least 0; None for others."""
+def _least(literal: SignedAtom, scope: Scope) -> int | None:
+    """A value that a measure is never below; None where none is plain."""
     match literal.atom:
         case Budget(measure=measure):
-            weights = (*measure.per_test, *measure.once, *(s.amount for s in measure.shared))
-            return measure.constant if min(weights, default=0) >= 0 else None
+            return _least_of_path(measure)
+        case Linear(measure=measure) if scope is Scope.MODEL:
+            return _least_of_model(measure)
         case Linear(measure=measure):
-            arrays = [a for a in (measure.output, measure.columns) if a is not None]
-            if measure.leaves < 0 or any(a.size and a.min() < 0 for a in arrays):
+            return _least_of_rows(measure)
+        case PathTotal(measure=measure, path_sum=paths):
+            rest, path = _least_of_model(measure), _least_of_path(paths.measure)
+            if rest is None or path is None or paths.weights.min(initial=0) < 0:
                 return None
-            least = measure.constant + measure.leaves
-            if measure.output is not None:
-                least += int(measure.output.min(axis=1).sum())
-            return least
+            return rest + path * int(paths.weights.sum())
         case _:
             return None
 
 
-def _why(literals: tuple[SignedAtom, ...]) -> tuple[str, ...]:
-    if len(literals) != 1 or (least := _least(literals[0])) is None:
+def _least_of_path(measure: PathMeasure) -> int | None:
+    weights = (*measure.per_test, *measure.once, *(s.amount for s in measure.shared))
+    return measure.constant if min(weights, default=0) >= 0 else None
+
+
+def _least_of_model(measure: Additive) -> int | None:
+    """Every row has its best label; splits may be none, and one leaf there is."""
+    if measure.leaves < 0 or (measure.columns is not None and measure.columns.min(initial=0) < 0):
+        return None
+    least = measure.constant + measure.leaves
+    if measure.rows is not None:
+        least += int(measure.rows.sum())
+    if measure.output is not None:
+        least += int(measure.output.min(axis=1).sum())
+    return least
+
+
+def _least_of_rows(measure: Additive) -> int | None:
+    """Of a leaf or split: of the rows with their best labels those that lower it, at least one."""
+    parts = [0 if measure.rows is None else measure.rows]
+    if measure.output is not None:
+        parts.append(measure.output.min(axis=1))
+    each = np.atleast_1d(sum(parts))
+    below = each[each < 0]
+    return measure.constant + int(below.sum() if below.size else each.min())
+
+
+def _why(literals: tuple[SignedAtom, ...], scope: Scope) -> tuple[str, ...]:
+    if len(literals) != 1 or (least := _least(literals[0], scope)) is None:
         return ()
     atom = literals[0].atom
-    if not isinstance(atom, Budget | Linear):
+    if not isinstance(atom, Budget | Linear | PathTotal):
         return ()
     room = Fraction(atom.at_most - least, atom.measure.denominator)
     return (f"even at its smallest it is {nearest_float(-room):g} beyond the bound",)

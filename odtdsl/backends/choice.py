@@ -167,6 +167,29 @@ def form_of(atom: Atom, scope: Scope) -> Form:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Supported:
+    """A need of a problem, and how far each back end has it."""
+
+    need: Need
+    by: tuple[tuple[str, Support], ...]
+
+
+def supported(core: Core) -> tuple[Supported, ...]:
+    """Every need of a problem against every back end; numbers and shapes are not asked about."""
+    engines = [(name, back_end(name)) for name in available()]
+    return tuple(
+        Supported(
+            need=need,
+            by=tuple(
+                (name, engine.supports(need.form, inside_or=need.inside_or))
+                for name, engine in engines
+            ),
+        )
+        for need in needs(core)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """The back end to run, why, and what keeps each other one from it."""
 
@@ -257,6 +280,6 @@ def _subject(need: Need) -> str:
 
 
 __all__ = [
-    "Choice", "Need", "Refusal", "Support", "available", "back_end", "choose", "form_of", "needs",
-    "refused",
+    "Choice", "Need", "Refusal", "Support", "Supported", "available", "back_end", "choose",
+    "form_of", "needs", "refused", "supported",
 ]  # fmt: skip
