@@ -148,12 +148,12 @@ double AbsoluteScan::leaf(const RegressionView& view) {
   double weight = 0;
   std::size_t median = 0;
   for (; median + 1 < view.points; ++median) {
-    weight += view.point[view.by_target[median]].w;
+    weight += view.sorted_point(median).w;
     if (2 * weight >= view.total.w) break;
   }
-  const double y = view.target[view.by_target[median]];
+  const double y = view.sorted_target(median);
   double sum = 0;
-  for (std::size_t i = 0; i < view.points; ++i) sum += view.point[i].w * std::fabs(view.target[i] - y);
+  for (std::size_t i = 0; i < view.points; ++i) sum += view.sorted_point(i).w * std::fabs(view.sorted_target(i) - y);
   return sum + price_;
 }
 
@@ -222,13 +222,13 @@ double AbsoluteScan::clusters(const RegressionView& view, int leaves, double /*e
   prefix_.resize(view.points + 1);
   for (std::size_t i = 0; i < view.points; ++i) {
     prefix_[i + 1] = prefix_[i];
-    prefix_[i + 1].add(view.point[view.by_target[i]]);
+    prefix_[i + 1].add(view.sorted_point(i));
   }
   const auto cost = [&](std::size_t a, std::size_t b) {
     const double half = (prefix_[a].w + prefix_[b].w) / 2;
     const auto at = std::lower_bound(prefix_.begin() + static_cast<std::ptrdiff_t>(a) + 1, prefix_.begin() + static_cast<std::ptrdiff_t>(b), half,
                                      [](const Moments& m, double w) { return m.w < w; });
-    const double y = view.target[view.by_target[static_cast<std::size_t>(at - prefix_.begin()) - 1]];
+    const double y = view.sorted_target(static_cast<std::size_t>(at - prefix_.begin()) - 1);
     return y * (at->w - prefix_[a].w) - (at->s - prefix_[a].s) + (prefix_[b].s - at->s) - y * (prefix_[b].w - at->w);
   };
   return std::max(price_, cluster_(view.points, leaves, price_, cost) - tolerance_ * 1e-3);

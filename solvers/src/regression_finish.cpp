@@ -30,11 +30,12 @@ class Resolver {
     const int column = view.find(data_, node.feature, node.bound, cut);
     if (column < 0) return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view);
     Plan sides[2];
+    RegressionView inner[2];
+    RegressionView::part(data_, view, static_cast<std::size_t>(column), cut, inner);
     for (int k = 0; k < 2; ++k) {
-      RegressionView inner;
-      inner.make_points(data_, view, static_cast<std::size_t>(column), cut, k == 0);
-      inner.make_columns(view);
-      sides[k] = resolve(plan, k == 0 ? node.left : node.right, inner);
+      inner[k].make_points(view);
+      inner[k].make_columns(view);
+      sides[k] = resolve(plan, k == 0 ? node.left : node.right, inner[k]);
     }
     return Plan::split(node.feature, view.bound(data_, static_cast<std::size_t>(column), cut), sides[0], sides[1]);
   }

@@ -88,9 +88,9 @@ Counters RegressionSearch::counters() const {
   return all;
 }
 
-std::array<RegressionView, 2>& RegressionSearch::views_at(int level) {
-  while (static_cast<int>(views_.size()) <= level) views_.push_back(std::make_unique<std::array<RegressionView, 2>>());
-  return *views_[static_cast<std::size_t>(level)];
+RegressionSearch::Views& RegressionSearch::views_at(int level) {
+  while (static_cast<int>(views_.size()) <= level) views_.push_back(std::make_unique<Pair>());
+  return views_[static_cast<std::size_t>(level)]->views;
 }
 
 Plan RegressionSearch::plan_of(const RegressionView& view, const Pick& pick) const {
@@ -117,10 +117,8 @@ void RegressionSearch::evaluate(const RegressionView& view, int level, const Fro
   ++counters_.cuts;
   const Frontier::Span& span = cut.span;
   auto& views = views_at(level);
-  for (int k = 0; k < 2; ++k) {
-    views[static_cast<std::size_t>(k)].make_points(data_, view, span.column, span.cut, k == 0);
-    cut.value[k] = span.bound[k];
-  }
+  RegressionView::part(data_, view, span.column, span.cut, views);
+  for (int k = 0; k < 2; ++k) cut.value[k] = span.bound[k];
   // Solved up to the whole incumbent where cuts have neighbours: exact losses close more of them than tight limits save.
   const bool wide = view.columns[span.column].values > 2;
   const int first = views[0].points <= views[1].points ? 0 : 1;
@@ -175,6 +173,7 @@ RealOutcome RegressionSearch::solve(RegressionView& view, const RegressionView& 
       }
     }
   }
+  view.make_points(parent);
   view.make_columns(parent);
   const RealOutcome out = search(view, level, s, upper, lower);
   if (cached) cache_.store(view.set, s, out);
@@ -188,6 +187,7 @@ RealOutcome RegressionSearch::search(const RegressionView& view, int level, Shap
   };
   const double leaf = scan_->leaf(view);
   if (s.depth == 0 || s.leaves == 1 || view.columns.empty()) return {leaf, true, Plan::leaf()};
+  if (s.depth > 1 && s.leaves > 2) scan_->tells_sides(view);  // sums that the stump is told from, too
   const Pick stump = scan_->stump(view);
   if (s.depth == 1 || s.leaves == 2) {
     if (stump.value < leaf - tolerance_) return {stump.value, true, Plan::stump()};

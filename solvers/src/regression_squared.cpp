@@ -81,21 +81,26 @@ void SquaredScan::make_totals(const RegressionView& view) {
 }
 
 Pick SquaredScan::stump(const RegressionView& view) {
-  make_totals(view);
   splits.clear();
   Pick best;
+  const auto offer = [&](double w, double s, std::size_t column, std::uint32_t cut) {
+    const double value = view.total.q - score(w, s) - score(view.total.w - w, view.total.s - s) + 2 * price_;
+    splits.push_back(value);
+    if (value < best.value) best = {value, static_cast<int>(column), cut, {false, false}};
+  };
+  if (prepared_ == view.set && binary(view)) {
+    for (std::size_t k = 0; k < view.columns.size(); ++k) offer(node_.one_w[k], node_.one_s[k], k, 1);
+    best.value = std::max(best.value, 2 * price_);
+    return best;
+  }
+  make_totals(view);
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
     double w = 0, s = 0;
     for (std::uint32_t v = 0; v + 1 < view.columns[k].values; ++v) {
       const Moments& bin = all_[first_[k] + v];
       w += bin.w;
       s += bin.s;
-      const double value = view.total.q - score(w, s) - score(view.total.w - w, view.total.s - s) + 2 * price_;
-      splits.push_back(value);
-      if (value >= best.value) continue;
-      best.value = value;
-      best.column = static_cast<int>(k);
-      best.cut = v + 1;
+      offer(w, s, k, v + 1);
     }
   }
   best.value = std::max(best.value, 2 * price_);
@@ -288,13 +293,13 @@ void SquaredScan::depth_two(const RegressionView& view, int leaves, Pick& best) 
 double SquaredScan::clusters(const RegressionView& view, int leaves, double enough, double hopeless) {
   if (leaves == 4) {
     four_.reset(view.points);
-    for (std::uint32_t i : view.by_target) four_.add(view.point[i]);
+    for (std::size_t k = 0; k < view.points; ++k) four_.add(view.sorted_point(k));
     return std::max(price_, four_.bound(price_, enough, hopeless) - tolerance_ * 1e-3);
   }
   prefix_.resize(view.points + 1);
   for (std::size_t i = 0; i < view.points; ++i) {
     prefix_[i + 1] = prefix_[i];
-    prefix_[i + 1].add(view.point[view.by_target[i]]);
+    prefix_[i + 1].add(view.sorted_point(i));
   }
   const auto cost = [&](std::size_t a, std::size_t b) {
     const double s = prefix_[b].s - prefix_[a].s;

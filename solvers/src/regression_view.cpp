@@ -10,6 +10,7 @@ constexpr std::uint32_t kAbsent = ~0u;
 
 void RegressionView::make_root(const RegressionData& data) {
   points = data.points;
+  source = this;
   id.resize(points);
   std::iota(id.begin(), id.end(), 0u);
   point = data.point;
@@ -28,7 +29,6 @@ void RegressionView::make_root(const RegressionData& data) {
     std::iota(cells.begin(), cells.end(), 0u);
     add_column(static_cast<std::uint32_t>(f), cells, codes);
   }
-  has_columns_ = true;
 }
 
 // Makes the codes of a new column dense; a column with one code only is left out.
@@ -51,31 +51,55 @@ void RegressionView::add_column(std::uint32_t column, const std::vector<std::uin
   columns.push_back({column, values, cells});
 }
 
-void RegressionView::make_points(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut,
-                                 bool below) {
+void RegressionView::part(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut,
+                          RegressionView (&sides)[2]) {
   const std::uint32_t* codes = parent.codes(column);
-  id.clear();
-  point.clear();
-  target.clear();
-  by_target.clear();
-  from_.clear();
-  total = Moments{};
-  set = PointSet{};
-  has_columns_ = false;
-  place_.assign(parent.points, kAbsent);
-  for (std::uint32_t i = 0; i < parent.points; ++i) {
-    if ((codes[i] < cut) != below) continue;
-    place_[i] = static_cast<std::uint32_t>(id.size());
-    id.push_back(parent.id[i]);
-    from_.push_back(i);
-    point.push_back(parent.point[i]);
-    target.push_back(parent.target[i]);
-    total.add(parent.point[i]);
-    set.toggle(data.hash[parent.id[i]]);
+  for (RegressionView& side : sides) {
+    side.source = &parent;
+    side.by_target.resize(parent.points);
+    side.total = Moments{};
+    side.set = PointSet{};
   }
-  points = id.size();
-  for (std::uint32_t i : parent.by_target)
-    if (place_[i] != kAbsent) by_target.push_back(place_[i]);
+  std::size_t counts[2] = {0, 0};
+  for (std::uint32_t i : parent.by_target) {
+    const std::size_t k = codes[i] < cut ? 0 : 1;
+    sides[k].by_target[counts[k]++] = i;
+  }
+  for (std::size_t k = 0; k < 2; ++k) {
+    sides[k].points = counts[k];
+    sides[k].by_target.resize(counts[k]);
+  }
+  // Sums are exact, so those of one side tell the other's.
+  const std::size_t few = counts[0] <= counts[1] ? 0 : 1;
+  RegressionView &small = sides[few], &large = sides[1 - few];
+  for (std::uint32_t i : small.by_target) {
+    small.total.add(parent.point[i]);
+    small.set.toggle(data.hash[parent.id[i]]);
+  }
+  large.total = parent.total;
+  large.total.subtract(small.total);
+  large.set = parent.set;
+  large.set.toggle(small.set);
+}
+
+void RegressionView::make_points(const RegressionView& parent) {
+  place_.assign(parent.points, kAbsent);
+  for (std::uint32_t i : by_target) place_[i] = 0;
+  from_.clear();
+  for (std::uint32_t i = 0; i < parent.points; ++i)
+    if (place_[i] != kAbsent) from_.push_back(i);
+  id.resize(points);
+  point.resize(points);
+  target.resize(points);
+  for (std::uint32_t k = 0; k < points; ++k) {
+    const std::uint32_t i = from_[k];
+    place_[i] = k;
+    id[k] = parent.id[i];
+    point[k] = parent.point[i];
+    target[k] = parent.target[i];
+  }
+  for (std::uint32_t& i : by_target) i = place_[i];
+  source = this;
 }
 
 void RegressionView::make_columns(const RegressionView& parent) {
@@ -92,7 +116,6 @@ void RegressionView::make_columns(const RegressionView& parent) {
     cells.assign(first, first + column.values);
     add_column(column.column, cells, codes);
   }
-  has_columns_ = true;
 }
 
 int RegressionView::find(const RegressionData& data, int wanted, std::uint32_t wanted_bound, std::uint32_t& cut) const {

@@ -1,7 +1,6 @@
 // Branch and bound for regression trees of depth three and more.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -93,14 +92,18 @@ class RegressionSearch {
   RealOutcome solve_side(const RegressionView& side, const RegressionView& view, const Frontier::Span& span, int k, Shape shape, double lower);
   RealOutcome branch(const RegressionView& view, int level, Shape shape, RealOutcome best, double lower);
   double bound(const RegressionView& view, Shape shape, double lower, double enough, double hopeless);
-  std::array<RegressionView, 2>& views_at(int level);
+  using Views = RegressionView[2];
+  struct Pair {
+    Views views;
+  };
+  Views& views_at(int level);
 
   const RegressionData& data_;
   Control& control_;
   double price_, tolerance_;
   std::unique_ptr<RegressionScan> scan_;
   RegressionCache cache_;
-  std::vector<std::unique_ptr<std::array<RegressionView, 2>>> views_;
+  std::vector<std::unique_ptr<Pair>> views_;
   Counters counters_;
 };
 

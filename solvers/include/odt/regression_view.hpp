@@ -1,6 +1,6 @@
 // The points of a node and the cuts that still tell them apart.
 //
-// Made in two steps: the points, enough for a leaf and for bounds, and the columns, when the node is searched.
+// Made in three steps: sums and the order of targets, enough for a leaf and for bounds; points; columns.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,21 @@ class RegressionView {
   std::vector<std::uint32_t> id;         // point of the data
   std::vector<Moments> point;
   std::vector<double> target;
-  std::vector<std::uint32_t> by_target;  // positions, by rising target
+  std::vector<std::uint32_t> by_target;  // positions in `source`, by rising target
+  const RegressionView* source = nullptr;  // the view that has the points: this one, or still its parent
   Moments total;
   PointSet set;
   std::vector<Column> columns;
 
   void make_root(const RegressionData& data);
-  // The points of `parent` with codes below `cut` in a column, or the others.
-  void make_points(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut, bool below);
+  // Sums and order of the points below and beside a cut.
+  static void part(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut, RegressionView (&sides)[2]);
+  void make_points(const RegressionView& parent);
   void make_columns(const RegressionView& parent);
-  bool has_columns() const { return has_columns_; }
+
+  // The points in the order of their targets.
+  const Moments& sorted_point(std::size_t k) const { return source->point[by_target[k]]; }
+  double sorted_target(std::size_t k) const { return source->target[by_target[k]]; }
 
   const std::uint32_t* codes(std::size_t column) const { return code_.data() + column * points; }
   int feature(const RegressionData& data, std::size_t column) const { return static_cast<int>(data.feature[columns[column].column]); }
@@ -45,7 +50,6 @@ class RegressionView {
  private:
   void add_column(std::uint32_t column, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes);
 
-  bool has_columns_ = false;
   std::vector<std::uint32_t> from_;  // position in the parent
   std::vector<std::uint32_t> code_;  // [column][position]
   std::vector<std::uint32_t> cell_;  // per column: cell of each code
