@@ -58,6 +58,18 @@ def test_a_measurement_prints_its_table(words: str, data: Path) -> None:
     assert rows[0] == rows[1] == rows[2]
 
 
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_regression_prints_its_table(loss: str, data: Path) -> None:
+    program = str(ROOT / "benchmarks" / "regression.py")
+    options = ["--no-peer", "--runs", "1", "--depth", "2", "--loss", loss, "--sets", "tiny"]
+    done = subprocess.run(
+        [sys.executable, program, *options], capture_output=True, text=True, check=False,
+        env=os.environ | {"ODTDSL_DATA": str(data)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
+
+
 def test_every_measurement_is_listed() -> None:
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "--help"], capture_output=True, text=True, check=True
