@@ -31,7 +31,7 @@ TERMS = {
     "model": (
         "errors", "error_rate", "accuracy", "rate", "recall", "false_positive_rate", "precision",
         "loss", "expected_loss", "count_predicted", "gap", "ratio", "leaves", "splits", "nodes",
-        "depth", "uses", "tests", "root",
+        "depth", "uses", "tests", "root", "same_leaf", "different_leaf", "increasing", "decreasing",
     ),
     "path": ("before", "requires", "uses", "tests", "cost", "length"),
     "leaf": ("size", "purity", "majority"),
@@ -39,14 +39,45 @@ TERMS = {
 }  # fmt: skip
 
 
-def specs(term: str, scope: str, count: int, most_classes: int = 3):
+LONGER = {
+    "expected_cost": (
+        "expected_cost {op} {number}", "expected_cost + errors {op} 2 * {number}",
+        "abs(expected_cost - {number}) {op} 0.5", "leaves - 2 * expected_cost {op} {number}",
+        "gap(rate(\"y\"), g, h) + expected_cost {op} {number}",
+        "not (expected_cost {op} {number} and uses(a))",
+    ),
+    "gap": (
+        "gap(rate(\"y\"), g, h, k) {op} {share}", "gap(accuracy, g, h, k, l) {op} {share}",
+        "gap(error_rate, o) {op} {share} or leaves = 2",
+    ),
+    "ratio": (
+        "ratio(rate(\"y\"), g, h, k) {op} {share}", "ratio(rate(\"n\"), g, h, k, l) {op} {share}",
+        "not (ratio(accuracy, g, k, l) {op} {share} or depth = 0)",
+        "ratio(accuracy, g, h, k) {op} {share} and gap(accuracy, g, h) {op} {share}",
+    ),
+}  # fmt: skip
+"""Conditions of a kind that `random_specs` does not draw: the text of rules by term."""
+
+GROUPS = "\ngroup k = row in {1, 3, 4}\ngroup l = row in {0, 2}"
+
+
+def longer(rng: random.Random, term: str) -> str:
+    text = rng.choice(LONGER[term]).format(
+        op=rng.choice(("<=", ">=", "<", ">", "=", "!=")),
+        number=rng.choice(("0", "0.25", "1", "1.5", "2.75", "4.5")),
+        share=rng.choice(("0", "20%", "0.5", "0.8", "1")),
+    )
+    return f"rule r: {text}{GROUPS}"
+
+
+def specs(term: str, scope: str, count: int, most_classes: int = 3, *, long: bool = False):
     """Random specs with the term in a rule of the scope, that milp can express."""
     found = seed = 0
     while found < count:
         seed += 1
-        rng = random.Random(f"{term} {scope} {seed}")
+        rng = random.Random(f"{'long ' if long else ''}{term} {scope} {seed}")
         here = shallow(case(rng))
-        text = rule(rng, here, "r", scope)[0]
+        text = longer(rng, term) if long else rule(rng, here, "r", scope)[0]
         if term not in text or len(here.classes) > most_classes:
             continue
         try:
@@ -77,7 +108,16 @@ def passes(analysis: Analysis, core: Core, tree: RawTree) -> bool:
     ("scope", "term"), [(scope, term) for scope, terms in TERMS.items() for term in terms]
 )
 def test_the_model_admits_what_the_audit_passes(scope: str, term: str) -> None:
-    for rng, shown, analysis, core in specs(term, scope, EACH):
+    admits_what_the_audit_passes(specs(term, scope, EACH))
+
+
+@pytest.mark.parametrize("term", LONGER)
+def test_costs_and_many_groups_admit_what_the_audit_passes(term: str) -> None:
+    admits_what_the_audit_passes(specs(term, "model", EACH, long=True))
+
+
+def admits_what_the_audit_passes(found) -> None:
+    for rng, shown, analysis, core in found:
         live = Live(core)
         trees = reduced_trees(replace(core, filters=(), clauses=()))
         for tree in rng.sample(trees, min(TREES, len(trees))):
@@ -88,13 +128,23 @@ def test_the_model_admits_what_the_audit_passes(scope: str, term: str) -> None:
 def test_the_answer_is_the_best_of_all_trees(scope: str) -> None:
     for index, term in enumerate(TERMS[scope]):
         for _, shown, analysis, core in specs(term, scope, max(1, EACH // 5), most_classes=2):
-            result = solve(analysis, backend="milp", seed=index)
-            expected = best(core)
-            if expected is None:
-                assert result.status == "infeasible", shown
-            else:
-                assert result.status == "optimal", shown
-                assert result.objective == expected[0], shown
+            must_be_best(analysis, core, shown, seed=index)
+
+
+@pytest.mark.parametrize("term", LONGER)
+def test_the_answer_under_costs_and_many_groups_is_the_best(term: str) -> None:
+    for _, shown, analysis, core in specs(term, "model", EACH // 2, most_classes=2, long=True):
+        must_be_best(analysis, core, shown)
+
+
+def must_be_best(analysis: Analysis, core: Core, shown: str, seed: int = 0) -> None:
+    result = solve(analysis, backend="milp", seed=seed)
+    expected = best(core)
+    if expected is None:
+        assert result.status == "infeasible", shown
+    else:
+        assert result.status == "optimal", shown
+        assert result.objective == expected[0], shown
 
 
 def test_a_feature_named_twice_counts_once() -> None:
