@@ -45,7 +45,7 @@ from odtdsl.data.table import IntArray
 from odtdsl.ir.families import Family, place, threshold_set
 from odtdsl.ir.forms import Core, Monotone
 from odtdsl.milp.clauses import RowMaker, Rules
-from odtdsl.milp.pattern_flow import PatternFlow
+from odtdsl.milp.pattern_flow import PatternFlow, Tick
 from odtdsl.milp.program import Affine, Completion, sum_of
 
 Step = tuple[int, bool]
@@ -65,9 +65,11 @@ class FlowRules(Rules):
 
     encoding: PatternFlow
 
+    def __init__(self, encoding: PatternFlow, n_classes: int, tick: Tick) -> None:
+        super().__init__(encoding, n_classes, tick)
+        self._parts = MonotoneParts(encoding)
+
     def _monotone(self, atom: Monotone, positive: bool, row: RowMaker) -> None:
-        if not hasattr(self, "_parts"):
-            self._parts = MonotoneParts(self.encoding)
         parts = self._parts
         parts.made_for(row)
         cases = list(parts.pairs(atom.column))
