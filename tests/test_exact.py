@@ -92,14 +92,12 @@ def taken(core: Core) -> bool:
 
 @pytest.mark.parametrize("block", range(10))
 def test_the_optimum_is_that_of_brute_force(block: int) -> None:
-    solved = infeasible = smallest = 0
+    solved = infeasible = 0
     for seed in range(100 * SCALE):
         rng = random.Random(f"exact {block} {seed}")
         core = problem(rng)
         if not taken(core):
             continue
-        assert isinstance(core.skeleton, TreeSkeleton)
-        smallest += smallest_without_loss(core, core.skeleton.depth or 0)
         start = random_tree(rng, core, 2) if rng.random() < 0.3 else None
         if start is not None and violations(core, start):
             start = None
@@ -119,7 +117,35 @@ def test_the_optimum_is_that_of_brute_force(block: int) -> None:
         solved += 1
     assert solved >= 20 * SCALE
     assert infeasible >= 1
-    assert smallest >= 1
+
+
+def test_least_depth_without_error_is_that_of_brute_force() -> None:
+    found = []
+    for seed in range(60 * SCALE):
+        rng = random.Random(f"smallest {seed}")
+        core = problem(rng)
+        core = replace(
+            core, clauses=(Clause(scope=Scope.MODEL, literals=(perfect(core),), origin=HERE),),
+            objective=rng.choice([(DepthStage(),), (DepthStage(), COUNT)]),
+            skeleton=TreeSkeleton(depth=2, leaves=None),
+        )  # fmt: skip
+        if not taken(core) or not smallest_without_loss(core, 2):
+            continue
+        answer, expected = Exact().solve(core, Limits(), None, None), best(core)
+        assert answer.status == ("infeasible" if expected is None else "optimal"), seed
+        assert expected is None or tuple(o.value for o in answer.stages) == expected, seed
+        found.append(answer.status)
+    assert found.count("optimal") >= 5 * SCALE
+    assert found.count("infeasible") >= SCALE
+
+
+COUNT = LinearStage(measure=Additive(leaves=2, constant=-1))
+
+
+def perfect(core: Core) -> SignedAtom:
+    assert core.labels is not None
+    wrong = (np.arange(core.n_classes) != core.labels[:, None]).astype(np.int64)
+    return SignedAtom(atom=Linear(measure=Additive(output=wrong), at_most=0))
 
 
 def test_a_stopped_search_keeps_the_start_and_a_true_bound() -> None:
@@ -151,17 +177,11 @@ def test_what_is_not_searched_is_refused_with_a_reason() -> None:
         families=(), labels=rows.labels, skeleton=TreeSkeleton(depth=2, leaves=None), filters=(),
         clauses=(), objective=(LinearStage(measure=errors_of(rows)),),
     )  # fmt: skip
-    some = Clause(
-        scope=Scope.MODEL, literals=(SignedAtom(atom=Linear(measure=errors_of(rows), at_most=1)),),
+    wrong = Clause(
+        scope=Scope.SPLIT, literals=(SignedAtom(atom=Linear(measure=errors_of(rows), at_most=1)),),
         origin=HERE,
     )  # fmt: skip
-    reward = LinearStage(measure=Additive(leaves=-1))
     huge = LinearStage(measure=errors_of(rows).scaled(Fraction(2**52)))
-    never = Clause(scope=Scope.MODEL, literals=(), origin=HERE)
-    for core in (
-        replace(base, clauses=(some,)), replace(base, clauses=(never,)),
-        replace(base, objective=(reward,)), replace(base, objective=(huge,)),
-        replace(base, objective=(LinearStage(measure=errors_of(rows)), DepthStage())),
-    ):  # fmt: skip
+    for core in (replace(base, clauses=(wrong,)), replace(base, objective=(huge,))):
         (refusal,) = dict(choose(core, "exact").refusals)["exact"]
         assert refusal.reason

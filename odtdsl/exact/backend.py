@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import (
     EXACT,
@@ -32,30 +32,33 @@ from odtdsl.exact.lower import (
     smallest_without_loss,
     to_raw,
 )  # fmt: skip
+from odtdsl.exact.ruled import ruled_objections
+from odtdsl.exact.under_rules import RuledSearch
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
 from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
 
-_LATER = "the search does not carry this rule yet"
+if TYPE_CHECKING:
+    from odtdsl.backends.choice import Need
+
 _REFUSED = {
     Form.DIAGRAM: "the search is for trees",
     Form.HYPERPLANE: "the search tests one feature at a split",
-    Form.USED_PATH: _LATER, Form.USED_MODEL: _LATER, Form.ORDER: _LATER, Form.ROOT: _LATER,
-    Form.BUDGET: _LATER, Form.LINEAR_LEAF: _LATER, Form.LINEAR_SPLIT: _LATER, Form.DEPTH: _LATER,
-    Form.LINK: _LATER, Form.MONOTONE: _LATER, Form.PATH_TOTAL: _LATER, Form.OUTPUT_SET: _LATER,
-    Form.OBJECTIVE_MAX: "differences between groups are not additive over sub-trees",
-    Form.OBJECTIVE_PATH_SUM: "expected cost is not searched yet",
-}  # fmt: skip
+    Form.MONOTONE: "the search does not carry this rule yet",
+    Form.PATH_TOTAL: "the search does not carry this rule yet",
+    Form.OUTPUT_SET: "the search has no sets of outputs yet",
+}
 _PARTLY = {
-    Form.SPLIT_FILTER: "on all levels alike; a rule about `level` is refused",
-    Form.LINEAR_MODEL: "bounds on leaves, and `errors = 0`; other bounds are refused",
-    Form.MISSING_BRANCH: "for categories; thresholds on columns with missing cells are refused",
-    Form.OBJECTIVE_LINEAR: "losses by row and label, and a price per leaf",
     Form.REGRESSION: "one target",
     Form.OBJECTIVE_LOSS: "with a price per leaf, and the number of leaves as a second stage",
     Form.LOSS_BOUND: "of the loss that is the objective, from above",
 }
+_PLAIN = {
+    Form.TREE, Form.TREE_UNBOUNDED, Form.SPLIT_FILTER, Form.LINEAR_MODEL, Form.MISSING_BRANCH,
+    Form.OBJECTIVE_LINEAR, Form.OBJECTIVE_DEPTH, Form.REGRESSION, Form.OBJECTIVE_LOSS,
+    Form.LOSS_BOUND,
+}  # fmt: skip
 
 
 class Exact:
@@ -65,8 +68,8 @@ class Exact:
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         reason = _REFUSED.get(form)
-        if form in (Form.LINEAR_MODEL, Form.LOSS_BOUND) and inside_or:
-            reason = "the search does not branch on disjunctions yet"
+        if form is Form.LOSS_BOUND and inside_or:
+            reason = "the search does not branch on disjunctions of losses"
         if reason is not None:
             return Support(level="unsupported", reason=reason)
         if form in _PARTLY:
@@ -76,8 +79,15 @@ class Exact:
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
         if core.targets is not None:
-            return (*about_rules(core), *regression.objections(core))
-        return tuple(objections(core))
+            special = tuple(
+                Objection(
+                    form=need.form, origin=need.origin,
+                    reason="the search for number targets does not carry this rule yet",
+                )
+                for need in _special(core)
+            )  # fmt: skip
+            return (*special, *about_rules(core), *regression.objections(core))
+        return () if _plain(core) else tuple(ruled_objections(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         found = features(core)
@@ -96,7 +106,24 @@ class Exact:
         """
         if core.targets is not None:
             return regression.RegressionSearch(engine(), core, limits, start, report).run()
-        return _Search(core, limits, start, report).run()
+        if _plain(core):
+            return _Search(core, limits, start, report).run()
+        return RuledSearch(core, limits, start, report, engine()).run()
+
+
+def _special(core: Core) -> tuple[Need, ...]:
+    """What a problem needs and the plain search does not have."""
+    from odtdsl.backends.choice import needs
+
+    return tuple(
+        need for need in needs(core)
+        if need.form not in _PLAIN or (need.form is Form.LINEAR_MODEL and need.inside_or)
+    )  # fmt: skip
+
+
+def _plain(core: Core) -> bool:
+    """Whether the plain search, the fastest, expresses all of a problem."""
+    return not _special(core) and not any(True for _ in objections(core))
 
 
 class _Search:

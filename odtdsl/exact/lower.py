@@ -49,42 +49,70 @@ class Features:
     tests
         Per feature its family, and its test where the family's tests are features of their
         own (equality, bins); -1 for thresholds, whose test is the cut.
+    by_level
+        Per level as `allowed`, where rules tell levels apart; else empty.
     """
 
     ranks: npt.NDArray[np.uint32]
     distinct: npt.NDArray[np.uint32]
     allowed: tuple[BoolArray | None, ...]
     tests: tuple[tuple[int, int], ...]
+    by_level: tuple[tuple[BoolArray | None, ...], ...] = ()
 
 
 def features(core: Core) -> Features:
     """Tests that the rules on splits refuse everywhere are left out."""
+    return ruled_features(core, 1)
+
+
+def ruled_features(core: Core, depth: int) -> Features:
+    """The tests that may stand at any of the first levels.
+
+    Missing cells of a threshold that go left have the least rank, those that go right the
+    largest.
+    """
+    by_levels = any(rule.levels is not None for rule in core.filters)
+    levels = range(max(1, depth) if by_levels else 1)
     ranks: list[npt.NDArray[np.uint32]] = []
     distinct: list[int] = []
-    allowed: list[BoolArray | None] = []
+    by_level: list[list[BoolArray | None]] = [[] for _ in levels]
     tests: list[tuple[int, int]] = []
+
+    def add(codes: npt.NDArray[np.int64], count: int, flags: list[BoolArray]) -> None:
+        ranks.append(codes.astype(np.uint32))
+        distinct.append(count)
+        for level, allowed in zip(by_level, flags, strict=True):
+            level.append(None if allowed[:-1].all() else allowed)
+
     for index, family in enumerate(core.families):
-        admitted = admissible(family, threshold_set(family, core.filters, 0))
-        if not admitted.any():
+        admitted = [admissible(family, threshold_set(family, core.filters, at)) for at in levels]
+        if not any(flags.any() for flags in admitted):
             continue
         if family.kind == "threshold":
-            ranks.append(family.codes.astype(np.uint32))
-            distinct.append(len(family.values))
-            allowed.append(None if admitted.all() else np.append(admitted, False))
+            before, after = int(family.missing == "left"), int(family.missing == "right")
+            no = np.zeros(1, dtype=bool)
+            flags = [np.concatenate([no[:before], a, no, no[:after]]) for a in admitted]
+            add(family.codes + before, len(family.values) + before + after, flags)
             tests.append((index, -1))
             continue
-        for test in np.flatnonzero(admitted).tolist():
-            ranks.append((~family.goes_left(test)).astype(np.uint32))
-            distinct.append(2)
-            allowed.append(None)
+        for test in np.flatnonzero(np.any(admitted, axis=0)).tolist():
+            add((~family.goes_left(test)).astype(np.int64), 2,
+                [np.array([a[test], False]) for a in admitted])  # fmt: skip
             tests.append((index, test))
     if not ranks:  # one column without a cut: the search wants a feature
-        ranks, distinct, allowed = [np.zeros(core.n_rows, dtype=np.uint32)], [1], [None]
-    shape = (len(ranks), core.n_rows)
+        ranks, distinct = [np.zeros(core.n_rows, dtype=np.uint32)], [1]
+        by_level = [[None] for _ in levels]
+    anywhere = tuple(_either([level[f] for level in by_level]) for f in range(len(ranks)))
     return Features(
-        ranks=np.array(ranks, dtype=np.uint32).reshape(shape),
-        distinct=np.array(distinct, dtype=np.uint32), allowed=tuple(allowed), tests=tuple(tests),
+        ranks=np.array(ranks, dtype=np.uint32).reshape(len(ranks), core.n_rows),
+        distinct=np.array(distinct, dtype=np.uint32), allowed=anywhere, tests=tuple(tests),
+        by_level=tuple(tuple(level) for level in by_level) if len(levels) > 1 else (),
     )  # fmt: skip
+
+
+def _either(flags: list[BoolArray | None]) -> BoolArray | None:
+    known = [flag for flag in flags if flag is not None]
+    return np.any(known, axis=0) if len(known) == len(flags) else None
 
 
 # ---- losses
@@ -133,7 +161,7 @@ def _is_demand(atom: Linear) -> bool:
     measure = atom.measure
     if measure.leaves or measure.columns is not None or measure.output is None:
         return False
-    return int(measure.output.min(axis=1).sum()) + measure.constant == atom.at_most
+    return int(measure.output.min(axis=1).sum()) + constant_of(measure) == atom.at_most
 
 
 def leaf_bound(atom: Linear) -> int | None:
@@ -142,7 +170,12 @@ def leaf_bound(atom: Linear) -> int | None:
     if not _counts_leaves(measure):
         return None
     labels = 0 if measure.output is None else int(measure.output[:, 0].sum())
-    return (atom.at_most - measure.constant - labels) // measure.leaves
+    return (atom.at_most - constant_of(measure) - labels) // measure.leaves
+
+
+def constant_of(measure: Additive) -> int:
+    """What a measure of the model is whatever the tree."""
+    return measure.constant + (0 if measure.rows is None else int(measure.rows.sum()))
 
 
 def _varies(measure: Additive) -> bool:
@@ -230,7 +263,7 @@ def span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
 
 def least(measure: Additive) -> int:
     """The least numerator that labels alone allow, leaves apart."""
-    return measure.constant + (
+    return constant_of(measure) + (
         0 if measure.output is None else int(measure.output.min(axis=1).sum())
     )
 
@@ -343,7 +376,9 @@ def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) 
             return RawLeaf(label=int(tree["label"][at]))
         family, test = found.tests[feature]
         return RawSplit(
-            family=family, test=int(tree["cut"][at]) if test < 0 else test,
+            family=family,
+            test=int(tree["cut"][at]) - (core.families[family].missing == "left")
+            if test < 0 else test,
             left=node(int(tree["left"][at])), right=node(int(tree["right"][at])),
         )  # fmt: skip
 

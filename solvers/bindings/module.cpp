@@ -4,12 +4,14 @@
 namespace nb = nanobind;
 
 void bind_regression(nb::module_& module);
+void bind_ruled(nb::module_& module);
 void bind_scan(nb::module_& module);
 void bind_search(nb::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
   bind_regression(module);
+  bind_ruled(module);
   bind_scan(module);
   bind_search(module);
 }

@@ -20,7 +20,9 @@ class View {
  public:
   static constexpr R kPad = std::numeric_limits<R>::max();
 
-  void make_root(const Dataset& data, bool keep_pairs) {
+  // `keep_order`: order() is asked for at all nodes.
+  void make_root(const Dataset& data, bool keep_pairs, bool keep_order = false) {
+    keep_order_ = keep_order;
     prepare(data, keep_pairs);
     parent_ = nullptr;
     rows_ = data.rows();
@@ -38,6 +40,7 @@ class View {
 
   // The parent's rows whose rank of `feature` is below `bound` (or, if not `left`, the others).
   void make_child(View& parent, std::size_t feature, R bound, bool left) {
+    keep_order_ = parent.keep_order_;
     prepare(*parent.data_, parent.keep_pairs_);
     parent_ = &parent;
     for (std::size_t f = 0; f < p_; ++f) {
@@ -163,7 +166,7 @@ class View {
       for (std::size_t w = 0; w < parent_->words_; ++w) rows_ += static_cast<std::size_t>(__builtin_popcountll(keep[w]));
       words_ = words_of(rows_);
     }
-    if (!keep_pairs_ || stride_ == 0) {
+    if (!keep_pairs_ || stride_ == 0 || keep_order_) {
       std::uint32_t* order = order_[f].reserve((words_ + 2) * kBlock);
       compress(k, parent_->order_[f].data(), parent_->words_, keep, order);
     }
@@ -276,7 +279,7 @@ class View {
 
   const Dataset* data_ = nullptr;
   View* parent_ = nullptr;
-  bool keep_pairs_ = true;
+  bool keep_pairs_ = true, keep_order_ = false;
   std::size_t p_ = 0, rows_ = 0, words_ = 0;
   int stride_ = 1;
   std::uint64_t stamp_ = 0;

@@ -1,0 +1,370 @@
+"""A core with rules as the engine's search under rules reads it: components, facts, states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.backends.base import Objection
+from odtdsl.data.table import IntArray
+from odtdsl.exact.components import (
+    Components,
+    alike,
+    denominator_of,
+    empty_path,
+)  # fmt: skip
+from odtdsl.exact.lower import LARGEST, Features, constant_of, most_leaves, ruled_features
+from odtdsl.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import (
+    Additive,
+    Atom,
+    Clause,
+    Core,
+    Depth,
+    DepthStage,
+    Form,
+    Linear,
+    LinearStage,
+    Link,
+    Origin,
+    RegressionStage,
+    Root,
+    SignedAtom,
+    Used,
+)  # fmt: skip
+from odtdsl.ir.problem import DEEPEST, TreeSkeleton
+
+MOST_FACTS = 64
+
+ModelLiteral = tuple[str, int, int]
+RowLiteral = tuple[list[int], int, int]
+Term = tuple[int, tuple[int, ...], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ruled:
+    """What the search gets, and how to read its values.
+
+    Attributes
+    ----------
+    rules
+        The dictionary that the engine's `solve_ruled` takes.
+    possible
+        False where a rule cannot hold for any tree.
+    span
+        The largest number of steps that the stacked objective can take.
+    """
+
+    features: Features
+    depth: int
+    rules: dict[str, Any]
+    possible: bool
+    span: int
+    _unit: int
+    _rest: int
+    _constant: int
+    _denominator: int
+
+    def first(self, value: int) -> Fraction:
+        """A value of the objective (or a bound of it) as one of its first stage."""
+        steps = (value - self._rest) // self._unit
+        return Fraction(steps + self._constant, self._denominator)
+
+
+class _Facts:
+    """Bits that splits set: a column is used, the root is wrong, a level is reached, rows part."""
+
+    def __init__(self, core: Core, depth: int) -> None:
+        self.core = core
+        self.depth = depth
+        self.split = np.zeros((depth, len(core.columns)), dtype=np.uint64)
+        self.pairs: list[tuple[int, int, int]] = []
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def _new(self, *key: object) -> tuple[int, bool]:
+        known = key in self._known
+        return self._known.setdefault(key, len(self._known)), not known
+
+    def _bit(self, index: int) -> np.uint64:
+        if index >= MOST_FACTS:
+            raise TooManyFacts
+        return np.uint64(1 << index)
+
+    def used(self, column: int) -> int:
+        index, new = self._new("used", column)
+        if new and self.depth:
+            self.split[:, column] |= self._bit(index)
+        return index
+
+    def wrong_root(self, columns: tuple[int, ...]) -> int:
+        index, new = self._new("root", frozenset(columns))
+        if new and self.depth:
+            others = [c for c in range(len(self.core.columns)) if c not in columns]
+            self.split[0, others] |= self._bit(index)
+        return index
+
+    def reached(self, level: int) -> int:
+        """Whether a split stands at this level or below it: the tree is deeper than `level`."""
+        index, new = self._new("reached", level)
+        if new:
+            self.split[level:, :] |= self._bit(index)
+        return index
+
+    def parted(self, first: int, second: int) -> int:
+        index, new = self._new("parted", min(first, second), max(first, second))
+        if new:
+            self._bit(index)
+            self.pairs.append((index, first, second))
+        return index
+
+
+class TooManyFacts(Exception):
+    """Rules ask for more than 64 facts of the tree."""
+
+
+class _Assembly:
+    def __init__(self, core: Core, depth: int) -> None:
+        self.core, self.depth = core, depth
+        self.leaves = max(1, most_leaves(core, depth))
+        self.paths: Paths = paths(core, depth)
+        self.components = Components(core)
+        self.facts = _Facts(core, depth)
+        self.possible = True
+
+    # ---- rules of the model
+
+    def literal(self, literal: SignedAtom) -> ModelLiteral | bool:
+        """A literal on components and facts; a truth value where it does not depend on the tree."""
+        atom: Atom = literal.atom
+        match atom:
+            case Linear(measure=measure, at_most=bound):
+                at_most = bound - constant_of(measure)
+                if measure.is_constant:
+                    return at_most >= 0
+                return ("component", self.components.add(measure), at_most)
+            case Used(column=column):
+                return ("fact", self.facts.used(column), literal.positive)
+            case Root(columns=columns):
+                return ("fact", self.facts.wrong_root(columns), not literal.positive)
+            case Depth(at_most=bound):
+                if bound < 0 or bound >= self.depth:
+                    return (bound >= 0) == literal.positive
+                return ("fact", self.facts.reached(bound), not literal.positive)
+            case Link(first=first, second=second):
+                if first == second:
+                    return literal.positive
+                return ("fact", self.facts.parted(first, second), not literal.positive)
+        raise AssertionError(f"objections() refuses {atom}")
+
+    def model_clauses(self) -> list[list[ModelLiteral]]:
+        found: list[list[ModelLiteral]] = []
+        for clause in clauses_of(self.core, Scope.MODEL):
+            literals = [self.literal(literal) for literal in clause.literals]
+            if any(literal is True for literal in literals):
+                continue
+            found.append([literal for literal in literals if not isinstance(literal, bool)])
+            self.possible = self.possible and bool(found[-1])
+        assert isinstance(self.core.skeleton, TreeSkeleton), "supports() refuses diagrams"
+        if self.core.skeleton.leaves is not None:
+            count = self.components.add(Additive(leaves=1))
+            found.append([("component", count, self.core.skeleton.leaves)])
+        return found
+
+    # ---- rules on rows of a leaf or split
+
+    def row_clause(self, clause: Clause, labels: int) -> list[RowLiteral]:
+        """The literals of a clause that ask rows; those on the path are the automaton's."""
+        found: list[RowLiteral] = []
+        for literal in clause.literals:
+            if isinstance(literal.atom, Linear):
+                found.append(self.row_literal(literal.atom, labels))
+        return found
+
+    def row_literal(self, atom: Linear, labels: int) -> RowLiteral:
+        measure = atom.measure
+        values = np.zeros((self.core.n_rows, labels), dtype=np.int64)
+        if measure.rows is not None:
+            values += measure.rows[:, None]
+        if measure.output is not None:
+            values += measure.output
+        sums = [self.components.sum(values[:, label]) for label in range(labels)]
+        if len(set(sums)) == 1:
+            sums = sums[:1]
+        return (sums, measure.constant, atom.at_most)
+
+    # ---- objective
+
+    def stage(self, stage: LinearStage | DepthStage) -> tuple[list[Term], int, int]:
+        """Terms of a stage, and the constant and denominator that make its value of them."""
+        if isinstance(stage, DepthStage):
+            return [(1, (), self.facts.reached(level)) for level in range(self.depth)], 0, 1
+        common = denominator_of(stage)
+        step = common // stage.measure.denominator
+        terms: list[Term] = [(step, (self.components.add(stage.measure),), -1)]
+        constant = constant_of(stage.measure) * step
+        if stage.path_sum is not None:
+            measure = stage.path_sum.measure
+            step = common // (measure.denominator * stage.path_sum.denominator)
+            index = path_measures(self.core).index(measure)
+            terms.append((step, (self.components.add_path(stage.path_sum, index),), -1))
+            constant += step * empty_path(measure) * int(stage.path_sum.weights.sum())
+        for factor, parts in stage.maxima:
+            denominator, scaled = alike(parts)
+            added = tuple(self.components.add(part, shift=True) for part in scaled)
+            weight = factor * common / denominator
+            assert weight.denominator == 1, "denominator_of covers all"
+            terms.append((int(weight), added, -1))
+        return terms, constant, common
+
+    def range_of(self, terms: list[Term]) -> tuple[int, int]:
+        low = high = 0
+        for coefficient, components, fact in terms:
+            if fact >= 0:
+                high += coefficient
+                continue
+            ranges = [self.components.range_of(c, self.leaves, self.paths.delta, self.depth)
+                      for c in components]  # fmt: skip
+            low += coefficient * max(a for a, _ in ranges)
+            high += coefficient * max(b for _, b in ranges)
+        return low, high
+
+    # ---- all of it
+
+    def build(self) -> Ruled:
+        clauses = self.model_clauses()
+        leaf = [self.row_clause(c, self.core.n_classes) for c in clauses_of(self.core, Scope.LEAF)]
+        split = [self.row_clause(c, 1) for c in clauses_of(self.core, Scope.SPLIT)]
+        stages = [
+            self.stage(stage)
+            for stage in self.core.objective
+            if not isinstance(stage, RegressionStage)
+        ]
+        ranges = [self.range_of(terms) for terms, _, _ in stages]
+        units: list[int] = []
+        unit = 1
+        for low, high in reversed(ranges):
+            units.insert(0, unit)
+            unit *= high - low + 1
+        objective = [
+            (coefficient * weight, components, fact)
+            for (terms, _, _), weight in zip(stages, units, strict=True)
+            for coefficient, components, fact in terms
+        ]
+        found = ruled_features(self.core, self.depth)
+        rules = {
+            **self._columns(found), **self._components(objective), **self._states(),
+            "leaf_clauses": leaf, "split_clauses": split, "facts": len(self.facts),
+            "split_facts": self.facts.split.ravel().tolist(), "pairs": self.facts.pairs,
+            "clauses": clauses, "objective": objective,
+        }  # fmt: skip
+        rest = sum(low * weight for (low, _), weight in zip(ranges[1:], units[1:], strict=True))
+        return Ruled(
+            features=found, depth=self.depth, rules=rules, possible=self.possible, span=unit,
+            _unit=units[0], _rest=rest, _constant=stages[0][1], _denominator=stages[0][2],
+        )  # fmt: skip
+
+    def _columns(self, found: Features) -> dict[str, Any]:
+        families = [self.core.families[family] for family, _ in found.tests]
+        ranked = [family.kind == "threshold" for family in families]
+        dummy = not families
+        return {
+            "column": [family.column for family in families] or [0],
+            "columns": len(self.core.columns),
+            "missing_low": [0] if dummy else [
+                int(r and f.missing == "left") for r, f in zip(ranked, families, strict=True)
+            ],
+            "missing_high": [0] if dummy else [
+                int(r and f.missing == "right") for r, f in zip(ranked, families, strict=True)
+            ],
+            "allowed_at": [list(level) for level in found.by_level],
+        }  # fmt: skip
+
+    def _components(self, objective: list[Term]) -> dict[str, Any]:
+        made = self.components
+        multiplier = [0] * len(made)
+        for coefficient, components, _ in objective:
+            if components:  # the largest is at least the first
+                multiplier[components[0]] += coefficient
+        delta = [None if path is None else np.ascontiguousarray(self.paths.delta[path])
+                 for path in made.path]  # fmt: skip
+        return {
+            "components": len(made), "sums": len(made.sums), "value": made.table(),
+            "sum_of": [at for labels in made.sum_of for at in labels], "leaf": made.leaf,
+            "split": _stacked(made.split, len(self.core.columns)),
+            "path_weight": made.path_weight, "path_delta": delta, "multiplier": multiplier,
+            "objective_scale": 1, "constant": 0,
+        }  # fmt: skip
+
+    def _states(self) -> dict[str, Any]:
+        automaton = self.paths
+        return {
+            "states": len(automaton.need), "next": automaton.next, "need": list(automaton.need),
+            "leaf_rules": [list(rules) for rules in automaton.leaf_rules],
+            "split_rules": [list(rules) for rules in automaton.split_rules],
+        }  # fmt: skip
+
+
+def _stacked(rows: list[IntArray], width: int) -> npt.NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+
+
+def assemble(core: Core, depth: int) -> Ruled:
+    """Lower a core, whose forms `objections` has let pass, for trees of at most this depth.
+
+    Raises
+    ------
+    TooManyStates
+        Of the rules on paths.
+    TooManyFacts
+        The rules on the model ask for more than 64 facts.
+    """
+    return _Assembly(core, depth).build()
+
+
+def ruled_objections(core: Core) -> Iterator[Objection]:
+    """What keeps the search under rules from a problem, in its numbers."""
+    skeleton = core.skeleton
+    assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
+    for clause in core.clauses:
+        for literal in clause.literals:
+            atom = literal.atom
+            if (
+                clause.scope is Scope.SPLIT
+                and isinstance(atom, Linear)
+                and atom.measure.output is not None
+            ):
+                yield Objection(
+                    form=Form.LINEAR_SPLIT, origin=clause.origin,
+                    reason="the search does not bound the predictions below a split",
+                )  # fmt: skip
+    depth = skeleton.depth
+    if depth is None:
+        depth = min(DEEPEST, max(0, most_leaves(core, DEEPEST) - 1))
+    origin = Origin(rule="objective")
+    try:
+        span = assemble(core, depth).span
+    except TooManyStates:
+        yield Objection(
+            form=Form.BUDGET, origin=origin,
+            reason="the rules on paths tell too many paths apart",
+        )  # fmt: skip
+    except TooManyFacts:
+        yield Objection(
+            form=Form.USED_MODEL, origin=origin,
+            reason=f"the rules ask for more than {MOST_FACTS} facts of the tree",
+        )  # fmt: skip
+    else:
+        if span >= LARGEST:
+            yield Objection(
+                form=Form.OBJECTIVE_LINEAR, origin=origin,
+                reason="the stages together need more than 15 digits",
+            )  # fmt: skip

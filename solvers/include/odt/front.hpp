@@ -1,0 +1,78 @@
+// Sub-trees of which none is better than another: sorted by their weighted sum, without those that another dominates.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "odt/problem.hpp"
+
+namespace odt {
+
+// Left and right are nodes of the arena, or leaves as -1 - label. A leaf has no feature and its label in `left`.
+struct Entry {
+  Loss weighted = 0;
+  std::uint64_t facts = 0;
+  int feature = -1;
+  std::uint32_t bound = 0;
+  int left = 0, right = 0;
+  std::uint32_t at = 0;  // its components in the pool
+};
+
+class Front {
+ public:
+  // Facts of `wanted` are better set, facts of `unwanted` better clear.
+  void clear(std::size_t components, std::uint64_t wanted, std::uint64_t unwanted) {
+    components_ = components;
+    wanted_ = wanted;
+    unwanted_ = unwanted;
+    entries_.clear();
+    pool_.clear();
+    free_.clear();
+  }
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::vector<Entry>& entries() { return entries_; }
+  const Loss* components(const Entry& e) const { return pool_.data() + e.at * components_; }
+  bool empty() const { return entries_.empty(); }
+
+  // True if the entry stays. `values` are its components.
+  bool offer(Entry e, const Loss* values) {
+    // What dominates has no larger weighted sum.
+    std::size_t i = 0;
+    for (; i < entries_.size() && entries_[i].weighted <= e.weighted; ++i)
+      if (dominates(entries_[i].facts, components(entries_[i]), e.facts, values)) return false;
+    std::size_t keep = i;
+    for (std::size_t j = i; j < entries_.size(); ++j) {
+      if (dominates(e.facts, values, entries_[j].facts, components(entries_[j]))) free_.push_back(entries_[j].at);
+      else entries_[keep++] = entries_[j];
+    }
+    entries_.resize(keep);
+    if (free_.empty()) {
+      e.at = static_cast<std::uint32_t>(pool_.size() / std::max<std::size_t>(components_, 1));
+      pool_.insert(pool_.end(), values, values + components_);
+      if (components_ == 0) pool_.push_back(0);
+    } else {
+      e.at = free_.back();
+      free_.pop_back();
+      std::copy(values, values + components_, pool_.begin() + static_cast<std::ptrdiff_t>(e.at * components_));
+    }
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(i), e);
+    return true;
+  }
+
+ private:
+  bool dominates(std::uint64_t a, const Loss* x, std::uint64_t b, const Loss* y) const {
+    if ((b & wanted_ & ~a) || (a & unwanted_ & ~b)) return false;
+    for (std::size_t k = 0; k < components_; ++k)
+      if (x[k] > y[k]) return false;
+    return true;
+  }
+
+  std::size_t components_ = 0;
+  std::uint64_t wanted_ = 0, unwanted_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<Loss> pool_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace odt

@@ -1,0 +1,51 @@
+#include "odt/ruled.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+
+#include "odt/ruled_search.hpp"
+
+namespace odt {
+namespace {
+
+void check(const RuledProblem& p) {
+  const auto demand = [](bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+  };
+  const std::size_t k = static_cast<std::size_t>(p.components), n = p.base.rows, c = static_cast<std::size_t>(p.columns);
+  const std::size_t states = static_cast<std::size_t>(p.states), labels = static_cast<std::size_t>(p.base.classes);
+  demand(n > 0 && p.base.features > 0 && labels > 0, "no rows, features or labels");
+  demand(p.base.depth >= 0 && p.base.depth <= 30, "depth must be between 0 and 30");
+  demand(p.column.size() == p.base.features, "one column per feature");
+  demand(p.value.size() == n * static_cast<std::size_t>(p.sums), "value has the wrong size");
+  demand(p.sum_of.size() == k * labels && p.leaf.size() == k && p.split.size() == k * c, "components have the wrong size");
+  demand(p.path_weight.size() == k && p.path_delta.size() == k && p.multiplier.size() == k, "components have the wrong size");
+  demand(p.next.size() == states * c && p.need.size() == states, "states have the wrong size");
+  demand(p.leaf_rules.size() == states && p.split_rules.size() == states, "states have the wrong size");
+  demand(p.split_facts.size() == static_cast<std::size_t>(p.base.depth) * c, "facts have the wrong size");
+  demand(p.facts >= 0 && p.facts <= 64, "too many facts");
+  for (Loss m : p.multiplier) demand(m >= 0, "a multiplier is negative");
+  for (std::size_t f = 0; f < p.base.features; ++f)
+    for (std::size_t i = 0; i < n; ++i) demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
+}
+
+template <class R>
+Result run(const RuledProblem& p, const Options& options) {
+  Control control(options);
+  Result result;
+  RuledSearch<R>(p, control, result).run();
+  result.seconds = control.seconds();
+  return result;
+}
+
+}  // namespace
+
+Result solve_ruled(const RuledProblem& p, const Options& options) {
+  check(p);
+  const bool narrow = *std::max_element(p.base.distinct.begin(), p.base.distinct.end()) < 65535;
+  return narrow ? run<std::uint16_t>(p, options) : run<std::uint32_t>(p, options);
+}
+
+}  // namespace odt

@@ -1,0 +1,166 @@
+"""Every rule on the exact back end, against brute force over all trees.
+
+`ODTDSL_EXACT_SCALE=40` gives some 10,000 random problems.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from milp_trees import ATOMS, best, tiny
+from random_cores import HERE
+
+from odtdsl.backends.base import Limits
+from odtdsl.backends.choice import choose
+from odtdsl.exact.backend import Exact
+from odtdsl.ir.evaluate import violations
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Additive, Clause, Core, LinearStage, Link, SignedAtom
+from odtdsl.ir.problem import TreeSkeleton
+
+SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
+
+
+def agrees(core: Core) -> str:
+    """Whether the optimum is that of brute force; the status."""
+    if choose(core, "exact").name is None:
+        return "refused"
+    answer = Exact().solve(core, Limits(), None, None)
+    expected = best(core)
+    if expected is None:
+        assert answer.status == "infeasible"
+        return "infeasible"
+    assert answer.status == "optimal"
+    assert answer.tree is not None
+    assert not violations(core, answer.tree)
+    assert tuple(outcome.value for outcome in answer.stages) == expected
+    return "optimal"
+
+
+@pytest.mark.parametrize("kind", ATOMS)
+def test_one_rule(kind: str) -> None:
+    found = [
+        agrees(tiny(random.Random(f"one {kind} {seed}"), clauses=((kind,),)))
+        for seed in range(12 * SCALE)
+    ]
+    assert found.count("optimal") >= 4 * SCALE
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_up_to_four_rules_and_any_objective(block: int) -> None:
+    found = []
+    for seed in range(12 * SCALE):
+        rng = random.Random(f"rules {block} {seed}")
+        found.append(agrees(tiny(rng, free_clauses=rng.randint(1, 4), stages=rng.random() < 0.6)))
+    assert found.count("optimal") >= 3 * SCALE
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_depth_three(block: int) -> None:
+    """Sub-trees with sub-trees on both sides, on few rows."""
+    for seed in range(4 * SCALE):
+        rng = random.Random(f"deep {block} {seed}")
+        core = tiny(rng, most_rows=5, free_clauses=rng.randint(0, 2), stages=rng.random() < 0.3)
+        agrees(replace(core, skeleton=TreeSkeleton(depth=3, leaves=rng.choice([None, 3, 5]))))
+
+
+def links(rng: random.Random, core: Core) -> tuple[Clause, ...]:
+    made = []
+    for _ in range(rng.randint(1, 2)):
+        pair = Link(first=rng.randrange(core.n_rows), second=rng.randrange(core.n_rows))
+        made.append(SignedAtom(atom=pair, positive=rng.random() < 0.5))
+    if rng.random() < 0.5:
+        return (Clause(scope=Scope.MODEL, literals=tuple(made), origin=HERE),)
+    return tuple(Clause(scope=Scope.MODEL, literals=(one,), origin=HERE) for one in made)
+
+
+def test_pairs_of_rows() -> None:
+    for seed in range(20 * SCALE):
+        rng = random.Random(f"pairs {seed}")
+        core = tiny(rng, free_clauses=rng.randint(0, 1))
+        agrees(replace(core, clauses=(*core.clauses, *links(rng, core))))
+
+
+def test_the_optimum_under_many_weightings_of_the_rows() -> None:
+    """Twenty objectives on one set of rules: a tree lost to a bound would be one's optimum."""
+    for seed in range(3 * SCALE):
+        rng = random.Random(f"weights {seed}")
+        core = tiny(rng, clauses=((rng.choice(list(ATOMS)),),))
+        assert core.labels is not None
+        for _ in range(20):
+            output = np.array(
+                [[0 if c == label else rng.randint(0, 5) for c in range(core.n_classes)]
+                 for label in core.labels.tolist()]
+            )  # fmt: skip
+            agrees(replace(core, objective=(LinearStage(measure=Additive(output=output)),)))
+
+
+def test_a_stopped_search_has_a_true_bound() -> None:
+    for seed in range(10 * SCALE):
+        rng = random.Random(f"stopped {seed}")
+        core = tiny(rng, free_clauses=1)
+        if choose(core, "exact").name is None:
+            continue
+        answer = Exact().solve(core, Limits(interrupted=lambda: True), None, None)
+        expected = best(core)
+        if expected is None:
+            assert answer.status in ("infeasible", "unknown")
+        elif answer.stages and answer.stages[0].bound is not None:
+            assert answer.stages[0].bound <= expected[0]
+
+
+Mutant = Callable[[dict[str, object]], None]
+
+
+def looser(rules: dict[str, object]) -> None:
+    rules["clauses"] = [
+        [(kind, index, bound + 1 if kind == "component" else bound) for kind, index, bound in c]
+        for c in rules["clauses"]  # type: ignore[attr-defined]
+    ]
+
+
+def tighter(rules: dict[str, object]) -> None:
+    rules["clauses"] = [
+        [(kind, index, bound - 1 if kind == "component" else bound) for kind, index, bound in c]
+        for c in rules["clauses"]  # type: ignore[attr-defined]
+    ]
+
+
+def no_leaf_rules(rules: dict[str, object]) -> None:
+    rules["leaf_rules"] = [[] for _ in rules["leaf_rules"]]  # type: ignore[attr-defined]
+
+
+def never_short(rules: dict[str, object]) -> None:
+    rules["need"] = [n + 1 for n in rules["need"]]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "mutant"),
+    [("linear_model", looser), ("linear_model", tighter), ("linear_leaf", no_leaf_rules),
+     ("order", never_short)],
+)  # fmt: skip
+def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: Mutant) -> None:
+    """Rules passed on a little too loose or too tight give a wrong optimum somewhere."""
+    from odtdsl.exact import under_rules
+
+    made = under_rules.assemble
+
+    def wrong(core: Core, depth: int) -> object:
+        ruled = made(core, depth)
+        mutant(ruled.rules)
+        return ruled
+
+    monkeypatch.setattr(under_rules, "assemble", wrong)
+    for seed in range(60):
+        rng = random.Random(f"mutant {kind} {seed}")
+        core = tiny(rng, clauses=((kind,),))
+        try:
+            agrees(core)
+        except AssertionError:
+            return
+    pytest.fail("no instance tells the mutant from the search")
