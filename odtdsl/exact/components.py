@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from odtdsl.data.table import IntArray
 from odtdsl.exact.lower import constant_of
-from odtdsl.ir.forms import Additive, Core, LinearStage, PathMeasure, PathSum
+from odtdsl.ir.forms import Additive, Core, LinearStage, PathSum
 
 Range = tuple[int, int]
 
@@ -55,8 +55,14 @@ class Components:
             self.sums.append(values)
         return self._where[key]
 
-    def add(self, measure: Additive, *, shift: bool = False) -> int:
-        """A measure of the model; `shift` counts its constant too, with the first row."""
+    def add(
+        self, measure: Additive, paths: PathSum | None = None, path: int | None = None, *,
+        shift: bool = False,
+    ) -> int:  # fmt: skip
+        """A measure of the model, with the numerators of a path sum over its `path`th measure.
+
+        `shift` counts the constant too, with the first row.
+        """
         output = measure.output
         if output is None:
             output = np.zeros((self.core.n_rows, self.core.n_classes), dtype=np.int64)
@@ -66,14 +72,9 @@ class Components:
         columns = measure.columns
         if columns is None:
             columns = np.zeros(len(self.core.columns), dtype=np.int64)
-        return self._add(tuple(self.sum(output[:, c]) for c in range(self.core.n_classes)),
-                         measure.leaves, columns, -1, None)  # fmt: skip
-
-    def add_path(self, paths: PathSum, index: int) -> int:
-        """The row-weighted sum of a path measure, without what an empty path costs."""
-        nothing = np.zeros(len(self.core.columns), dtype=np.int64)
-        labels = (-1,) * self.core.n_classes
-        return self._add(labels, 0, nothing, self.sum(paths.weights), index)
+        labels = tuple(self.sum(output[:, c]) for c in range(self.core.n_classes))
+        weight = -1 if paths is None else self.sum(paths.weights)
+        return self._add(labels, measure.leaves, columns, weight, path)
 
     def _add(
         self, labels: tuple[int, ...], leaf: int, split: IntArray, weight: int, path: int | None
@@ -120,16 +121,16 @@ def denominator_of(stage: LinearStage) -> int:
     """A common denominator of a stage's values."""
     found = stage.measure.denominator
     if stage.path_sum is not None:
-        found = lcm(found, stage.path_sum.measure.denominator * stage.path_sum.denominator)
+        found = lcm(found, stage.path_sum.whole_denominator)
     for factor, parts in stage.maxima:
         for part in parts:
             found = lcm(found, factor.denominator * part.denominator)
     return found
 
 
-def empty_path(measure: PathMeasure) -> int:
-    """The numerator of a path without tests."""
-    return measure.constant
+def empty_paths(paths: PathSum) -> int:
+    """The numerator of a path sum where no path has a test; no component counts it."""
+    return paths.measure.constant * int(paths.weights.sum())
 
 
 def alike(parts: tuple[Additive, ...]) -> tuple[int, tuple[Additive, ...]]:

@@ -19,6 +19,7 @@ from odtdsl.ir.forms import (
     LinearStage,
     Order,
     PathMeasure,
+    PathTotal,
     Root,
     SignedAtom,
     Used,
@@ -78,12 +79,15 @@ class Paths:
 
 
 def path_measures(core: Core) -> tuple[PathMeasure, ...]:
-    """Measures of expected costs in the objective, in its order."""
-    return tuple(
-        stage.path_sum.measure
+    """Measures of the expected costs in the objective and rules, each once."""
+    sums = [
+        stage.path_sum
         for stage in core.objective
         if isinstance(stage, LinearStage) and stage.path_sum is not None
-    )
+    ]
+    for clause in core.clauses:
+        sums += [x.atom.path_sum for x in clause.literals if isinstance(x.atom, PathTotal)]
+    return tuple(dict.fromkeys(one.measure for one in sums))
 
 
 def root_columns(core: Core) -> frozenset[int] | None:

@@ -16,7 +16,7 @@ from odtdsl.exact.components import (
     Components,
     alike,
     denominator_of,
-    empty_path,
+    empty_paths,
 )  # fmt: skip
 from odtdsl.exact.lower import LARGEST, Features, constant_of, most_leaves, ruled_features
 from odtdsl.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
@@ -33,6 +33,7 @@ from odtdsl.ir.forms import (
     LinearStage,
     Link,
     Origin,
+    PathTotal,
     RegressionStage,
     Root,
     SignedAtom,
@@ -151,6 +152,10 @@ class _Assembly:
                 if measure.is_constant:
                     return at_most >= 0
                 return ("component", self.components.add(measure), at_most)
+            case PathTotal(measure=measure, path_sum=total, at_most=bound):
+                index = path_measures(self.core).index(total.measure)
+                at_most = bound - constant_of(measure) - empty_paths(total)
+                return ("component", self.components.add(measure, total, index), at_most)
             case Used(column=column):
                 return ("fact", self.facts.used(column), literal.positive)
             case Root(columns=columns):
@@ -211,12 +216,11 @@ class _Assembly:
         step = common // stage.measure.denominator
         terms: list[Term] = [(step, (self.components.add(stage.measure),), -1)]
         constant = constant_of(stage.measure) * step
-        if stage.path_sum is not None:
-            measure = stage.path_sum.measure
-            step = common // (measure.denominator * stage.path_sum.denominator)
-            index = path_measures(self.core).index(measure)
-            terms.append((step, (self.components.add_path(stage.path_sum, index),), -1))
-            constant += step * empty_path(measure) * int(stage.path_sum.weights.sum())
+        if (total := stage.path_sum) is not None:
+            step = common // total.whole_denominator
+            index = path_measures(self.core).index(total.measure)
+            terms.append((step, (self.components.add(Additive(), total, index),), -1))
+            constant += step * empty_paths(total)
         for factor, parts in stage.maxima:
             denominator, scaled = alike(parts)
             added = tuple(self.components.add(part, shift=True) for part in scaled)
@@ -332,8 +336,11 @@ def assemble(core: Core, depth: int) -> Ruled:
 
 def ruled_objections(core: Core) -> Iterator[Objection]:
     """What keeps the search under rules from a problem, in its numbers."""
-    skeleton = core.skeleton
-    assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
+    wrong = tuple(_below_splits(core))
+    yield from wrong or _too_large(core)
+
+
+def _below_splits(core: Core) -> Iterator[Objection]:
     for clause in core.clauses:
         for literal in clause.literals:
             atom = literal.atom
@@ -346,6 +353,11 @@ def ruled_objections(core: Core) -> Iterator[Objection]:
                     form=Form.LINEAR_SPLIT, origin=clause.origin,
                     reason="the search does not bound the predictions below a split",
                 )  # fmt: skip
+
+
+def _too_large(core: Core) -> Iterator[Objection]:
+    skeleton = core.skeleton
+    assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
     depth = skeleton.depth
     if depth is None:
         depth = min(DEEPEST, max(0, most_leaves(core, DEEPEST) - 1))
