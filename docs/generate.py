@@ -117,6 +117,24 @@ def diagnostics() -> Iterator[str]:
             yield from _table(("code", "meaning"), (row[:2] for row in rows))
 
 
+# ---- counters.md
+
+
+def counters() -> Iterator[str]:
+    """What the search in C++ counts."""
+    from odtdsl.backends.native import engine
+
+    yield from (
+        "# Counters of `exact`", "", NOTE, "",
+        "`Result.counters`, and `counters` of `odt solve --json`: what a search did and what it",
+        "pruned, by which bound. All methods of the search use the same names.", "",
+    )  # fmt: skip
+    meanings = engine().counter_meanings()
+    yield from _table(
+        ("counter", "counts"), ((f"`{name}`", text) for name, text in meanings.items())
+    )
+
+
 # ---- support.md
 
 
@@ -238,7 +256,8 @@ def _option(name: str, kind: Any, info: Any) -> str:
 # ---- all
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
-    "rules.md": rules, "diagnostics.md": diagnostics, "support.md": support, "cli.md": cli,
+    "rules.md": rules, "diagnostics.md": diagnostics, "support.md": support,
+    "counters.md": counters, "cli.md": cli,
 }  # fmt: skip
 
 

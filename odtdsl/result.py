@@ -102,6 +102,7 @@ class Result:
     digest: str
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
+    counters: tuple[tuple[str, int], ...] = ()
     interrupted: bool = False
     test: TestScore | None = None
     warnings: tuple[Diagnostic, ...] = ()
@@ -149,6 +150,7 @@ class Result:
             "digest": self.digest,
             "interrupted": self.interrupted,
             "size": dict(self.size),
+            "counters": dict(self.counters),
             "stages": [
                 {
                     "text": stage.text, "value": as_number(stage.value),

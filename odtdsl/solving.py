@@ -237,6 +237,7 @@ def _result(
         status=status, stages=stages, tree=tree, audit=audited, backend=name,
         seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
+        counters=answer.counters,
         interrupted=answer.interrupted,
         test=_test(analysis, tree), warnings=warnings,
     )  # fmt: skip

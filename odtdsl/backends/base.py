@@ -91,6 +91,9 @@ class RawAnswer:
         One outcome per stage of the objective; stages not reached are missing.
     size
         Size of the encoding: names (`variables`, `rows`, `nonzeros`) to counts.
+    counters
+        What the search did and pruned, and by which bound: names to counts. Those of `exact`
+        are listed in `docs/reference/counters.md`.
     """
 
     status: Status
@@ -98,6 +101,7 @@ class RawAnswer:
     stages: tuple[StageOutcome, ...] = ()
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
+    counters: tuple[tuple[str, int], ...] = ()
     interrupted: bool = False
 
 

@@ -29,6 +29,7 @@ from odtdsl.exact.lower import (
     losses,
     most_leaves,
     objections,
+    size_of,
     smallest_without_loss,
     to_raw,
 )  # fmt: skip
@@ -89,9 +90,7 @@ class Exact:
         return () if _plain(core) else tuple(ruled_objections(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
-        found = features(core)
-        cuts = int((found.distinct.astype(int) - 1).sum()) if len(found.distinct) else 0
-        return (("rows", core.n_rows), ("features", len(found.tests)), ("cuts", cuts))
+        return size_of(core)
 
     def solve(
         self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
@@ -230,7 +229,8 @@ class _Search:
             tree, status = self.start, "feasible"
         return RawAnswer(
             status=status, tree=tree, stages=self._outcomes(tree, status, found, depth),
-            timeline=tuple(self.timeline), size=tuple(found["counters"].items()),
+            timeline=tuple(self.timeline), size=size_of(self.core),
+            counters=tuple(found["counters"].items()),
             interrupted=bool(found["interrupted"]),
         )  # fmt: skip
 

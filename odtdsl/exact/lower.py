@@ -110,6 +110,13 @@ def ruled_features(core: Core, depth: int) -> Features:
     )  # fmt: skip
 
 
+def size_of(core: Core) -> tuple[tuple[str, int], ...]:
+    """Rows, features and cuts that the search looks at."""
+    found = features(core)
+    cuts = int((found.distinct.astype(np.int64) - 1).sum())
+    return (("rows", core.n_rows), ("features", len(found.tests)), ("cuts", cuts))
+
+
 def _either(flags: list[BoolArray | None]) -> BoolArray | None:
     known = [flag for flag in flags if flag is not None]
     return np.any(known, axis=0) if len(known) == len(flags) else None

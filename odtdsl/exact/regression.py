@@ -24,7 +24,7 @@ from odtdsl.backends.base import (
     StageOutcome,
 )  # fmt: skip
 from odtdsl.data.table import IntArray
-from odtdsl.exact.lower import features, from_raw, most_leaves, to_raw
+from odtdsl.exact.lower import features, from_raw, most_leaves, size_of, to_raw
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import (
     Additive,
@@ -112,7 +112,8 @@ class RegressionSearch:
             )
         return RawAnswer(
             status="optimal" if all(o.proven for o in outcomes) else "feasible", tree=tree,
-            stages=tuple(outcomes), timeline=tuple(self.timeline), size=counters,
+            stages=tuple(outcomes), timeline=tuple(self.timeline),
+            size=size_of(self.core), counters=counters,
             interrupted=interrupted or self.limits.interrupted(),
         )  # fmt: skip
 
@@ -130,7 +131,8 @@ class RegressionSearch:
         return RawAnswer(
             status="infeasible" if best.refuted else "unknown", tree=None,
             stages=() if best.refuted else (nothing,),
-            timeline=tuple(self.timeline), size=best.counters, interrupted=best.interrupted,
+            timeline=tuple(self.timeline), size=size_of(self.core), counters=best.counters,
+            interrupted=best.interrupted,
         )  # fmt: skip
 
     def _fewest(self, best: _Found) -> tuple[RawTree, int]:

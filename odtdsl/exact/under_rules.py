@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
-from odtdsl.exact.lower import most_leaves, to_raw
+from odtdsl.exact.lower import most_leaves, size_of, to_raw
 from odtdsl.exact.ruled import Ruled, assemble
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage
@@ -83,7 +83,8 @@ class RuledSearch:
             tree, status = self.start, "feasible"
         return RawAnswer(
             status=status, tree=tree, stages=self._outcomes(tree, status, found["bound"], depth),
-            timeline=tuple(self.timeline), size=tuple(found["counters"].items()),
+            timeline=tuple(self.timeline), size=size_of(self.core),
+            counters=tuple(found["counters"].items()),
             interrupted=bool(found["interrupted"]),
         )  # fmt: skip
 
