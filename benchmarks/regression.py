@@ -29,7 +29,7 @@ import numpy as np
 from measures import sets
 from measures.peers import Outcome, alternate
 from measures.report import Table, geometric
-from measures.sets import Array, ranked
+from measures.sets import Array, ranked_or_binary
 
 from odtdsl import _engine
 
@@ -95,10 +95,7 @@ def cases() -> Iterator[Case]:
 def ours(x: Array, y: Array, args: argparse.Namespace) -> Outcome:
     """The engine; sorting numbers is part of its time, 0/1 columns are their own ranks."""
     start = time.perf_counter()
-    if ((x == 0) | (x == 1)).all():
-        ranks, distinct = np.ascontiguousarray(x.T, dtype=np.uint16), np.full(x.shape[1], 2, "u4")
-    else:
-        ranks, distinct = ranked(x)
+    ranks, distinct = ranked_or_binary(x)
     found = _engine.solve_regression(
         ranks, distinct, y, args.depth, absolute=args.loss == "absolute", time_limit=args.limit,
         threads=args.threads,

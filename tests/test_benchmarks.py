@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "benchmarks" / "exact.py"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from measures import chart, peers, report  # noqa: E402
+from measures import chart, peers, report, study  # noqa: E402
+from stats import ranks  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,89 @@ def test_regression_prints_its_table(loss: str, data: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The CPTree study's folders with one small set, and one case study of few rows."""
+    folder = tmp_path_factory.mktemp("studied")
+    rng = np.random.default_rng(0)
+    (folder / "cptree" / "tiny").mkdir(parents=True)
+    for part in [f"{side}_{i}" for side in ("train", "test") for i in range(1, 6)]:
+        numbers = rng.integers(0, 9, (40, 3))
+        labels = (numbers[:, 0] > 3) ^ (rng.random(40) < 0.1)
+        for kind, cells in (("cat_dis_holdout", numbers > 4), ("cat_num", numbers)):
+            path = folder / "cptree" / "tiny" / f"tiny_{kind}_{part}.csv"
+            table = np.c_[cells, labels].astype(int)
+            np.savetxt(path, table, fmt="%d", delimiter=";", header="a;b;c;class", comments="")
+    header = "dataset_name,step, time_taken,K,dl8.5_train,dl8.5_test\n"
+    rows = "tiny,1,0.1,2,1.0,0.5\n"  # no tree of depth 2 is right about all rows
+    path = folder / "cptree" / "tiny" / "published_DL85_cat_dis_holdout_tiny.csv"
+    path.write_text(header + rows, encoding="utf-8")
+    (folder / "cases").mkdir()
+    cells = np.c_[rng.integers(30, 80, 60), rng.integers(58, 70, 60), rng.integers(0, 20, 60)]
+    lines = [",".join(map(str, row)) + (",no" if row[2] > 6 else ",yes") for row in cells]
+    text = "\n".join(["age,op_year,positive_nodes,survived", *lines]) + "\n"
+    (folder / "cases" / "haberman.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "says"),
+    [
+        ("cases.py --seeds 2 --depth 2 --sets haberman", "haberman", "every solve is proven"),
+        ("cptree.py optima --depth 2 --no-peer", "tiny", "of other data: DL8.5 on tiny, split 1"),
+        ("cptree.py accuracy --depth 2", "tiny", "Every optimal tree is proven"),
+        ("rules.py against-milp --depth 1 --sets haberman", "haberman", "Equal optima on all 4"),
+    ],
+)  # fmt: skip
+def test_a_study_prints_its_table(words: str, first: str, says: str, studied: Path) -> None:
+    program, *options = words.split()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / program), *options], capture_output=True,
+        text=True, check=False, env=os.environ | {"ODTDSL_DATA": str(studied)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert rows[2].startswith(f"| {first} |"), done.stdout
+    assert len({row.count("|") for row in rows}) == 1
+    assert says in done.stdout
+
+
+def test_every_measured_table_has_its_place() -> None:
+    page = (ROOT / "docs" / "explanation" / "cases-measured.md").read_text(encoding="utf-8")
+    for depth in (2, 3, 4):
+        for name in ("cptree-optima", "cptree-test", "cptree-train"):
+            assert page.count(f"<!-- measured {name}-{depth} -->") == 1
+    for name in ("cases-3", "cases-4", "against-milp-2", "against-milp-3"):
+        assert page.count(f"<!-- measured {name} -->") == 1
+
+
+def test_ranks_are_shared_and_differences_are_those_of_the_tables() -> None:
+    found = ranks({"a": [0.9, 0.8, 0.7], "b": [0.9, 0.7, 0.6], "c": [0.5, 0.7, 0.1]})
+    assert found.means == pytest.approx({"a": 3.5 / 3, "b": 6 / 3, "c": 8.5 / 3})
+    # Demšar's table 5 has 2.569 for four classifiers: 2.569 * sqrt(4 * 5 / (6 * 14))
+    rng = np.random.default_rng(0)
+    four = ranks({name: rng.random(14) for name in "abcd"})
+    assert four.difference == pytest.approx(1.25, abs=0.005)
+    better = np.arange(20) / 100
+    clear = ranks({"a": better + 0.2, "b": better + 0.1, "c": better})
+    assert clear.means == {"a": 1, "b": 2, "c": 3}
+    assert clear.p_value < 1e-6
+    assert ("a", "c") in clear.apart()
+    assert ranks(dict.fromkeys("abc", better)).p_value == 1
+    for wrong in ({"a": [1.0], "b": [1.0]}, {"a": [1.0], "b": [1.0], "c": [np.nan]}):
+        with pytest.raises(ValueError, match="method"):
+            ranks(wrong)
+
+
+def test_the_printed_tables_are_whole() -> None:
+    for depth in (2, 3, 4):
+        for side in ("train", "test"):
+            for name, of in study.printed(side, depth).items():
+                assert set(of) >= {"CART", "DL8.5", "CPTree-1", "CPTree-1*"}, name
+                assert all(50 < value <= 100 for value in of.values()), name
+    assert study.printed("test", 5) == {}
 
 
 def test_every_measurement_is_listed() -> None:

@@ -81,3 +81,11 @@ def ranked(x: Array) -> tuple[Array, Array]:
         values, ranks[f] = np.unique(x[:, f], return_inverse=True)
         distinct[f] = len(values)
     return (ranks.astype(np.uint16) if distinct.max() < 65535 else ranks), distinct
+
+
+def ranked_or_binary(x: Array) -> tuple[Array, Array]:
+    """As `ranked`; 0/1 columns are their own ranks."""
+    if ((x == 0) | (x == 1)).all():
+        ranks = np.ascontiguousarray(x.T, dtype=np.uint16)
+        return ranks, np.full(x.shape[1], 2, dtype=np.uint32)
+    return ranked(x)

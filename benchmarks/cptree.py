@@ -1,0 +1,343 @@
+"""The CPTree study's splits: optima against pystreed and published rows, accuracies and ranks.
+
+    ODTDSL_DATA=... python benchmarks/cptree.py optima|accuracy [--depth 3] [options]
+
+`optima`: the binary files of 12 sets, 5 splits: errors proven and equal to pystreed's, total
+times of the same run (the engine and pystreed called alike, one thread, runs alternate), and the
+study's published rows of the same splits; a published training accuracy above the optimum is
+named: it is of other data. `accuracy`: training and test accuracy on all splits of CART and of
+optimal trees on the binary files, on those with the number of leaves chosen on a third of
+the training rows, and on the numbers without bins; the study's tables 7 and 8 beside them, with
+the ranks of Friedman and Nemenyi. `--docs` puts tables into
+`docs/explanation/cases-measured.md`. pystreed comes from the `bench` extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from measures import sets, study
+from measures.peers import Outcome, agree, alternate, streed
+from measures.report import ROOT, Table
+from measures.sets import Array
+from stats import ranks
+
+from odtdsl import _engine
+
+PAGE = ROOT / "docs" / "explanation" / "cases-measured.md"
+SPLITS = 5
+BINARY, NUMBERS = "cat_dis_holdout", "cat_num"
+ROUNDED = 5e-5
+"""Published accuracies have four digits, or more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Training and test rows: cells (n_rows, n_features), labels 0, 1, ... of both alike."""
+
+    x: Array
+    y: Array
+    x_test: Array
+    y_test: Array
+
+
+def names(args: argparse.Namespace) -> list[str]:
+    """The sets that are there, or those asked for."""
+    folder = sets.folder() / "cptree"
+    there = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    return [name for name in there if not args.sets or name in args.sets.split(",")]
+
+
+def load(name: str, kind: str, number: int) -> Split:
+    """One split of a set."""
+    cells, labels = [], []
+    for part in ("train", "test"):
+        file = sets.folder() / "cptree" / name / f"{name}_{kind}_{part}_{number}.csv"
+        table = np.loadtxt(file, delimiter=";", skiprows=1, dtype=str)
+        cells.append(table[:, :-1].astype(float))
+        labels.append(table[:, -1])
+    of_class = {c: i for i, c in enumerate(np.unique(np.concatenate(labels)))}
+    y, y_test = (np.array([of_class[c] for c in of], dtype=np.int32) for of in labels)
+    return Split(x=cells[0], y=y, x_test=cells[1], y_test=y_test)
+
+
+# ---- methods
+
+
+def ours(x: Array, y: Array, depth: int, limit: float, **options: Any) -> Outcome:
+    """The engine; sorting numbers is part of its time, 0/1 columns are their own ranks."""
+    start = time.perf_counter()
+    ranked, distinct = sets.ranked_or_binary(x)
+    found = _engine.solve(
+        ranked, distinct, y, int(y.max()) + 1, depth, time_limit=limit, **options
+    )  # fmt: skip
+    return Outcome(
+        seconds=time.perf_counter() - start, value=found["objective"], bound=found["bound"],
+        proven=found["status"] == "optimal", raw=found,
+    )  # fmt: skip
+
+
+def predict(found: dict[str, Any], x: Array, rows: Array) -> Array:
+    """The engine's tree, learned from `x`, on `rows`; thresholds are midpoints."""
+    tree = found["tree"]
+    binary = bool(((x == 0) | (x == 1)).all())
+    at = np.zeros(len(rows), dtype=int)
+    while True:
+        feature = tree["feature"][at]
+        inner = np.flatnonzero(feature >= 0)
+        if not len(inner):
+            labels: Array = tree["label"][at]
+            return labels
+        for node in np.unique(at[inner]):
+            here = at == node
+            f = tree["feature"][node]
+            values = np.array([0.0, 1.0]) if binary else np.unique(x[:, f])
+            cut = (values[tree["cut"][node]] + values[tree["next"][node]]) / 2
+            left = rows[here, f] <= cut
+            at[here] = np.where(left, tree["left"][node], tree["right"][node])
+
+
+def optimal(split: Split, args: argparse.Namespace, **options: Any) -> tuple[float, float, bool]:
+    """Training and test accuracy of an optimal tree, and whether it is proven."""
+    found = ours(split.x, split.y, args.depth, args.limit, **options)
+    pairs = ((split.x, split.y), (split.x_test, split.y_test))
+    train, test = (float((predict(found.raw, split.x, x) == y).mean()) for x, y in pairs)
+    assert round((1 - train) * len(split.y)) == found.value, (train, found.value)
+    return train, test, found.proven
+
+
+def tuned(split: Split, args: argparse.Namespace) -> tuple[float, float, bool]:
+    """As the study's CPTree-1*: 3 (K - 1) to 2^K leaves, chosen on a third of the rows."""
+    from sklearn.model_selection import train_test_split
+
+    try:
+        x, x_held, y, y_held = train_test_split(
+            split.x, split.y, test_size=1 / 3, random_state=0, stratify=split.y
+        )
+    except ValueError:  # a class with one row
+        x, x_held, y, y_held = train_test_split(split.x, split.y, test_size=1 / 3, random_state=0)
+    best, leaves, proven = -1.0, 1, True
+    for most in range(3 * (args.depth - 1), 2**args.depth + 1):
+        found = ours(x, y, args.depth, args.limit, max_leaves=most)
+        proven &= found.proven
+        right = float((predict(found.raw, x, x_held) == y_held).mean())
+        if right > best:
+            best, leaves = right, most
+    train, test, last = optimal(split, args, max_leaves=leaves)
+    return train, test, proven and last
+
+
+def cart(split: Split, args: argparse.Namespace) -> tuple[float, float, bool]:
+    """scikit-learn's by entropy, as in the study."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(criterion="entropy", max_depth=args.depth, random_state=0)
+    model.fit(split.x, split.y)
+    train, test = model.score(split.x, split.y), model.score(split.x_test, split.y_test)
+    return float(train), float(test), False
+
+
+# ---- optima and times
+
+
+def published(name: str, depth: int) -> dict[str, dict[int, tuple[float, float]]]:
+    """The study's rows of a set: by method and split, training and test accuracy."""
+    files = {
+        "CPTree": (f"published_CPtree_holdout_{name}.csv", "cp_tree_train", "cp_tree_test"),
+        "DL8.5": (f"published_DL85_{BINARY}_{name}.csv", "dl8.5_train", "dl8.5_test"),
+    }
+    found: dict[str, dict[int, tuple[float, float]]] = {}
+    for method, (file, train, test) in files.items():
+        found[method] = {}
+        path = sets.folder() / "cptree" / name / file
+        if not path.exists():
+            continue
+        with path.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, skipinitialspace=True):
+                if int(row["K"]) == depth:
+                    found[method][int(row["step"])] = float(row[train]), float(row[test])
+    return found
+
+
+def _pair(values: list[tuple[float, float]]) -> str:
+    if not values:
+        return ""
+    train, test = np.mean(values, axis=0)
+    return f"{100 * train:.1f} / {100 * test:.1f} ({len(values)})"
+
+
+def optima(args: argparse.Namespace) -> None:
+    """One row per set: accuracies on the splits, published rows, total times."""
+    peer = args.peer and find_spec("pystreed") is not None
+    table = Table(f"cptree-optima-{args.depth}", (
+        "set", "training rows x columns", "exact, training / test", "proven", "equal to pystreed",
+        "CPTree published", "DL8.5 published", "ours, s", "pystreed, s", "ratio",
+    ))  # fmt: skip
+    totals, above, rows, proven = np.zeros(2), [], 0, 0
+    for name in names(args):
+        theirs, seconds = published(name, args.depth), np.zeros(2)
+        scores: list[tuple[float, float]] = []
+        certain, equal = 0, 0
+        for number in range(1, SPLITS + 1):
+            split = load(name, BINARY, number)
+            x, y = split.x, split.y
+            pair = alternate(
+                args.runs, lambda: ours(x, y, args.depth, args.limit),
+                (lambda: streed(x, y, args.depth, args.limit)) if peer else None,
+            )  # fmt: skip
+            agree(f"{name}, split {number}", pair.mine, pair.other)
+            certain += pair.mine.proven
+            equal += pair.other is not None and pair.other.proven and pair.mine.proven
+            seconds += pair.seconds, pair.other_seconds
+            accuracy = [
+                float((predict(pair.mine.raw, x, cells) == labels).mean())
+                for cells, labels in ((x, y), (split.x_test, split.y_test))
+            ]
+            scores.append((accuracy[0], accuracy[1]))
+            above += [
+                f"{method} on {name}, split {number} ({100 * by[number][0]:.2f} > "
+                f"{100 * accuracy[0]:.2f})"
+                for method, by in theirs.items()
+                if number in by and pair.mine.proven and by[number][0] > accuracy[0] + ROUNDED
+            ]
+        totals += seconds
+        rows, proven = rows + SPLITS, proven + certain
+        table.add(
+            name, f"{len(y)} x {x.shape[1]}", _pair(scores), f"{certain}/{SPLITS}",
+            f"{equal}/{SPLITS}" if peer else "",
+            *(_pair(list(of.values())) for of in theirs.values()), f"{seconds[0]:.4f}",
+            f"{seconds[1]:.4f}" if peer else "",
+            f"{seconds[1] / seconds[0]:.2f}" if peer else "",
+        )  # fmt: skip
+    beside = f", pystreed {totals[1]:.3f} s, ratio {totals[1] / totals[0]:.2f}" if peer else ""
+    table.note(
+        f"Depth {args.depth}. {proven} of {rows} runs proven; totals: ours {totals[0]:.3f} s"
+        f"{beside}. Accuracies in per cent, training / test, mean of so many splits."
+    )
+    if above:
+        table.note(
+            "Published training accuracies above the proven optimum of the same file, which are"
+            f" therefore of other data: {'; '.join(above)}."
+        )
+    if args.docs:
+        table.publish(PAGE)
+
+
+# ---- accuracies and ranks
+
+OWN = {
+    "CART, bins": (BINARY, cart),
+    "CART, numbers": (NUMBERS, cart),
+    "exact, bins": (BINARY, optimal),
+    "exact, bins, leaves chosen": (BINARY, tuned),
+    "exact, numbers": (NUMBERS, optimal),
+}
+"""Our runs: which files, which method."""
+
+
+def accuracy(args: argparse.Namespace) -> None:
+    """Means over the splits, the study's means beside them; ranks of the test accuracies."""
+    columns = [*OWN, *(f"{method} (study)" for method in study.METHODS)]
+    tables = {
+        side: Table(f"cptree-{side}-{args.depth}", ("set", *columns), quiet=side == "train")
+        for side in ("test", "train")
+    }
+    means: dict[str, dict[str, list[float]]] = {s: {c: [] for c in columns} for s in tables}
+    unproven = 0
+    for name in names(args):
+        own: dict[str, list[tuple[float, float, bool]]] = {}
+        for column, (kind, method) in OWN.items():
+            own[column] = [
+                method(load(name, kind, number), args) for number in range(1, SPLITS + 1)
+            ]
+            unproven += method is not cart and sum(not certain for *_, certain in own[column])
+        for which, side in enumerate(("train", "test")):
+            of_study = study.printed(side, args.depth).get(name, {})
+            cells = [
+                round(100 * float(np.mean([s[which] for s in of])), 2) for of in own.values()
+            ]  # fmt: skip
+            cells += [of_study.get(method, float("nan")) for method in study.METHODS]
+            for column, cell in zip(columns, cells, strict=True):
+                means[side][column].append(cell)
+            tables[side].add(name, *("" if np.isnan(c) else f"{c:.1f}" for c in cells))
+    for side, table in tables.items():
+        _rank(table, means[side], list(OWN), "our runs, all sets")
+        _rank(
+            table, means[side], [c for c in columns if "CPTree-2" not in c],
+            "with the study's methods, the sets where it is legible",
+        )  # fmt: skip
+    tables["test"].note(
+        f"Test accuracy at depth {args.depth}, per cent, means of {SPLITS} splits."
+        + (" Every optimal tree is proven." if not unproven else f" {unproven} are not proven.")
+    )
+    tables["train"].note("Training accuracy of the same trees." + _above(means["train"], args))
+    print("\n" + tables["train"].text())
+    if args.docs:
+        for table in tables.values():
+            table.publish(PAGE)
+
+
+def _above(means: dict[str, list[float]], args: argparse.Namespace) -> str:
+    """Printed training means on binary files that no tree has; two digits are printed."""
+    found = [
+        f"{method} on {name} ({printed:.2f} > {best:.2f})"
+        for method in study.METHODS
+        if method != "CPTree-2"  # is of the numbers
+        for name, printed, best in zip(
+            names(args), means[f"{method} (study)"], means["exact, bins"], strict=True
+        )
+        if printed > best + 0.011
+    ]
+    if not found:
+        return ""
+    return f" Printed means above the proven best ones, so of other data: {', '.join(found)}."
+
+
+def _rank(table: Table, means: dict[str, list[float]], columns: list[str], of: str) -> None:
+    """A row of mean ranks, and a sentence with the tests."""
+    values = np.array([means[column] for column in columns])
+    whole = ~np.isnan(values).any(axis=0)
+    if whole.sum() < 3:
+        return
+    found = ranks(dict(zip(columns, values[:, whole], strict=True)))
+    order = sorted(found.means.items(), key=lambda item: item[1])
+    apart = "; ".join(f"{better} before {worse}" for better, worse in found.apart())
+    table.note(
+        f"Mean ranks, {of} ({found.sets}): "
+        + ", ".join(f"{column} {rank:.2f}" for column, rank in order)
+        + f". Friedman p = {found.p_value:.3g}; Nemenyi's critical difference at 5% is"
+        f" {found.difference:.2f}: {apart or 'no two differ'}."
+    )
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["optima", "accuracy"])
+    parser.add_argument("--depth", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=60, help="seconds")
+    parser.add_argument("--runs", type=int, default=3, help="medians of so many")
+    parser.add_argument("--sets", default=None, help="names, by commas")
+    parser.add_argument("--no-peer", dest="peer", action="store_false")
+    parser.add_argument("--docs", action="store_true", help="put the tables into the page")
+    args = parser.parse_args()
+    optima(args) if args.what == "optima" else accuracy(args)
+
+
+if __name__ == "__main__":
+    main()
