@@ -101,6 +101,13 @@ def test_haberman_keeps_the_order_and_is_proven(case_data):
     assert all_hold(answer)
 
 
+@pytest.mark.parametrize(("name", "errors"), [("pima", 100), ("heart", 26), ("compas", 967)])
+def test_a_case_study_is_proven(name, errors, case_data):
+    answer = solve(f"cases/{name}.odt", "--data", case_data(name))
+    assert (answer["status"], answer["objective"]) == ("optimal", errors)
+    assert all_hold(answer)
+
+
 def test_breast_cancer_ends_in_time():
     answer = solve("breast_cancer.odt", "--within", "5")
     assert answer["status"] in ("optimal", "feasible")
