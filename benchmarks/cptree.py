@@ -303,7 +303,8 @@ def _above(means: dict[str, list[float]], args: argparse.Namespace) -> str:
     ]
     if not found:
         return ""
-    return f" Printed means above the proven best ones, so of other data or misprinted: {', '.join(found)}."
+    which = ", ".join(found)
+    return f" Printed means above the proven best ones, so of other data or misprinted: {which}."
 
 
 def _rank(table: Table, means: dict[str, list[float]], columns: list[str], of: str) -> None:
