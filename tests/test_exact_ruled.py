@@ -15,8 +15,10 @@ import pytest
 from milp_trees import ATOMS, best, tiny
 from random_cores import HERE
 
+import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import choose
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact.backend import Exact
 from odtdsl.ir.evaluate import violations
 from odtdsl.ir.expr import Scope
@@ -112,6 +114,42 @@ def test_a_stopped_search_has_a_true_bound() -> None:
             assert answer.status in ("infeasible", "unknown")
         elif answer.stages and answer.stages[0].bound is not None:
             assert answer.stages[0].bound <= expected[0]
+
+
+COSTS = """
+data frame
+target y
+feature a, b: number
+weight w
+cost a = 7.27, b = 101.903
+tree depth <= 2
+minimize errors
+"""
+
+
+def costly(rule: str, weights: list[float]) -> str:
+    """The status where each row's weight has many digits."""
+    n = len(weights)
+    frame = {"a": [i % 2 for i in range(n)], "b": [i // 2 % 2 for i in range(n)],
+             "y": ["ny"[i % 3 == 0] for i in range(n)], "w": weights}  # fmt: skip
+    return odtdsl.parse(COSTS + rule).solve(using="exact", frame=frame).status
+
+
+def test_sums_beyond_64_bits_are_refused_not_wrapped() -> None:
+    rule = "rule dear: expected_cost >= 100"
+    assert costly(rule, [round(0.5 + i / 1000, 3) for i in range(200)]) == "optimal"
+    for scale in (0.2, 0.45, 4):
+        with pytest.raises(OdtError, match="add up to more than 18 digits"):
+            costly(rule, [scale * (1 - i / 997) for i in range(200)])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [f"errors >= {10**24} or uses(a)", f"forall leaf: size <= {10**24}",
+     f"not (expected_cost >= {10**24})"],
+)  # fmt: skip
+def test_bounds_beyond_64_bits_are_read(rule: str) -> None:
+    assert costly(f"rule far: {rule}", [1, 2, 3, 4]) == "optimal"
 
 
 Mutant = Callable[[dict[str, object]], None]

@@ -14,6 +14,9 @@ from odtdsl.ir.forms import Additive, Core, LinearStage, PathSum
 
 Range = tuple[int, int]
 
+HUGE = 2**60
+"""Whatever the search adds up stays below this, so that 64 bits never wrap."""
+
 
 class Components:
     """Measures, each once; a component's value lacks the measure's constant.
@@ -115,6 +118,24 @@ class Components:
             reach = int(np.abs(deltas[path]).max(initial=0)) * weights * depth
             low, high = low - reach, high + reach
         return low, high
+
+    def reach(self, component: int, leaves: int, deltas: tuple[IntArray, ...], depth: int) -> int:
+        """What the size of a component's value, and of all that it is summed of, stays below."""
+        found = 0.0
+        for at in {at for at in self.sum_of[component] if at >= 0}:
+            found += float(np.abs(self.sums[at]).sum(dtype=np.float64))
+        found += float(abs(self.leaf[component])) * leaves
+        found += float(np.abs(self.split[component]).max(initial=0)) * leaves
+        path = self.path[component]
+        if path is not None and self.path_weight[component] >= 0:
+            weights = float(np.abs(self.sums[self.path_weight[component]]).sum(dtype=np.float64))
+            found += float(np.abs(deltas[path]).max(initial=0)) * weights * depth
+        return int(found * (1 + 1e-9)) + 1
+
+
+def clipped(bound: int) -> int:
+    """A bound as one that the engine can read, and that the same values keep."""
+    return max(-4 * HUGE, min(4 * HUGE, bound))
 
 
 def denominator_of(stage: LinearStage) -> int:

@@ -13,8 +13,10 @@ import numpy.typing as npt
 from odtdsl.backends.base import Objection
 from odtdsl.data.table import IntArray
 from odtdsl.exact.components import (
+    HUGE,
     Components,
     alike,
+    clipped,
     denominator_of,
     empty_paths,
 )  # fmt: skip
@@ -60,6 +62,8 @@ class Ruled:
         False where a rule cannot hold for any tree.
     span
         The largest number of steps that the stacked objective can take.
+    reach
+        What the size of all numbers that the search adds up stays below.
     """
 
     features: Features
@@ -67,6 +71,7 @@ class Ruled:
     rules: dict[str, Any]
     possible: bool
     span: int
+    reach: int
     _unit: int
     _rest: int
     _constant: int
@@ -151,11 +156,11 @@ class _Assembly:
                 at_most = bound - constant_of(measure)
                 if measure.is_constant:
                     return at_most >= 0
-                return ("component", self.components.add(measure), at_most)
+                return ("component", self.components.add(measure), clipped(at_most))
             case PathTotal(measure=measure, path_sum=total, at_most=bound):
                 index = path_measures(self.core).index(total.measure)
                 at_most = bound - constant_of(measure) - empty_paths(total)
-                return ("component", self.components.add(measure, total, index), at_most)
+                return ("component", self.components.add(measure, total, index), clipped(at_most))
             case Used(column=column):
                 return ("fact", self.facts.used(column), literal.positive)
             case Root(columns=columns):
@@ -204,7 +209,7 @@ class _Assembly:
         sums = [self.components.sum(values[:, label]) for label in range(labels)]
         if len(set(sums)) == 1:
             sums = sums[:1]
-        return (sums, measure.constant, atom.at_most)
+        return (sums, 0, clipped(atom.at_most - measure.constant))
 
     # ---- objective
 
@@ -241,6 +246,15 @@ class _Assembly:
             high += coefficient * max(b for _, b in ranges)
         return low, high
 
+    def reach_of(self, objective: list[Term]) -> int:
+        """What all sums of the search stay below: of each component, and of the objective."""
+        leaves = min(self.core.n_rows, 1 << self.depth)
+        each = [self.components.reach(component, leaves, self.paths.delta, self.depth)
+                for component in range(len(self.components))]  # fmt: skip
+        total = sum(coefficient * max((each[c] for c in components), default=1)
+                    for coefficient, components, _ in objective)  # fmt: skip
+        return max([total, *each])
+
     # ---- all of it
 
     def build(self) -> Ruled:
@@ -273,6 +287,7 @@ class _Assembly:
         rest = sum(low * weight for (low, _), weight in zip(ranges[1:], units[1:], strict=True))
         return Ruled(
             features=found, depth=self.depth, rules=rules, possible=self.possible, span=unit,
+            reach=self.reach_of(objective),
             _unit=units[0], _rest=rest, _constant=stages[0][1], _denominator=stages[0][2],
         )  # fmt: skip
 
@@ -362,8 +377,14 @@ def _too_large(core: Core) -> Iterator[Objection]:
     if depth is None:
         depth = min(DEEPEST, max(0, most_leaves(core, DEEPEST) - 1))
     origin = Origin(rule="objective")
+    long = Objection(
+        form=Form.LINEAR_MODEL, origin=origin,
+        reason="the numbers of the rules and the objective add up to more than 18 digits",
+    )  # fmt: skip
     try:
-        span = assemble(core, depth).span
+        made = assemble(core, depth)
+    except OverflowError:  # costs of paths beyond 64 bits
+        yield long
     except TooManyStates:
         yield Objection(
             form=Form.BUDGET, origin=origin,
@@ -375,8 +396,10 @@ def _too_large(core: Core) -> Iterator[Objection]:
             reason=f"the rules ask for more than {MOST_FACTS} facts of the tree",
         )  # fmt: skip
     else:
-        if span >= LARGEST:
+        if made.span >= LARGEST:
             yield Objection(
                 form=Form.OBJECTIVE_LINEAR, origin=origin,
                 reason="the stages together need more than 15 digits",
             )  # fmt: skip
+        elif made.reach >= HUGE:
+            yield long
