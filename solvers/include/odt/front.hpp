@@ -34,6 +34,7 @@ class Front {
   std::vector<Entry>& entries() { return entries_; }
   const Loss* components(const Entry& e) const { return pool_.data() + e.at * components_; }
   bool empty() const { return entries_.empty(); }
+  std::size_t bytes() const { return entries_.size() * sizeof(Entry) + pool_.size() * sizeof(Loss); }
 
   // True if the entry stays. `values` are its components.
   bool offer(Entry e, const Loss* values) {

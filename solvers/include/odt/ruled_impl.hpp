@@ -258,8 +258,15 @@ void RuledSearch<R>::keep(Front& front) {
     e.left = static_cast<int>(arena_.size()) - 1;
     e.feature = -1;
   }
+  check_memory();
+}
+
+template <class R>
+void RuledSearch<R>::check_memory() const {
   const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;
-  if (arena_.size() * sizeof(Node) > limit) throw Stop{};
+  std::size_t bytes = arena_.size() * sizeof(Node);
+  for (const auto& level : levels_) bytes += level->front[0].bytes() + level->front[1].bytes();
+  if (bytes > limit) throw Stop{};
 }
 
 // ---- nodes
@@ -368,8 +375,14 @@ void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::ui
   Loss price = 0;
   for (std::size_t k = 0; k < components_; ++k) price += p_.multiplier[k] * here.split[k];
   here.values.resize(components_);
+  std::uint64_t work = 0;
   for (const Entry& a : here.front[0].entries())
     for (const Entry& b : here.front[1].entries()) {
+      if ((work += front.entries().size() + 1) > 20000) {  // large fronts: an offer looks through all entries
+        control_.poll(work);
+        check_memory();
+        work = 0;
+      }
       if (a.weighted + b.weighted >= tightened(room + price, front, level) - price) break;
       const Loss* x = here.front[0].components(a);
       const Loss* y = here.front[1].components(b);

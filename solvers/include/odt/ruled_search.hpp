@@ -72,6 +72,7 @@ class RuledSearch {
   Loss objective(std::uint64_t facts, const Loss* values) const;
   void consider(const Entry& e, const Loss* values);
   void keep(Front& front);
+  void check_memory() const;
   int build(int node);
   Level& at(int level);
   int need(int state) const { return p_.need[static_cast<std::size_t>(state)]; }
