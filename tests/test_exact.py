@@ -15,6 +15,7 @@ import pytest
 from milp_trees import best, reduced_trees
 from random_cores import errors_of, random_filter, random_rows, random_tree
 
+import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import choose
 from odtdsl.exact.backend import Exact
@@ -185,3 +186,23 @@ def test_what_is_not_searched_is_refused_with_a_reason() -> None:
     for core in (replace(base, clauses=(wrong,)), replace(base, objective=(huge,))):
         (refusal,) = dict(choose(core, "exact").refusals)["exact"]
         assert refusal.reason
+
+
+def test_labels_that_do_not_exist_are_never_predicted() -> None:
+    """More kinds of rows than labels, of large weights: the losses of what fills up wrapped."""
+    frame = {
+        "c": list("ppqrrqprprrq"), "d": [1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1],
+        "y": list("nyyyznzzzzzy"),
+        "w": [999999, 1, 1, 10**6, 999999, 999999, 999999, 10**6, 10**6, 999999, 999999, 999999],
+    }  # fmt: skip
+    text = """
+data frame
+target y
+weight w
+group g = row in {0, 3, 4, 6, 7, 8, 9, 10, 11}
+tree depth <= 1
+maximize error_rate(g) then minimize error_rate + 0.005 * leaves
+"""
+    result = odtdsl.parse(text).solve(using="exact", frame=frame)
+    assert result.status == "optimal"
+    assert result.objective == (1, Fraction(181999899, 199999900))

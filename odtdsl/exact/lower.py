@@ -299,7 +299,7 @@ def _classes(
         n_classes = max(len(kinds), n_labels)
         costs = np.zeros((n_classes, n_classes), dtype=np.int64)
         costs[: len(kinds), :n_labels] = kinds
-        # No more classes than labels: the others are no better, so the first of the best is a label.
+        # What fills up is no better than the worst label: the first of the best is a label.
         costs[: len(kinds), n_labels:] = kinds.max(axis=1, keepdims=True)
     found = None if (weights == 1).all() else weights
     return classes.astype(np.int32).reshape(n_rows), n_classes, found, costs
