@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.data.table import IntArray
 from odtdsl.ir.evaluate import path_numerator
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
@@ -26,6 +27,7 @@ from odtdsl.ir.forms import (
 )  # fmt: skip
 
 MOST_STATES = 20_000
+MOST_COMPARED = 500
 NEVER = 10**6
 
 
@@ -67,6 +69,9 @@ class Paths:
         Per state, the splits that must follow before a leaf may stand.
     leaf_rules, split_rules
         Per state, which clauses on leaves (splits) the path leaves to be met by rows.
+    closed
+        Whether leaving a test out of a path that may stand always gives one that may: then
+        fewer rows never lose more.
     delta
         Per path measure, int64 (n_states, n_columns): what a test adds to it.
     """
@@ -76,6 +81,7 @@ class Paths:
     leaf_rules: tuple[tuple[int, ...], ...]
     split_rules: tuple[tuple[int, ...], ...]
     delta: tuple[npt.NDArray[np.int64], ...]
+    closed: bool
 
 
 def path_measures(core: Core) -> tuple[PathMeasure, ...]:
@@ -214,6 +220,7 @@ class _Build:
         return Paths(
             next=np.where(dead, -1, following).astype(np.int32), need=tuple(need.tolist()),
             leaf_rules=tuple(rules or () for rules in leaf), split_rules=tuple(split),
+            closed=closed(np.where(dead, -1, following), need, first=int(self.root is not None)),
             delta=tuple(self._delta(states, following, measure) for measure in self.sums),
         )  # fmt: skip
 
@@ -223,6 +230,26 @@ class _Build:
         paid = np.array([self.numerator(state, measure) for state in states], dtype=np.int64)
         change: npt.NDArray[np.int64] = np.where(following >= 0, paid[following] - paid[:, None], 0)
         return change
+
+
+def closed(following: npt.NDArray[np.int32], need: IntArray, *, first: int) -> bool:
+    """Whether each state from `first` on allows all that the states behind it allow."""
+    n_states = len(following)
+    if n_states > MOST_COMPARED or ((need > 0) & (need < NEVER)).any():
+        return False
+    allows = np.ones((n_states, n_states), dtype=bool)  # all that the second one does
+    while True:
+        before = int(allows.sum())
+        for column in range(following.shape[1]):
+            after = following[:, column]
+            there = after >= 0
+            both = there[:, None] & allows[np.ix_(after, after)]
+            allows &= both | ~there[None, :]
+        if int(allows.sum()) == before:
+            break
+    steps: IntArray = np.argwhere(following >= 0)
+    steps = steps[steps[:, 0] >= first]
+    return bool(allows[steps[:, 0], following[steps[:, 0], steps[:, 1]]].all())
 
 
 def paths(core: Core, depth: int) -> Paths:

@@ -326,7 +326,8 @@ class _Assembly:
     def _states(self) -> dict[str, Any]:
         automaton = self.paths
         return {
-            "states": len(automaton.need), "next": automaton.next, "need": list(automaton.need),
+            "states": len(automaton.need), "closed": automaton.closed,
+            "next": automaton.next, "need": list(automaton.need),
             "leaf_rules": [list(rules) for rules in automaton.leaf_rules],
             "split_rules": [list(rules) for rules in automaton.split_rules],
         }  # fmt: skip

@@ -96,6 +96,7 @@ void set_rules(odt::RuledProblem& p, const nb::dict& d) {
   const auto next = nb::cast<Matrix<std::int32_t>>(d["next"]);
   p.next.assign(next.data(), next.data() + next.size());
   p.need = list<int>(d, "need");
+  p.closed = nb::cast<bool>(d["closed"]);
   p.leaf_rules = list<std::vector<int>>(d, "leaf_rules");
   p.split_rules = list<std::vector<int>>(d, "split_rules");
   p.leaf_clauses = row_clauses(d["leaf_clauses"]);

@@ -51,6 +51,13 @@ inline Loss interval_bound(const Interval& i, const RowWeights& weights) {
   return std::max(i.low_left + i.high_right, i.high_left + i.low_right - width);
 }
 
+// Under rules: what is true of the two sides at the ends and, of the side that shrinks from there on, a bound that only
+// the deletion bound carries over (the subset bound needs rules that hold for fewer rows too).
+struct RuledInterval {
+  Interval ends;
+  Loss low_right, high_left;
+};
+
 // Cuts that survive against `upper`: first .. last, empty if first > last.
 struct OpenCuts {
   std::int32_t first, last;
@@ -61,6 +68,16 @@ inline OpenCuts open_cuts(const Interval& i, const RowWeights& weights, Loss upp
   if (low_radius >= 0) open.first = std::max(open.first, weights.beyond(i.low, i.high, low_radius));
   if (high_radius >= 0) open.last = std::min(open.last, weights.before(i.high, i.low, high_radius));
   return open;
+}
+
+inline Loss interval_bound(const RuledInterval& i, const RowWeights& weights) {
+  return std::max(interval_bound(i.ends, weights), i.high_left + i.low_right - weights.between(i.ends.low, i.ends.high));
+}
+inline OpenCuts open_cuts(const RuledInterval& i, const RowWeights& weights, Loss upper) {
+  Interval ends = i.ends;
+  ends.low_right = std::max(ends.low_right, i.low_right);
+  ends.high_left = std::max(ends.high_left, i.high_left);
+  return open_cuts(ends, weights, upper);
 }
 
 // The admissible cut nearest to `want` within first .. last; -1 if there is none. Bit i of `ends` allows cut i + 1.

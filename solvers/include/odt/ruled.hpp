@@ -59,6 +59,7 @@ struct RuledProblem {
   int states = 1;
   std::vector<int> next;         // [state * columns + column], -1: no tree below
   std::vector<int> need;         // per state: splits that must follow before a leaf may stand
+  bool closed = false;           // leaving a test out of a path that may stand never makes it one that may not
   std::vector<std::vector<int>> leaf_rules, split_rules;  // per state: the clauses that the path leaves open
   std::vector<RowClause> leaf_clauses, split_clauses;
 

@@ -30,6 +30,10 @@ RuledSearch<R>::RuledSearch(const RuledProblem& p, Control& control, Result& res
   data_ = std::make_unique<Dataset>(free_problem_, choose_kernels(control.options().isa));
   const std::size_t pairs = data_->features() * data_->features() * data_->rows() * sizeof(R) * 4;
   root_.make_root(*data_, pairs <= (std::size_t{1} << 28), true);
+  deletion_ = deletion_holds();
+  subset_ = deletion_ && p.closed && p.leaf_clauses.empty() && p.split_clauses.empty() && p.allowed_at.empty() &&
+            std::count(p.missing_low.begin(), p.missing_low.end(), 0) == static_cast<std::ptrdiff_t>(p.missing_low.size()) &&
+            std::count(p.missing_high.begin(), p.missing_high.end(), 0) == static_cast<std::ptrdiff_t>(p.missing_high.size());
   single_ = components_ == 1 && p.facts == 0 && p.multiplier[0] > 0;
 }
 
@@ -129,6 +133,22 @@ void RuledSearch<R>::choose_bounds() {
   }
   for (const ObjectiveTerm& t : p_.objective)
     if (t.fact >= 0) unwanted_ |= std::uint64_t{1} << t.fact;
+}
+
+// A tree that may stand on some rows may stand on more of them, and a row more costs at most its worst loss.
+template <class R>
+bool RuledSearch<R>::deletion_holds() const {
+  const auto none = [](const std::vector<Loss>& values) { return std::all_of(values.begin(), values.end(), [](Loss v) { return v == 0; }); };
+  if (!p_.pairs.empty() || !none(negative_)) return false;
+  for (std::size_t k = 0; k < components_; ++k)
+    if (slack_[k] < kInfinite || (p_.path_weight[k] >= 0 && p_.multiplier[k] > 0)) return false;
+  for (const auto* clauses : {&p_.leaf_clauses, &p_.split_clauses})
+    for (const RowClause& clause : *clauses)
+      for (const RowLiteral& l : clause)
+        for (int s : l.sum)
+          for (std::size_t i = 0; s >= 0 && i < p_.base.rows; ++i)
+            if (table_[i * width_ + static_cast<std::size_t>(s)] > 0) return false;
+  return true;
 }
 
 template <class R>
@@ -312,25 +332,26 @@ void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss
     here.upto[0] = 0;
     for (std::size_t i = 0; i < view.rows(); ++i) here.upto[i + 1] = here.upto[i] + worst_[view.order(f)[i]];
     const RowWeights weights{here.upto.data()};
-    here.stack.assign(1, {0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0});
+    here.stack.assign(1, {{0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0}, whole, whole});
     while (!here.stack.empty()) {
-      Interval i = here.stack.back();
+      RuledInterval i = here.stack.back();
       here.stack.pop_back();
       budget = tightened(budget, front, level);
       const Loss room = budget - price;
-      settle(i, weights);
+      settle(i.ends, weights);
       if (interval_bound(i, weights) >= room) {
         ++search_.counters.pruned_interval;
         continue;
       }
       const OpenCuts open = open_cuts(i, weights, room);
-      if (open.first > i.low + 1 || open.last < i.high - 1) ++search_.counters.pruned_neighbour;
+      if (open.first > i.ends.low + 1 || open.last < i.ends.high - 1) ++search_.counters.pruned_neighbour;
       const std::int32_t cut =
           open.first > open.last ? -1 : nearest_cut(view.ends(f), open.first + (open.last - open.first) / 2, open.first, open.last);
       if (cut < 0) continue;
       const Sides sides = evaluate(view, level, depth, next, f, cut, i, weights, room, front);
-      here.stack.push_back({i.low, cut, i.low_left, i.low_right, sides.left, sides.right, 0, 0});
-      here.stack.push_back({cut, i.high, sides.left, sides.right, i.high_left, i.high_right, 0, 0});
+      const Interval& e = i.ends;
+      here.stack.push_back({{e.low, cut, e.low_left, e.low_right, sides.free[0], sides.free[1], 0, 0}, i.low_right, sides.ruled[0]});
+      here.stack.push_back({{cut, e.high, sides.free[0], sides.free[1], e.high_left, e.high_right, 0, 0}, sides.ruled[1], i.high_left});
     }
   }
 }
@@ -338,11 +359,12 @@ void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss
 // Bounds on both sides of a cut and, where these leave room, all sub-trees that split there.
 template <class R>
 typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level, int depth, int next, std::size_t f,
-                                                        std::int32_t cut, const Interval& around, const RowWeights& weights,
+                                                        std::int32_t cut, const RuledInterval& whole, const RowWeights& weights,
                                                         Loss room, Front& front) {
   Level& here = at(level);
   ++search_.counters.cuts;
   const R bound = static_cast<R>(view.sorted(f)[cut - 1] + 1);
+  const Interval& around = whole.ends;
   const Loss below = weights.between(around.low, cut), above = weights.between(cut, around.high);
   Loss value[2] = {std::max(around.low_left, around.high_left - above), std::max(around.high_right, around.low_right - below)};
   const Loss slack = std::min(below, above) / 2;  // exact bounds prune neighbours
@@ -358,20 +380,35 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
   }
   if (open && value[0] + value[1] < room && may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {
     const std::uint64_t facts = facts_of(view, f, bound, level);
-    if (!(facts & forbidden_)) join(level, depth, next, f, bound, facts, value, room, first, front);
+    Sides sides{{value[0], value[1]}, {value[0], value[1]}};
+    if (deletion_) {
+      sides.ruled[0] = std::max(value[0], whole.high_left - above);
+      sides.ruled[1] = std::max(value[1], whole.low_right - below);
+    }
+    if (!(facts & forbidden_)) join(level, depth, next, f, bound, facts, sides, room, slack, first, front);
+    if (!deletion_) return {{value[0], value[1]}, {value[0], value[1]}};
+    if (subset_)
+      for (int s = 0; s < 2; ++s) sides.free[s] = sides.ruled[s];
+    return sides;
   }
-  return {value[0], value[1]};
+  return {{value[0], value[1]}, {value[0], value[1]}};
 }
 
 template <class R>
-void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts,
-                          const Loss (&least)[2], Loss room, int first, Front& front) {
+void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides,
+                          Loss room, Loss slack, int first, Front& front) {
   Level& here = at(level);
-  const int second = 1 - first;
-  solve(here.side[first], level + 1, depth - 1, next, room - least[second], here.front[first]);
-  if (here.front[first].empty()) return;
-  const Loss used = std::max(least[first], here.front[first].entries()[0].weighted);
-  solve(here.side[second], level + 1, depth - 1, next, room - used, here.front[second]);
+  // As in the plain search: a side solved a little beyond what can still win prunes its neighbours.
+  const Loss beyond = deletion_ && single_ ? slack : 0;
+  for (int k = 0; k < 2; ++k) {
+    const int s = k == 0 ? first : 1 - first;
+    if (sides.ruled[0] + sides.ruled[1] >= room) return;
+    const Loss budget = room - sides.ruled[1 - s] + beyond;
+    solve(here.side[s], level + 1, depth - 1, next, budget, here.front[s]);
+    const Loss found = here.front[s].empty() ? budget : here.front[s].entries()[0].weighted;
+    if (deletion_ || k == 0) sides.ruled[s] = std::max(sides.ruled[s], found);
+    if (here.front[s].empty()) return;
+  }
   Loss price = 0;
   for (std::size_t k = 0; k < components_; ++k) price += p_.multiplier[k] * here.split[k];
   here.values.resize(components_);

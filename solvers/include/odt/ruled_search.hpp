@@ -30,7 +30,7 @@ class RuledSearch {
   struct Level {
     View<R> side[2];
     Front front[2];
-    std::vector<Interval> stack;
+    std::vector<RuledInterval> stack;
     std::vector<Loss> upto;      // worst losses of the rows below a cut
     std::vector<Loss> sums;      // of the node's rows: see totals()
     std::vector<Loss> split;     // components of the split itself
@@ -39,21 +39,23 @@ class RuledSearch {
     std::vector<Loss> values;
     std::vector<int> labels, labels_of[2];
   };
+  // Bounds on the two sides of a cut: of free trees, and of those that keep the rules on paths and rows.
   struct Sides {
-    Loss left, right;
+    Loss free[2], ruled[2];
   };
 
   void weigh();
   void choose_bounds();
   void choose_most();
+  bool deletion_holds() const;
   Loss ceiling() const;
   Loss objective_from(Loss budget) const;
   void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
-  Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut, const Interval& around,
+  Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut, const RuledInterval& around,
                  const RowWeights& weights, Loss room, Front& front);
-  void join(int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, const Loss (&least)[2],
-            Loss room, int first, Front& front);
+  void join(int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
+            Loss slack, int first, Front& front);
   void stumps(View<R>& view, int level, int state, Loss budget, Front& front);
   void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price, Loss budget, Front& front);
   void leaves(const Loss* sums, int state, std::vector<int>& labels) const;
@@ -93,6 +95,8 @@ class RuledSearch {
   std::vector<Loss> negative_;  // per depth: what prices below zero may take off the free loss of a sub-tree
   std::vector<Loss> slack_;     // per component with a bound of its own: above the least that the rows allow
   std::uint64_t wanted_ = 0, unwanted_ = 0, forbidden_ = 0;
+  bool deletion_ = false;       // the deletion bound holds for trees under rules
+  bool subset_ = false;         // the subset bound too
   bool single_ = false;         // one component, no facts: the best sub-tree is the only one of use
   Problem free_problem_;
   std::unique_ptr<Dataset> data_;
