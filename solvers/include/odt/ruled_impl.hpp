@@ -420,6 +420,7 @@ void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::ui
         check_memory();
         work = 0;
       }
+      control_.poll(components_ + front.entries().size() / 8 + 1);
       if (a.weighted + b.weighted >= tightened(room + price, front, level) - price) break;
       const Loss* x = here.front[0].components(a);
       const Loss* y = here.front[1].components(b);
@@ -601,6 +602,27 @@ void RuledSearch<R>::choose_most() {
   }
 }
 
+// Trees of at most this depth under growing budgets, so many rounds (below 0: any number). Whether none is left out.
+template <class R>
+bool RuledSearch<R>::grow(int depth, int rounds) {
+  const bool final = depth == p_.base.depth;
+  const Loss least = free_loss(root_, depth, most_ + 1, negative(depth));
+  if (final) result_.bound = std::min(best_, objective_from(least));
+  Loss step = std::max<Loss>(grain_, (least - negative(depth)) / 32), budget = least;
+  while (budget < ceiling() && rounds-- != 0) {
+    budget = std::min(budget + step, ceiling());
+    step *= 2;
+    arena_.clear();
+    Front front;
+    solve(root_, 0, depth, 0, budget, front);
+    if (!final) continue;
+    result_.bound = std::min(best_, std::max(result_.bound, objective_from(budget)));
+    if (budget < ceiling() && best_ < kInfinite) control_.incumbent(result_.timeline, best_, result_.bound);
+    if (control_.close_enough(best_, result_.bound)) break;
+  }
+  return budget >= ceiling();
+}
+
 template <class R>
 void RuledSearch<R>::run() {
   best_ = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound + 1;
@@ -609,19 +631,9 @@ void RuledSearch<R>::run() {
   result_.isa = data_->kernels.name;
   result_.method = "ruled";
   try {
-    const Loss least = free_loss(root_, depth, most_ + 1, negative(depth));
-    result_.bound = objective_from(least);
-    Loss step = std::max<Loss>(grain_, (least - negative(depth)) / 32), budget = least;
-    do {
-      budget = std::min(budget + step, ceiling());
-      step *= 2;
-      arena_.clear();
-      Front front;
-      solve(root_, 0, depth, 0, budget, front);
-      result_.bound = std::min(best_, std::max(result_.bound, objective_from(budget)));
-      if (budget < ceiling() && best_ < kInfinite) control_.incumbent(result_.timeline, best_, result_.bound);
-    } while (budget < ceiling() && !control_.close_enough(best_, result_.bound));
-    const bool proven = budget >= ceiling();
+    // Shallower trees first: an incumbent early, at a small part of the cost.
+    for (int d = 0; d < depth; ++d) grow(d, 8);
+    const bool proven = grow(depth, -1);
     if (result_.tree.empty()) result_.status = Status::infeasible;
     else result_.status = proven || result_.bound >= best_ ? Status::optimal : Status::feasible;
     if (result_.status == Status::optimal) result_.bound = result_.value;

@@ -49,6 +49,7 @@ class RuledSearch {
   void choose_most();
   bool deletion_holds() const;
   Loss ceiling() const;
+  bool grow(int depth, int rounds);
   Loss objective_from(Loss budget) const;
   void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
