@@ -16,7 +16,7 @@ from milp_trees import ATOMS, best, tiny
 from random_cores import HERE
 
 import odtdsl
-from odtdsl.backends.base import Limits
+from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.choice import choose
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact.backend import Exact
@@ -150,6 +150,16 @@ def test_sums_beyond_64_bits_are_refused_not_wrapped() -> None:
 )  # fmt: skip
 def test_bounds_beyond_64_bits_are_read(rule: str) -> None:
     assert costly(f"rule far: {rule}", [1, 2, 3, 4]) == "optimal"
+
+
+def test_incumbents_of_shallower_trees_have_no_bound_yet() -> None:
+    told: list[Progress] = []
+    frame = {"a": [1, 2, 3, 4, 1, 2], "b": [1, 1, 2, 2, 1, 2], "y": list("nynyyn")}
+    text = "data frame\ntarget y\ntree depth <= 2\nminimize errors\nrule both: uses(a) and uses(b)"
+    result = odtdsl.parse(text).solve(using="exact", frame=frame, progress=told.append)
+    assert result.status == "optimal"
+    assert told
+    assert all(one.bound is None or 0 <= one.bound <= result.objective for one in told)
 
 
 Mutant = Callable[[dict[str, object]], None]

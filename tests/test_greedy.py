@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from random_cores import HERE, errors_of, random_rows, random_sample, random_tree
 
+import odtdsl
 from odtdsl.backends.base import BackEnd, Limits, Progress
 from odtdsl.greedy import GreedyBackEnd
 from odtdsl.greedy.improve import settled
@@ -354,3 +355,18 @@ def test_small_trees_are_all_trees_of_a_depth() -> None:
     )  # fmt: skip
     listed = set(small_trees(core, 2))
     assert listed == {tree for tree in all_trees(core, 2) if not isinstance(tree, RawLeaf)}
+
+
+def test_labels_that_no_rule_and_no_stage_asks_for() -> None:
+    """The root decides the rule, the depth the objective: no flip of a label has a table."""
+    frame = {"a": [1, 2, 3, 4, 1, 2], "b": [1, 1, 2, 2, 1, 2], "y": list("nynyyn")}
+    text = """
+data frame
+target y
+tree depth <= 2
+minimize depth
+rule first: root in {a} or accuracy >= 50%
+"""
+    result = odtdsl.parse(text).solve(using="greedy", frame=frame)
+    assert result.audit is not None
+    assert result.audit.holds

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.exact.components import HUGE
 from odtdsl.exact.lower import most_leaves, size_of, to_raw
 from odtdsl.exact.ruled import Ruled, assemble
 from odtdsl.ir.evaluate import Evaluation
@@ -68,8 +69,8 @@ class RuledSearch:
         if self.by_depth:
             return
         progress = Progress(
-            stage=0, incumbent=self.ruled.first(value), bound=self.ruled.first(bound),
-            seconds=seconds,
+            stage=0, incumbent=self.ruled.first(value),
+            bound=None if bound <= -HUGE else self.ruled.first(bound), seconds=seconds,
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

@@ -155,6 +155,8 @@ class _Flips:
 
     @cached_property
     def _table(self) -> FloatArray:
+        if not self.tables:  # the splits alone decide
+            return np.zeros((*self.options.shape, 0))
         return np.stack(self.tables, axis=-1)
 
     def _totals(self, labels: IntArray) -> FloatArray:

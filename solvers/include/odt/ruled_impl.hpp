@@ -415,12 +415,11 @@ void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::ui
   std::uint64_t work = 0;
   for (const Entry& a : here.front[0].entries())
     for (const Entry& b : here.front[1].entries()) {
-      if ((work += front.entries().size() + 1) > 20000) {  // large fronts: an offer looks through all entries
+      if ((work += front.entries().size() + components_ + 1) > 20000) {  // large fronts: an offer looks through all entries
         control_.poll(work);
         check_memory();
         work = 0;
       }
-      control_.poll(components_ + front.entries().size() / 8 + 1);
       if (a.weighted + b.weighted >= tightened(room + price, front, level) - price) break;
       const Loss* x = here.front[0].components(a);
       const Loss* y = here.front[1].components(b);
