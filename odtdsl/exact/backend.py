@@ -23,6 +23,7 @@ from odtdsl.exact.lower import (
     Features,
     Losses,
     about_rules,
+    deepest_of,
     features,
     from_raw,
     least,
@@ -37,7 +38,6 @@ from odtdsl.exact.ruled import ruled_objections
 from odtdsl.exact.under_rules import RuledSearch
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
-from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
 
 if TYPE_CHECKING:
@@ -139,13 +139,7 @@ class _Search:
         self.timeline: list[Progress] = []
 
     def run(self) -> RawAnswer:
-        skeleton = self.core.skeleton
-        assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
-        needed = skeleton.depth
-        if needed is None:  # no reduced tree is deeper
-            needed = max(0, most_leaves(self.core, DEEPEST) - 1)
-        deepest = min(DEEPEST, needed)
-        self.cut_off = deepest < needed
+        deepest, self.cut_off = deepest_of(self.core)
         if most_leaves(self.core, deepest) < 1:
             return RawAnswer(status="infeasible", tree=None)
         if not self.by_depth:

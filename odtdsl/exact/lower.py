@@ -22,7 +22,7 @@ from odtdsl.ir.forms import (
     LinearStage,
     Origin,
 )  # fmt: skip
-from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 
 LARGEST = 2**53
@@ -204,6 +204,15 @@ def most_leaves(core: Core, depth: int) -> int:
             if bound is not None:
                 bounds.append(bound)
     return min(bounds)
+
+
+def deepest_of(core: Core) -> tuple[int, bool]:
+    """The depth that is searched, and whether a reduced tree could be deeper."""
+    assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
+    needed = core.skeleton.depth
+    if needed is None:  # a tree of so many leaves is no deeper
+        needed = max(0, most_leaves(core, DEEPEST) - 1)
+    return min(DEEPEST, needed), needed > DEEPEST
 
 
 def smallest_without_loss(core: Core, depth: int) -> bool:

@@ -8,11 +8,10 @@ from typing import Any
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.exact.components import HUGE
-from odtdsl.exact.lower import most_leaves, size_of, to_raw
+from odtdsl.exact.lower import deepest_of, most_leaves, size_of, to_raw
 from odtdsl.exact.ruled import Ruled, assemble
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage
-from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree
 
 
@@ -29,12 +28,7 @@ class RuledSearch:
         self.timeline: list[Progress] = []
 
     def run(self) -> RawAnswer:
-        skeleton = self.core.skeleton
-        assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
-        needed = skeleton.depth
-        if needed is None:  # no reduced tree is deeper
-            needed = max(0, most_leaves(self.core, DEEPEST) - 1)
-        deepest = min(DEEPEST, needed)
+        deepest, cut_off = deepest_of(self.core)
         if most_leaves(self.core, deepest) < 1:
             return RawAnswer(status="infeasible", tree=None)
         for depth in range(0 if self.by_depth else deepest, deepest + 1):
@@ -42,7 +36,7 @@ class RuledSearch:
             if found["status"] != "infeasible":
                 break
         status: Status = found["status"]
-        if deepest < needed and not (self.by_depth and status == "optimal"):
+        if cut_off and not (self.by_depth and status == "optimal"):
             status = {"infeasible": "unknown", "optimal": "feasible"}.get(status, status)  # type: ignore[assignment]
         return self._answer(found, status, depth)
 
