@@ -1,0 +1,319 @@
+"""Every term of the language on `exact` and `milp`, against brute force over all trees.
+
+Specs are random texts on random tables (`worlds`, `sentences`): a rule with the term, alone or
+with other terms of its scope, and up to three rules beside it; missing cells, weights,
+categories, ordered columns, bins, 2 to 4 classes, one to three stages. The brute force uses
+nothing of the package. `ODTDSL_TERMS_SCALE=500` and running the file as a program give long
+runs: `docs/how-to/verify.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from milp_trees import Live
+from sentences import (
+    MONOTONE,
+    TERMS,
+    Atoms,
+    Goal,
+    Judge,
+    Rule,
+    goals,
+    row_groups,
+    rule,
+    weighting,
+)  # fmt: skip
+from worlds import Model, TooMany, World, random_world
+
+import odtdsl
+from odtdsl.analysis import analyse
+from odtdsl.backends.choice import choose
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.evaluate import goes_left
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.result import Stage
+from odtdsl.source import Source
+from odtdsl.syntax.parser import parse
+from odtdsl.terms.normalize import normalize
+from odtdsl.terms.registry import TERMS as REGISTERED
+
+SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
+MOST_TREES = 1500
+KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
+NAMES = [f"{scope} {term}" for scope, term in KINDS]
+MIXED = "up to four rules"
+NO_CLASSES = ("mse", "mae", "poisson", "output")
+"""Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A spec, and all trees of its table."""
+
+    world: World
+    rules: tuple[Rule, ...]
+    stages: tuple[Goal, ...]
+    models: list[Model]
+
+    @property
+    def text(self) -> str:
+        sense = {1: "minimize", -1: "maximize"}
+        stages = " then ".join(f"{sense[goal.sign]} {goal.text}" for goal in self.stages)
+        written = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
+        rows = row_groups(self.world) if any(goal.of_rows for goal in self.stages) else []
+        return "\n".join([*self.world.head(), *rows, stages, *written])
+
+    def kept(self) -> list[Model]:
+        return list(filter(Judge(self.world, self.rules).admits, self.models))
+
+    def best(self, kept: Sequence[Model]) -> tuple[Fraction, ...] | None:
+        """The values of the stages, as the spec speaks of them, at the optimum."""
+        found = (tuple(goal.sign * goal.value(model) for goal in self.stages) for model in kept)
+        least = min(found, default=None)
+        if least is None:
+            return None
+        return tuple(goal.sign * value for goal, value in zip(self.stages, least, strict=True))
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.world.frame}"
+
+
+def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
+    """A random spec with a term (`MIXED`: with any) and enough trees to tell rules apart."""
+    rng = random.Random(f"{name} {seed}")
+    while True:
+        terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
+        if name == MIXED:
+            terms = [rng.choice(KINDS) for _ in range(rng.randint(1, 4))]
+        else:
+            scope, term = name.split()
+            terms = [(scope, term), *terms][:most_rules]
+        terms = _without_both(terms)
+        used = {term for _, term in terms}
+        ranked = bool(used & {"threshold", *MONOTONE})
+        world = random_world(rng, kinds=[rng.choice(["number", "ordered"])] if ranked else [])
+        if "threshold" in used and not any(c.ranked for c in world.columns):
+            continue
+        try:
+            models = world.models(MOST_TREES, both_sides=bool(used & {*MONOTONE}))
+        except TooMany:
+            continue
+        atoms = Atoms(rng, world, models)
+        made = tuple(rule(atoms, scope, term) for scope, term in terms)
+        stages = tuple(goals(rng, world, models))
+        return Case(world=world, rules=made, stages=stages, models=models)
+
+
+def _without_both(terms: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Rules on thresholds move them, and so what is monotone: they stand apart."""
+    if not any(term in MONOTONE for _, term in terms):
+        return terms
+    return [(scope, term) for scope, term in terms if term != "threshold"]
+
+
+def solved(case_: Case, using: str) -> str:
+    """Whether the answer is that of brute force; its status, or `refused`."""
+    try:
+        result = odtdsl.parse(case_.text).solve(using=using, frame=case_.world.frame)
+    except OdtError as problem:
+        only_refused(problem, case_)
+        return "refused"
+    expected = case_.best(case_.kept())
+    if expected is None:
+        assert result.status == "infeasible", f"{result.status}\n{case_}"
+        assert result.tree is None
+        return "infeasible"
+    assert result.audit is not None, f"{result.status}, best {expected}\n{case_}"
+    assert result.audit.holds, str(case_)
+    found = tuple(stage.value for stage in result.stages)
+    if result.status == "feasible" and using == "milp" and case_.world.wide:
+        honest(case_, result.stages, expected)
+        return "open"
+    assert result.status == "optimal", f"{result.status}, best {expected}\n{case_}"
+    assert found == expected, f"{found}, best {expected}\n{case_}"
+    assert all(stage.proven for stage in result.stages)
+    return "optimal"
+
+
+def only_refused(problem: OdtError, case_: Case) -> None:
+    """The back end may say that it cannot; a spec is never wrong, nor an answer."""
+    codes = {one.code for one in problem.diagnostics}
+    assert codes == {"B102"}, f"{problem}\n{case_}"
+
+
+def honest(case_: Case, stages: Sequence[Stage], expected: tuple[Fraction, ...]) -> None:
+    """With weights of many digits a proof on `milp` may fail; then nothing false is claimed."""
+    for goal, stage, best in zip(case_.stages, stages, expected, strict=True):
+        assert stage.value is not None
+        if stage.proven:
+            assert stage.value == best, str(case_)
+            continue
+        assert goal.sign * stage.value >= goal.sign * best, str(case_)
+        assert stage.bound is None or goal.sign * stage.bound <= goal.sign * best, str(case_)
+        return
+
+
+# ---- admitted sets
+
+
+def core_of(case_: Case) -> Core:
+    source = Source(name="random", text=case_.text)
+    return normalize(analyse(parse(source), source=source, frame=case_.world.frame).rows)
+
+
+def raw_of(core: Core, case_: Case, model: Model) -> RawTree | None:
+    """The same tree in codes, found by which rows go left; None where a side tells them apart."""
+    if not isinstance(model.root, tuple):
+        return RawLeaf(label=_label(core, case_, model.root.label))
+    split, first, second = model.root
+    rows = np.array(case_.world.rows(split.rows))
+    left = np.array([bool(split.left_rows >> row & 1) for row in rows.tolist()])
+    sides = {None: None, True: "left", False: "right"}
+    monotone = any(word in one.text for one in case_.rules for word in MONOTONE)
+    for index, family in enumerate(core.families):
+        if family.column != split.test.column:
+            continue
+        if monotone and family.missing != sides[split.test.missing_left]:
+            continue
+        for test in range(family.n_tests):
+            goes = goes_left(family, test, family.codes[rows])
+            turned = bool((goes != left).all())
+            if turned and (monotone or family.kind == "threshold"):
+                continue
+            if turned or bool((goes == left).all()):
+                kids = (second, first) if turned else (first, second)
+                made = [raw_of(core, case_, kid) for kid in kids]
+                if made[0] is None or made[1] is None:
+                    return None
+                return RawSplit(family=index, test=test, left=made[0], right=made[1])
+    assert monotone, f"no test parts {rows} by {left}\n{case_}"
+    return None
+
+
+def _label(core: Core, case_: Case, label: int) -> int:
+    """The package's index of a class: by the rows that have it."""
+    assert core.labels is not None
+    return int(core.labels[case_.world.target.index(label)])
+
+
+def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
+    """Some trees that keep the rules, and some that do not: the model admits just the first."""
+    core = core_of(replace(case_, stages=(case_.stages[0],)))
+    if choose(core, "milp").name is None:
+        return Counter()
+    live, seen = Live(core), Counter[bool]()
+    rng, judge = random.Random(case_.text), Judge(case_.world, case_.rules)
+    kept = list(filter(judge.admits, case_.models))
+    broken = list(filter(lambda model: not judge.admits(model), case_.models))
+    for model, keeps in [
+        *((one, True) for one in rng.sample(kept, min(trees, len(kept)))),
+        *((one, False) for one in rng.sample(broken, min(trees, len(broken)))),
+    ]:
+        raw = raw_of(core, case_, model)
+        if raw is not None:
+            assert live.admits(raw) == keeps, f"{keeps}: {raw}\n{case_}"
+            seen[keeps] += 1
+    return seen
+
+
+def set_on_exact(case_: Case, weightings: int = 20) -> Counter[str]:
+    """The optimum under random numbers for rows and labels: a lost tree would be one's optimum."""
+    rng, seen = random.Random(case_.text), Counter[str]()
+    kept = case_.kept()
+    for _ in range(weightings):
+        again = replace(case_, stages=(weighting(rng, case_.world),))
+        expected = again.best(kept)
+        try:
+            result = odtdsl.parse(again.text).solve(using="exact", frame=case_.world.frame)
+        except OdtError as problem:
+            only_refused(problem, again)
+            return Counter(refused=1)
+        found = tuple(stage.value for stage in result.stages)
+        assert result.status == ("infeasible" if expected is None else "optimal"), str(again)
+        assert expected is None or found == expected, f"{found}, best {expected}\n{again}"
+        seen[result.status] += 1
+        if expected is None:
+            break
+    return seen
+
+
+# ---- the tests of every day
+
+
+def test_no_term_is_left_out() -> None:
+    known = {(scope.value, term.name) for term in REGISTERED for scope in term.scopes}
+    assert {pair for pair in known if pair[1] not in NO_CLASSES} == set(KINDS)
+
+
+@pytest.mark.parametrize("name", [*NAMES, MIXED])
+def test_the_optimum_on_exact(name: str) -> None:
+    count = (40 if name == MIXED else 8) * SCALE
+    found = Counter(solved(case(name, seed), "exact") for seed in range(count))
+    assert found["optimal"] >= count // 4 or found["refused"], found
+
+
+@pytest.mark.parametrize("name", [*NAMES, MIXED])
+def test_the_optimum_on_milp(name: str) -> None:
+    count = (6 if name == MIXED else 1) * SCALE
+    found = Counter(solved(case(name, seed), "milp") for seed in range(count))
+    assert not found["refused"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_admitted_trees(name: str) -> None:
+    for seed in range(SCALE):
+        one = case(name, f"set {seed}", most_rules=1)
+        set_on_exact(one)
+        set_on_milp(one)
+
+
+# ---- the long run
+
+
+def _runs(names: Sequence[str], what: str, count: int) -> Iterator[tuple[str, Counter[str], float]]:
+    for name in names:
+        found, began = Counter[str](), time.monotonic()
+        for seed in range(count):
+            if what == "sets":
+                one = case(name, f"set {seed}", most_rules=1)
+                found.update({f"exact {k}": v for k, v in set_on_exact(one).items()})
+                seen = set_on_milp(one)
+                found.update({"milp keeps": seen[True], "milp breaks": seen[False]})
+                found["instances"] += 1
+            else:
+                found[solved(case(name, seed), what)] += 1
+        yield name, found, time.monotonic() - began
+
+
+def main() -> None:
+    """Counts by term as JSON lines; a difference ends the run with the spec that shows it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["exact", "milp", "sets"])
+    parser.add_argument("--each", type=int, default=100, help="instances per term")
+    parser.add_argument("--mixed", type=int, default=0, help="instances of up to four rules")
+    parser.add_argument("--only", default="", help="terms whose name has this part")
+    options = parser.parse_args()
+    total = Counter[str]()
+    names = [name for name in NAMES if options.only in name]
+    runs = [(names, options.each), ([MIXED] if options.mixed else [], options.mixed)]
+    for some, count in runs:
+        for name, found, seconds in _runs(some, options.what, count):
+            total += found
+            print(json.dumps({"term": name, **found, "seconds": round(seconds, 1)}), flush=True)
+    print(json.dumps({"term": "all", **total}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
