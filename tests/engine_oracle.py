@@ -34,13 +34,15 @@ def loss_table(labels, classes, weights=None, costs=None):
     return table
 
 
-def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None):
-    """Least loss of a tree of at most ``depth`` and ``leaves``."""
+def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None, leaf_rows=1):
+    """Least loss of a tree of at most ``depth`` and ``leaves``; infinite if there is none."""
     p, n = ranks.shape
     classes = table.shape[1]
 
     @cache
     def leaf(rows):
+        if rows.bit_count() < leaf_rows:
+            return INFINITE
         return (
             min(sum(int(table[i, c]) for i in range(n) if rows >> i & 1) for c in range(classes))
             + price
@@ -85,7 +87,9 @@ def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None):
     return best((1 << n) - 1, depth, 2**depth if leaves is None else min(leaves, 2**depth))
 
 
-def tree_loss(tree, ranks, table, price=0, max_depth=None, max_leaves=None, allowed=None):
+def tree_loss(
+    tree, ranks, table, price=0, max_depth=None, max_leaves=None, allowed=None, leaf_rows=1
+):
     """Route every row, ask that every split is reduced and admissible, return the loss."""
     feature, cut, nxt = tree["feature"], tree["cut"], tree["next"]
     total = 0
@@ -97,6 +101,7 @@ def tree_loss(tree, ranks, table, price=0, max_depth=None, max_leaves=None, allo
         if feature[node] < 0:
             total += sum(int(table[i, tree["label"][node]]) for i in rows) + price
             leaves += 1
+            assert len(rows) >= leaf_rows
             assert max_depth is None or depth <= max_depth
             continue
         r = ranks[feature[node]][rows]

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from engine_oracle import brute_force, loss_table, narrow, rank_columns, tree_loss
+from engine_oracle import INFINITE, brute_force, loss_table, narrow, rank_columns, tree_loss
 
 engine = pytest.importorskip("odtdsl._engine")
 
@@ -94,6 +94,42 @@ def test_weights_costs_prices_and_leaves(method):
         )
 
 
+@pytest.mark.parametrize("isa", SETS)
+def test_leaves_of_a_least_size(isa):
+    rng = np.random.default_rng(12)
+    infeasible = 0
+    for _ in range(3 * INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng)
+        n = len(labels)
+        least = (
+            int(rng.integers(1, n + 2)) if rng.random() < 0.1 else int(rng.integers(1, n // 2 + 2))
+        )
+        depth = int(rng.integers(0, 5))
+        weights = rng.integers(0, 6, size=n).astype(np.int64) if rng.random() < 0.2 else None
+        price = int(rng.integers(0, 3)) if rng.random() < 0.3 else 0
+        leaves = int(rng.integers(1, 2**depth + 2)) if rng.random() < 0.4 else None
+        allowed = None
+        if rng.random() < 0.2:
+            allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
+        table = loss_table(labels, classes, weights)
+        result = engine.solve(
+            ranks if rng.random() < 0.3 else narrow(ranks), distinct, labels, classes, depth,
+            weights=weights, leaf_price=price, max_leaves=leaves, allowed=allowed,
+            min_leaf_rows=least, threads=2 if rng.random() < 0.1 else 1, isa=isa,
+            memory_limit=1 if rng.random() < 0.2 else None,
+        )  # fmt: skip
+        best = brute_force(ranks, table, depth, leaves, price, allowed, least)
+        if best >= INFINITE:
+            infeasible += 1
+            assert result["status"] == "infeasible"
+            continue
+        check(
+            result, best, ranks, table, price=price, max_depth=depth, max_leaves=leaves,
+            allowed=allowed, leaf_rows=least,
+        )  # fmt: skip
+    assert 0 < infeasible < INSTANCES
+
+
 @pytest.mark.parametrize("isa", SETS[1:])
 def test_kernels_agree_on_larger_sets(isa):
     """Sizes where blocks of 64 rows, ties and the tails of registers matter."""
@@ -113,6 +149,8 @@ def test_kernels_agree_on_larger_sets(isa):
             weights *= 10**8  # sums beyond 32 bits
         costs = rng.integers(0, 7, size=(classes, classes)) if rng.random() < 0.3 else None
         losses = {"weights": weights, "costs": costs, "method": "sorted"}
+        if rng.random() < 0.4:
+            losses["min_leaf_rows"] = int(rng.integers(1, n // 5))
         wide = bool(rng.random() < 0.3)
         r = ranks if wide else narrow(ranks)
         base = engine.solve(r, distinct, labels, classes, depth, isa="portable", **losses)

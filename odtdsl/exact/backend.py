@@ -27,12 +27,14 @@ from odtdsl.exact.lower import (
     features,
     from_raw,
     least,
+    least_leaf_rows,
     losses,
     most_leaves,
     objections,
     size_of,
     smallest_without_loss,
     to_raw,
+    without_leaf_rows,
 )  # fmt: skip
 from odtdsl.exact.ruled import ruled_objections
 from odtdsl.exact.under_rules import RuledSearch
@@ -121,7 +123,8 @@ def _special(core: Core) -> tuple[Need, ...]:
 
 def _plain(core: Core) -> bool:
     """Whether the plain search, the fastest, expresses all of a problem."""
-    return not _special(core) and not any(True for _ in objections(core))
+    rest = without_leaf_rows(core)
+    return not _special(rest) and not any(True for _ in objections(rest))
 
 
 class _Search:
@@ -161,7 +164,8 @@ class _Search:
             self.losses.n_classes, depth,
             allowed=list(self.features.allowed), weights=self.losses.weights,
             costs=self.losses.costs, max_leaves=most_leaves(self.core, depth),
-            leaf_price=self.losses.price, time_limit=self._left(),
+            leaf_price=self.losses.price, min_leaf_rows=least_leaf_rows(self.core),
+            time_limit=self._left(),
             relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
             threads=self.limits.threads, memory_limit=self.limits.memory_bytes,
             upper_bound=bound, start=self._start(depth), progress=self._progress,

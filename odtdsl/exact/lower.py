@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -180,6 +180,32 @@ def leaf_bound(atom: Linear) -> int | None:
     return (atom.at_most - constant_of(measure) - labels) // measure.leaves
 
 
+def leaf_rows(clause: Clause) -> int | None:
+    """The k of a rule that each leaf holds at least k rows; None for other rules."""
+    if clause.scope is not Scope.LEAF or len(clause.literals) != 1:
+        return None
+    atom = clause.literals[0].atom
+    if not isinstance(atom, Linear) or atom.measure.rows is None or _varies(atom.measure):
+        return None
+    each = atom.measure.rows
+    if atom.measure.output is not None:
+        each = each + atom.measure.output[:, 0]
+    if len(each) == 0 or each[0] >= 0 or (each != each[0]).any():
+        return None
+    return max(1, -((atom.at_most - atom.measure.constant) // -int(each[0])))
+
+
+def least_leaf_rows(core: Core) -> int:
+    """Rows that every leaf must hold, by the rules on sizes of leaves."""
+    return max((rows for clause in core.clauses if (rows := leaf_rows(clause))), default=1)
+
+
+def without_leaf_rows(core: Core) -> Core:
+    """A core without the rules that `least_leaf_rows` sums up."""
+    rest = tuple(clause for clause in core.clauses if leaf_rows(clause) is None)
+    return core if len(rest) == len(core.clauses) else replace(core, clauses=rest)
+
+
 def constant_of(measure: Additive) -> int:
     """What a measure of the model is whatever the tree."""
     return measure.constant + (0 if measure.rows is None else int(measure.rows.sum()))
@@ -227,7 +253,7 @@ def smallest_without_loss(core: Core, depth: int) -> bool:
     for stage in later:
         if not isinstance(stage, LinearStage) or not _counts_leaves(stage.measure):
             return False
-    if most_leaves(core, depth) < min(1 << depth, core.n_rows):
+    if most_leaves(core, depth) < min(1 << depth, core.n_rows) or least_leaf_rows(core) > 1:
         return False
     cuts = int((features(core).distinct.astype(np.int64) - 1).sum())
     found = losses(core, (), depth)

@@ -92,6 +92,7 @@ class Finisher {
     Loss best = best_label(total).first - p_.leaf_price;
     int feature = -1;
     std::uint32_t bound = 0;
+    const std::size_t least = static_cast<std::size_t>(p_.leaf_rows);
     for (std::size_t f = 0; f < p_.features; ++f) {
       Rows sorted = rows;
       const std::uint32_t* rank = p_.ranks(f);
@@ -104,7 +105,7 @@ class Finisher {
           high[c] -= x;
         }
         const std::uint32_t here = rank[sorted[i]], next = rank[sorted[i + 1]];
-        if (here == next || !gap_allowed(f, here, next)) continue;
+        if (here == next || !gap_allowed(f, here, next) || i + 1 < least || sorted.size() < i + 1 + least) continue;
         const Loss value = best_label(low).first + best_label(high).first;
         if (value < best) {
           best = value;
@@ -135,8 +136,9 @@ Finished finish(const Problem& problem, const LossModel& loss, const Plan& plan)
   return done;
 }
 
-Loss evaluate(const Problem& p, const Tree& tree) {
+Loss evaluate(const Problem& p, const Tree& tree, std::vector<std::size_t>* held) {
   Loss value = 0;
+  if (held) held->assign(tree.nodes.size(), 0);
   for (std::size_t i = 0; i < p.rows; ++i) {
     std::size_t at = 0;
     while (tree.nodes[at].feature >= 0) {
@@ -144,6 +146,7 @@ Loss evaluate(const Problem& p, const Tree& tree) {
       const bool left = p.ranks(static_cast<std::size_t>(node.feature))[i] <= node.cut;
       at = static_cast<std::size_t>(left ? node.left : node.right);
     }
+    if (held) ++(*held)[at];
     const std::size_t label = static_cast<std::size_t>(p.label[i]), given = static_cast<std::size_t>(tree.nodes[at].label);
     const Loss loss = p.cost.empty() ? static_cast<Loss>(label != given) : p.cost[label * static_cast<std::size_t>(p.classes) + given];
     value += p.weight.empty() ? loss : p.weight[i] * loss;

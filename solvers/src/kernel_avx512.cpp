@@ -104,7 +104,8 @@ struct Side {
 
 // Eight blocks: bounds of all of them at once, then a look into those that can beat the incumbent.
 inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positive, __m512i has_end, const uint64_t* row_words,
-                         const uint64_t* positive_words, const uint64_t* ends, uint64_t flip, uint32_t& opened) {
+                         const uint64_t* all_words, const uint64_t* positive_words, const uint64_t* ends, uint64_t flip,
+                         uint32_t& opened) {
   const __m512i up = _mm512_popcnt_epi64(_mm512_and_si512(rows, positive));
   const __m512i down = _mm512_popcnt_epi64(_mm512_andnot_si512(positive, rows));
   const __m512i sum = prefix_epi64(_mm512_sub_epi64(up, down));
@@ -123,7 +124,7 @@ inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positi
     for (unsigned m = open; m; m &= m - 1) {
       const int i = __builtin_ctz(m);
       if (caps[i] <= side.gain) continue;
-      const Extremes e = extremes512(row_words[i] ^ flip, positive_words[i], ends[i]);
+      const Extremes e = extremes512((row_words[i] ^ flip) & all_words[i], positive_words[i], ends[i]);
       const int32_t before = static_cast<int32_t>(start[i]);
       const int32_t best = larger(2 * (before + e.largest) - total, total - 2 * (before + e.smallest));
       caps[i] = best;
@@ -141,22 +142,14 @@ void two_class(const TwoClassScan& s, TwoClassGain& gain) {
   Side left{_mm512_setzero_si512(), least, gain.left}, right{_mm512_setzero_si512(), least, gain.right};
   uint32_t opened = 0;
   for (size_t w = 0; w < s.words; w += 8) {
-    // Beyond the last row the class bitmaps are zero but the mask is not: rows are cut off here.
-    const size_t rest = s.rows - w * 64;
-    __m512i all = _mm512_set1_epi64(-1);
     const __mmask8 lanes = static_cast<__mmask8>(s.words - w >= 8 ? 255 : (1u << (s.words - w)) - 1);
-    alignas(64) uint64_t valid_words[8];
-    if (rest < 512) {
-      for (size_t i = 0; i < 8; ++i) valid_words[i] = i * 64 >= rest ? 0 : valid(rest, i);
-      all = _mm512_load_si512(valid_words);
-    }
+    const __m512i all = _mm512_maskz_loadu_epi64(lanes, s.all + w);
     const __m512i mask = _mm512_maskz_loadu_epi64(lanes, s.left + w);
     const __m512i positive = _mm512_maskz_loadu_epi64(lanes, s.positive + w);
-    const __m512i ends = _mm512_maskz_loadu_epi64(lanes, s.ends + w);
-    eight_blocks(left, s.left_total, _mm512_and_si512(mask, all), positive, ends, s.left + w, s.positive + w, s.ends + w,
-                 0, opened);
-    eight_blocks(right, s.right_total, _mm512_andnot_si512(mask, all), positive, ends, s.left + w, s.positive + w,
-                 s.ends + w, ~0ULL, opened);
+    eight_blocks(left, s.left_total, _mm512_and_si512(mask, all), positive, _mm512_maskz_loadu_epi64(lanes, s.ends[0] + w),
+                 s.left + w, s.all + w, s.positive + w, s.ends[0] + w, 0, opened);
+    eight_blocks(right, s.right_total, _mm512_andnot_si512(mask, all), positive, _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w),
+                 s.left + w, s.all + w, s.positive + w, s.ends[1] + w, ~0ULL, opened);
   }
   gain.left = left.gain;
   gain.right = right.gain;
@@ -192,8 +185,8 @@ struct Counts {
 // Least loss of a cut inside a block if it is below `best`; a lower bound otherwise. Sixteen rows at a time: bound,
 // then the cuts one by one.
 template <int Registers>
-int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, const int32_t* before, const int32_t* total,
-                   int32_t rows, int32_t best) {
+int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, uint64_t all_ends, const int32_t* before,
+                   const int32_t* total, int32_t rows, int32_t best) {
   Counts<Registers> counts;
   const __m512i mask = _mm512_set1_epi64(static_cast<long long>(side));
   for (int r = 0; r < Registers; ++r) {
@@ -205,7 +198,7 @@ int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, const int32
   int32_t floor = 1 << 30;
   for (int q = 0; q < 4; ++q) {
     const uint64_t low = q == 0 ? 0 : (1ULL << (16 * q)) - 1, high = q == 3 ? ~0ULL : (1ULL << (16 * q + 16)) - 1;
-    uint64_t ends = s.ends[w] & high & ~low;
+    uint64_t ends = all_ends & high & ~low;
     if (ends == 0) continue;
     // Wherever the cut stands in here, neither part counts more of a class than with the whole quarter.
     const int32_t lower = counts.loss(high, low, rows);
@@ -263,7 +256,7 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
     const __m128i side_rows = _mm_setr_epi32(left_rows, s.left_rows - left_rows, right_rows, s.right_rows - right_rows);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(at + 2 * kStride), _mm_sub_epi32(side_rows, m));
     if (w == s.words) break;
-    const uint64_t v = valid(s.rows, w), l = s.left[w] & v, rr = v & ~s.left[w];
+    const uint64_t v = s.all[w], l = s.left[w] & v, rr = v & ~s.left[w];
     const __m512i lm = _mm512_set1_epi64(static_cast<long long>(l)), rm = _mm512_set1_epi64(static_cast<long long>(rr));
     for (int r = 0; r < Registers; ++r) {
       const __m512i bits = _mm512_load_si512(s.classes + w * kStride + 8 * r);
@@ -275,24 +268,29 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
   }
   int32_t left_floor = 1 << 30, right_floor = 1 << 30;
   for (size_t w = 0; w < s.words; ++w) {
-    if (s.ends[w] == 0) continue;
+    const uint64_t left_ends = s.ends[0][w], right_ends = s.ends[1][w];
     const int32_t* at = s.scratch + w * step;
     const int32_t* next = at + step;
-    const int32_t left_here = pop(s.left[w] & valid(s.rows, w)), right_here = pop(valid(s.rows, w) & ~s.left[w]);
-    int32_t left_lower = block_bound(at + 2 * kStride, next + 2 * kStride, left_here);
-    int32_t right_lower = block_bound(at + 2 * kStride + 2, next + 2 * kStride + 2, right_here);
-    if (left_lower < loss.left) {
-      left_lower = open_block<Registers>(s, w, s.left[w] & valid(s.rows, w), at, s.left_total, s.left_rows, loss.left);
-      loss.left = smaller(loss.left, left_lower);
-      ++loss.opened;
+    if (left_ends) {
+      const uint64_t side = s.left[w] & s.all[w];
+      int32_t lower = block_bound(at + 2 * kStride, next + 2 * kStride, pop(side));
+      if (lower < loss.left) {
+        lower = open_block<Registers>(s, w, side, left_ends, at, s.left_total, s.left_rows, loss.left);
+        loss.left = smaller(loss.left, lower);
+        ++loss.opened;
+      }
+      left_floor = smaller(left_floor, lower);
     }
-    if (right_lower < loss.right) {
-      right_lower = open_block<Registers>(s, w, valid(s.rows, w) & ~s.left[w], at + kStride, s.right_total, s.right_rows, loss.right);
-      loss.right = smaller(loss.right, right_lower);
-      ++loss.opened;
+    if (right_ends) {
+      const uint64_t side = s.all[w] & ~s.left[w];
+      int32_t lower = block_bound(at + 2 * kStride + 2, next + 2 * kStride + 2, pop(side));
+      if (lower < loss.right) {
+        lower = open_block<Registers>(s, w, side, right_ends, at + kStride, s.right_total, s.right_rows, loss.right);
+        loss.right = smaller(loss.right, lower);
+        ++loss.opened;
+      }
+      right_floor = smaller(right_floor, lower);
     }
-    left_floor = smaller(left_floor, left_lower);
-    right_floor = smaller(right_floor, right_lower);
   }
   loss.left_floor = left_floor;
   loss.right_floor = right_floor;

@@ -41,20 +41,27 @@ inline int64_t class_rows(const odt::ColumnScan& s, const int32_t* total, int32_
   return s.class_stride > 1 ? total[c] : c == 1 ? total[0] : rows - total[0];
 }
 
+// Rows that a stump labels right, where both of its leaves hold enough rows.
+inline I64 kept(I64 right, I64 pass, int64_t rows, int64_t least) {
+  return pass >= least && rows - pass >= least ? right : I64{};
+}
+
 inline void columns_generic(const odt::ColumnScan& s, odt::ColumnBest& best) {
   I64 most_left = {}, most_right = {};
   for (size_t j = 0; j < s.stride; j += 8) {
-    I64 pass_left = {}, fail_left = {}, pass_right = {}, fail_right = {};
+    I64 pass_left = {}, fail_left = {}, pass_right = {}, fail_right = {}, rows_left = {}, rows_right = {};
     for (int c = 0; c < s.class_count; ++c) {
       const I64 left = column_count(s, j, c);
       const I64 right = *reinterpret_cast<const I64*>(s.all + static_cast<size_t>(c) * s.stride + j) - left;
+      rows_left += left;
+      rows_right += right;
       pass_left = larger64(pass_left, left);
       fail_left = larger64(fail_left, class_rows(s, s.left_total, s.left_rows, c) - left);
       pass_right = larger64(pass_right, right);
       fail_right = larger64(fail_right, class_rows(s, s.right_total, s.right_rows, c) - right);
     }
-    most_left = larger64(most_left, pass_left + fail_left);
-    most_right = larger64(most_right, pass_right + fail_right);
+    most_left = larger64(most_left, kept(pass_left + fail_left, rows_left, s.left_rows, s.least));
+    most_right = larger64(most_right, kept(pass_right + fail_right, rows_right, s.right_rows, s.least));
   }
   int64_t left = 0, right = 0;
   for (int i = 0; i < 8; ++i) {

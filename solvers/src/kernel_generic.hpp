@@ -137,9 +137,9 @@ void two_class_generic(const TwoClassScan& s, TwoClassGain& gain) {
   BlockSide left{0, gain.left, -(1 << 30)}, right{0, gain.right, -(1 << 30)};
   uint32_t opened = 0;
   for (size_t w = 0; w < s.words; ++w) {
-    const uint64_t v = valid(s.rows, w), l = s.left[w] & v, r = v & ~s.left[w];
-    two_class_block<Open>(left, s.left_total, l, s.positive[w], s.ends[w], opened);
-    two_class_block<Open>(right, s.right_total, r, s.positive[w], s.ends[w], opened);
+    const uint64_t v = s.all[w], l = s.left[w] & v, r = v & ~s.left[w];
+    two_class_block<Open>(left, s.left_total, l, s.positive[w], s.ends[0][w], opened);
+    two_class_block<Open>(right, s.right_total, r, s.positive[w], s.ends[1][w], opened);
   }
   gain.left = left.gain;
   gain.right = right.gain;
@@ -206,8 +206,8 @@ void signed_two_generic(const SignedScan& s, TwoClassGain& gain) {
     const uint64_t v = valid(s.rows, w), l = s.left[w] & v, r = v & ~s.left[w];
     const int32_t* value = s.value + 64 * w;
     const BlockSums a = masked_sums(value, l), b{s.block_sum[w] - a.sum, s.block_up[w] - a.up};
-    signed_block(left, s.left_total, a, value, l, s.ends[w], opened);
-    signed_block(right, s.right_total, b, value, r, s.ends[w], opened);
+    signed_block(left, s.left_total, a, value, l, s.ends[0][w], opened);
+    signed_block(right, s.right_total, b, value, r, s.ends[1][w], opened);
   }
   gain.left = left.gain;
   gain.right = right.gain;
@@ -218,7 +218,7 @@ void signed_two_generic(const SignedScan& s, TwoClassGain& gain) {
 
 // Least loss of a split of one side at the ends of ties inside a block; `before` are the side's class counts at its
 // start, `total` those of all its rows.
-inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side, const int32_t* before,
+inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side, uint64_t ends, const int32_t* before,
                                 const int32_t* total, int32_t rows) {
   const uint64_t* classes = s.classes + w * static_cast<size_t>(s.stride);
   int32_t count[16], rest[16];
@@ -247,7 +247,7 @@ inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side
   for (int c = 0; c < s.class_count; ++c) best_right = larger(best_right, rest[c]);
   int32_t most = 0;
   // Backwards: a cut after row i counts the rows behind i, up to the next end of ties, on the right.
-  uint64_t bits = side, ends = s.ends[w];
+  uint64_t bits = side;
   while (bits) {
     const int i = 63 - __builtin_clzll(bits);
     const uint64_t from_i = ~0ULL << i;
@@ -300,7 +300,7 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
     at[2 * stride + 2] = right_rows - right_most;
     at[2 * stride + 3] = s.right_rows - right_rows - right_rest;
     if (w == s.words) break;
-    const uint64_t v = valid(s.rows, w), l = s.left[w] & v, r = v & ~s.left[w];
+    const uint64_t v = s.all[w], l = s.left[w] & v, r = v & ~s.left[w];
     for (int c = 0; c < n; ++c) {
       const uint64_t bits = s.classes[w * static_cast<size_t>(stride) + static_cast<size_t>(c)];
       left[c] += pop(bits & l);
@@ -311,24 +311,28 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
   }
   int32_t left_floor = 1 << 30, right_floor = 1 << 30;
   for (size_t w = 0; w < s.words; ++w) {
-    if (s.ends[w] == 0) continue;
+    const uint64_t left_ends = s.ends[0][w], right_ends = s.ends[1][w];
     const int32_t* at = s.scratch + w * step;
     const int32_t* next = at + step;
-    const uint64_t v = valid(s.rows, w);
-    int32_t lower = block_bound(at + 2 * stride, next + 2 * stride, pop(s.left[w] & v));
-    if (lower < loss.left) {
-      lower = multi_class_open(s, w, s.left[w] & v, at, s.left_total, s.left_rows);
-      loss.left = smaller(loss.left, lower);
-      ++loss.opened;
+    const uint64_t v = s.all[w];
+    if (left_ends) {
+      int32_t lower = block_bound(at + 2 * stride, next + 2 * stride, pop(s.left[w] & v));
+      if (lower < loss.left) {
+        lower = multi_class_open(s, w, s.left[w] & v, left_ends, at, s.left_total, s.left_rows);
+        loss.left = smaller(loss.left, lower);
+        ++loss.opened;
+      }
+      left_floor = smaller(left_floor, lower);
     }
-    left_floor = smaller(left_floor, lower);
-    lower = block_bound(at + 2 * stride + 2, next + 2 * stride + 2, pop(v & ~s.left[w]));
-    if (lower < loss.right) {
-      lower = multi_class_open(s, w, v & ~s.left[w], at + stride, s.right_total, s.right_rows);
-      loss.right = smaller(loss.right, lower);
-      ++loss.opened;
+    if (right_ends) {
+      int32_t lower = block_bound(at + 2 * stride + 2, next + 2 * stride + 2, pop(v & ~s.left[w]));
+      if (lower < loss.right) {
+        lower = multi_class_open(s, w, v & ~s.left[w], right_ends, at + stride, s.right_total, s.right_rows);
+        loss.right = smaller(loss.right, lower);
+        ++loss.opened;
+      }
+      right_floor = smaller(right_floor, lower);
     }
-    right_floor = smaller(right_floor, lower);
   }
   loss.left_floor = left_floor;
   loss.right_floor = right_floor;

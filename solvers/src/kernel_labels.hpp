@@ -78,11 +78,11 @@ class LabelKernel {
   static T larger_of(T a, T b) { return a > b ? a : b; }
 
   // Least loss of a cut of one side inside a block if it is below `best`; else a lower bound.
-  T open(size_t w, uint64_t side, const T* before, const T* total, T best) const {
+  T open(size_t w, uint64_t side, uint64_t ends, const T* before, const T* total, T best) const {
     Sums sums(s_.spare);
     for (int r = 0; r < vectors(); ++r) sums.at[r] = L::load(before + r * L::kCount);
     T floor = best;
-    uint64_t ends = s_.ends[w], seen = 0;
+    uint64_t seen = 0;
     bool moved = true;
     while (ends) {
       const uint64_t upto = ends ^ (ends - 1), rows = side & upto & ~seen;
@@ -137,10 +137,10 @@ class LabelKernel {
     }
     T left_floor = s_.none, right_floor = s_.none;
     for (size_t w = 0; w < s_.words; ++w) {
-      if (s_.ends[w] == 0) continue;
-      const uint64_t v = valid(s_.rows, w);
-      side(w, s_.left[w] & v, sums + w * 2 * lanes_, bounds + 4 * w, s_.left_total, loss.left, left_floor, loss.opened);
-      side(w, v & ~s_.left[w], sums + w * 2 * lanes_ + lanes_, bounds + 4 * w + 2, s_.right_total, loss.right, right_floor, loss.opened);
+      const uint64_t v = valid(s_.rows, w), left_ends = s_.ends[0][w], right_ends = s_.ends[1][w];
+      const T* at = sums + w * 2 * lanes_;
+      if (left_ends) side(w, s_.left[w] & v, left_ends, at, bounds + 4 * w, s_.left_total, loss.left, left_floor, loss.opened);
+      if (right_ends) side(w, v & ~s_.left[w], right_ends, at + lanes_, bounds + 4 * w + 2, s_.right_total, loss.right, right_floor, loss.opened);
     }
     loss.left_floor = left_floor;
     loss.right_floor = right_floor;
@@ -162,12 +162,12 @@ class LabelKernel {
   }
 
   // Two bounds on a cut inside the block: its rows in neither part, or in both.
-  void side(size_t w, uint64_t rows, const T* before, const T* bound, const T* total, T& best, T& floor,
+  void side(size_t w, uint64_t rows, uint64_t ends, const T* before, const T* bound, const T* total, T& best, T& floor,
             uint32_t& opened) const {
     const T worst = before[2 * lanes_ + lanes_ - 1] - before[lanes_ - 1];
     T lower = larger_of(bound[0] + bound[5], bound[4] + bound[1] - worst);
     if (lower < best) {
-      lower = open(w, rows, before, total, best);
+      lower = open(w, rows, ends, before, total, best);
       best = smaller_of(best, lower);
       ++opened;
     }

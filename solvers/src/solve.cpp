@@ -22,6 +22,7 @@ void check(const Problem& p) {
   demand(p.classes > 0, "no classes");
   demand(p.depth >= 0 && p.depth <= 30, "depth must be between 0 and 30");
   demand(p.leaf_price >= 0, "the price per leaf must not be negative");
+  demand(p.leaf_rows >= 1, "leaves must hold a row");
   demand(p.leaves >= 0, "the number of leaves must not be negative");
   for (int label : p.label) demand(label >= 0 && label < p.classes, "a label is not a class");
   for (Loss w : p.weight) demand(w >= 0, "a weight is negative");
@@ -37,7 +38,7 @@ constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs
 
 // Unit losses over few-valued features.
 bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
-  if (options.method == 1 || !loss.unit() || p.rows > 32767) return false;
+  if (options.method == 1 || !loss.unit() || p.rows > 32767 || p.leaf_rows > 1) return false;
   const TestCount count = BitProblem::count_tests(p);
   if (count.tests == 0) return false;
   if (options.method == 2) return count.tests <= 4000;
@@ -77,13 +78,23 @@ RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tre
   }
   demand(*std::max_element(depth.begin(), depth.end()) <= p.depth, "the start tree is deeper than asked");
   demand(p.leaves == 0 || leaves <= p.leaves, "the start tree has too many leaves");
-  start.value = finish(p, loss, start.plan).value - loss.offset;
+  const Finished done = finish(p, loss, start.plan);
+  std::vector<std::size_t> held;
+  evaluate(p, done.tree, &held);
+  for (std::size_t i = 0; i < held.size(); ++i)
+    demand(done.tree.nodes[i].feature >= 0 || held[i] >= static_cast<std::size_t>(p.leaf_rows), "the start tree has a leaf of too few rows");
+  start.value = done.value - loss.offset;
   return start;
 }
 
 RootAnswer search(const Dataset& data, Control& control, Result& result) {
   const Problem& p = data.problem;
   const Options& options = control.options();
+  if (p.rows < static_cast<std::size_t>(p.leaf_rows)) {
+    RootAnswer none;
+    none.complete = true;
+    return none;
+  }
   const RootAnswer start = start_answer(p, data.loss, options.start);
   if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0);
   if (suits_bits(p, data.loss, options)) {
@@ -105,8 +116,8 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
   Result result;
   result.isa = kernels.name;
   result.method = "smallest";
-  if (!problem.weight.empty() || !problem.cost.empty())
-    throw std::invalid_argument("the smallest tree without error takes neither weights nor costs");
+  if (!problem.weight.empty() || !problem.cost.empty() || problem.leaf_rows > 1)
+    throw std::invalid_argument("the smallest tree without error takes neither weights, costs nor sizes of leaves");
   const BitProblem bits(problem, kernels);
   const std::size_t limit = control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
   const RootAnswer answer = Smallest(bits, control, limit).run(result);

@@ -91,28 +91,37 @@ CASE(scans_agree) {
     const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 1400)), words = words_of(rows);
     const int classes = trial % 3 == 0 ? 2 : draw(random, 3, 16), stride = classes == 2 ? 1 : classes <= 8 ? 8 : 16;
     const std::size_t s = static_cast<std::size_t>(stride);
-    Aligned<std::uint64_t> left, bits, ends;
+    Aligned<std::uint64_t> left, all, bits, ends, right_ends;
     fill_bits(random, left, words);
-    fill_bits(random, ends, words);
-    ends[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+    all.reserve(words + 8);
+    for (std::size_t w = 0; w < words; ++w) all[w] = valid_bits(rows, w) & (trial % 4 ? ~0ULL : random());
+    for (auto* side : {&ends, &right_ends}) {
+      fill_bits(random, *side, words);
+      (*side)[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+    }
     bits.reserve((words + 8) * s);
     std::memset(bits.data(), 0, (words + 8) * s * 8);
-    std::int32_t left_total[16] = {0}, right_total[16] = {0}, left_rows = 0;
+    std::int32_t left_total[16] = {0}, right_total[16] = {0}, left_rows = 0, counted = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       // long runs of a class make blocks that are worth opening
       const int c = (static_cast<int>(i) / draw(random, 1, 300) + (random() % 4 == 0)) % classes;
+      if (!(all[i / 64] >> (i % 64) & 1)) {  // a row that does not count, whatever its class
+        if (stride > 1) bits[i / 64 * s + static_cast<std::size_t>(c)] |= 1ULL << (i % 64);
+        continue;
+      }
       const bool is_left = left[i / 64] >> (i % 64) & 1;
+      ++counted;
       left_rows += is_left;
       if (stride > 1) bits[i / 64 * s + static_cast<std::size_t>(c)] |= 1ULL << (i % 64);
       else if (c) bits[i / 64] |= 1ULL << (i % 64);
       ++(is_left ? left_total : right_total)[c];
     }
-    const std::int32_t right_rows = static_cast<std::int32_t>(rows) - left_rows;
+    const std::int32_t right_rows = counted - left_rows;
     Aligned<std::int32_t> scratch;
     scratch.reserve((words + 1) * (2 * s + 4));
     for (const Kernels* k : variants()) {
       if (stride == 1) {
-        const TwoClassScan scan{left.data(), bits.data(), ends.data(), rows, words, left_total[1] - left_total[0],
+        const TwoClassScan scan{left.data(), all.data(), bits.data(), {ends.data(), right_ends.data()}, rows, words, left_total[1] - left_total[0],
                                 right_total[1] - right_total[0]};
         TwoClassGain a{-5, 3, 0, 0, 0}, b = a;
         base.two_class(scan, a);
@@ -121,7 +130,7 @@ CASE(scans_agree) {
         CHECK(b.left_cap >= a.left || a.left == -5);
         CHECK(b.right_cap >= a.right || a.right == 3);
       } else {
-        const MultiClassScan scan{left.data(), bits.data(), ends.data(), rows, words, classes, stride,
+        const MultiClassScan scan{left.data(), all.data(), bits.data(), {ends.data(), right_ends.data()}, rows, words, classes, stride,
                                   left_total, right_total, left_rows, right_rows, scratch.data()};
         MultiClassLoss a{left_rows + 1, right_rows + 1, 0, 0, 0}, b = a;
         base.multi_class(scan, a);
@@ -143,7 +152,7 @@ T plain_least(const LabelScan<T>& s, bool left, const T* total, T best) {
   for (std::size_t i = 0; i < s.rows; ++i) {
     if ((s.left[i / 64] >> (i % 64) & 1) == left)
       for (std::size_t c = 0; c < s.lanes; ++c) sum[c] += s.table[static_cast<std::size_t>(s.kind[i]) * s.lanes + c];
-    if (!(s.ends[i / 64] >> (i % 64) & 1)) continue;
+    if (!(s.ends[left ? 0 : 1][i / 64] >> (i % 64) & 1)) continue;
     T low = s.none, high = s.none;
     for (std::size_t c = 0; c < s.lanes; ++c) {
       low = std::min(low, sum[c]);
@@ -161,12 +170,14 @@ void label_scans_agree(Random& random, T largest) {
   const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 700)), words = words_of(rows);
   const std::size_t labels = static_cast<std::size_t>(draw(random, 1, 40)), n = labels + 1;
   const std::size_t lanes = n <= 4 ? 4 : n <= 8 ? 8 : (n + 15) / 16 * 16, kinds = static_cast<std::size_t>(draw(random, 1, 50));
-  Aligned<std::uint64_t> left, ends;
+  Aligned<std::uint64_t> left, ends[2];
   Aligned<std::int32_t> kind;
   Aligned<T> table, blocks, total, scratch, spare;
   fill_bits(random, left, words);
-  fill_bits(random, ends, words);
-  ends[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+  for (auto& side : ends) {
+    fill_bits(random, side, words);
+    side[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+  }
   fill(random, kind, words * 64, 0);
   for (std::size_t i = 0; i < rows; ++i)  // long runs of a kind make blocks that are worth opening
     kind[i] = static_cast<std::int32_t>((i / 90 + (random() % 4 == 0 ? random() : 0)) % kinds);
@@ -185,7 +196,8 @@ void label_scans_agree(Random& random, T largest) {
   s.left = left.data();
   s.kind = kind.data();
   s.table = table.data();
-  s.ends = ends.data();
+  s.ends[0] = ends[0].data();
+  s.ends[1] = ends[1].data();
   s.rows = rows;
   s.words = words;
   s.lanes = lanes;
@@ -249,17 +261,22 @@ CASE(columns_count_the_best_stump) {
       else total[side(i)][0] += label[i];
     }
     std::int32_t most[2] = {0, 0};
+    const std::int32_t least = trial % 2 ? draw(random, 0, static_cast<int>(rows) / 4) : 0;
     for (int s = 0; s < 2; ++s)
       for (std::size_t j = 0; j < stride; ++j) {
         std::vector<std::int32_t> count(2 * static_cast<std::size_t>(classes), 0);
+        std::int32_t pass = 0;
         for (std::size_t i = 0; i < rows; ++i)
-          if (side(i) == s)
+          if (side(i) == s) {
+            pass += columns[i / 64 * stride + j] >> (i % 64) & 1;
             ++count[static_cast<std::size_t>(label[i] + (columns[i / 64 * stride + j] >> (i % 64) & 1 ? 0 : classes))];
+          }
+        if (pass < least || size[s] - pass < least) continue;
         most[s] = std::max(most[s], *std::max_element(count.begin(), count.begin() + classes) +
                                         *std::max_element(count.begin() + classes, count.end()));
       }
     for (const Kernels* k : all) {
-      ColumnScan s{whole.data(), columns.data(), bits.data(), words, stride, classes, class_stride, nullptr, total[0], total[1], size[0], size[1]};
+      ColumnScan s{whole.data(), columns.data(), bits.data(), words, stride, classes, class_stride, nullptr, total[0], total[1], size[0], size[1], least};
       k->column_counts(s, counts.reserve(static_cast<std::size_t>(classes) * stride));
       s.left = left.data();
       s.all = counts.data();

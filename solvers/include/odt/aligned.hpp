@@ -53,6 +53,11 @@ constexpr std::size_t kBlock = 64;  // rows per bitmap word
 
 inline std::size_t words_of(std::size_t rows) { return (rows + kBlock - 1) / kBlock; }
 inline std::uint64_t low_bits(std::size_t count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
+// All bits from the k-th set one on, k from 1.
+inline std::uint64_t from_bit(std::uint64_t bits, std::int32_t k) {
+  while (--k > 0) bits &= bits - 1;
+  return ~((bits & -bits) - 1);
+}
 // Bits of word w that stand for a row, when there are `rows` of them.
 inline std::uint64_t valid_bits(std::size_t rows, std::size_t w) { return low_bits(rows - w * kBlock); }
 

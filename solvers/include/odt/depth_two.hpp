@@ -17,33 +17,46 @@ class DepthTwo {
  public:
   DepthTwo(Control& control, Counters& counters) : control_(control), counters_(counters) {}
 
-  // Depth one and zero come out of one scan.
+  // Depth one and zero come out of one scan. `least`: rows that each leaf must hold.
   Loss leaf_loss(View<R>& view);
-  Outcome stump(View<R>& view, Loss upper);
-  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count);
+  Outcome stump(View<R>& view, Loss upper, std::int32_t least);
+  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints, int hint_count);
 
  private:
-  // What is known of the inner features at one cut of the outer one: lower bounds on the loss of a split of each side
-  // by each feature.
-  struct Record {
+  // Per inner feature, lower bounds on the loss of a split of each side at one cut of the outer feature.
+  struct Floors {
     std::vector<Loss> left, right;
+  };
+  // What is known at one cut. Leaves of a least size break the subset bound (a side with fewer rows may have fewer
+  // splits), so both kinds of trees are bounded: those whose leaves may be of any size, and those in question.
+  struct Record {
+    Floors any, large;
     int best_left = -1, best_right = -1;
   };
   struct Sides {
     Loss left, right;  // optimal losses of the two sides, leaf prices included
   };
+  struct Values {
+    Sides any, large;
+    Loss sum() const { return large.left + large.right; }
+  };
   enum class Inner { both, left_only, right_only };  // which side may be split again
 
   void begin(View<R>& view);
   Loss whole(View<R>& view);
+  Loss whole(View<R>& view, Floors& floors, bool large, int& best_feature);
   void totals(View<R>& view, std::size_t outer, std::int32_t cut);
-  Sides evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, Inner inner, int& record);
+  Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, Inner inner, Loss upper, int& record);
+  Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, Inner inner, const int (&first)[4], bool large,
+             Record& record);
+  void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart, std::vector<Loss>& floor) const;
+  void set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left, std::int32_t size);
   void scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
             Loss& floor_left, Loss& floor_right);
   void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
                    Loss& floor_left, Loss& floor_right);
   void count_columns(View<R>& view);
-  void scan_columns(View<R>& view, const std::uint64_t* left, Loss& best_left, Loss& best_right);
+  void scan_columns(View<R>& view, const std::uint64_t* left, bool large, Loss& best_left, Loss& best_right);
   void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
   template <class T>
   void totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table);
@@ -64,11 +77,14 @@ class DepthTwo {
   std::vector<Record> records_;  // 0: nothing known; 1: one side empty on the left; 2: on the right
   int record_count_ = 0;
   std::vector<Interval> stack_;
-  Aligned<std::uint64_t> mask_;
+  Aligned<std::uint64_t> mask_, wide_, window_[2];
+  const std::uint64_t* ends_[2] = {nullptr, nullptr};  // where the next scan may cut, per side
+  std::int32_t least_ = 1;
   Aligned<std::int32_t> scratch_;
   Aligned<std::int64_t> column_counts_;
   std::int32_t left_count_[16], right_count_[16], all_count_[16];
-  std::int32_t left_rows_ = 0, right_rows_ = 0;
+  std::int32_t left_rows_ = 0, right_rows_ = 0;  // those that count
+  std::int32_t left_size_ = 0, right_size_ = 0;  // all of them
   std::vector<Loss> upto_;
   template <class T>
   struct LabelSums {

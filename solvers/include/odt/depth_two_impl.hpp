@@ -6,8 +6,11 @@ template <class R>
 int DepthTwo<R>::new_record() {
   if (record_count_ == static_cast<int>(records_.size())) records_.emplace_back();
   Record& record = records_[static_cast<std::size_t>(record_count_)];
-  record.left.assign(p_, 0);
-  record.right.assign(p_, 0);
+  for (Floors* floors : {&record.any, &record.large}) {
+    floors->left.assign(p_, 0);
+    floors->right.assign(p_, 0);
+    if (least_ == 1) break;
+  }
   record.best_left = record.best_right = -1;
   return record_count_++;
 }
@@ -19,6 +22,7 @@ void DepthTwo<R>::begin(View<R>& view) {
   labels_ = data_->loss.labels;
   price_ = data_->problem.leaf_price;
   mask_.reserve((view.words() + 8) / 8 * 8);
+  for (auto* mask : {&wide_, &window_[0], &window_[1]}) mask->reserve(least_ > 1 ? (view.words() + 8) / 8 * 8 : 0);
   if (view.stride() > 1)
     scratch_.reserve((view.words() + 1) * static_cast<std::size_t>(2 * view.stride() + 4));
   record_count_ = 0;
@@ -28,23 +32,28 @@ void DepthTwo<R>::begin(View<R>& view) {
 template <class R>
 void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
-  left_rows_ = cut;
-  right_rows_ = rows - cut;
+  left_rows_ = left_size_ = cut;
+  right_rows_ = right_size_ = rows - cut;
   if (data_->loss.kind == LossKind::signed_two) return totals_signed(view, outer, cut);
   if (data_->loss.kind == LossKind::general)
     return data_->loss.fits32() ? totals_labels(view, outer, cut, data_->loss.narrow.data())
                                 : totals_labels(view, outer, cut, data_->loss.wide.data());
   const std::size_t stride = static_cast<std::size_t>(view.stride());
   const std::uint64_t* classes = view.classes(outer);
+  const std::uint64_t* all = view.all(outer);
+  if (view.idle()) left_rows_ = right_rows_ = 0;
   std::fill(left_count_, left_count_ + 16, 0);
   std::fill(right_count_, right_count_ + 16, 0);
   for (std::size_t w = 0; w < view.words(); ++w) {
     const std::int32_t start = static_cast<std::int32_t>(w * kBlock);
     const std::uint64_t mask = cut <= start ? 0 : low_bits(static_cast<std::size_t>(cut - start));
     for (std::size_t c = 0; c < stride; ++c) {
-      left_count_[c] += __builtin_popcountll(classes[w * stride + c] & mask);
-      right_count_[c] += __builtin_popcountll(classes[w * stride + c] & ~mask);
+      left_count_[c] += __builtin_popcountll(classes[w * stride + c] & mask & all[w]);
+      right_count_[c] += __builtin_popcountll(classes[w * stride + c] & ~mask & all[w]);
     }
+    if (!view.idle()) continue;
+    left_rows_ += __builtin_popcountll(all[w] & mask);
+    right_rows_ += __builtin_popcountll(all[w] & ~mask);
   }
   if (stride == 1) {
     leaf_left_ = std::min(left_count_[0], left_rows_ - left_count_[0]);
@@ -79,7 +88,7 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
   const auto clamp = [rows](Loss x) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, rows + 1))); };
   const std::int32_t target_left = clamp(best_left), target_right = clamp(best_right);
   if (view.stride() == 1) {
-    const TwoClassScan s{left, view.classes(inner), view.ends(inner), view.rows(), view.words(),
+    const TwoClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words(),
                          2 * left_count_[0] - left_rows_, 2 * right_count_[0] - right_rows_};
     TwoClassGain g{left_rows_ - 2 * target_left, right_rows_ - 2 * target_right, 0, 0, 0};
     k.two_class(s, g);
@@ -91,7 +100,7 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
     floor_right = (right_rows_ - g.right_cap) / 2;
     return;
   }
-  const MultiClassScan s{left, view.classes(inner), view.ends(inner), view.rows(), view.words(), labels_, view.stride(),
+  const MultiClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words(), labels_, view.stride(),
                          left_count_, right_count_, left_rows_, right_rows_, scratch_.data()};
   MultiClassLoss l{target_left, target_right, 0, 0, 0};
   k.multi_class(s, l);
@@ -108,7 +117,7 @@ void DepthTwo<R>::count_columns(View<R>& view) {
   if (data_->columns.empty()) return;
   ColumnScan s{};
   std::uint64_t* all = mask_.data();
-  for (std::size_t w = 0; w < view.words(); ++w) all[w] = valid_bits(view.rows(), w);
+  std::copy(view.all(0), view.all(0) + view.words(), all);
   s.left = all;
   s.columns = view.columns();
   s.classes = view.classes(0);
@@ -121,10 +130,10 @@ void DepthTwo<R>::count_columns(View<R>& view) {
 
 // Stumps of all few-valued features at once; `left` is in the order of feature 0.
 template <class R>
-void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, Loss& best_left, Loss& best_right) {
+void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool large, Loss& best_left, Loss& best_right) {
   ++counters_.column_scans;
   const ColumnScan s{left, view.columns(), view.classes(0), view.words(), data_->column_stride(), std::max(labels_, 2), view.stride(),
-                     column_counts_.data(), left_count_, right_count_, left_rows_, right_rows_};
+                     column_counts_.data(), left_count_, right_count_, left_rows_, right_rows_, large && !view.idle() ? least_ : 0};
   ColumnBest best{0, 0};
   data_->kernels.columns(s, best);
   best_left = std::min<Loss>(best_left, left_rows_ - best.left);
@@ -153,7 +162,7 @@ void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint6
                               Loss& best_right, Loss& floor_left, Loss& floor_right) {
   const auto clamp = [](Loss x, std::int32_t most) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, most + 1))); };
   const std::int32_t target_left = clamp(best_left, left_weight_), target_right = clamp(best_right, right_weight_);
-  const SignedScan s{left, view.values(inner), view.block_sums(inner), view.block_ups(inner), view.ends(inner),
+  const SignedScan s{left, view.values(inner), view.block_sums(inner), view.block_ups(inner), {ends_[0], ends_[1]},
                      view.rows(), view.words(), left_sum_, right_sum_};
   TwoClassGain g{left_weight_ - 2 * target_left, right_weight_ - 2 * target_right, 0, 0, 0};
   data_->kernels.signed_two(s, g);
@@ -207,7 +216,8 @@ void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint6
   s.kind = view.values(inner);
   s.table = table;
   s.block_sum = view.template label_sums<T>(inner);
-  s.ends = view.ends(inner);
+  s.ends[0] = ends_[0];
+  s.ends[1] = ends_[1];
   s.rows = view.rows();
   s.words = view.words();
   s.lanes = lanes;
@@ -231,31 +241,45 @@ Loss DepthTwo<R>::whole(View<R>& view) {
   new_record();
   const int at_start = new_record(), at_end = new_record();
   totals(view, 0, static_cast<std::int32_t>(view.rows()));
-  std::uint64_t* mask = mask_.data();
-  for (std::size_t w = 0; w < view.words(); ++w) mask[w] = valid_bits(view.rows(), w);
-  Loss best = leaf_left_ - price_, none = -1;
   Record& end = records_[static_cast<std::size_t>(at_end)];
   count_columns(view);
-  if (!data_->columns.empty()) scan_columns(view, mask, best, none);
-  for (std::size_t f : data_->sorted) {
-    if (!view.splittable(f)) {
-      end.left[f] = kInfinite;
-      continue;
-    }
-    const Loss before = best;
-    Loss floor = 0, ignored = 0;
-    scan(view, f, mask, best, none, floor, ignored);
-    if (best < before) end.best_left = static_cast<int>(f);
-    end.left[f] = std::max<Loss>(floor, 0);
-  }
+  Loss best = whole(view, end.any, false, end.best_left);
+  if (least_ > 1) best = whole(view, end.large, true, end.best_left);
   Record& start = records_[static_cast<std::size_t>(at_start)];
-  start.right = end.left;
+  start.any.right = end.any.left;
+  if (least_ > 1) start.large.right = end.large.left;
   start.best_right = end.best_left;
   return best + 2 * price_;
 }
 
 template <class R>
-Outcome DepthTwo<R>::stump(View<R>& view, Loss upper) {
+Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, int& best_feature) {
+  Loss best = leaf_left_ - price_, none = -1;
+  std::uint64_t* mask = mask_.data();
+  if (!data_->columns.empty()) {
+    std::copy(view.all(0), view.all(0) + view.words(), mask);
+    scan_columns(view, mask, large, best, none);
+  }
+  for (std::size_t w = 0; w < view.words(); ++w) mask[w] = valid_bits(view.rows(), w);
+  for (std::size_t f : data_->sorted) {
+    if (!view.splittable(f)) {
+      floors.left[f] = kInfinite;
+      continue;
+    }
+    const Loss before = best;
+    Loss floor = 0, ignored = 0;
+    ends_[0] = ends_[1] = view.ends(f);
+    if (large) set_ends(view, f, 0, mask, left_size_);
+    scan(view, f, mask, best, none, floor, ignored);
+    if (best < before) best_feature = static_cast<int>(f);
+    floors.left[f] = std::max<Loss>(floor, 0);
+  }
+  return best;
+}
+
+template <class R>
+Outcome DepthTwo<R>::stump(View<R>& view, Loss upper, std::int32_t least) {
+  least_ = least;
   begin(view);
   Outcome out;
   out.value = whole(view);
@@ -264,11 +288,36 @@ Outcome DepthTwo<R>::stump(View<R>& view, Loss upper) {
   return out;
 }
 
+// Where the next scan may cut a side of so many rows if leaves must be large: behind `least` of them and before as many.
+template <class R>
+void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left, std::int32_t size) {
+  std::uint64_t* ends = window_[side].data();
+  std::fill(ends, ends + view.words(), 0);
+  ends_[side] = ends;
+  if (size < 2 * least_) return;
+  const auto rows_of = [&](std::size_t w) { return (side == 0 ? left[w] : ~left[w]) & valid_bits(view.rows(), w); };
+  std::size_t first = 0, last = view.words() - 1;
+  std::int32_t rest = least_;
+  for (; rest > __builtin_popcountll(rows_of(first)); ++first) rest -= __builtin_popcountll(rows_of(first));
+  const std::uint64_t from = from_bit(rows_of(first), rest);
+  for (rest = least_; rest > __builtin_popcountll(rows_of(last)); --last) rest -= __builtin_popcountll(rows_of(last));
+  const std::uint64_t behind = from_bit(rows_of(last), __builtin_popcountll(rows_of(last)) - rest + 1);
+  std::copy(view.ends(inner) + first, view.ends(inner) + last + 1, ends + first);
+  ends[first] &= from;
+  ends[last] &= ~behind;
+}
+
+// Bounds on splits by each feature: those of fewer rows, and those of more less what these may lose.
+template <class R>
+void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart, std::vector<Loss>& floor) const {
+  for (std::size_t f : data_->sorted) floor[f] = std::max(fewer[f], more[f] - apart);
+}
+
 // Optimal losses of both sides of a cut. Inner features whose bounds, inherited from the interval's ends, cannot
 // improve either side are skipped.
 template <class R>
-typename DepthTwo<R>::Sides DepthTwo<R>::evaluate(View<R>& view, std::size_t outer, std::int32_t cut,
-                                                  const Interval& around, Inner inner, int& record_index) {
+typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around,
+                                                   Inner inner, Loss upper, int& record_index) {
   record_index = new_record();
   Record& record = records_[static_cast<std::size_t>(record_index)];
   const Record& low = records_[static_cast<std::size_t>(around.low_record)];
@@ -277,47 +326,74 @@ typename DepthTwo<R>::Sides DepthTwo<R>::evaluate(View<R>& view, std::size_t out
   const Loss from_low = w.between(around.low, cut), from_high = w.between(cut, around.high);
   totals(view, outer, cut);
   const R bound = static_cast<R>(view.sorted(outer)[cut - 1] + 1);
-  // A side that stays a leaf gets a target that no split reaches.
-  Loss best_left = inner == Inner::right_only ? -1 : leaf_left_ - price_;
-  Loss best_right = inner == Inner::left_only ? -1 : leaf_right_ - price_;
-  for (std::size_t f : data_->sorted) {
-    record.left[f] = std::max(low.left[f], high.left[f] - from_high);
-    record.right[f] = std::max(high.right[f], low.right[f] - from_low);
+  const int first[4] = {low.best_left, low.best_right, high.best_left, high.best_right};
+  const bool large = least_ > 1;
+  inherit(low.any.left, large ? high.large.left : high.any.left, from_high, record.any.left);
+  inherit(high.any.right, large ? low.large.right : low.any.right, from_low, record.any.right);
+  Values v;
+  v.any = v.large = pass(view, outer, bound, around, inner, first, false, record);
+  if (large) {
+    inherit(record.any.left, high.large.left, from_high, record.large.left);
+    inherit(record.any.right, low.large.right, from_low, record.large.right);
+    if (v.sum() < upper) v.large = pass(view, outer, bound, around, inner, first, true, record);
   }
+  control_.poll(view.rows() * p_ / 8);
+  return v;
+}
+
+// With leaves of a least size and not `large`, rows up to the ends of the interval count for the size: so the values
+// bound those of all cuts on the way there.
+template <class R>
+typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound, const Interval& around, Inner inner,
+                                              const int (&first)[4], bool large, Record& record) {
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  const std::int32_t size[2] = {large ? left_size_ : around.high, large ? right_size_ : rows - around.low};
+  const R* sorted = view.sorted(outer);
+  const R wide[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
+  // A side that stays a leaf gets a target that no split reaches.
+  const bool left_leaf = inner == Inner::right_only || size[0] < 2 * least_;
+  const bool right_leaf = inner == Inner::left_only || size[1] < 2 * least_;
+  Loss best_left = left_leaf ? -1 : leaf_left_ - price_, best_right = right_leaf ? -1 : leaf_right_ - price_;
+  Floors& floors = large ? record.large : record.any;
+  std::uint64_t* mask = mask_.data();
   if (!data_->columns.empty()) {
-    below(data_->kernels, view.pair(outer, 0), view.words(), bound, mask_.data());
+    below(data_->kernels, view.pair(outer, 0), view.words(), bound, mask);
+    for (std::size_t w = 0; view.idle() && w < view.words(); ++w) mask[w] &= view.all(0)[w];
     Loss left = best_left, right = best_right;
-    scan_columns(view, mask_.data(), left, right);
-    if (inner != Inner::right_only) best_left = left;
-    if (inner != Inner::left_only) best_right = right;
+    scan_columns(view, mask, large, left, right);
+    if (!left_leaf) best_left = left;
+    if (!right_leaf) best_right = right;
   }
   const auto visit = [&](std::size_t f) {
-    if (record.left[f] >= best_left && record.right[f] >= best_right) {
+    if (floors.left[f] >= best_left && floors.right[f] >= best_right) {
       ++counters_.scans_skipped;
       return;
     }
     Loss floor_left = 0, floor_right = 0;
     const Loss old_left = best_left, old_right = best_right;
-    below(data_->kernels, view.pair(outer, f), view.words(), bound, mask_.data());
-    scan(view, f, mask_.data(), best_left, best_right, floor_left, floor_right);
+    const R* ranks = view.pair(outer, f);
+    below(data_->kernels, ranks, view.words(), bound, mask);
+    ends_[0] = ends_[1] = view.ends(f);
+    for (int side = 0; side < 2 && least_ > 1; ++side) {
+      if (!large) below(data_->kernels, ranks, view.words(), wide[side], wide_.data());
+      set_ends(view, f, side, large ? mask : wide_.data(), size[side]);
+    }
+    scan(view, f, mask, best_left, best_right, floor_left, floor_right);
     if (best_left < old_left) record.best_left = static_cast<int>(f);
     if (best_right < old_right) record.best_right = static_cast<int>(f);
-    record.left[f] = std::max(record.left[f], floor_left);
-    record.right[f] = std::max(record.right[f], floor_right);
+    floors.left[f] = std::max(floors.left[f], floor_left);
+    floors.right[f] = std::max(floors.right[f], floor_right);
   };
-  const int first[4] = {low.best_left, low.best_right, high.best_left, high.best_right};
   for (int i = 0; i < 4; ++i)
     if (first[i] >= 0 && std::find(first, first + i, first[i]) == first + i) visit(static_cast<std::size_t>(first[i]));
   for (std::size_t f : data_->sorted)
     if (std::find(first, first + 4, static_cast<int>(f)) == first + 4) visit(f);
-  control_.poll(view.rows() * p_ / 8);
-  return {inner == Inner::right_only ? leaf_left_ + price_ : best_left + 2 * price_,
-          inner == Inner::left_only ? leaf_right_ + price_ : best_right + 2 * price_};
+  return {left_leaf ? leaf_left_ + price_ : best_left + 2 * price_, right_leaf ? leaf_right_ + price_ : best_right + 2 * price_};
 }
 
 template <class R>
-RowWeights DepthTwo<R>::weights(View<R>&, std::size_t) {
-  return RowWeights{data_->loss.unit() ? nullptr : upto_.data()};
+RowWeights DepthTwo<R>::weights(View<R>& view, std::size_t) {
+  return RowWeights{data_->loss.unit() && !view.idle() ? nullptr : upto_.data()};
 }
 
 // The admissible cut nearest to the hint or, without one, to the middle; -1 if there is none.
@@ -336,7 +412,12 @@ template <class R>
 void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, Loss& best, Loss lower, Hint& found,
                                  const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
-  if (!data_->loss.unit()) {
+  if (view.idle()) {
+    upto_.resize(view.rows() + 1);
+    upto_[0] = 0;
+    const std::uint64_t* all = view.all(outer);
+    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + static_cast<Loss>(all[i / kBlock] >> (i % kBlock) & 1);
+  } else if (!data_->loss.unit()) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
     for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + data_->loss.worst(view.order(outer)[i]);
@@ -353,20 +434,20 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, 
       ++counters_.pruned_interval;
       continue;
     }
-    const OpenCuts open = open_cuts(interval, w, best);
+    const OpenCuts open = open_cuts(interval, w, best).within(least_, rows - least_);
     if (open.first > interval.low + 1 || open.last < interval.high - 1) ++counters_.pruned_neighbour;
     const std::int32_t cut = open.first > open.last ? -1 : pick(view, outer, open, hint);
     hint = nullptr;
     if (cut < 0) continue;
     int record = 0;
-    Sides s = evaluate(view, outer, cut, interval, inner, record);
-    if (s.left + s.right < best) {
-      best = s.left + s.right;
+    const Values v = evaluate(view, outer, cut, interval, inner, best, record);
+    if (v.sum() < best) {
+      best = v.sum();
       found.feature = static_cast<int>(outer);
       found.bound = view.sorted(outer)[cut - 1] + 1u;
     }
-    const Interval left{interval.low, cut, interval.low_left, interval.low_right, s.left, s.right, interval.low_record, record};
-    const Interval right{cut, interval.high, s.left, s.right, interval.high_left, interval.high_right, record, interval.high_record};
+    const Interval left{interval.low, cut, interval.low_left, interval.low_right, v.large.left, v.any.right, interval.low_record, record};
+    const Interval right{cut, interval.high, v.any.left, v.large.right, interval.high_left, interval.high_right, record, interval.high_record};
     const bool left_first = interval_bound(left, w) <= interval_bound(right, w);
     stack_.push_back(left_first ? right : left);
     stack_.push_back(left_first ? left : right);
@@ -374,7 +455,9 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, 
 }
 
 template <class R>
-Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count) {
+Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints,
+                           int hint_count) {
+  least_ = least;
   begin(view);
   ++counters_.depth_two;
   whole_value_ = whole(view);

@@ -15,6 +15,9 @@
 
 namespace odt {
 
+// Where leaves must hold a least number of rows, the subset bound is lost. Then low_left and high_right, which it carries
+// into the interval, are of trees whose leaves may be of any size; low_right and high_left, which only the deletion
+// bound carries, are of the trees in question.
 struct Interval {
   std::int32_t low, high;  // evaluated cuts (rows on the left); open in between
   Loss low_left, low_right, high_left, high_right;
@@ -61,6 +64,7 @@ struct RuledInterval {
 // Cuts that survive against `upper`: first .. last, empty if first > last.
 struct OpenCuts {
   std::int32_t first, last;
+  OpenCuts within(std::int32_t low, std::int32_t high) const { return {std::max(first, low), std::min(last, high)}; }
 };
 inline OpenCuts open_cuts(const Interval& i, const RowWeights& weights, Loss upper) {
   OpenCuts open{i.low + 1, i.high - 1};

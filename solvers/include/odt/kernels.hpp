@@ -14,8 +14,9 @@ namespace odt {
 // side in this order loses (rows - G) / 2, where G = max |2 S - T| over the ends of ties: the gain.
 struct TwoClassScan {
   const std::uint64_t* left;      // rows on the left of the outer cut
+  const std::uint64_t* all;       // rows that count
   const std::uint64_t* positive;
-  const std::uint64_t* ends;      // a cut of the inner feature may stand after this row
+  const std::uint64_t* ends[2];   // per side: a cut of the inner feature may stand after this row
   std::size_t rows, words;
   std::int32_t left_total, right_total;
 };
@@ -31,7 +32,7 @@ struct SignedScan {
   const std::int32_t* value;      // zero beyond the rows
   const std::int32_t* block_sum;  // per block
   const std::int32_t* block_up;   // sum of the positive ones
-  const std::uint64_t* ends;
+  const std::uint64_t* ends[2];
   std::size_t rows, words;
   std::int32_t left_total, right_total;
 };
@@ -39,8 +40,9 @@ struct SignedScan {
 // The same for up to 16 classes; `classes` holds `stride` bitmaps a word, bitmap c of word w at w * stride + c.
 struct MultiClassScan {
   const std::uint64_t* left;
+  const std::uint64_t* all;
   const std::uint64_t* classes;
-  const std::uint64_t* ends;
+  const std::uint64_t* ends[2];
   std::size_t rows, words;
   int class_count, stride;
   const std::int32_t* left_total;   // per class, `stride` entries
@@ -62,7 +64,7 @@ struct LabelScan {
   const std::int32_t* kind;
   const T* table;
   const T* block_sum;    // [word * lanes + label]
-  const std::uint64_t* ends;
+  const std::uint64_t* ends[2];
   std::size_t rows, words, lanes;
   const T* left_total;   // per lane
   const T* right_total;
@@ -89,6 +91,7 @@ struct ColumnScan {
   const std::int32_t* left_total;   // rows per class; class_stride 1: only the positive ones
   const std::int32_t* right_total;
   std::int32_t left_rows, right_rows;
+  std::int32_t least;               // rows that each leaf must hold
 };
 struct ColumnBest {
   std::int32_t left, right;

@@ -29,6 +29,7 @@ struct Problem {
   int depth = 0;
   int leaves = 0;                         // 0: no limit
   Loss leaf_price = 0;
+  std::int32_t leaf_rows = 1;             // that each leaf must hold at least
   bool smallest = false;                  // least depth, then least leaves, among trees without loss
 
   const std::uint32_t* ranks(std::size_t feature) const { return rank.data() + feature * rows; }

@@ -167,7 +167,7 @@ Loss RuledSearch<R>::free_loss(View<R>& view, int depth, Loss upper, Loss lower)
   const Loss top = std::max<Loss>(0, round_up(upper - shift, grain_));
   const Loss bottom = std::max<Loss>(0, round_down(lower - shift, grain_));
   if (bottom >= top) return std::max(lower, upper);
-  const Outcome out = search_.solve(view, 0, shape(depth, most), top, bottom, nullptr, 0);
+  const Outcome out = search_.solve(view, 0, shape(depth, most), top, bottom, 1, nullptr, 0);
   return std::max(lower, out.value * grain_ + shift);
 }
 

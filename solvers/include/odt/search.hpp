@@ -18,11 +18,14 @@ namespace odt {
 
 struct CutRecord {
   Hint left, right;
+  Loss any_left = 0, any_right = 0;  // bounds on trees whose leaves may be of any size
 };
 
 // An evaluated cut.
 struct CutValue {
   Loss left = 0, right = 0;
+  // The same, of trees whose leaves may be of any size (see Interval).
+  Loss any_left = 0, any_right = 0;
   bool exact = false;
   Plan plan;
   CutRecord record;
@@ -37,15 +40,16 @@ class Search {
  public:
   explicit Search(Control& control) : control_(control), depth_two_(control, counters) {}
 
-  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count);
+  // `least`: rows that each leaf must hold. The view has as many.
+  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints, int hint_count);
   CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut, const Interval& around,
-                    Shape left, Shape right, Loss upper);
+                    Shape left, Shape right, std::int32_t least, Loss upper);
   Control& control() { return control_; }
 
   Counters counters;
 
  private:
-  View<R>& child(int level);
+  View<R>& child(int level, int which);
 
   Control& control_;
   DepthTwo<R> depth_two_;
@@ -70,8 +74,8 @@ struct Open {
 template <class R>
 class Branch {
  public:
-  Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower)
-      : search_(search), view_(view), level_(level), shape_(shape), upper_(upper), lower_(lower), best_(upper) {}
+  Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower, std::int32_t least)
+      : search_(search), view_(view), level_(level), shape_(shape), least_(least), upper_(upper), lower_(lower), best_(upper) {}
 
   // Per feature, the best cut evaluated so far: where to begin one level deeper.
   struct BestCut {
@@ -93,7 +97,7 @@ class Branch {
   bool next(Task& task);
   CutValue evaluate(Search<R>& search, const Task& task) {
     const Division& d = divisions_[static_cast<std::size_t>(task.division)];
-    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, d.left, d.right, cutoff());
+    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, d.left, d.right, least_, cutoff());
   }
   // True if the incumbent improved.
   bool merge(const Task& task, CutValue& value);
@@ -129,6 +133,7 @@ class Branch {
   View<R>& view_;
   int level_;
   Shape shape_;
+  std::int32_t least_;
   Loss upper_, lower_, best_, cutoff_ = kInfinite;
   Plan plan_;
   std::vector<Division> divisions_;

@@ -10,13 +10,15 @@ inline Hint hint_of(const Plan& plan) {
 }
 
 template <class R>
-View<R>& Search<R>::child(int level) {
-  while (static_cast<int>(children_.size()) <= level) children_.push_back(std::make_unique<View<R>>());
-  return *children_[static_cast<std::size_t>(level)];
+View<R>& Search<R>::child(int level, int which) {
+  const std::size_t at = 4 * static_cast<std::size_t>(level) + static_cast<std::size_t>(which);
+  while (children_.size() <= at) children_.push_back(std::make_unique<View<R>>());
+  return *children_[at];
 }
 
 template <class R>
-Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, const Hint* hints, int hint_count) {
+Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints,
+                         int hint_count) {
   lower = std::max(lower, view.data().problem.leaf_price);
   if (lower >= upper) {
     ++counters.pruned_lower;
@@ -28,11 +30,11 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
     if (leaf >= upper) return {leaf, false, {}};
     return {leaf, true, Plan::leaf()};
   }
-  if (shape.depth == 1 || shape.leaves == 2) return depth_two_.stump(view, upper);
-  if (shape.depth == 2) return depth_two_.solve(view, shape, upper, lower, hints, hint_count);
+  if (shape.depth == 1 || shape.leaves == 2) return depth_two_.stump(view, upper, least);
+  if (shape.depth == 2) return depth_two_.solve(view, shape, upper, lower, least, hints, hint_count);
   ++counters.nodes;
-  Branch<R> node(*this, view, level, shape, upper, lower);
-  const Outcome flat = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower, hints, hint_count);
+  Branch<R> node(*this, view, level, shape, upper, lower, least);
+  const Outcome flat = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower, least, hints, hint_count);
   node.begin(flat, flat.value, hints, hint_count);
   typename Branch<R>::Task task;
   while (node.next(task)) {
@@ -44,7 +46,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
 
 template <class R>
 CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut,
-                             const Interval& around, Shape left, Shape right, Loss upper) {
+                             const Interval& around, Shape left, Shape right, std::int32_t least, Loss upper) {
   ++counters.cuts;
   const RowWeights w = node.weights(feature);
   const Loss below = w.between(around.low, cut), above = w.between(cut, around.high);
@@ -54,27 +56,50 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   const CutRecord& low = node.record(around.low_record);
   const CutRecord& high = node.record(around.high_record);
   const R bound = static_cast<R>(view.sorted(feature)[cut - 1] + 1);
+  // With leaves of a least size, first without: cheaper, and the only values that the subset bound carries on.
+  Loss any[2] = {value[0], value[1]};
+  if (least > 1) {
+    any[0] = std::max(low.any_left, high.any_left - above);
+    any[1] = std::max(high.any_right, low.any_right - below);
+  }
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  const R* sorted = view.sorted(feature);
+  const R ends[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
   Outcome out[2];
+  bool made[2] = {false, false};
   // The smaller side first: cheaper, and its value may spare the other.
-  const int first = 2 * cut <= static_cast<std::int32_t>(view.rows()) ? 0 : 1;
-  for (int k = 0; k < 2; ++k) {
-    const int side = k == 0 ? first : 1 - first;
+  const int first = 2 * cut <= rows ? 0 : 1;
+  enum { any_size, wide_size, asked };
+  for (int k = least > 1 ? 0 : 4; k < 6; ++k) {
+    const int kind = k / 2, side = k % 2 == 0 ? first : 1 - first;
+    const bool wide = kind == wide_size, exact = kind == asked;
+    if (wide && !view.data().loss.unit()) continue;
     const Loss limit = upper - value[1 - side] + slack;
     if (value[side] >= limit) {
-      ++counters.pruned_lower;
+      counters.pruned_lower += exact;
+      out[side].exact = false;
       continue;
     }
-    View<R>& rows = child(level + 1);
-    rows.make_child(view, feature, bound, side == 0);
+    View<R>& part = child(level + 1, least == 1 ? 0 : 2 * wide + side);
+    if (wide) part.make_child(view, feature, ends[side], bound, side == 0);
+    else if (!made[side]) part.make_child(view, feature, bound, side == 0);
+    made[side] = made[side] || !wide;
     Hint hints[2] = {side == 0 ? low.left : low.right, side == 0 ? high.left : high.right};
-    out[side] = solve(rows, level + 1, side == 0 ? left : right, limit, value[side], hints, 2);
+    const Hint found = hint_of(out[side].plan);
+    if (found.feature >= 0) hints[0] = found;
+    out[side] = solve(part, level + 1, side == 0 ? left : right, limit, exact ? value[side] : any[side],
+                      kind == any_size ? 1 : least, hints, found.feature >= 0 ? 1 : 2);
+    if (!exact || least == 1) any[side] = std::max(any[side], out[side].value);
+    out[side].exact = out[side].exact && exact;
     value[side] = std::max(value[side], out[side].value);
   }
   CutValue result;
   result.left = value[0];
   result.right = value[1];
+  result.any_left = any[0];
+  result.any_right = any[1];
   result.exact = out[0].exact && out[1].exact;
-  result.record = {hint_of(out[0].plan), hint_of(out[1].plan)};
+  result.record = {hint_of(out[0].plan), hint_of(out[1].plan), any[0], any[1]};
   if (result.record.left.feature < 0) result.record.left = low.left.feature >= 0 ? low.left : high.left;
   if (result.record.right.feature < 0) result.record.right = high.right.feature >= 0 ? high.right : low.right;
   if (result.exact && value[0] + value[1] < node.best()) result.plan = Plan::split(static_cast<int>(feature), bound, out[0].plan, out[1].plan);
@@ -84,12 +109,13 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
 template <class R>
 void Branch<R>::set_weights() {
   const Dataset& data = view_.data();
-  if (data.loss.unit()) return;
+  if (data.loss.unit() && !view_.idle()) return;
   upto_.resize(view_.features());
   for (std::size_t f = 0; f < view_.features(); ++f) {
     upto_[f].assign(view_.rows() + 1, 0);
     for (std::size_t i = 0; i < view_.rows(); ++i)
-      upto_[f][i + 1] = upto_[f][i] + data.loss.worst(view_.order(f)[i]);
+      upto_[f][i + 1] = upto_[f][i] + (view_.idle() ? static_cast<Loss>(view_.all(f)[i / kBlock] >> (i % kBlock) & 1)
+                                                    : data.loss.worst(view_.order(f)[i]));
   }
 }
 
@@ -98,8 +124,8 @@ void Branch<R>::begin(const Outcome& flat, Loss flat_bound, const Hint* hints, i
   set_weights();
   if (flat.exact) offer(flat.value, flat.plan);
   const Hint first = hint_of(flat.plan);
-  records_.push_back({Hint{}, first});
-  records_.push_back({first, Hint{}});
+  records_.push_back({Hint{}, first, 0, 0});
+  records_.push_back({first, Hint{}, 0, 0});
   first_.assign(view_.features(), BestCut{});
   best_cuts_.assign(view_.features(), BestCut{});
   if (cuts) first_ = *cuts;
@@ -140,7 +166,7 @@ bool Branch<R>::next(Task& task) {
       continue;
     }
     const RowWeights w = weights(open.feature);
-    const OpenCuts cuts = open_cuts(open.interval, w, cutoff());
+    const OpenCuts cuts = open_cuts(open.interval, w, cutoff()).within(least_, static_cast<std::int32_t>(view_.rows()) - least_);
     if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1) ++search_.counters.pruned_neighbour;
     if (cuts.first > cuts.last) continue;
     std::int32_t want = cuts.first + (cuts.last - cuts.first) / 2;
@@ -169,8 +195,8 @@ bool Branch<R>::merge(const Task& task, CutValue& value) {
   const int record = static_cast<int>(records_.size());
   records_.push_back(value.record);
   const Interval& i = task.interval;
-  push(task.feature, task.division, {i.low, task.cut, i.low_left, i.low_right, value.left, value.right, i.low_record, record});
-  push(task.feature, task.division, {task.cut, i.high, value.left, value.right, i.high_left, i.high_right, record, i.high_record});
+  push(task.feature, task.division, {i.low, task.cut, i.low_left, i.low_right, value.left, std::max(i.high_right, value.any_right), i.low_record, record});
+  push(task.feature, task.division, {task.cut, i.high, std::max(i.low_left, value.any_left), value.right, i.high_left, i.high_right, record, i.high_record});
   return better;
 }
 

@@ -36,10 +36,15 @@ class View {
       set_ends(f);
     }
     set_columns();
+    set_all();
   }
 
   // The parent's rows whose rank of `feature` is below `bound` (or, if not `left`, the others).
-  void make_child(View& parent, std::size_t feature, R bound, bool left) {
+  void make_child(View& parent, std::size_t feature, R bound, bool left) { make_child(parent, feature, bound, bound, left); }
+
+  // The same, of which only those count whose rank is below `counted` (or not below it): the others make leaves large
+  // but lose nothing.
+  void make_child(View& parent, std::size_t feature, R bound, R counted, bool left) {
     keep_order_ = parent.keep_order_;
     prepare(*parent.data_, parent.keep_pairs_);
     parent_ = &parent;
@@ -51,6 +56,8 @@ class View {
       keep[parent.words_ - 1] &= valid_bits(parent.rows_, parent.words_ - 1);
       filter(f);
     }
+    set_all();
+    if (parent.idle_ || counted != bound) set_counted(feature, counted, left);
     if (!data_->columns.empty())
       data_->kernels.compress_bits(parent.columns(), parent.words_, static_cast<int>(data_->column_stride()), keep_[0].data(),
                                    columns_.reserve((words_ + 1) * data_->column_stride()));
@@ -64,6 +71,9 @@ class View {
   const std::uint32_t* order(std::size_t f) const { return order_[f].data(); }
   const std::uint64_t* classes(std::size_t f) const { return classes_[f].data(); }
   const std::uint64_t* ends(std::size_t f) const { return ends_[f].data(); }
+  // The rows that count, and whether there are others.
+  const std::uint64_t* all(std::size_t f) const { return idle_ ? counted_[f].data() : all_.data(); }
+  bool idle() const { return idle_; }
   // Per row, its signed loss or its kind of loss.
   const std::int32_t* values(std::size_t f) const { return values_[f].data(); }
   // Sums of the losses of each block, where they are vectors.
@@ -141,6 +151,23 @@ class View {
     label_sums_.resize(p_);
     wide_label_sums_.resize(p_);
     splittable_.resize(p_);
+  }
+
+  void set_all() {
+    idle_ = false;
+    std::uint64_t* all = all_.reserve(words_ + kBlock / 8);
+    for (std::size_t w = 0; w < words_; ++w) all[w] = valid_bits(rows_, w);
+  }
+
+  void set_counted(std::size_t feature, R counted, bool left) {
+    idle_ = true;
+    counted_.resize(p_);
+    for (std::size_t f = 0; f < p_; ++f) {
+      std::uint64_t* bits = count_.reserve(parent_->words_);
+      parent_->rows_below(feature, f, counted, bits);
+      for (std::size_t w = 0; w < parent_->words_; ++w) bits[w] = (left ? bits[w] : ~bits[w]) & parent_->all(f)[w];
+      data_->kernels.compress_bits(bits, parent_->words_, 1, keep_[f].data(), counted_[f].reserve(words_ + kBlock / 8));
+    }
   }
 
   void pad(R* ranks) const {
@@ -279,13 +306,14 @@ class View {
 
   const Dataset* data_ = nullptr;
   View* parent_ = nullptr;
-  bool keep_pairs_ = true, keep_order_ = false;
+  bool keep_pairs_ = true, keep_order_ = false, idle_ = false;
   std::size_t p_ = 0, rows_ = 0, words_ = 0;
   int stride_ = 1;
   std::uint64_t stamp_ = 0;
   std::vector<Aligned<std::uint32_t>> order_;
   std::vector<Aligned<std::uint64_t>> classes_, ends_, keep_;
-  Aligned<std::uint64_t> columns_;
+  std::vector<Aligned<std::uint64_t>> counted_;
+  Aligned<std::uint64_t> columns_, all_, count_;
   std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_, label_sums_;
   std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
