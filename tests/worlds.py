@@ -306,11 +306,15 @@ def decimal(value: Fraction) -> str:
 
 
 def _tests(index: int, column: Column, rows: list[int]) -> Iterator[Test]:
-    """The tests of a column that could part some rows; thresholds stand between values here."""
+    """The tests of a column that could part some rows; thresholds stand between values here.
+
+    A bin that holds no row at all makes no test: it would ask for missing cells.
+    """
     if column.place.startswith("bins"):
         inner = [-inf, *column.edges[1:-1], inf]
         for low, high in pairwise(inner):
-            yield Test(column=index, kind="bin", low=low, high=high)
+            if any(x is not None and low <= x < high for x in column.numbers):
+                yield Test(column=index, kind="bin", low=low, high=high)
     elif column.ranked:
         values = sorted({x for row in rows if (x := column.numbers[row]) is not None})
         for low, high in pairwise(values):
