@@ -671,6 +671,12 @@ def rule(atoms: Atoms, scope: str, term: str) -> Rule:
     return Rule(text=text, scope=scope, holds=holds)
 
 
+def no_errors(world: World) -> Rule:
+    """The demand that every row is right."""
+    wrong = Measures(random.Random(0), world).wrong(None)
+    return Rule(text="errors <= 0", scope="model", holds=lambda model: not wrong(model))
+
+
 def _threshold_rule(atoms: Atoms) -> Rule:
     """A rule on the threshold of a column, at all levels or at some."""
     rng = atoms.rng
@@ -703,6 +709,24 @@ def goals(rng: random.Random, world: World, models: Sequence[Model]) -> list[Goa
     """One to three stages."""
     draw = Measures(rng, world)
     return [_goal(rng, world, draw) for _ in range(rng.choice([1, 1, 1, 1, 2, 2, 3]))]
+
+
+def plain_goals(rng: random.Random, world: World) -> list[Goal]:
+    """Stages of losses and leaves only, which a search without rules takes."""
+    draw = Measures(rng, world)
+    leaves = Goal(text="leaves", sign=1, value=draw.plain("leaves")[1])
+    depth = Goal(text="depth", sign=1, value=draw.plain("depth")[1])
+    text, value = draw.any_of("errors", "loss", "accuracy", "expected_loss", "error_rate")
+    sign = -1 if text.startswith("accuracy") else 1
+    price = Fraction(rng.choice(["0.01", "0.25", 1]))
+    alone = Goal(text=text, sign=sign, value=value)
+    priced = Goal(
+        text=f"{text} {'-' if sign < 0 else '+'} {decimal(price)} * leaves", sign=sign,
+        value=lambda m: value(m) + sign * price * len(m.leaves),
+    )  # fmt: skip
+    return rng.choice(
+        [[alone], [alone], [priced], [alone, leaves], [depth, alone], [leaves, alone]]
+    )
 
 
 def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:

@@ -30,6 +30,8 @@ from sentences import (
     Judge,
     Rule,
     goals,
+    no_errors,
+    plain_goals,
     row_groups,
     rule,
     weighting,
@@ -54,6 +56,7 @@ MOST_TREES = 1500
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
 NAMES = [f"{scope} {term}" for scope, term in KINDS]
 MIXED = "up to four rules"
+PLAIN = "no rule"
 NO_CLASSES = ("mse", "mae", "poisson", "output")
 """Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
 
@@ -91,16 +94,13 @@ class Case:
 
 
 def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
-    """A random spec with a term (`MIXED`: with any) and enough trees to tell rules apart."""
+    """A random spec with a term (`MIXED`: with any), and all trees of its table.
+
+    `PLAIN` has no rule, or one that the search without rules takes.
+    """
     rng = random.Random(f"{name} {seed}")
     while True:
-        terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
-        if name == MIXED:
-            terms = [rng.choice(KINDS) for _ in range(rng.randint(1, 4))]
-        else:
-            scope, term = name.split()
-            terms = [(scope, term), *terms][:most_rules]
-        terms = _without_both(terms)
+        terms = _terms(rng, name, most_rules)
         used = {term for _, term in terms}
         ranked = bool(used & {"threshold", *MONOTONE})
         world = random_world(rng, kinds=[rng.choice(["number", "ordered"])] if ranked else [])
@@ -112,8 +112,23 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
             continue
         atoms = Atoms(rng, world, models)
         made = tuple(rule(atoms, scope, term) for scope, term in terms)
-        stages = tuple(goals(rng, world, models))
+        if name == PLAIN and rng.random() < 0.2:
+            made = (*made, no_errors(world))
+        drawn = plain_goals(rng, world) if name == PLAIN else goals(rng, world, models)
+        stages = tuple(drawn)
         return Case(world=world, rules=made, stages=stages, models=models)
+
+
+def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
+    """The scopes and terms of a case's rules."""
+    if name == PLAIN:
+        pair = rng.choice([None, None, ("split", "threshold"), ("model", "leaves")])
+        return [] if pair is None else [pair]
+    terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
+    if name == MIXED:
+        return _without_both([rng.choice(KINDS) for _ in range(rng.randint(1, 4))])
+    scope, term = name.split()
+    return _without_both([(scope, term), *terms][:most])
 
 
 def _without_both(terms: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -257,9 +272,9 @@ def test_no_term_is_left_out() -> None:
     assert {pair for pair in known if pair[1] not in NO_CLASSES} == set(KINDS)
 
 
-@pytest.mark.parametrize("name", [*NAMES, MIXED])
+@pytest.mark.parametrize("name", [*NAMES, PLAIN, MIXED])
 def test_the_optimum_on_exact(name: str) -> None:
-    count = (40 if name == MIXED else 8) * SCALE
+    count = (30 if name in (MIXED, PLAIN) else 6) * SCALE
     found = Counter(solved(case(name, seed), "exact") for seed in range(count))
     assert found["optimal"] >= count // 4 or found["refused"], found
 
@@ -306,7 +321,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="terms whose name has this part")
     options = parser.parse_args()
     total = Counter[str]()
-    names = [name for name in NAMES if options.only in name]
+    names = [name for name in (*NAMES, PLAIN) if options.only in name]
     runs = [(names, options.each), ([MIXED] if options.mixed else [], options.mixed)]
     for some, count in runs:
         for name, found, seconds in _runs(some, options.what, count):

@@ -1,0 +1,157 @@
+"""The tests of `test_every_term` see every small mistake in what `exact` hands to its engine.
+
+Each mutant of `exact_mutants` is killed by a spec: another optimum, an answer that its audit
+refuses, or another status. `ODTDSL_TERMS_SCALE=2` and more try each on each term it concerns.
+
+Mutants that no test can kill, because the engine reads the same twice or only as a licence to
+prune: `closed` turned off (pruning less); a leaf more than allowed (a clause bounds them, or the
+depth does); a cut allowed everywhere that every level refuses.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import exact_mutants as m
+import pytest
+from exact_mutants import Mutant, mutated, plainly, under_rules
+from test_every_term import MIXED, PLAIN, SCALE, Case, case, solved
+
+import odtdsl
+from odtdsl.diagnostics.model import OdtError
+
+MEASURED = tuple(
+    f"model {term}"
+    for term in (
+        "errors", "error_rate", "accuracy", "loss", "expected_loss", "rate", "recall",
+        "precision", "false_positive_rate", "count_predicted", "gap", "ratio", "expected_cost",
+        "leaves", "splits", "nodes", "tests",
+    )
+)  # fmt: skip
+FACTS = ("model depth", "model uses", "model root", "model same_leaf", "model different_leaf")
+PATHS = tuple(f"path {t}" for t in ("uses", "tests", "before", "requires", "cost", "length"))
+LEAVES = ("leaf size", "leaf purity", "leaf majority")
+COSTS = ("model expected_cost", "path cost")
+LEVELS = ("split level", "split threshold")
+
+MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
+    # measures: row values, prices, path costs, and how labels are told apart
+    "a row value more": (m.shifted("value", 1), (MIXED,)),
+    "a row value less": (m.shifted("value", -1), (MIXED,)),
+    "a leaf's price more": (m.shifted("leaf", 1), (MIXED,)),
+    "a leaf's price less": (m.shifted("leaf", -1), (MIXED,)),
+    "a split's price more": (m.shifted("split", 1), (MIXED,)),
+    "a split's price less": (m.shifted("split", -1), (MIXED,)),
+    "a path's price more": (m.path_delta(1), COSTS),
+    "a path's price less": (m.path_delta(-1), COSTS),
+    "path costs of no row": (under_rules(m.no_path_weight), COSTS),
+    "path costs of other rows": (under_rules(m.other_path_weight), COSTS),
+    "a sum dropped": (under_rules(m.sum_dropped), (MIXED,)),
+    "sums of labels exchanged": (under_rules(m.sums_of_two_labels_swapped), (MIXED,)),
+    "a bound's weight more": (m.shifted("multiplier", 1), (MIXED,)),
+    "a bound's weight less": (m.shifted("multiplier", -1), (MIXED,)),
+    # rules of the model
+    "a measure's bound looser": (m.component_bound(1), MEASURED),
+    "a measure's bound tighter": (m.component_bound(-1), MEASURED),
+    "another measure": (under_rules(m.other_component), (MIXED,)),
+    "a fact turned": (under_rules(m.fact_turned), FACTS),
+    "another fact": (under_rules(m.other_fact), FACTS),
+    "a clause dropped": (under_rules(m.clause_dropped), (*MEASURED, *FACTS)),
+    "a literal dropped": (m.literal_dropped("clauses"), (MIXED,)),
+    "a split says too much": (m.split_fact(set_=True), FACTS[:3]),
+    "a split says too little": (m.split_fact(set_=False), FACTS[:3]),
+    "a pair dropped": (under_rules(m.pair_dropped), FACTS[3:]),
+    "another pair": (under_rules(m.other_pair), FACTS[3:]),
+    # rules on leaves and splits
+    "a leaf's bound looser": (m.row_bound("leaf_clauses", 1), LEAVES),
+    "a leaf's bound tighter": (m.row_bound("leaf_clauses", -1), LEAVES),
+    "a leaf's literal dropped": (m.literal_dropped("leaf_clauses"), LEAVES),
+    "a leaf's rule dropped": (m.open_rule_dropped("leaf_rules"), LEAVES),
+    "a leaf's sum dropped": (m.sum_of_rows_dropped("leaf_clauses"), LEAVES),
+    "a leaf's sums of other labels": (under_rules(m.wrong_label), LEAVES),
+    "a leaf's sum of one label": (under_rules(m.first_label_only), LEAVES),
+    "a split's bound looser": (m.row_bound("split_clauses", 1), ("split size",)),
+    "a split's bound tighter": (m.row_bound("split_clauses", -1), ("split size",)),
+    "a split's literal dropped": (m.literal_dropped("split_clauses"), ("split size",)),
+    "a split's rule dropped": (m.open_rule_dropped("split_rules"), ("split size",)),
+    "a split's sum dropped": (m.sum_of_rows_dropped("split_clauses"), ("split size",)),
+    # paths
+    "a step less": (m.transition(tight=True), PATHS),
+    "a step more": (m.transition(tight=False), PATHS),
+    "a step forgotten": (under_rules(m.forgotten), PATHS),
+    "a step astray": (under_rules(m.astray), PATHS),
+    "a leaf later": (m.need(1), PATHS),
+    "a leaf earlier": (m.need(-1), PATHS),
+    # objective
+    "a factor more": (m.coefficient(1), (MIXED,)),
+    "a factor less": (m.coefficient(-1), (MIXED,)),
+    "a term dropped": (under_rules(m.term_dropped), (MIXED,)),
+    "a part of a largest dropped": (under_rules(m.part_of_a_largest_dropped), (MIXED,)),
+    # splits
+    "another column": (under_rules(m.other_column), (MIXED,)),
+    "missing cells low": (m.missing_flag("missing_low"), (MIXED,)),
+    "missing cells high": (m.missing_flag("missing_high"), (MIXED,)),
+    "a cut less": (under_rules(m.cut("all", tight=True)), ("split threshold", "split feature")),
+    "a cut more": (under_rules(m.cut("all", tight=False)), ("split threshold", "split feature")),
+    "a cut less on a level": (under_rules(m.cut("level", tight=True)), LEVELS),
+    "a cut more on a level": (under_rules(m.cut("level", tight=False)), LEVELS),
+    "a level's cuts forgotten": (under_rules(m.level_dropped), LEVELS),
+    "a leaf less": (under_rules(m.most_leaves(-1)), (MIXED,)),
+    # the search without rules
+    "plain: a cut less": (plainly(m.cut("all", tight=True)), (PLAIN,)),
+    "plain: a cut more": (plainly(m.cut("all", tight=False)), (PLAIN,)),
+    "plain: a leaf less": (plainly(m.most_leaves(-1)), (PLAIN,)),
+    "plain: a leaf more": (plainly(m.most_leaves(1)), (PLAIN,)),
+    "plain: a weight more": (m.option("weights", 1), (PLAIN,)),
+    "plain: a weight less": (m.option("weights", -1), (PLAIN,)),
+    "plain: a cost more": (m.option("costs", 1), (PLAIN,)),
+    "plain: a cost less": (m.option("costs", -1), (PLAIN,)),
+    "plain: a price more": (m.option("leaf_price", 1), (PLAIN,)),
+    "plain: a price less": (m.option("leaf_price", -1), (PLAIN,)),
+    "plain: a demand looser": (m.option("upper_bound", 10**6), (PLAIN,)),
+    "plain: a row of another class": (plainly(m.class_turned), (PLAIN,)),
+}  # fmt: skip
+
+TRIES = 600
+
+
+@cache
+def known(name: str, seed: int) -> Case:
+    """A case, whose best answer is found once for all mutants."""
+    return case(name, f"mutant {seed}")
+
+
+def survives(mutant: Mutant, name: str, seed: int) -> bool:
+    with mutated(mutant, seed) as hits:
+        try:
+            solved(known(name, seed), "exact")
+        except (AssertionError, OdtError, ValueError, RuntimeError):
+            assert any(hits), "the search itself is wrong here"
+            return False
+    return True
+
+
+PAIRS = [
+    (label, name)
+    for label, (_, names) in MUTANTS.items()
+    for name in (names if SCALE > 1 else (" or ".join(names),))
+]
+
+
+@pytest.mark.parametrize(("label", "name"), PAIRS)
+def test_a_mutant_is_killed(label: str, name: str) -> None:
+    names = name.split(" or ")
+    mutant = MUTANTS[label][0]
+    if not all(survives(mutant, names[seed % len(names)], seed) for seed in range(TRIES)):
+        return
+    pytest.fail(f"no spec of {TRIES} tells the mutant from the lowering")
+
+
+def test_a_tighter_demand_is_killed() -> None:
+    """It matters only where the best tree without error has the largest value of all."""
+    text = "data frame\ntarget y\ntree depth <= 2\nminimize leaves\nrule all: errors <= 0"
+    frame = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": list("nyyn")}
+    assert odtdsl.solve(text, frame=frame, using="exact").objective == 4
+    with mutated(m.option("upper_bound", -1), 0) as hits:
+        assert odtdsl.solve(text, frame=frame, using="exact").status == "infeasible"
+    assert hits == [True]
