@@ -29,18 +29,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from measures import sets
-from measures.report import ROOT, Table
+from measures.report import CASES_PAGE, ROOT, Table
 from measures.sets import Array
+from measures.specs import analysed
 
-from odtdsl.analysis import Analysis, analyse
+from odtdsl.analysis import Analysis
 from odtdsl.checker import audit
 from odtdsl.data.dataset import Dataset
 from odtdsl.ir.rows import holds
 from odtdsl.solving import solve
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-
-PAGE = ROOT / "docs" / "explanation" / "cases-measured.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,22 +87,6 @@ class Scored:
 # ---- specs
 
 
-def _data(case: Case, scratch: Path) -> Path | None:
-    """The file of a case; those of COMPAS joined."""
-    folder = sets.folder() / "cases"
-    parts = [folder / f"{case.name}.csv"]
-    if case.name == "compas":
-        parts = [folder / "compas_train.csv", folder / "compas_test.csv"]
-    if not all(part.exists() for part in parts):
-        print(f"{case.name}: no data in {folder}: left out", file=sys.stderr)
-        return None
-    head, *_ = (part.read_text(encoding="utf-8").partition("\n")[0] for part in parts)
-    rows = [part.read_text(encoding="utf-8").partition("\n")[2] for part in parts]
-    path = scratch / f"{case.name}.csv"
-    path.write_text(head + "\n" + "".join(rows), encoding="utf-8")
-    return path
-
-
 @cache
 def _spec(name: str) -> str:
     return (ROOT / "models" / "cases" / f"{name}.odt").read_text(encoding="utf-8")
@@ -123,11 +104,6 @@ def _drawn(text: str, depth: int, seed: int) -> str:
 
 def _without(text: str, keyword: str) -> str:
     return re.sub(rf"^{keyword} .*\n", "", text, flags=re.MULTILINE)
-
-
-def _analysed(name: str, text: str, data: Path) -> Analysis:
-    source = Source(name=f"{name}.odt", text=text)
-    return analyse(parse(source), source=source, data=str(data))
 
 
 # ---- scores
@@ -211,10 +187,10 @@ def _of(case: Case, data: Path, depth: int, args: argparse.Namespace) -> Iterato
     text = _spec(case.name)
     seeds = range(1, args.seeds + 1)
 
-    def analysed(text: str, seed: int) -> Analysis:
-        return _analysed(case.name, _drawn(text, depth, seed), data)
+    def drawn(text: str, seed: int) -> Analysis:
+        return analysed(case.name, _drawn(text, depth, seed), data)
 
-    plain = [analysed(text, seed) for seed in seeds]
+    plain = [drawn(text, seed) for seed in seeds]
     yield "", "CART", [_cart(case, a, depth) for a in plain]
     if case.without is not None:
         name = f"CART without `{case.without}`"
@@ -223,8 +199,8 @@ def _of(case: Case, data: Path, depth: int, args: argparse.Namespace) -> Iterato
     if ways["midpoints"] != text:
         ways = {"of the spec": text} | ways
     for candidates, way in ways.items():
-        ruled = [analysed(way, seed) for seed in seeds]
-        free = [analysed(_without(way, "rule"), seed) for seed in seeds]
+        ruled = [drawn(way, seed) for seed in seeds]
+        free = [drawn(_without(way, "rule"), seed) for seed in seeds]
         pairs = list(zip(free, ruled, strict=True))
         yield candidates, "free", [_optimal(case, f, r, args.limit) for f, r in pairs]
         yield candidates, "under rules", [_optimal(case, r, r, args.limit) for _, r in pairs]
@@ -265,7 +241,7 @@ def measure(args: argparse.Namespace) -> None:
         for case in CASES:
             if args.sets and case.name not in args.sets.split(","):
                 continue
-            data = _data(case, Path(scratch))
+            data = sets.case(case.name, Path(scratch))
             if data is None:
                 continue
             for candidates, method, found in _of(case, data, args.depth, args):
@@ -280,7 +256,7 @@ def measure(args: argparse.Namespace) -> None:
         + (" every solve is proven." if not open_runs else f" {open_runs} solves are not proven.")
     )
     if args.docs:
-        table.publish(PAGE)
+        table.publish(CASES_PAGE)
 
 
 def main() -> None:

@@ -31,13 +31,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 from measures import sets, study
 from measures.peers import Outcome, agree, alternate, streed
-from measures.report import ROOT, Table
+from measures.report import CASES_PAGE, Table
 from measures.sets import Array
 from stats import ranks
 
 from odtdsl import _engine
 
-PAGE = ROOT / "docs" / "explanation" / "cases-measured.md"
 SPLITS = 5
 BINARY, NUMBERS = "cat_dis_holdout", "cat_num"
 ROUNDED = 5e-5
@@ -233,7 +232,7 @@ def optima(args: argparse.Namespace) -> None:
             f" therefore of other data: {'; '.join(above)}."
         )
     if args.docs:
-        table.publish(PAGE)
+        table.publish(CASES_PAGE)
 
 
 # ---- accuracies and ranks
@@ -287,7 +286,7 @@ def accuracy(args: argparse.Namespace) -> None:
     print("\n" + tables["train"].text())
     if args.docs:
         for table in tables.values():
-            table.publish(PAGE)
+            table.publish(CASES_PAGE)
 
 
 def _above(means: dict[str, list[float]], args: argparse.Namespace) -> str:

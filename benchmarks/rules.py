@@ -1,11 +1,13 @@
 """Rules on the exact search, measured.
 
-    ODTDSL_DATA=... python benchmarks/rules.py against-milp [--depth 2] [--limit 60] [options]
+    ODTDSL_DATA=... python benchmarks/rules.py WHAT [--depth 3] [--limit 60] [--runs 3] [options]
 
-`against-milp`: the same ruled problems (iris, wine, haberman, heart, numbers in three bins) on
-`exact` and on `milp`, both through the language, compiled and audited: equal optima wherever both
-prove one, and the ratio of their times. `--docs` puts the table into
-`docs/explanation/cases-measured.md`.
+`cost`: one rule at a time on the ten sets of numbers, against the free problem in the same run.
+`fairness`: rules on groups on heart, COMPAS and german-credit, and, on 0/1 columns, against
+pystreed's group fairness. `against-milp`: the same ruled problems (iris, wine, haberman, heart,
+numbers in three bins) on `exact` and on `milp`: equal optima wherever both prove one, and the
+ratio of their times. All go through the language, from the spec with its data to the audited
+answer. `--docs` puts the tables into `docs/explanation/cases-measured.md`.
 """
 
 from __future__ import annotations
@@ -22,16 +24,13 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from measures import sets
-from measures.report import ROOT, Table, geometric
+from measures import cost, fairness, sets
+from measures.report import CASES_PAGE, Table, geometric
+from measures.specs import analysed
 
-from odtdsl.analysis import Analysis, analyse
+from odtdsl.analysis import Analysis
 from odtdsl.result import Result
 from odtdsl.solving import solve
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-
-PAGE = ROOT / "docs" / "explanation" / "cases-measured.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +102,7 @@ def _analysed(problem: Ruled, rule: str, depth: int) -> Analysis | None:
         f"{problem.spec}\ncandidates * at bins 3\ntree depth <= {depth}\nminimize errors\n"
         f"rule asked: {rule}\n"
     )
-    source = Source(name=f"{problem.name}.odt", text=text)
-    return analyse(parse(source), source=source, data=None if data is None else str(data))
+    return analysed(problem.name, text, data)
 
 
 def _shown(result: Result) -> str:
@@ -150,10 +148,15 @@ def against_milp(args: argparse.Namespace) -> None:
             + (f" {still_open} undecided by `exact`." if still_open else "")
         )
     if args.docs:
-        table.publish(PAGE)
+        table.publish(CASES_PAGE)
 
 
-MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {"against-milp": against_milp}
+MEASURES: dict[str, tuple[Callable[[argparse.Namespace], None], int]] = {
+    "against-milp": (against_milp, 2),
+    "cost": (cost.cost, 3),
+    "fairness": (fairness.fairness, 3),
+}
+"""What runs, and at which depth where none is asked for."""
 
 
 def main() -> None:
@@ -162,14 +165,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=list(MEASURES))
-    parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--depth", type=int, default=None)
     parser.add_argument("--limit", type=float, default=60, help="seconds")
+    parser.add_argument("--runs", type=int, default=3, help="medians of so many")
+    parser.add_argument("--no-peer", dest="peer", action="store_false")
     parser.add_argument("--sets", default=None, help="names, by commas")
     parser.add_argument("--docs", action="store_true", help="put the table into the page")
     args = parser.parse_args()
+    measure, depth = MEASURES[args.what]
+    args.depth = depth if args.depth is None else args.depth
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        MEASURES[args.what](args)
+        measure(args)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from odtdsl.predictors.tree import Branch, Leaf, Threshold, Tree, TreeNode
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "benchmarks" / "exact.py"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from measures import chart, peers, report, study  # noqa: E402
+from measures import chart, cost, fairness, peers, report, specs, study  # noqa: E402
 from stats import ranks  # noqa: E402
 
 
@@ -73,7 +75,7 @@ def test_regression_prints_its_table(loss: str, data: Path) -> None:
 
 @pytest.fixture(scope="module")
 def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The CPTree study's folders with one small set, and one case study of few rows."""
+    """The CPTree study's folders with one small set, small case studies, and a set of numbers."""
     folder = tmp_path_factory.mktemp("studied")
     rng = np.random.default_rng(0)
     (folder / "cptree" / "tiny").mkdir(parents=True)
@@ -93,6 +95,18 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [",".join(map(str, row)) + (",no" if row[2] > 6 else ",yes") for row in cells]
     text = "\n".join(["age,op_year,positive_nodes,survived", *lines]) + "\n"
     (folder / "cases" / "haberman.csv").write_text(text, encoding="utf-8")
+    header = "race,age_cat,sex,priors_count,c_charge_degree,length_of_stay,recidivism"
+    values = (
+        ("african_american", "caucasian", "other"), ("under_25", "25_to_45", "over_45"),
+        ("male", "female"), "1234", ("felony", "misdemeanor"), "12345", ("yes", "no"),
+    )  # fmt: skip
+    for part in ("train", "test"):
+        cells = [",".join(str(rng.choice(list(of))) for of in values) for _ in range(40)]
+        path = folder / "cases" / f"compas_{part}.csv"
+        path.write_text("\n".join([header, *cells]) + "\n", encoding="utf-8")
+    (folder / "continuous").mkdir()
+    table = np.c_[labels, numbers].astype(int)
+    np.savetxt(folder / "continuous" / "tiny.txt", table, fmt="%d")
     return folder
 
 
@@ -103,6 +117,8 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("cptree.py optima --depth 2 --no-peer", "tiny", "of other data: DL8.5 on tiny, split 1"),
         ("cptree.py accuracy --depth 2", "tiny", "Every optimal tree is proven"),
         ("rules.py against-milp --depth 1 --sets haberman", "haberman", "Equal optima on all 4"),
+        ("rules.py cost --depth 2 --sets tiny --runs 1", "tiny", "All proven"),
+        ("rules.py fairness --depth 2 --sets compas --no-peer", "compas", "All 6 decided"),
     ],
 )  # fmt: skip
 def test_a_study_prints_its_table(words: str, first: str, says: str, studied: Path) -> None:
@@ -112,10 +128,20 @@ def test_a_study_prints_its_table(words: str, first: str, says: str, studied: Pa
         text=True, check=False, env=os.environ | {"ODTDSL_DATA": str(studied)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-    assert rows[2].startswith(f"| {first} |"), done.stdout
-    assert len({row.count("|") for row in rows}) == 1
+    tables = _tables(done.stdout)
+    assert tables[0][2].startswith(f"| {first} |"), done.stdout
+    for table in tables:
+        assert len(table) > 2, done.stdout
+        assert len({row.count("|") for row in table}) == 1, done.stdout
     assert says in done.stdout
+
+
+def _tables(text: str) -> list[list[str]]:
+    """The lines of each table; the second says `---`."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    heads = [at - 1 for at, row in enumerate(rows) if row.startswith("| --- ")]
+    ends = [*heads[1:], len(rows)]
+    return [rows[head:end] for head, end in zip(heads, ends, strict=True)]
 
 
 def test_every_measured_table_has_its_place() -> None:
@@ -123,8 +149,90 @@ def test_every_measured_table_has_its_place() -> None:
     for depth in (2, 3, 4):
         for name in ("cptree-optima", "cptree-test", "cptree-train"):
             assert page.count(f"<!-- measured {name}-{depth} -->") == 1
-    for name in ("cases-3", "cases-4", "against-milp-2", "against-milp-3"):
+    for name in (
+        "cases-3", "cases-4", "against-milp-2", "against-milp-3", "cost-3", "cost-rules-3",
+        "fairness-3", "fairness-peer-3",
+    ):  # fmt: skip
         assert page.count(f"<!-- measured {name} -->") == 1
+
+
+def _tree(text: str) -> Tree:
+    """`a(b, c)`: a split on a, below it on b and on c; `.` is a leaf."""
+
+    def node(at: int) -> tuple[TreeNode, int]:
+        if text[at] == ".":
+            return Leaf(label=0, size=10), at + 1
+        if at + 1 >= len(text) or text[at + 1] != "(":
+            leaf = Leaf(label=0, size=10)
+            return _branch(text[at], leaf, leaf), at + 1
+        left, after = node(at + 2)
+        right, after = node(after + 2)
+        return _branch(text[at], left, right), after + 1
+
+    return Tree(root=node(0)[0], features=(), targets=("y",), classes=(0, 1))
+
+
+def _branch(feature: str, left: TreeNode, right: TreeNode) -> Branch:
+    return Branch(
+        feature=feature, test=Threshold(value=0.5), left=left, right=right, missing="left", size=80
+    )
+
+
+@pytest.mark.parametrize(
+    ("tree", "pair", "together", "out_of_order"),
+    [
+        ("a(b, c)", "ab", True, False), ("a(b, c)", "ba", True, True),
+        ("a(b, c)", "bc", False, False), ("a(b(a, .), c)", "ab", True, True),
+        ("a(a(b, .), .)", "ab", True, False), ("a(., .)", "ab", False, False),
+    ],
+)  # fmt: skip
+def test_what_a_tree_keeps(tree: str, pair: str, together: bool, out_of_order: bool) -> None:
+    first, second = pair
+    assert cost._together(_tree(tree), (first, second)) == together
+    assert cost._out_of_order(_tree(tree), (first, second)) == out_of_order
+
+
+def test_the_rules_whose_cost_is_measured_follow_from_the_free_optimum() -> None:
+    cells = {name: np.arange(80) / 80 for name in "abcd"} | {"e": np.zeros(80)}
+    found = [(rule.text, rule.breaks) for rule in cost.rules(_tree("a(b, c)"), cells)]
+    low, high = (float(q) for q in np.quantile(cells["a"], [0.25, 0.75]))
+    assert found == [
+        ("forall path: not (uses(a) and uses(b))", True),
+        ("forall path: not (uses(a) and uses(d))", False),
+        ("forall path: b before a", True),
+        ("forall path: a before b", False),
+        (f"forall split: threshold(a) in [{low!r}, {high!r}]", False),
+        ("forall leaf: size >= 1%", False),
+        ("uses(d)", True),
+        ("uses(a)", False),
+        ("leaves <= 6", False),
+    ]
+
+
+def test_pystreed_s_limit_and_ours_mean_the_same_but_for_rounding(tmp_path: Path) -> None:
+    pytest.importorskip("pystreed")
+    # yes for 1 of 2 and for 2 of 5: exactly 10% apart, which its floats take for more
+    member = np.array([0, 0, 1, 1, 1, 1, 1])
+    right = np.array([1, 0, 1, 1, 0, 0, 0], dtype=np.int32)
+    x = np.column_stack([right, np.arange(7) % 2])
+    for most, errors in ((0.1, 3), (0.1 + fairness.ROUNDED, 0)):
+        other = peers.streed_fair("group-fairness", member, x, right, most, 1, 10)
+        assert (other.value, other.proven) == (errors, True)
+    one = fairness.Grouped(name="tiny", group="some", x=x, y=right, member=member)
+    mine = specs.run(fairness.ours(one, "rate", 1, tmp_path, "10%"), 10)
+    assert (mine.value, mine.proven) == (0, True)
+
+
+def test_pystreed_does_not_split_on_what_tells_the_group(tmp_path: Path) -> None:
+    pytest.importorskip("pystreed")
+    member = np.array([1, 1, 0, 0, 0, 0, 0], dtype=np.int32)
+    for x in (np.c_[member, np.arange(7) % 2], np.c_[1 - member, np.arange(7) % 2]):
+        other = peers.streed_fair("group-fairness", member, x, member, 1.0, 2, 10)
+        assert other.value == 2
+        one = fairness.Grouped(name="tiny", group="some", x=x, y=member, member=member)
+        assert specs.run(fairness.ours(one, "rate", 2, tmp_path, "100%"), 10).value == 0
+    with pytest.raises(AssertionError):
+        fairness.without("tiny", "some", x, member, member == 1, set())
 
 
 def test_ranks_are_shared_and_differences_are_those_of_the_tables() -> None:

@@ -89,6 +89,19 @@ def streed_rows(losses: Array, x: Array, _: Array, depth: int, limit: float) -> 
     return _streed(model, x, losses, lambda cells: model.fit(cells, losses.astype(float)))
 
 
+def streed_fair(
+    task: str, member: Array, x: Array, y: Array, most: float, depth: int, limit: float
+) -> Outcome:
+    """pystreed's fair trees; `member`: who is in the group, `most`: its discrimination limit."""
+    from pystreed import STreeDGroupFairnessClassifier
+
+    model = STreeDGroupFairnessClassifier(
+        task, sensitive_feature=0, discrimination_limit=most, max_depth=depth, time_limit=limit
+    )
+    cells = np.column_stack([member, x])
+    return _streed(model, cells, 1 - np.eye(2, dtype=np.int64)[y], lambda x: model.fit(x, y))
+
+
 def _streed(model: Any, x: Array, losses: Array, fit: Callable[[Array], Any]) -> Outcome:
     cells = x.astype(np.int32)
     start = time.perf_counter()

@@ -15,6 +15,8 @@ from odtdsl import _engine
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "explanation" / "exact-measured.md"
+CASES_PAGE = ROOT / "docs" / "explanation" / "cases-measured.md"
+"""Rules, case studies, and the CPTree study's splits."""
 
 
 class Table:

@@ -56,6 +56,20 @@ def binary() -> list[str]:
     return sorted(file.stem for file in (folder() / "binary").glob("*.csv"))
 
 
+def case(name: str, scratch: Path) -> Path | None:
+    """The file of a case study, those of COMPAS joined; None where it is missing."""
+    parts = [folder() / "cases" / f"{name}.csv"]
+    if name == "compas":
+        parts = [folder() / "cases" / f"compas_{part}.csv" for part in ("train", "test")]
+    if not all(part.exists() for part in parts):
+        print(f"{name}: no data in {parts[0].parent}: left out", file=sys.stderr)
+        return None
+    texts = [part.read_text(encoding="utf-8").partition("\n") for part in parts]
+    joined = scratch / f"{name}.csv"
+    joined.write_text(texts[0][0] + "\n" + "".join(text[2] for text in texts), encoding="utf-8")
+    return joined
+
+
 def cost_tables() -> Iterator[tuple[str, str, Array]]:
     """The misclassification costs of `costs/`: the binary set, which costs, labels x labels."""
     for name, of in (("diabetes", "diabetes"), ("heart", "heart-cleveland"),
