@@ -1,24 +1,25 @@
-"""The CPTree study's splits: optima against pystreed and published rows, accuracies and ranks.
+"""The CPTree study's splits: optima against peers and published rows, accuracies and ranks.
 
-    ODTDSL_DATA=... python benchmarks/cptree.py optima|accuracy [--depth 3] [options]
+    ODTDSL_DATA=... python benchmarks/cptree.py optima|numbers|accuracy [--depth 3] [options]
 
 `optima`: the binary files of 12 sets, 5 splits: errors proven and equal to pystreed's, total
 times of the same run (the engine and pystreed called alike, one thread, runs alternate), and the
-study's published rows of the same splits; a published training accuracy above the optimum is
-named: it is of other data. `accuracy`: training and test accuracy on all splits of CART and of
-optimal trees on the binary files, on those with the number of leaves chosen on a third of
-the training rows, and on the numbers without bins; the study's tables 7 and 8 beside them, with
-the ranks of Friedman and Nemenyi. `--docs` puts tables into
-`docs/explanation/cases-measured.md`. pystreed comes from the `bench` extra.
+study's published rows of the same splits: how many reach the optimum, and which cannot be of the
+same data. `numbers`: the files without bins, against pycontree. `accuracy`: training and test
+accuracy on all splits of CART and of optimal trees on the binary files, on those with the number
+of leaves chosen on a third of the training rows, and on the numbers without bins; the study's
+tables 7 and 8 beside them, with the ranks of Friedman and Nemenyi. `--docs` puts tables into
+`docs/explanation/cases-measured.md`. pystreed and pycontree come from the `bench` extra.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,8 +30,8 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from measures import sets, study
-from measures.peers import Outcome, agree, alternate, streed
+from measures import published, sets, study
+from measures.peers import Outcome, Paired, agree, alternate, contree, streed
 from measures.report import CASES_PAGE, Table
 from measures.sets import Array
 from stats import ranks
@@ -39,8 +40,6 @@ from odtdsl import _engine
 
 SPLITS = 5
 BINARY, NUMBERS = "cat_dis_holdout", "cat_num"
-ROUNDED = 5e-5
-"""Published accuracies have four digits, or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,22 +151,35 @@ def cart(split: Split, args: argparse.Namespace) -> tuple[float, float, bool]:
 # ---- optima and times
 
 
-def published(name: str, depth: int) -> dict[str, dict[int, tuple[float, float]]]:
-    """The study's rows of a set: by method and split, training and test accuracy."""
-    files = {
-        "CPTree": (f"published_CPtree_holdout_{name}.csv", "cp_tree_train", "cp_tree_test"),
-        "DL8.5": (f"published_DL85_{BINARY}_{name}.csv", "dl8.5_train", "dl8.5_test"),
-    }
-    found: dict[str, dict[int, tuple[float, float]]] = {}
-    for method, (file, train, test) in files.items():
-        found[method] = {}
-        path = sets.folder() / "cptree" / name / file
-        if not path.exists():
-            continue
-        with path.open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines, skipinitialspace=True):
-                if int(row["K"]) == depth:
-                    found[method][int(row["step"])] = float(row[train]), float(row[test])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """The optimal tree of a split: training and test accuracy, and the runs."""
+
+    split: Split
+    train: float
+    test: float
+    pair: Paired
+
+
+Peer = Callable[[Array, Array, int, float], Outcome]
+
+
+def _solved(name: str, kind: str, peer: Peer | None, args: argparse.Namespace) -> list[Solved]:
+    """All splits of a set; optima are asserted to be equal."""
+    found = []
+    for number in range(1, SPLITS + 1):
+        split = load(name, kind, number)
+        x, y = split.x, split.y
+        pair = alternate(
+            args.runs, lambda: ours(x, y, args.depth, args.limit),
+            (lambda: peer(x, y, args.depth, args.limit)) if peer else None,
+        )  # fmt: skip
+        agree(f"{name}, split {number}", pair.mine, pair.other)
+        train, test = (
+            float((predict(pair.mine.raw, x, cells) == labels).mean())
+            for cells, labels in ((x, y), (split.x_test, split.y_test))
+        )
+        found.append(Solved(split=split, train=train, test=test, pair=pair))
     return found
 
 
@@ -178,59 +190,144 @@ def _pair(values: list[tuple[float, float]]) -> str:
     return f"{100 * train:.1f} / {100 * test:.1f} ({len(values)})"
 
 
+class _Totals:
+    """Proofs and times over the sets, as cells of a row and as a sentence."""
+
+    def __init__(self, peer: str | None) -> None:
+        self.peer = peer
+        self.rows = self.proven = self.equal = 0
+        self.seconds = np.zeros(2)
+
+    def add(self, solved: list[Solved]) -> tuple[list[str], list[str]]:
+        """Cells of proofs, and of times."""
+        pairs = [one.pair for one in solved]
+        others = [p for p in pairs if p.other is not None and p.other.proven and p.mine.proven]
+        proven, equal = sum(p.mine.proven for p in pairs), len(others)
+        seconds = np.sum([(p.seconds, p.other_seconds) for p in pairs], axis=0)
+        self.rows, self.proven = self.rows + len(pairs), self.proven + proven
+        self.equal, self.seconds = self.equal + equal, self.seconds + seconds
+        has = self.peer is not None
+        return (
+            [f"{proven}/{len(pairs)}", f"{equal}/{len(pairs)}" if has else ""],
+            [f"{seconds[0]:.4f}", f"{seconds[1]:.4f}" if has else "",
+             f"{seconds[1] / seconds[0]:.2f}" if has else ""],
+        )  # fmt: skip
+
+    def text(self) -> str:
+        mine, other = self.seconds
+        beside = (
+            f", {self.peer} {other:.3f} s, ratio {other / mine:.2f}; {self.equal} of {self.rows}"
+            " are proven by both, and equal" if self.peer else ""
+        )  # fmt: skip
+        return f"{self.proven} of {self.rows} runs proven; totals: ours {mine:.3f} s{beside}."
+
+
+def _peer(name: str, peer: Peer, args: argparse.Namespace) -> tuple[str, Peer] | tuple[None, None]:
+    return (name, peer) if args.peer and find_spec(name) is not None else (None, None)
+
+
 def optima(args: argparse.Namespace) -> None:
     """One row per set: accuracies on the splits, published rows, total times."""
-    peer = args.peer and find_spec("pystreed") is not None
+    name_of_peer, peer = _peer("pystreed", streed, args)
     table = Table(f"cptree-optima-{args.depth}", (
         "set", "training rows x columns", "exact, training / test", "proven", "equal to pystreed",
         "CPTree published", "DL8.5 published", "ours, s", "pystreed, s", "ratio",
     ))  # fmt: skip
-    totals, above, rows, proven = np.zeros(2), [], 0, 0
+    totals, study_rows = _Totals(name_of_peer), _StudyRows(args)
     for name in names(args):
-        theirs, seconds = published(name, args.depth), np.zeros(2)
-        scores: list[tuple[float, float]] = []
-        certain, equal = 0, 0
-        for number in range(1, SPLITS + 1):
-            split = load(name, BINARY, number)
-            x, y = split.x, split.y
-            pair = alternate(
-                args.runs, lambda: ours(x, y, args.depth, args.limit),
-                (lambda: streed(x, y, args.depth, args.limit)) if peer else None,
-            )  # fmt: skip
-            agree(f"{name}, split {number}", pair.mine, pair.other)
-            certain += pair.mine.proven
-            equal += pair.other is not None and pair.other.proven and pair.mine.proven
-            seconds += pair.seconds, pair.other_seconds
-            accuracy = [
-                float((predict(pair.mine.raw, x, cells) == labels).mean())
-                for cells, labels in ((x, y), (split.x_test, split.y_test))
-            ]
-            scores.append((accuracy[0], accuracy[1]))
-            above += [
-                f"{method} on {name}, split {number} ({100 * by[number][0]:.2f} > "
-                f"{100 * accuracy[0]:.2f})"
-                for method, by in theirs.items()
-                if number in by and pair.mine.proven and by[number][0] > accuracy[0] + ROUNDED
-            ]
-        totals += seconds
-        rows, proven = rows + SPLITS, proven + certain
+        solved = _solved(name, BINARY, peer, args)
+        proofs, times = totals.add(solved)
+        shape = solved[-1].split.x.shape
         table.add(
-            name, f"{len(y)} x {x.shape[1]}", _pair(scores), f"{certain}/{SPLITS}",
-            f"{equal}/{SPLITS}" if peer else "",
-            *(_pair(list(of.values())) for of in theirs.values()), f"{seconds[0]:.4f}",
-            f"{seconds[1]:.4f}" if peer else "",
-            f"{seconds[1] / seconds[0]:.2f}" if peer else "",
+            name, f"{shape[0]} x {shape[1]}", _pair([(one.train, one.test) for one in solved]),
+            *proofs, *study_rows.add(name, solved), *times,
         )  # fmt: skip
-    beside = f", pystreed {totals[1]:.3f} s, ratio {totals[1] / totals[0]:.2f}" if peer else ""
     table.note(
-        f"Depth {args.depth}. {proven} of {rows} runs proven; totals: ours {totals[0]:.3f} s"
-        f"{beside}. Accuracies in per cent, training / test, mean of so many splits."
+        f"Depth {args.depth}. {totals.text()} Accuracies in per cent, training / test, mean of so"
+        " many splits."
     )
-    if above:
-        table.note(
-            "Published training accuracies above the proven optimum of the same file, which are"
-            f" therefore of other data: {'; '.join(above)}."
-        )
+    for sentence in study_rows.sentences():
+        table.note(sentence)
+    if args.docs:
+        table.publish(CASES_PAGE)
+
+
+class _StudyRows:
+    """What the study published, against the optima of the same splits."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.count: dict[str, Counter[str]] = {method: Counter() for method in published.METHODS}
+        self.other: dict[tuple[str, str], list[str]] = {}
+        self.wrong: list[str] = []
+
+    def add(self, name: str, solved: list[Solved]) -> list[str]:
+        """Cells: by method, the means of what is published."""
+        rows = list(published.published(sets.folder() / "cptree", name, self.args.depth))
+        for row in rows:
+            one = solved[row.split - 1]
+            if not one.pair.mine.proven:
+                self.count[row.method]["open"] += 1
+                continue
+            best = self._best(row, one)
+            verdict = row.verdict(best, len(one.split.y), len(one.split.y_test))
+            self.count[row.method][verdict] += 1
+            if verdict == "other data":
+                says = f" ({100 * row.train:.2f} > {100 * best:.2f})" if row.train > best else ""
+                self.other.setdefault((name, says), []).append(f"{row.method}, split {row.split}")
+            elif verdict == "below" and row.claimed:
+                self.wrong.append(f"{name}, split {row.split}")
+        return [
+            _pair([(row.train, row.test) for row in rows if row.method == method])
+            for method in published.METHODS
+        ]
+
+    def _best(self, row: published.Published, one: Solved) -> float:
+        """Of the trees that the row had to choose from."""
+        if row.leaves >= 2**self.args.depth:
+            return one.train
+        x, y = one.split.x, one.split.y
+        found = ours(x, y, self.args.depth, self.args.limit, max_leaves=row.leaves)
+        assert found.proven, (row, found)
+        assert found.value is not None, row
+        return 1 - found.value / len(y)
+
+    def sentences(self) -> Iterator[str]:
+        for method, count in self.count.items():
+            if total := count.total():
+                yield (
+                    f"{method}, {total} published rows: {count['optimal']} reach the proven optimum"
+                    f" of the same split (and number of leaves), {count['below']} stay below it,"
+                    f" {count['other data']} are of other data"
+                    + (f", {count['open']} without a proof of ours." if count["open"] else ".")
+                )
+        if self.wrong:
+            yield f"CPTree called {'; '.join(self.wrong)} optimal, which are not."
+        if self.other:
+            which = "; ".join(
+                f"{name}: {' and '.join(rows)}{says}" for (name, says), rows in self.other.items()
+            )
+            yield (
+                "Of other data: a training accuracy above the proven optimum of the file, or an"
+                f" accuracy that is no whole number of its rows: {which}."
+            )
+
+
+def numbers(args: argparse.Namespace) -> None:
+    """The files with the numbers as they are, all thresholds, against pycontree."""
+    name_of_peer, peer = _peer("pycontree", contree, args)
+    table = Table(f"cptree-numbers-{args.depth}", (
+        "set", "training rows x columns", "exact, training / test", "proven", "equal to pycontree",
+        "ours, s", "pycontree, s", "ratio",
+    ))  # fmt: skip
+    totals = _Totals(name_of_peer)
+    for name in names(args):
+        solved = _solved(name, NUMBERS, peer, args)
+        proofs, times = totals.add(solved)
+        shape = solved[-1].split.x.shape
+        means = _pair([(one.train, one.test) for one in solved])
+        table.add(name, f"{shape[0]} x {shape[1]}", means, *proofs, *times)
+    table.note(f"Depth {args.depth}, limit {args.limit:g} s. {totals.text()}")
     if args.docs:
         table.publish(CASES_PAGE)
 
@@ -323,12 +420,15 @@ def _rank(table: Table, means: dict[str, list[float]], columns: list[str], of: s
     )
 
 
+MEASURES = {"optima": optima, "numbers": numbers, "accuracy": accuracy}
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["optima", "accuracy"])
+    parser.add_argument("what", choices=list(MEASURES))
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--limit", type=float, default=60, help="seconds")
     parser.add_argument("--runs", type=int, default=3, help="medians of so many")
@@ -336,7 +436,7 @@ def main() -> None:
     parser.add_argument("--no-peer", dest="peer", action="store_false")
     parser.add_argument("--docs", action="store_true", help="put the tables into the page")
     args = parser.parse_args()
-    optima(args) if args.what == "optima" else accuracy(args)
+    MEASURES[args.what](args)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "benchmarks" / "exact.py"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from measures import chart, cost, fairness, peers, report, specs, study  # noqa: E402
+from measures import chart, cost, fairness, peers, published, report, specs, study  # noqa: E402
 from stats import ranks  # noqa: E402
 
 
@@ -114,7 +114,8 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("words", "first", "says"),
     [
         ("cases.py --seeds 2 --depth 2 --sets haberman", "haberman", "every solve is proven"),
-        ("cptree.py optima --depth 2 --no-peer", "tiny", "of other data: DL8.5 on tiny, split 1"),
+        ("cptree.py optima --depth 2 --no-peer", "tiny", "tiny: DL8.5, split 1 (100.00 >"),
+        ("cptree.py numbers --depth 2 --no-peer", "tiny", "5 of 5 runs proven"),
         ("cptree.py accuracy --depth 2", "tiny", "Every optimal tree is proven"),
         ("rules.py against-milp --depth 1 --sets haberman", "haberman", "Equal optima on all 4"),
         ("rules.py cost --depth 2 --sets tiny --runs 1", "tiny", "All proven"),
@@ -147,7 +148,7 @@ def _tables(text: str) -> list[list[str]]:
 def test_every_measured_table_has_its_place() -> None:
     page = (ROOT / "docs" / "explanation" / "cases-measured.md").read_text(encoding="utf-8")
     for depth in (2, 3, 4):
-        for name in ("cptree-optima", "cptree-test", "cptree-train"):
+        for name in ("cptree-optima", "cptree-numbers", "cptree-test", "cptree-train"):
             assert page.count(f"<!-- measured {name}-{depth} -->") == 1
     for name in (
         "cases-3", "cases-4", "against-milp-2", "against-milp-3", "cost-3", "cost-rules-3",
@@ -251,6 +252,20 @@ def test_ranks_are_shared_and_differences_are_those_of_the_tables() -> None:
     for wrong in ({"a": [1.0], "b": [1.0]}, {"a": [1.0], "b": [1.0], "c": [np.nan]}):
         with pytest.raises(ValueError, match="method"):
             ranks(wrong)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "verdict"),
+    [
+        (0.9, 0.5, "optimal"), (0.85, 0.5, "below"), (0.95, 0.5, "other data"),
+        (0.8877, 0.5, "other data"), (0.85, 0.51, "other data"), (0.9, 0.3333, "optimal"),
+    ],
+)  # fmt: skip
+def test_what_a_published_row_says(train: float, test: float, verdict: str) -> None:
+    row = published.Published(
+        method="DL8.5", split=1, train=train, test=test, leaves=8, claimed=False
+    )
+    assert row.verdict(0.9, rows=40, test_rows=6) == verdict
 
 
 def test_the_printed_tables_are_whole() -> None:
