@@ -73,7 +73,7 @@ class _Proxy:
         return getattr(self.engine, name)
 
 
-_PLAIN = ("allowed", "weights", "costs", "max_leaves", "leaf_price", "upper_bound")
+_PLAIN = ("allowed", "weights", "costs", "max_leaves", "leaf_price", "min_leaf_rows", "upper_bound")
 
 
 @contextmanager

@@ -77,11 +77,11 @@ class Judge:
 
     def admits(self, model: Model) -> bool:
         places = (*model.splits, *model.leaves)
-        return all(map(self._stands, places)) and all(
+        return all(map(self.stands, places)) and all(
             rule.holds(model) for rule in self.rules if rule.scope == "model"
         )
 
-    def _stands(self, at: Leaf | Split) -> bool:
+    def stands(self, at: Leaf | Split) -> bool:
         if at not in self.known:
             scopes = ("path", "leaf") if isinstance(at, Leaf) else ("split",)
             self.known[at] = self._placed(at) and all(
@@ -91,6 +91,9 @@ class Judge:
 
     def _placed(self, at: Leaf | Split) -> bool:
         if isinstance(at, Leaf) or not self.world.columns[at.test.column].ranked:
+            return True
+        free = all(rule.column != at.test.column for rule in self.rules)
+        if free and self.world.columns[at.test.column].place == "midpoints":
             return True
         return place(self.world, at, self.rules) is not None
 
@@ -675,6 +678,14 @@ def no_errors(world: World) -> Rule:
     """The demand that every row is right."""
     wrong = Measures(random.Random(0), world).wrong(None)
     return Rule(text="errors <= 0", scope="model", holds=lambda model: not wrong(model))
+
+
+def least_size(rng: random.Random) -> Rule:
+    """So many rows in every leaf."""
+    least = rng.choice([1, 2, 2, 3])
+    return Rule(
+        text=f"size >= {least}", scope="leaf", holds=lambda leaf: leaf.rows.bit_count() >= least
+    )
 
 
 def _threshold_rule(atoms: Atoms) -> Rule:

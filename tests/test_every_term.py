@@ -21,6 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from larger import Larger, larger_case
 from milp_trees import Live
 from sentences import (
     MONOTONE,
@@ -30,6 +31,7 @@ from sentences import (
     Judge,
     Rule,
     goals,
+    least_size,
     no_errors,
     plain_goals,
     row_groups,
@@ -114,6 +116,8 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
         made = tuple(rule(atoms, scope, term) for scope, term in terms)
         if name == PLAIN and rng.random() < 0.2:
             made = (*made, no_errors(world))
+        if name == PLAIN and rng.random() < 0.4:
+            made = (*made, least_size(rng))
         drawn = plain_goals(rng, world) if name == PLAIN else goals(rng, world, models)
         stages = tuple(drawn)
         return Case(world=world, rules=made, stages=stages, models=models)
@@ -122,8 +126,7 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
 def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
     """The scopes and terms of a case's rules."""
     if name == PLAIN:
-        pair = rng.choice([None, None, ("split", "threshold"), ("model", "leaves")])
-        return [] if pair is None else [pair]
+        return rng.choice([[], [], [("split", "threshold")], [("model", "leaves")]])
     terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
     if name == MIXED:
         return _without_both([rng.choice(KINDS) for _ in range(rng.randint(1, 4))])
@@ -294,6 +297,26 @@ def test_the_admitted_trees(name: str) -> None:
         set_on_milp(one)
 
 
+# ---- larger tables, where bounds prune
+
+
+def solved_larger(case_: Larger) -> str:
+    """Whether `exact` finds the best of all trees; its status."""
+    result = odtdsl.parse(case_.text).solve(using="exact", frame=case_.world.frame)
+    expected = case_.best()
+    assert result.status == ("infeasible" if expected is None else "optimal"), str(case_)
+    found = tuple(stage.value for stage in result.stages)
+    assert expected is None or found == expected, f"{found}, best {expected}\n{case_}"
+    return result.status
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_larger_tables_on_exact(block: int) -> None:
+    seeds = range(15 * SCALE * block, 15 * SCALE * (block + 1))
+    found = Counter(solved_larger(larger_case(s)) for s in seeds)
+    assert found["optimal"] >= 5 * SCALE
+
+
 # ---- the long run
 
 
@@ -301,7 +324,9 @@ def _runs(names: Sequence[str], what: str, count: int) -> Iterator[tuple[str, Co
     for name in names:
         found, began = Counter[str](), time.monotonic()
         for seed in range(count):
-            if what == "sets":
+            if what == "larger":
+                found[solved_larger(larger_case(seed))] += 1
+            elif what == "sets":
                 one = case(name, f"set {seed}", most_rules=1)
                 found.update({f"exact {k}": v for k, v in set_on_exact(one).items()})
                 seen = set_on_milp(one)
@@ -315,13 +340,15 @@ def _runs(names: Sequence[str], what: str, count: int) -> Iterator[tuple[str, Co
 def main() -> None:
     """Counts by term as JSON lines; a difference ends the run with the spec that shows it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["exact", "milp", "sets"])
+    parser.add_argument("what", choices=["exact", "milp", "sets", "larger"])
     parser.add_argument("--each", type=int, default=100, help="instances per term")
     parser.add_argument("--mixed", type=int, default=0, help="instances of up to four rules")
     parser.add_argument("--only", default="", help="terms whose name has this part")
     options = parser.parse_args()
     total = Counter[str]()
     names = [name for name in (*NAMES, PLAIN) if options.only in name]
+    if options.what == "larger":
+        names = ["larger tables"]
     runs = [(names, options.each), ([MIXED] if options.mixed else [], options.mixed)]
     for some, count in runs:
         for name, found, seconds in _runs(some, options.what, count):

@@ -10,12 +10,14 @@ depth does); a cut allowed everywhere that every level refuses.
 
 from __future__ import annotations
 
+import random
 from functools import cache
 
 import exact_mutants as m
 import pytest
 from exact_mutants import Mutant, mutated, plainly, under_rules
-from test_every_term import MIXED, PLAIN, SCALE, Case, case, solved
+from larger import random_larger
+from test_every_term import MIXED, PLAIN, SCALE, Case, case, solved, solved_larger
 
 import odtdsl
 from odtdsl.diagnostics.model import OdtError
@@ -109,6 +111,8 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "plain: a price more": (m.option("leaf_price", 1), (PLAIN,)),
     "plain: a price less": (m.option("leaf_price", -1), (PLAIN,)),
     "plain: a demand looser": (m.option("upper_bound", 10**6), (PLAIN,)),
+    "plain: a leaf's rows more": (m.option("min_leaf_rows", 1), (PLAIN,)),
+    "plain: a leaf's rows fewer": (m.option("min_leaf_rows", -1), (PLAIN,)),
     "plain: a row of another class": (plainly(m.class_turned), (PLAIN,)),
 }  # fmt: skip
 
@@ -145,6 +149,20 @@ def test_a_mutant_is_killed(label: str, name: str) -> None:
     if not all(survives(mutant, names[seed % len(names)], seed) for seed in range(TRIES)):
         return
     pytest.fail(f"no spec of {TRIES} tells the mutant from the lowering")
+
+
+@pytest.mark.parametrize("first", [171])
+def test_a_licence_to_prune_too_much_is_killed(first: int) -> None:
+    """`closed` says that fewer rows never lose more; only larger tables show where it is wrong."""
+    for seed in range(first, first + 1000):
+        one = random_larger(random.Random(f"paths {seed}"), paths_only=True)
+        with mutated(m.closed(True), seed) as hits:
+            try:
+                solved_larger(one)
+            except (AssertionError, OdtError):
+                assert any(hits)
+                return
+    pytest.fail("no spec tells the mutant from the lowering")
 
 
 def test_a_tighter_demand_is_killed() -> None:

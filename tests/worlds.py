@@ -138,6 +138,9 @@ class World:
     groups: dict[str, tuple[int, str]]
     depth: int | None
     leaves: int | None
+    passing: dict[object, tuple[int, int]] = field(default_factory=dict)
+    """By test, the rows whose cell passes it, and those that have none."""
+    weighing: dict[int, Fraction] = field(default_factory=dict)
 
     @property
     def wide(self) -> bool:
@@ -156,7 +159,10 @@ class World:
         return [row for row in range(self.n) if mask >> row & 1]
 
     def weight(self, mask: int) -> Fraction:
-        return sum((self.weights[row] for row in self.rows(mask)), Fraction(0))
+        if mask not in self.weighing:
+            found = sum((self.weights[row] for row in self.rows(mask)), Fraction(0))
+            self.weighing[mask] = found
+        return self.weighing[mask]
 
     def members(self, group: str | None) -> int:
         return self.everyone if group is None else self.groups[group][0]
@@ -240,11 +246,16 @@ class World:
         return list(found.values())
 
     def _left(self, mask: int, column: Column, test: Test, side: bool | None) -> int:
-        values = column.cells if test.kind == "==" else column.numbers
-        return sum(
-            1 << row for row in self.rows(mask)
-            if (side if values[row] is None else test.passes(values[row]))
-        )  # fmt: skip
+        """Of some rows, those that go left."""
+        key = (column.name, test.kind, test.low, test.high if test.kind == "bin" else None)
+        if key not in self.passing:
+            cells = column.cells if test.kind == "==" else column.numbers
+            self.passing[key] = (
+                sum(1 << i for i, x in enumerate(cells) if x is not None and test.passes(x)),
+                sum(1 << i for i, x in enumerate(cells) if x is None),
+            )
+        passing, missing = self.passing[key]
+        return mask & (passing | missing if side else passing)
 
     def models(self, most: int, *, both_sides: bool = False) -> list[Model]:
         """All trees within depth and leaves, whatever the rules.

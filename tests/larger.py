@@ -1,0 +1,448 @@
+"""Tables of 10 to 24 rows and trees of depth 3, where a search prunes: all sums of all trees.
+
+Too many trees to list, so the sums that rules and objectives speak of are: a set of vectors of
+integers for every set of rows and path above it, made of those of both sides of every split.
+Nothing is pruned, and nothing of the package is used.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm, prod
+
+import numpy as np
+import numpy.typing as npt
+from sentences import OPS, Atoms, Judge, Rule, rule
+from worlds import Column, Leaf, Model, Split, World, decimal
+
+Part = tuple[object, ...]
+"""A sum over leaves and splits: ("wrong", group), ("said", class, group), ..."""
+
+Sums = npt.NDArray[np.int64]
+Values = Mapping[Part, Sums]
+SCALE = 4
+"""Weights and prices are multiples of a quarter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """A condition on, or a measure of, the sums of a tree, for many trees at once."""
+
+    text: str
+    parts: tuple[Part, ...]
+    of: Callable[[Values], npt.NDArray[np.int64] | npt.NDArray[np.bool_]]
+    over: int = 1
+    """What an objective's values are to be divided by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Larger:
+    world: World
+    local: tuple[Rule, ...]
+    rules: tuple[Whole, ...]
+    stages: tuple[Whole, ...]
+
+    @property
+    def text(self) -> str:
+        written = [one.written(f"p{i}") for i, one in enumerate(self.local)]
+        written += [f"rule r{i}: {one.text}" for i, one in enumerate(self.rules)]
+        stages = " then ".join(f"minimize {stage.text}" for stage in self.stages)
+        return "\n".join([*self.world.head(), stages, *written])
+
+    def best(self) -> tuple[Fraction, ...] | None:
+        """The least values of the stages, in their order, over all trees that keep the rules."""
+        wanted = [*self.rules, *self.stages]
+        parts = tuple(dict.fromkeys(part for one in wanted for part in one.parts))
+        found = _Table(self.world, self.local, parts).values()
+        for one in self.rules:
+            kept = one.of(found)
+            found = {part: sums[kept] for part, sums in found.items()}
+        best = []
+        for stage in self.stages:
+            values = stage.of(found)
+            if not values.size:
+                return None
+            best.append(Fraction(int(values.min()), stage.over))
+            found = {part: sums[values == values.min()] for part, sums in found.items()}
+        return tuple(best)
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.world.frame}"
+
+
+# ---- the sums of all trees
+
+
+class _Table:
+    def __init__(self, world: World, local: Sequence[Rule], parts: tuple[Part, ...]) -> None:
+        self.world, self.parts = world, parts or (("leaves",),)
+        self.judge = Judge(world, local)
+        assert world.depth is not None
+        self.most = [most_of(world, part) + 1 for part in self.parts]
+        assert prod(self.most) < 2**62
+        self.known: dict[object, Sums] = {}
+        self.tests: dict[int, list[tuple[object, int]]] = {}
+
+    def values(self) -> dict[Part, Sums]:
+        found, rest = {}, self.below(self.world.everyone, 0, ())
+        for part, radix in zip(self.parts, self.most, strict=True):
+            found[part], rest = rest % radix, rest // radix
+        return found
+
+    def coded(self, values: Sequence[int]) -> int:
+        code = 0
+        for value, radix in zip(reversed(values), reversed(self.most), strict=True):
+            code = code * radix + value
+        return code
+
+    def below(self, mask: int, level: int, above: tuple[tuple[Split, bool], ...]) -> Sums:
+        """The distinct sums of all sub-trees that may stand on some rows below a path."""
+        key = (mask, tuple(split.test.column for split, _ in above))
+        if key not in self.known:
+            self.known[key] = self._below(mask, level, above)
+        return self.known[key]
+
+    def _below(self, mask: int, level: int, above: tuple[tuple[Split, bool], ...]) -> Sums:
+        world = self.world
+        leaves = [Leaf(mask, label, above) for label in range(len(world.classes))]
+        found = [
+            np.array(
+                [self.coded([of_leaf(world, part, leaf) for part in self.parts])
+                 for leaf in leaves if self.judge.stands(leaf)], dtype=np.int64,
+            )
+        ]  # fmt: skip
+        if level < (world.depth or 0):
+            for test, left in self._tests(mask):
+                split = Split(mask, test, left, level)
+                if not self.judge.stands(split):
+                    continue
+                lefts = self.below(left, level + 1, (*above, (split, True)))
+                if lefts.size:
+                    rights = self.below(mask & ~left, level + 1, (*above, (split, False)))
+                    own = self.coded([of_split(part, split) for part in self.parts])
+                    found.append(np.unique(np.add.outer(lefts, rights)) + own)
+        return np.unique(np.concatenate(found))
+
+    def _tests(self, mask: int) -> list[tuple[object, int]]:
+        if mask not in self.tests:
+            self.tests[mask] = self.world.tests(mask, both_sides=False)
+        return self.tests[mask]
+
+
+def of_leaf(world: World, part: Part, leaf: Leaf) -> int:
+    match part:
+        case ("wrong", group):
+            inside = leaf.rows & world.members(group) & ~world.of_class(leaf.label)
+            return weight(world, inside)
+        case ("said", label, group):
+            return weight(world, leaf.rows & world.members(group)) if leaf.label == label else 0
+        case ("right", label, group):
+            inside = leaf.rows & world.members(group) & world.of_class(leaf.label)
+            return weight(world, inside) if leaf.label == label else 0
+        case ("count", label, group):
+            inside = leaf.rows & world.members(group)
+            return inside.bit_count() if leaf.label == label else 0
+        case ("loss",):
+            lost = sum(
+                world.weights[row] * world.loss(leaf.label, row) for row in world.rows(leaf.rows)
+            )
+            return whole(SCALE * SCALE * lost)
+        case ("leaves",):
+            return 1
+        case ("paid",):
+            return whole(SCALE * world.path_cost(leaf.path)) * weight(world, leaf.rows)
+        case ("both", first, second):
+            return int(leaf.rows >> first & leaf.rows >> second & 1)
+        case _:
+            return 0
+
+
+def of_split(part: Part, split: Split) -> int:
+    return int(part[0] == "tests" and split.test.column in part[1:])
+
+
+def most_of(world: World, part: Part) -> int:
+    """What a sum never passes."""
+    most = 1 << (world.depth or 0)
+    everything = weight(world, world.everyone)
+    match part[0]:
+        case "paid":
+            paid = world.path_cost(range(len(world.columns)))
+            return whole(SCALE * paid) * everything
+        case "loss":
+            return 5 * SCALE * everything
+        case "leaves" | "tests":
+            return most
+        case "count":
+            return world.n
+        case "both":
+            return 1
+        case _:
+            return everything
+
+
+def weight(world: World, mask: int) -> int:
+    return whole(SCALE * world.weight(mask))
+
+
+def whole(value: Fraction | int) -> int:
+    found = Fraction(value)
+    assert found.denominator == 1, "weights, prices and losses are multiples of a quarter"
+    return int(found)
+
+
+# ---- conditions and objectives on sums
+
+
+class Wholes:
+    """Draws rules of the model and stages."""
+
+    def __init__(self, rng: random.Random, world: World) -> None:
+        self.rng, self.world = rng, world
+
+    def group(self) -> str | None:
+        return self.rng.choice([None, *self.world.groups])
+
+    def label(self) -> int:
+        return self.rng.randrange(len(self.world.classes))
+
+    def named(self, term: str, label: int | None, group: str | None) -> str:
+        shown = [] if label is None else [f'"{self.world.classes[label]}"']
+        shown += [] if group is None else [group]
+        return f"{term}({', '.join(shown)})" if shown else term
+
+    def share(self) -> tuple[str, Part, int, bool]:
+        """A share: its text, its part, what that is divided by, and whether it is 1 less that."""
+        while True:
+            term, label, group = (
+                self.rng.choice(["accuracy", "error_rate", "rate", "recall"]),
+                self.label(), self.group(),
+            )  # fmt: skip
+            inside = self.world.members(group)
+            over = inside & self.world.of_class(label) if term == "recall" else inside
+            if not weight(self.world, over):
+                continue
+            if term in ("accuracy", "error_rate"):
+                part: Part = ("wrong", group)
+                return (self.named(term, None, group), part, weight(self.world, over),
+                        term == "accuracy")  # fmt: skip
+            if term == "rate":
+                return (self.named(term, label, group), ("said", label, group),
+                        weight(self.world, over), False)  # fmt: skip
+            return (self.named(term, label, group), ("right", label, group),
+                    weight(self.world, over), False)  # fmt: skip
+
+    def parity(self) -> tuple[str, tuple[Part, ...], list[int]]:
+        """A rate of two groups."""
+        label, (g, h) = self.label(), self.rng.sample(list(self.world.groups), 2)
+        text = f'rate("{self.world.classes[label]}"), {g}, {h}'
+        parts: tuple[Part, ...] = (("said", label, g), ("said", label, h))
+        return text, parts, [weight(self.world, self.world.members(x)) for x in (g, h)]
+
+    def rule(self) -> Whole:
+        rng, op = self.rng, self.rng.choice(["<=", ">=", "<=", ">=", "=", "<", "!="])
+        compare = OPS[op]
+        match rng.randrange(9):
+            case 0 | 1:
+                text, part, over, less = self.share()
+                percent = rng.choice([5, 10, 20, 30, 50, 60, 70, 75, 80, 90, 95])
+                return Whole(
+                    text=f"{text} {op} {percent}%", parts=(part,),
+                    of=lambda v: compare(100 * ((over - v[part]) if less else v[part]),
+                                         percent * over),
+                )  # fmt: skip
+            case 2:
+                text, parts, (a, b) = self.parity()
+                percent = rng.choice([0, 1, 5, 10, 25])
+                return Whole(
+                    text=f"gap({text}) <= {percent}%", parts=parts,
+                    of=lambda v: 100 * abs(v[parts[0]] * b - v[parts[1]] * a) <= percent * a * b,
+                )  # fmt: skip
+            case 3:
+                text, parts, (a, b) = self.parity()
+                percent = rng.choice([50, 80, 100])
+                return Whole(
+                    text=f"ratio({text}) >= {percent}%", parts=parts,
+                    of=lambda v: (100 * v[parts[0]] * b >= percent * v[parts[1]] * a)
+                    & (100 * v[parts[1]] * a >= percent * v[parts[0]] * b),
+                )  # fmt: skip
+            case 4:
+                bound = rng.randint(1, 6)
+                return Whole(
+                    text=f"leaves {op} {bound}", parts=(("leaves",),),
+                    of=lambda v: compare(v["leaves",], bound),
+                )  # fmt: skip
+            case 5:
+                some = rng.sample(range(len(self.world.columns)), rng.choice([1, 1, 2]))
+                tests: Part = ("tests", *some)
+                if len(some) == 1 and rng.random() < 0.7:
+                    wish = rng.random() < 0.7
+                    text = f"uses({self.world.names(some)})"
+                    return Whole(
+                        text=text if wish else f"not {text}", parts=(tests,),
+                        of=lambda v: (v[tests] > 0) == wish,
+                    )  # fmt: skip
+                bound = rng.randint(0, 3)
+                return Whole(
+                    text=f"tests({self.world.names(some)}) {op} {bound}", parts=(tests,),
+                    of=lambda v: compare(v[tests], bound),
+                )  # fmt: skip
+            case 6:
+                first, second = rng.sample(range(self.world.n), 2)
+                both: Part = ("both", first, second)
+                wish = rng.random() < 0.5
+                return Whole(
+                    text=f"{'same' if wish else 'different'}_leaf({first}, {second})",
+                    parts=(both,), of=lambda v: (v[both] == 1) == wish,
+                )  # fmt: skip
+            case 7:
+                label, group = self.label(), self.group()
+                count: Part = ("count", label, group)
+                bound = rng.randint(0, self.world.members(group).bit_count())
+                text = self.named("count_predicted", label, group)
+                return Whole(
+                    text=f"{text} {op} {bound}", parts=(count,),
+                    of=lambda v: compare(v[count], bound),
+                )  # fmt: skip
+            case _:
+                bound = Fraction(rng.randint(0, 20), 4)
+                over = SCALE * weight(self.world, self.world.everyone)
+                return Whole(
+                    text=f"expected_cost {op} {decimal(bound)}", parts=(("paid",),),
+                    of=lambda v: compare(4 * v["paid",], int(4 * bound * over)),
+                )  # fmt: skip
+
+    def stages(self) -> tuple[Whole, ...]:
+        rng = self.rng
+        wrong: Part = ("wrong", None)
+        errors = Whole(text="errors", parts=(wrong,), of=lambda v: v[wrong], over=SCALE)
+        leaves = Whole(text="leaves", parts=(("leaves",),), of=lambda v: v["leaves",])
+        price = Fraction(rng.choice(["0.25", 1, "0.05"]))
+        priced = Whole(
+            text=f"errors + {decimal(price)} * leaves", parts=(wrong, ("leaves",)), over=20 * SCALE,
+            of=lambda v: 20 * v[wrong] + int(20 * SCALE * price) * v["leaves",],
+        )  # fmt: skip
+        loss = Whole(text="loss", parts=(("loss",),), of=lambda v: v["loss",], over=SCALE * SCALE)
+        return rng.choice(
+            [(errors,), (errors,), (errors,), (priced,), (loss,), (errors, leaves), self._costly(),
+             self._fair()]
+        )  # fmt: skip
+
+    def _costly(self) -> tuple[Whole, ...]:
+        factor = self.rng.choice([1, 2])
+        whole_ = weight(self.world, self.world.everyone)
+        return (
+            Whole(
+                text=f"loss + {factor} * expected_cost", parts=(("loss",), ("paid",)),
+                over=SCALE * SCALE * whole_,
+                of=lambda v: whole_ * v["loss",] + SCALE * factor * v["paid",],
+            ),
+        )  # fmt: skip
+
+    def _fair(self) -> tuple[Whole, ...]:
+        text, parts, (a, b) = self.parity()
+        wrong: Part = ("wrong", None)
+        over = lcm(a, b, SCALE)
+        return (
+            Whole(
+                text=f"errors + 3 * gap({text})", parts=(wrong, *parts), over=over,
+                of=lambda v: over // SCALE * v[wrong]
+                + 3 * abs(over // a * v[parts[0]] - over // b * v[parts[1]]),
+            ),
+        )  # fmt: skip
+
+
+# ---- drawing one
+
+
+PATHS = [("path", t) for t in ("uses", "tests", "before", "requires", "cost", "length")]
+
+
+def larger_case(seed: int) -> Larger:
+    """A random case; every third has rules on paths only."""
+    return random_larger(random.Random(f"larger {seed}"), paths_only=seed % 3 == 0)
+
+
+def random_larger(rng: random.Random, *, paths_only: bool = False) -> Larger:
+    """Rules on paths, leaves and splits, and up to two on the whole model.
+
+    With `paths_only` rules that leave all bounds of the search in force.
+    """
+    world = _world(rng, plain=paths_only)
+    models = [_grown(rng, world) for _ in range(6)]
+    atoms = Atoms(rng, world, models)
+    draw = Wholes(rng, world)
+    if paths_only:
+        local = tuple(rule(atoms, *rng.choice(PATHS)) for _ in range(rng.choice([1, 1, 2])))
+        return Larger(world=world, local=local, rules=(), stages=draw.stages()[:1])
+    kinds = [
+        *PATHS, ("leaf", "size"), ("leaf", "size"), ("leaf", "purity"), ("leaf", "majority"),
+        ("split", "size"), ("split", "threshold"), ("split", "feature"), ("split", "level"),
+    ]  # fmt: skip
+    local = tuple(rule(atoms, *rng.choice(kinds)) for _ in range(rng.choice([0, 1, 1, 2])))
+    many = rng.choice([0, 1, 1, 2]) if local else rng.choice([1, 1, 2])
+    return Larger(
+        world=world, local=local, rules=tuple(draw.rule() for _ in range(many)),
+        stages=draw.stages(),
+    )  # fmt: skip
+
+
+def _world(rng: random.Random, *, plain: bool) -> World:
+    """Columns of many values, two classes mostly, labels that follow a column in part."""
+    n, depth = rng.randint(10, 24), rng.choice([2, 3, 3, 3])
+    k = rng.choice([2, 2, 2, 3])
+    top = rng.choice([3, 5, 7]) if depth == 3 else rng.choice([5, 9, 20])
+    columns = [
+        Column(name=name, kind="number", cells=[rng.randint(0, top) / 2 for _ in range(n)])
+        for name in "abc"[: rng.choice([2, 3])]
+    ]
+    if rng.random() < 0.4:
+        levels = ["p", "q", "r"][: rng.choice([2, 3])]
+        columns[-1] = Column(
+            name=columns[-1].name, kind="category", cells=[rng.choice(levels) for _ in range(n)]
+        )
+    for column in columns:
+        column.price = Fraction(rng.choice([0, 1, 2, "0.5"]))
+        if not plain and rng.random() < 0.2:
+            column.cells[rng.randrange(n)] = None
+            column.missing = rng.choice(["left", "right", "branch"])
+    names = ("n", "y", "z")[:k]
+    first = columns[0].numbers
+    target = [
+        int((first[i] or 0) * 2 > top / 2) if rng.random() < 0.5 else rng.randrange(k)
+        for i in range(n)
+    ]
+    target[:k] = range(k)
+    weighed = rng.random() < 0.3
+    world = World(
+        columns=columns, classes=names, rising=names, target=target,
+        weights=[Fraction(rng.choice([1, 2, "0.5"])) if weighed else Fraction(1) for _ in range(n)],
+        weighed=weighed, losses={("n", "y"): Fraction(3)} if rng.random() < 0.4 else {},
+        shared=[((0, 1), Fraction(1))] if rng.random() < 0.3 else [], groups={},
+        depth=depth, leaves=None,
+    )  # fmt: skip
+    for name in ("g", "h"):
+        rows = sorted(rng.sample(range(n), rng.randint(n // 3, 2 * n // 3)))
+        mask = sum(1 << row for row in rows)
+        world.groups[name] = mask, f"row in {{{', '.join(map(str, rows))}}}"
+    return world
+
+
+def _grown(rng: random.Random, world: World) -> Model:
+    """A random tree, near whose paths bounds are drawn."""
+
+    def below(mask: int, level: int, above: tuple[tuple[Split, bool], ...]) -> Model:
+        tests = world.tests(mask, both_sides=False)
+        if level == world.depth or not tests or rng.random() < 0.15:
+            leaf = Leaf(mask, rng.randrange(len(world.classes)), above)
+            return Model(leaf, (leaf,), ())
+        test, left = rng.choice(tests)
+        split = Split(mask, test, left, level)
+        a = below(left, level + 1, (*above, (split, True)))
+        b = below(mask & ~left, level + 1, (*above, (split, False)))
+        return Model((split, a, b), a.leaves + b.leaves, (split, *a.splits, *b.splits))
+
+    return below(world.everyone, 0, ())
