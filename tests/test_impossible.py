@@ -12,9 +12,10 @@ import odtdsl
 from odtdsl.analysis.doubts import _least
 from odtdsl.backends.base import Limits
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.exact.backend import Exact
 from odtdsl.ir.evaluate import Evaluation, path_numerator
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Atom, Budget, Linear, PathMeasure, PathTotal, SignedAtom
+from odtdsl.ir.forms import Atom, Budget, Form, Linear, PathMeasure, PathTotal, SignedAtom
 from odtdsl.milp import Milp
 
 FRAME = {
@@ -26,24 +27,69 @@ HEAD = 'data frame target y positive "p" drop g tree depth <= 2 minimize errors\
 CONFLICTS = {
     "a budget under the cheapest feature, and must use":
         "cost a = 5, b = 7  rule ask: uses(a) or uses(b)  rule cheap: forall path: cost <= 4",
+    "a budget under the cheapest feature, and must use on every path":
+        "cost a = 5, b = 7  rule ask: forall path: uses(a) or uses(b)"
+        "  rule cheap: forall path: cost <= 4",
+    "a budget under what is shared, and must use":
+        "cost {a, b} shared = 5  rule ask: uses(a) or uses(b)  rule cheap: forall path: cost < 5",
     "an accuracy of a group whose equal rows differ in class":
-        'rule right: accuracy(twins) >= 95%  group twins = row in {0, 1}  drop a, b',
+        "rule right: accuracy(twins) >= 95%  group twins = row in {0, 1}  drop a, b",
+    "a purity that equal rows of two classes do not have":
+        "rule pure: forall leaf: purity >= 95%  drop a, b",
     "rows in one leaf and not": "rule s: same_leaf(0, 1)  rule d: different_leaf(0, 1)",
+    "equal rows in two leaves": "rule d: different_leaf(0, 1)  drop a, b",
     "both ways at once, and every row right":
         "rule up: increasing(a)  rule all: errors = 0  drop b",
     "an average cost that the cheapest split passes":
         "cost * = 3  rule mean: expected_cost <= 1  rule two: leaves >= 2",
+    "must use, and no split may": "rule ask: uses(a)  rule only: forall split: feature in {b}",
+    "each requires the other":
+        "rule ab: forall path: a requires b  rule ba: forall path: b requires a"
+        "  rule s: splits > 0",
+    "an order that every path turns round":
+        "rule r: forall path: a before b  rule s: forall path: uses(a) and uses(b)"
+        "  rule t: root in {b}",
+    "leaves of most rows": "rule r: forall leaf: size >= 4  rule s: leaves >= 2",
+    "deeper than the tree": "rule r: depth >= 3",
+    "more leaves than the depth has": "rule r: leaves = 5",
+    "paths longer than the depth": "rule r: forall path: length >= 3",
+    "more than all": 'rule r: rate("p") >= 60%  rule s: rate("n") >= 60%',
+    "every row right, and as many of both groups":
+        'rule r: gap(rate("p"), g) <= 5%  rule s: accuracy >= 100%',
+    "no thresholds, and must use": "rule r: forall split: threshold(a) in {7, 9}  rule s: uses(a)",
+    "a level where nothing may stand, and depth":
+        "rule r: forall split: if level = 1 then feature in {b}  rule s: forall path: length >= 2"
+        "  rule t: forall split: if level = 0 then feature in {b}",
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("using", ["exact", "milp"])
 @pytest.mark.parametrize("rules", CONFLICTS.values(), ids=CONFLICTS)
-def test_rules_that_cannot_hold_together_are_proven_infeasible(rules: str) -> None:
+def test_rules_that_cannot_hold_together_are_proven_infeasible(rules: str, using: str) -> None:
     frame = FRAME
-    if "twins" in rules:
+    if "drop a, b" in rules:
         frame = {**FRAME, "c": ["z", "z", "q", "q", "z", "q"]}
-    result = odtdsl.solve(HEAD + rules, frame=frame, using="milp")
+    text = HEAD + rules
+    monotone = Exact().supports(Form.MONOTONE, inside_or=False).level != "unsupported"
+    if "increasing" in rules and using == "exact" and not monotone:
+        return
+    result = odtdsl.solve(text, frame=frame, using=using)
     assert result.status == "infeasible"
     assert result.tree is None
+    assert result.objective is None
+    assert result.audit is None
+
+
+@pytest.mark.parametrize("using", ["exact", "milp"])
+@pytest.mark.parametrize("rules", CONFLICTS.values(), ids=CONFLICTS)
+def test_without_one_of_the_rules_there_is_a_tree(rules: str, using: str) -> None:
+    """Else the conflict would be no conflict."""
+    parts = rules.split("rule ")
+    if len(parts) < 3 or "increasing" in rules:
+        return
+    frame = {**FRAME, "c": ["z", "z", "q", "q", "z", "q"]} if "drop a, b" in rules else FRAME
+    text = HEAD + "rule ".join(parts[:-1])
+    assert odtdsl.solve(text, frame=frame, using=using).status == "optimal"
 
 
 BAD = {
@@ -57,6 +103,21 @@ BAD = {
     "rule r: forall leaf: purity >= 110%": "R107",
     "rule r: forall split: size > 6": "R107",
     "rule r: forall split: threshold(a) in [20, 80]": "R106",
+    'rule r: gap(rate("p"), g) <= -1%': "R107",
+    'rule r: ratio(rate("p"), g) >= 120%': "R107",
+    "rule r: 30% <= accuracy <= 20%": "R107",
+    'rule r: rate("p") >= 60% and rate("n") >= 60%': "R107",
+    'rule r: abs(rate("p") - rate("n")) < 0': "R107",
+    "rule r: leaves <= 0": "R107",
+    "rule r: depth < 0": "R107",
+    "rule r: tests(a) <= -1": "R107",
+    "rule r: forall path: length < 0": "R107",
+    'rule r: count_predicted("p") >= 7': "R107",
+    'rule r: recall("p") < 0': "R107",
+    "candidates a at {20, 30}": "D212",
+    "cost a = -5": "T112",
+    "group late = row in {0, 9} rule r: accuracy(late) >= 95%": "N115",
+    'group ps = y == "p" rule r: recall("n", ps) >= 50%': "R304",
     "group none = a > 100 rule r: accuracy(none) >= 50%": "D202",
     "group all = a >= 1 rule r: accuracy(all) >= 10%": "D203",
 }
@@ -67,10 +128,42 @@ def test_a_bad_rule_is_told(rule: str) -> None:
     found = odtdsl.check(HEAD + rule, frame=FRAME)
     assert BAD[rule] in {d.code for d in found}
     (told,) = (d for d in found if d.code == BAD[rule])
-    assert told.severity == ("error" if told.code == "D202" else "warning")
-    if told.code == "D202":
-        with pytest.raises(OdtError, match="D202"):
-            odtdsl.solve(HEAD + rule, frame=FRAME)
+    errors = ("D202", "T112", "N115", "R304")
+    assert told.severity == ("error" if told.code in errors else "warning")
+    for using in ("exact", "milp"):
+        if told.severity == "error":
+            with pytest.raises(OdtError, match=told.code):
+                odtdsl.solve(HEAD + rule, frame=FRAME, using=using)
+            continue
+        result = odtdsl.solve(HEAD + rule, frame=FRAME, using=using)
+        assert told in result.warnings
+        never = told.code == "R107" and "forall split" not in rule  # a tree may have no split
+        assert result.status == ("infeasible" if never else "optimal")
+
+
+SAID = {
+    "cost * = 1 rule r: forall path: cost <= -1":
+        ("no path can keep rule `r`", "even at best the bound is missed by 1"),
+    "rule r: accuracy >= 120%": ("no tree can keep rule `r`", "missed by 0.2"),
+    "rule r: 30% <= accuracy <= 20%": ("no tree can keep rule `r`", "leave nothing between them"),
+    "rule r: forall split: threshold(a) in [20, 80]":
+        ("lets no split test `a`", "between 1 and 6", "take thresholds inside this range"),
+    "group none = a > 100 rule r: accuracy(none) >= 50%":
+        ("group `none` holds no training row", "check the values"),
+    "group all = a >= 1 rule r: accuracy(all) >= 10%":
+        ("group `all` holds every training row", "leave the group out"),
+    "group ps = y == \"p\" rule r: recall(\"n\", ps) >= 50%":
+        ("rule `r`: `recall(\"n\", ps)` is a share of no training row",),
+    "cost a = -5": ("a cost is at least 0",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", SAID)
+def test_the_message_says_what_is_wrong(rule: str) -> None:
+    (told,) = (d for d in odtdsl.check(HEAD + rule, frame=FRAME) if d.code == BAD[rule])
+    said = "\n".join((told.message, *told.notes, *told.helps))
+    assert all(part in said for part in SAID[rule]), said
+    assert told.labels, "it points at the place"
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,9 @@ class _Analyser:
                 )  # fmt: skip
             elif mask.all():
                 self.desk.warn(
-                    "D203", f"group `{statement.name}` holds every training row", statement
-                )
+                    "D203", f"group `{statement.name}` holds every training row", statement,
+                    helps=("check the values that it compares with, or leave the group out",),
+                )  # fmt: skip
 
     def _check_hyperplanes(self, rows: Rows) -> None:
         """A hyperplane weighs all numbers of a row, so none may be missing."""

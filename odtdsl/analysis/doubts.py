@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
 from odtdsl.analysis.desk import Desk
 from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.expr import Scope
+from odtdsl.ir.expr import Compare, Scope
 from odtdsl.ir.forms import (
     Additive,
     Budget,
@@ -26,6 +27,9 @@ from odtdsl.syntax.expressions import name_text
 from odtdsl.terms.base import EmptyDenominator, Unsupported
 from odtdsl.terms.formulas import TooManyCases
 from odtdsl.terms.normalize import rule_forms
+
+MOST_BOUNDS = 30
+"""Bounds of one rule that are held against each other; many groups make many."""
 
 
 def doubts(rows: Rows, desk: Desk) -> None:
@@ -100,9 +104,28 @@ def _doubt_clauses(rule: RuleDecl, clauses: tuple[Clause, ...], rows: Rows, desk
         if all(_impossible(literal, rule.scope) for literal in clause.literals):
             desk.warn(
                 "R107", f"no {what} can keep rule `{rule.name}`", rule.span,
-                notes=_why(clause.literals, rule.scope),
+                notes=_why(rule, clause.literals),
             )  # fmt: skip
             return
+    if rule.scope is Scope.MODEL and _at_odds(clauses):
+        desk.warn(
+            "R107", f"no tree can keep rule `{rule.name}`", rule.span,
+            notes=("two of the bounds that it stands for leave nothing between them",),
+        )  # fmt: skip
+
+
+def _at_odds(clauses: tuple[Clause, ...]) -> bool:
+    """Whether two bounds on measures of the model cannot both hold: their sum's cannot."""
+    alone = [clause.literals[0].atom for clause in clauses if len(clause.literals) == 1]
+    bounds = [atom for atom in alone if isinstance(atom, Linear)][:MOST_BOUNDS]
+    for one, other in combinations(bounds, 2):
+        both = one.measure + other.measure
+        least = _least_of_model(both)
+        room = Fraction(one.at_most, one.measure.denominator)
+        room += Fraction(other.at_most, other.measure.denominator)
+        if least is not None and Fraction(least, both.denominator) > room:
+            return True
+    return False
 
 
 def _impossible(literal: SignedAtom, scope: Scope) -> bool:
@@ -158,11 +181,14 @@ def _least_of_rows(measure: Additive) -> int | None:
     return measure.constant + int(below.sum() if below.size else each.min())
 
 
-def _why(literals: tuple[SignedAtom, ...], scope: Scope) -> tuple[str, ...]:
-    if len(literals) != 1 or (least := _least(literals[0], scope)) is None:
+def _why(rule: RuleDecl, literals: tuple[SignedAtom, ...]) -> tuple[str, ...]:
+    """By how much a bound is missed at the best; nothing where it is strict."""
+    if isinstance(rule.condition, Compare) and rule.condition.op in ("<", ">"):
+        return ()
+    if len(literals) != 1 or (least := _least(literals[0], rule.scope)) is None:
         return ()
     atom = literals[0].atom
     if not isinstance(atom, Budget | Linear | PathTotal):
         return ()
     room = Fraction(atom.at_most - least, atom.measure.denominator)
-    return (f"even at its smallest it is {nearest_float(-room):g} beyond the bound",)
+    return (f"even at best the bound is missed by {nearest_float(-room):g}",)
