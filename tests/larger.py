@@ -15,7 +15,8 @@ from math import lcm, prod
 
 import numpy as np
 import numpy.typing as npt
-from sentences import OPS, Atoms, Judge, Rule, rule
+from measures import OPS, Judge, Rule
+from sentences import Atoms, rule
 from worlds import Column, Leaf, Model, Split, World, decimal
 
 Part = tuple[object, ...]

@@ -1,256 +1,18 @@
-"""Rules and objectives as a spec writes them, each with its meaning on a `worlds.Model`.
+"""Rules as a spec writes them, each with its meaning on a `worlds.Model`: one maker per term.
 
-One maker per term and scope; the meanings are written from the language reference and use
-nothing of the package. Bounds are drawn near the values of some model, so that rules bite.
+Bounds are drawn near the values of some model, so that rules bite.
 """
 
 from __future__ import annotations
 
-import operator
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations
+from itertools import combinations
 
-from worlds import LEVELS, Column, Leaf, Model, Split, World, decimal
-
-OPS: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
-VACUOUS = "vacuous"
-"""The value of a quotient over nothing: every comparison with it holds."""
-
-Number = Callable[[Model], Fraction]
-Atom = tuple[str, Callable[[object], bool]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A rule of one scope: `holds` takes a model, a leaf (for a path too) or a split.
-
-    A rule on thresholds takes a split and its threshold; it speaks of the splits of `column`.
-    """
-
-    text: str
-    scope: str
-    holds: Callable[..., bool]
-    column: int | None = None
-
-    def written(self, name: str) -> str:
-        head = "" if self.scope == "model" else f"forall {self.scope}: "
-        return f"rule {name}: {head}{self.text}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """A stage of the objective; `sign` is -1 where it is maximized."""
-
-    text: str
-    sign: int
-    value: Number
-    of_rows: bool = False
-    """Whether it names the groups of `row_groups`."""
-
-
-def place(world: World, split: Split, rules: Sequence[Rule]) -> Fraction | None:
-    """The threshold that comes out of a split: the admissible one nearest to the middle."""
-    low, high = split.test.low, split.test.high
-    assert isinstance(low, Fraction)
-    assert isinstance(high, Fraction)
-    own = [rule for rule in rules if rule.column == split.test.column]
-    open_ = [t for t in world.thresholds(split) if all(rule.holds(split, t) for rule in own)]
-    return min(open_, key=lambda t: (abs(t - (low + high) / 2), t), default=None)
-
-
-class Judge:
-    """Whether models keep all rules, and the candidates where they split.
-
-    Trees share their leaves and splits, so that what is found of one is kept.
-    """
-
-    def __init__(self, world: World, rules: Sequence[Rule]) -> None:
-        self.world, self.rules = world, rules
-        self.local = [rule for rule in rules if rule.scope != "model" and rule.column is None]
-        self.known: dict[Leaf | Split, bool] = {}
-
-    def admits(self, model: Model) -> bool:
-        places = (*model.splits, *model.leaves)
-        return all(map(self.stands, places)) and all(
-            rule.holds(model) for rule in self.rules if rule.scope == "model"
-        )
-
-    def stands(self, at: Leaf | Split) -> bool:
-        if at not in self.known:
-            scopes = ("path", "leaf") if isinstance(at, Leaf) else ("split",)
-            self.known[at] = self._placed(at) and all(
-                rule.holds(at) for rule in self.local if rule.scope in scopes
-            )
-        return self.known[at]
-
-    def _placed(self, at: Leaf | Split) -> bool:
-        if isinstance(at, Leaf) or not self.world.columns[at.test.column].ranked:
-            return True
-        free = all(rule.column != at.test.column for rule in self.rules)
-        if free and self.world.columns[at.test.column].place == "midpoints":
-            return True
-        return place(self.world, at, self.rules) is not None
-
-
-# ---- numbers of a model
-
-
-class Measures:
-    """Draws measures of the model as (text, value); `None` where the data leave no rows."""
-
-    def __init__(self, rng: random.Random, world: World) -> None:
-        self.rng, self.world = rng, world
-
-    def label(self) -> int:
-        return self.rng.randrange(len(self.world.classes))
-
-    def group(self) -> str | None:
-        return self.rng.choice(list(self.world.groups)) if self.rng.random() < 0.5 else None
-
-    def named(self, term: str, label: int | None, group: str | None) -> str:
-        shown = [] if label is None else [f'"{self.world.classes[label]}"']
-        shown += [] if group is None else [group]
-        return f"{term}({', '.join(shown)})" if shown else term
-
-    def wrong(self, group: str | None) -> Number:
-        w = self.world
-
-        def value(model: Model) -> Fraction:
-            rows = w.members(group)
-            right = sum(leaf.rows & w.of_class(leaf.label) for leaf in model.leaves)
-            return w.weight(rows & ~right)
-
-        return value
-
-    def lost(self, group: str | None) -> Number:
-        w = self.world
-
-        def value(model: Model) -> Fraction:
-            inside = w.members(group)
-            return sum(
-                (w.weights[row] * w.loss(leaf.label, row)
-                 for leaf in model.leaves for row in w.rows(leaf.rows & inside)), Fraction(0)
-            )  # fmt: skip
-
-        return value
-
-    def share(self, over: int, label: int) -> Number:
-        """Of some rows, the share that is predicted as a class."""
-        w, whole = self.world, self.world.weight(over)
-        return lambda model: w.weight(over & model.predicted(label)) / whole
-
-    def of(self, term: str, label: int, group: str | None) -> tuple[str, Number] | None:
-        """A measure of a group, or of all rows."""
-        w, rows = self.world, self.world.members(group)
-        whole, own = w.weight(rows), w.of_class(label)
-        wrong, lost = self.wrong(group), self.lost(group)
-        if term in ("errors", "loss"):
-            return self.named(term, None, group), wrong if term == "errors" else lost
-        if term in ("error_rate", "accuracy", "expected_loss"):
-            per: dict[str, Number] = {
-                "error_rate": lambda m: wrong(m) / whole,
-                "accuracy": lambda m: 1 - wrong(m) / whole,
-                "expected_loss": lambda m: lost(m) / whole,
-            }
-            return (self.named(term, None, group), per[term]) if whole else None
-        text = self.named(term, label, group)
-        if term == "count_predicted":
-            return text, lambda m: Fraction((rows & m.predicted(label)).bit_count())
-        over = {"rate": rows, "recall": rows & own, "false_positive_rate": rows & ~own}[term]
-        return (text, self.share(over, label)) if w.weight(over) else None
-
-    def any_of(self, *terms: str, group: bool = True) -> tuple[str, Number]:
-        while True:
-            at = self.group() if group else None
-            found = self.of(self.rng.choice(terms), self.label(), at)
-            if found is not None:
-                return found
-
-    def plain(self, term: str) -> tuple[str, Number]:
-        """A measure that is not one of rows."""
-        w = self.world
-        match term:
-            case "leaves":
-                return term, lambda m: Fraction(len(m.leaves))
-            case "splits":
-                return term, lambda m: Fraction(len(m.splits))
-            case "nodes":
-                return term, lambda m: Fraction(len(m.leaves) + len(m.splits))
-            case "depth":
-                return term, lambda m: Fraction(m.depth)
-            case "tests":
-                some = self.some_columns()
-                return f"tests({w.names(some)})", lambda m: Fraction(
-                    sum(split.test.column in some for split in m.splits)
-                )
-            case _:
-                assert term == "expected_cost"
-                return (
-                    term,
-                    lambda m: (
-                        sum(
-                            (w.path_cost(leaf.path) * w.weight(leaf.rows) for leaf in m.leaves),
-                            Fraction(0),
-                        )
-                        / w.weight(w.everyone)
-                    ),
-                )
-
-    def some_columns(self) -> list[int]:
-        n = len(self.world.columns)
-        return self.rng.sample(range(n), self.rng.randint(1, n))
-
-    def over_groups(self, *terms: str) -> tuple[str, list[Number]]:
-        """A measure over groups, or over the values of a column: its text and its values."""
-        while True:
-            term, label = self.rng.choice(terms), self.label()
-            if self.rng.random() < 0.7:
-                many = self.rng.randint(2, len(self.world.groups))
-                by = self.rng.sample(list(self.world.groups), many)
-                masks = [self.world.members(name) for name in by]
-            else:
-                column = self.rng.choice(self.world.columns)
-                by, masks = [column.name], _parts(column)
-            text = self.named(term, label if term not in _UNLABELLED else None, None)
-            values = [self._within(term, label, mask) for mask in masks]
-            found = [value for value in values if value is not None]
-            if len(found) == len(values) > 1:
-                return f"{text}, {', '.join(by)}", found
-
-    def _within(self, term: str, label: int, mask: int) -> Number | None:
-        self.world.groups["?"] = (mask, "")
-        found = self.of(term, label, "?")
-        value = None if found is None else _bound_to(self.world, mask, found[1])
-        del self.world.groups["?"]
-        return value
-
-
-_UNLABELLED = ("accuracy", "error_rate", "errors", "loss", "expected_loss")
-
-
-def _bound_to(world: World, mask: int, value: Number) -> Number:
-    """A measure of the group `?`, which is these rows."""
-
-    def bound(model: Model) -> Fraction:
-        world.groups["?"] = (mask, "")
-        try:
-            return value(model)
-        finally:
-            del world.groups["?"]
-
-    return bound
-
-
-def _parts(column: Column) -> list[int]:
-    values = sorted({x for x in column.cells if x is not None}, key=str)
-    return [sum(1 << i for i, x in enumerate(column.cells) if x == value) for value in values]
-
+from directions import monotone
+from measures import OPS, Atom, Measures, Number, Rule, gap_of, ratio_of
+from worlds import LEVELS, Leaf, Model, World, decimal
 
 # ---- atoms
 
@@ -362,13 +124,13 @@ class Atoms:
         text, values = self.draw.over_groups(
             "rate", "recall", "false_positive_rate", "accuracy", "error_rate"
         )  # fmt: skip
-        return self.shared(f"gap({text})", lambda m: _gap(values, m))
+        return self.shared(f"gap({text})", lambda m: gap_of(values, m))
 
     def ratio(self) -> Atom:
         text, values = self.draw.over_groups(
             "rate", "recall", "false_positive_rate", "accuracy", "error_rate"
         )  # fmt: skip
-        return self.shared(f"ratio({text})", lambda m: _ratio(values, m))
+        return self.shared(f"ratio({text})", lambda m: ratio_of(values, m))
 
     def root(self) -> Atom:
         some = self.draw.some_columns()
@@ -518,74 +280,6 @@ class Atoms:
         )  # fmt: skip
 
 
-def _gap(values: Sequence[Number], model: Model) -> Fraction:
-    found = [value(model) for value in values]
-    return max(found) - min(found)
-
-
-def _ratio(values: Sequence[Number], model: Model) -> Fraction:
-    found = [value(model) for value in values]
-    return min(found) / max(found) if max(found) else Fraction(1)
-
-
-def monotone(world: World, model: Model, column: int, rising: bool) -> bool:
-    """No two points that agree but in the column are predicted against the direction.
-
-    Per leaf and column, the probes that reach it: all cells that no test tells apart have
-    one. Two leaves share a point of the other columns iff every one of these has a probe.
-    """
-    probes = [_probes(world, model, c) for c in range(len(world.columns))]
-    reach = [
-        (leaf.label, [{i for i, x in enumerate(of) if _arrives(world, leaf, c, x)}
-                      for c, of in enumerate(probes)])
-        for leaf in model.leaves
-    ]  # fmt: skip
-    order = [world.rising.index(name) for name in world.classes]
-    for (low, here), (high, there) in permutations(reach, 2):
-        falls = order[low] > order[high] if rising else order[low] < order[high]
-        ours = [probes[column][i] for i in here[column] if probes[column][i] is not None]
-        theirs = [probes[column][i] for i in there[column] if probes[column][i] is not None]
-        if not falls or not ours or not theirs or min(ours) >= max(theirs):  # type: ignore[type-var]
-            continue
-        if all(a & b for c, (a, b) in enumerate(zip(here, there, strict=True)) if c != column):
-            return False
-    return True
-
-
-def _probes(world: World, model: Model, index: int) -> list[object]:
-    """Cells of a column in rising order, one at least for each set that no test tells apart."""
-    column = world.columns[index]
-    missing: list[object] = [None] if None in column.cells else []
-    if column.kind == "ordered":
-        return [*map(Fraction, range(len(LEVELS))), *missing]
-    if column.kind != "number":
-        return [*sorted({x for x in column.cells if x is not None}, key=str), "?", *missing]
-    cuts = {Fraction(x) for x in column.edges} | {
-        at for split in model.splits
-        if split.test.column == index and (at := _placed(world, split)) is not None
-    }  # fmt: skip
-    ends = sorted(cuts) or [Fraction(0)]
-    between = [(a + b) / 2 for a, b in pairwise(ends)]
-    return [*sorted([ends[0] - 1, *ends, *between, ends[-1] + 1]), *missing]
-
-
-def _placed(world: World, split: Split) -> Fraction | None:
-    """Where a ranked split stands; rules on thresholds do not meet rules on the direction."""
-    return place(world, split, ()) if split.test.kind == "<=" else None
-
-
-def _arrives(world: World, leaf: Leaf, column: int, cell: object) -> bool:
-    """Whether a cell passes all tests of its column on the way to a leaf."""
-    for split, left in leaf.above:
-        if split.test.column == column:
-            goes = split.test.missing_left if cell is None else split.test.passes(
-                cell, _placed(world, split)
-            )  # fmt: skip
-            if bool(goes) != left:
-                return False
-    return True
-
-
 # ---- rules
 
 TERMS: dict[str, tuple[str, ...]] = {
@@ -632,9 +326,7 @@ def atom(atoms: Atoms, scope: str, term: str) -> Atom:
     raise AssertionError(term)
 
 
-def combined(
-    rng: random.Random, first: Atom, more: Callable[[], Atom], *, counts: bool = True
-) -> Atom:
+def combined(rng: random.Random, first: Atom, more: Callable[[], Atom]) -> Atom:
     """A condition alone, or with others of its scope."""
     (a, is_a) = first
     pick = rng.random()
@@ -649,7 +341,7 @@ def combined(
         return f"{a} or {b}", lambda x: is_a(x) or is_b(x)
     if pick < 0.88:
         return f"if {a} then {b}", lambda x: not is_a(x) or is_b(x)
-    if pick < 0.94 or not counts:
+    if pick < 0.94:
         return f"not ({a} and ({b}))", lambda x: not (is_a(x) and is_b(x))
     (c, is_c) = more()
     op, bound = rng.choice(["<=", ">=", "=", "!="]), Fraction(rng.randint(0, 3))
@@ -669,7 +361,6 @@ def rule(atoms: Atoms, scope: str, term: str) -> Rule:
         rng,
         atom(atoms, scope, term),
         lambda: atom(atoms, scope, rng.choice(others)),
-        counts=scope != "split" or term == "size",
     )
     return Rule(text=text, scope=scope, holds=holds)
 
@@ -704,6 +395,14 @@ def _threshold_rule(atoms: Atoms) -> Rule:
             [(f"{text} and {more}", lambda t: one(t) and also(t)),
              (f"{text} or {more}", lambda t: one(t) or also(t))]
         )  # fmt: skip
+    if rng.random() < 0.15:
+        more, also = atoms.threshold(column)
+        where, at = atoms.level()
+        op, bound, two = rng.choice(["<=", ">=", "="]), rng.randint(0, 3), allows
+        return Rule(
+            text=f"count({text}, {more}, {where}) {op} {bound}", scope="split", column=column,
+            holds=lambda split, t: OPS[op](two(t) + also(t) + at(split), bound),
+        )  # fmt: skip
     if rng.random() < 0.35:
         where, at = atoms.level()
         return Rule(
@@ -711,108 +410,3 @@ def _threshold_rule(atoms: Atoms) -> Rule:
             scope="split", column=column, holds=lambda split, t: not at(split) or allows(t),
         )  # fmt: skip
     return Rule(text=text, scope="split", column=column, holds=lambda split, t: allows(t))
-
-
-# ---- objectives
-
-
-def goals(rng: random.Random, world: World, models: Sequence[Model]) -> list[Goal]:
-    """One to three stages."""
-    draw = Measures(rng, world)
-    return [_goal(rng, world, draw) for _ in range(rng.choice([1, 1, 1, 1, 2, 2, 3]))]
-
-
-def plain_goals(rng: random.Random, world: World) -> list[Goal]:
-    """Stages of losses and leaves only, which a search without rules takes."""
-    draw = Measures(rng, world)
-    leaves = Goal(text="leaves", sign=1, value=draw.plain("leaves")[1])
-    depth = Goal(text="depth", sign=1, value=draw.plain("depth")[1])
-    text, value = draw.any_of("errors", "loss", "accuracy", "expected_loss", "error_rate")
-    sign = -1 if text.startswith("accuracy") else 1
-    price = Fraction(rng.choice(["0.01", "0.25", 1]))
-    alone = Goal(text=text, sign=sign, value=value)
-    priced = Goal(
-        text=f"{text} {'-' if sign < 0 else '+'} {decimal(price)} * leaves", sign=sign,
-        value=lambda m: value(m) + sign * price * len(m.leaves),
-    )  # fmt: skip
-    return rng.choice(
-        [[alone], [alone], [priced], [alone, leaves], [depth, alone], [leaves, alone]]
-    )
-
-
-def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
-    factor = Fraction(rng.choice(["0.005", "0.25", 1, 2]))
-    errors, depth = draw.wrong(None), draw.plain("depth")[1]
-    match rng.randrange(11):
-        case 0 | 1:
-            return Goal(text="errors", sign=1, value=errors)
-        case 2:
-            size, of = draw.plain(rng.choice(["leaves", "splits", "nodes", "tests"]))
-            rate, wrong = draw.any_of("error_rate", "errors", group=False)
-            return Goal(
-                text=f"{rate} + {decimal(factor)} * {size}", sign=1,
-                value=lambda m: wrong(m) + factor * of(m),
-            )  # fmt: skip
-        case 3:
-            cost, lost = draw.plain("expected_cost")[1], draw.lost(None)
-            return Goal(
-                text=f"loss + {decimal(factor)} * expected_cost", sign=1,
-                value=lambda m: lost(m) + factor * cost(m),
-            )  # fmt: skip
-        case 4:
-            return Goal(text="depth", sign=1, value=depth)
-        case 5:
-            text, value = draw.plain(rng.choice(["leaves", "splits", "nodes", "expected_cost"]))
-            return Goal(text=text, sign=1, value=value)
-        case 6:
-            text, values = draw.over_groups("rate", "recall", "false_positive_rate", "accuracy")
-            return Goal(
-                text=f"errors + {decimal(factor)} * gap({text})", sign=1,
-                value=lambda m: errors(m) + factor * _gap(values, m),
-            )  # fmt: skip
-        case 7:
-            one, a = draw.any_of("rate", "recall", "accuracy")
-            two, b = draw.any_of("rate", "recall", "accuracy")
-            return Goal(
-                text=f"abs({one} - {two}) + {decimal(factor)} * leaves", sign=1,
-                value=lambda m: abs(a(m) - b(m)) + factor * len(m.leaves),
-            )  # fmt: skip
-        case 8:
-            return weighting(rng, world)
-        case _:
-            text, value = draw.any_of(
-                "errors", "error_rate", "accuracy", "loss", "expected_loss", "rate", "recall",
-                "false_positive_rate", "count_predicted",
-            )  # fmt: skip
-            return Goal(text=text, sign=rng.choice([1, -1]), value=value)
-
-
-def weighting(rng: random.Random, world: World) -> Goal:
-    """A random number for every row and class that it is predicted as; `r0` is row 0, ..."""
-    price = {
-        (row, label): rng.randint(-2, 6)
-        for row in range(world.n) for label in range(len(world.classes)) if rng.random() < 0.7
-    }  # fmt: skip
-    for column in range(len(world.columns)):
-        price[column, -1] = rng.choice([0, 0, 0, 1, -1])
-    terms = []
-    for (row, label), size in price.items():
-        if label < 0:  # `row` is a column
-            what = f"tests({world.names([row])})"
-        else:
-            what = f'count_predicted("{world.classes[label]}", r{row})'
-        terms.append(f"{'-' if size < 0 else '+'} {abs(size)} * {what}")
-
-    def value(model: Model) -> Fraction:
-        paid = sum(
-            price.get((row, leaf.label), 0)
-            for leaf in model.leaves for row in world.rows(leaf.rows)
-        )  # fmt: skip
-        return Fraction(paid + sum(price[split.test.column, -1] for split in model.splits))
-
-    return Goal(text=f"0 {' '.join(terms)}", sign=1, value=value, of_rows=True)
-
-
-def row_groups(world: World) -> list[str]:
-    """The statements that name single rows, as `weighting` does."""
-    return [f"group r{row} = row in {{{row}}}" for row in range(world.n)]

@@ -22,22 +22,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from larger import Larger, larger_case
+from measures import Goal, Judge, Rule
 from milp_trees import Live
-from sentences import (
-    MONOTONE,
-    TERMS,
-    Atoms,
-    Goal,
-    Judge,
-    Rule,
-    goals,
-    least_size,
-    no_errors,
-    plain_goals,
-    row_groups,
-    rule,
-    weighting,
-)  # fmt: skip
+from objectives import goals, plain_goals, row_groups, weighting
+from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
 from worlds import Model, TooMany, World, random_world
 
 import odtdsl
@@ -118,7 +106,7 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
             made = (*made, no_errors(world))
         if name == PLAIN and rng.random() < 0.4:
             made = (*made, least_size(rng))
-        drawn = plain_goals(rng, world) if name == PLAIN else goals(rng, world, models)
+        drawn = plain_goals(rng, world) if name == PLAIN else goals(rng, world)
         stages = tuple(drawn)
         return Case(world=world, rules=made, stages=stages, models=models)
 

@@ -16,6 +16,7 @@ from odtdsl.ir.expr import (
     CompareOp,
     Condition,
     Const,
+    Count,
     Expr,
     FeatureArg,
     Level,
@@ -119,6 +120,8 @@ class _Split:
                 condition.right, MIRRORED[condition.op],
                 _constant(condition.left),
             )  # fmt: skip
+        if value is not None and isinstance(item, Count):
+            return self._counted(item, op, value)
         if value is None or not isinstance(item, Apply):
             raise Unsupported("levels and thresholds are compared with constants only", code="R203")
         if item.term == "level":
@@ -130,6 +133,22 @@ class _Split:
                 if not isinstance(level, str) and COMPARE[op](Fraction(level), value)
             )
         return _half_line(op, nearest_float(value))
+
+    def _counted(self, count: Count, op: CompareOp, value: Fraction) -> RealSet:
+        """Which thresholds make as many of the conditions true as wanted."""
+        exactly = [FULL]  # by how many of the conditions so far hold
+        for condition in count.conditions:
+            true = self.allowed(condition)
+            false = true.complement()
+            exactly = [
+                (kept & false) | (one_less & true)
+                for kept, one_less in zip([*exactly, EMPTY], [EMPTY, *exactly], strict=True)
+            ]
+        found = EMPTY
+        for many, thresholds in enumerate(exactly):
+            if COMPARE[op](Fraction(many), value):
+                found = found | thresholds
+        return found
 
     def _multiples(self, condition: MultipleOf) -> RealSet:
         item, step = condition.item, condition.step

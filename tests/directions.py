@@ -1,0 +1,67 @@
+"""Whether a `worlds.Model` is monotone in a column, by probes of the whole feature space."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise, permutations
+
+from measures import place
+from worlds import LEVELS, Leaf, Model, Split, World
+
+
+def monotone(world: World, model: Model, column: int, rising: bool) -> bool:
+    """No two points that agree but in the column are predicted against the direction.
+
+    Per leaf and column, the probes that reach it: all cells that no test tells apart have
+    one. Two leaves share a point of the other columns iff every one of these has a probe.
+    """
+    probes = [_probes(world, model, c) for c in range(len(world.columns))]
+    reach = [
+        (leaf.label, [{i for i, x in enumerate(of) if _arrives(world, leaf, c, x)}
+                      for c, of in enumerate(probes)])
+        for leaf in model.leaves
+    ]  # fmt: skip
+    order = [world.rising.index(name) for name in world.classes]
+    for (low, here), (high, there) in permutations(reach, 2):
+        falls = order[low] > order[high] if rising else order[low] < order[high]
+        ours = [probes[column][i] for i in here[column] if probes[column][i] is not None]
+        theirs = [probes[column][i] for i in there[column] if probes[column][i] is not None]
+        if not falls or not ours or not theirs or min(ours) >= max(theirs):  # type: ignore[type-var]
+            continue
+        if all(a & b for c, (a, b) in enumerate(zip(here, there, strict=True)) if c != column):
+            return False
+    return True
+
+
+def _probes(world: World, model: Model, index: int) -> list[object]:
+    """Cells of a column in rising order, one at least for each set that no test tells apart."""
+    column = world.columns[index]
+    missing: list[object] = [None] if None in column.cells else []
+    if column.kind == "ordered":
+        return [*map(Fraction, range(len(LEVELS))), *missing]
+    if column.kind != "number":
+        return [*sorted({x for x in column.cells if x is not None}, key=str), "?", *missing]
+    cuts = {Fraction(x) for x in column.edges} | {
+        at for split in model.splits
+        if split.test.column == index and (at := _placed(world, split)) is not None
+    }  # fmt: skip
+    ends = sorted(cuts) or [Fraction(0)]
+    between = [(a + b) / 2 for a, b in pairwise(ends)]
+    return [*sorted([ends[0] - 1, *ends, *between, ends[-1] + 1]), *missing]
+
+
+def _placed(world: World, split: Split) -> Fraction | None:
+    """Where a ranked split stands; rules on thresholds do not meet rules on the direction."""
+    return place(world, split, ()) if split.test.kind == "<=" else None
+
+
+def _arrives(world: World, leaf: Leaf, column: int, cell: object) -> bool:
+    """Whether a cell passes all tests of its column on the way to a leaf."""
+    for split, left in leaf.above:
+        if split.test.column == column:
+            goes = split.test.missing_left if cell is None else split.test.passes(
+                cell, _placed(world, split)
+            )  # fmt: skip
+            if bool(goes) != left:
+                return False
+    return True

@@ -1,0 +1,258 @@
+"""What a rule and a stage are, and measures of a model as text with their meaning.
+
+The meanings are written from the language reference and use nothing of the package.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from worlds import Column, Leaf, Model, Split, World
+
+OPS: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
+    "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+Number = Callable[[Model], Fraction]
+Atom = tuple[str, Callable[[object], bool]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule of one scope: `holds` takes a model, a leaf (for a path too) or a split.
+
+    A rule on thresholds takes a split and its threshold; it speaks of the splits of `column`.
+    """
+
+    text: str
+    scope: str
+    holds: Callable[..., bool]
+    column: int | None = None
+
+    def written(self, name: str) -> str:
+        head = "" if self.scope == "model" else f"forall {self.scope}: "
+        return f"rule {name}: {head}{self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """A stage of the objective; `sign` is -1 where it is maximized."""
+
+    text: str
+    sign: int
+    value: Number
+    of_rows: bool = False
+    """Whether it names the groups of `row_groups`."""
+
+
+def place(world: World, split: Split, rules: Sequence[Rule]) -> Fraction | None:
+    """The threshold that comes out of a split: the admissible one nearest to the middle."""
+    low, high = split.test.low, split.test.high
+    assert isinstance(low, Fraction)
+    assert isinstance(high, Fraction)
+    own = [rule for rule in rules if rule.column == split.test.column]
+    open_ = [t for t in world.thresholds(split) if all(rule.holds(split, t) for rule in own)]
+    return min(open_, key=lambda t: (abs(t - (low + high) / 2), t), default=None)
+
+
+class Judge:
+    """Whether models keep all rules, and the candidates where they split.
+
+    Trees share their leaves and splits, so that what is found of one is kept.
+    """
+
+    def __init__(self, world: World, rules: Sequence[Rule]) -> None:
+        self.world, self.rules = world, rules
+        self.local = [rule for rule in rules if rule.scope != "model" and rule.column is None]
+        self.known: dict[Leaf | Split, bool] = {}
+
+    def admits(self, model: Model) -> bool:
+        places = (*model.splits, *model.leaves)
+        return all(map(self.stands, places)) and all(
+            rule.holds(model) for rule in self.rules if rule.scope == "model"
+        )
+
+    def stands(self, at: Leaf | Split) -> bool:
+        if at not in self.known:
+            scopes = ("path", "leaf") if isinstance(at, Leaf) else ("split",)
+            self.known[at] = self._placed(at) and all(
+                rule.holds(at) for rule in self.local if rule.scope in scopes
+            )
+        return self.known[at]
+
+    def _placed(self, at: Leaf | Split) -> bool:
+        if isinstance(at, Leaf) or not self.world.columns[at.test.column].ranked:
+            return True
+        free = all(rule.column != at.test.column for rule in self.rules)
+        if free and self.world.columns[at.test.column].place == "midpoints":
+            return True
+        return place(self.world, at, self.rules) is not None
+
+
+# ---- numbers of a model
+
+
+class Measures:
+    """Draws measures of the model as (text, value); `None` where the data leave no rows."""
+
+    def __init__(self, rng: random.Random, world: World) -> None:
+        self.rng, self.world = rng, world
+
+    def label(self) -> int:
+        return self.rng.randrange(len(self.world.classes))
+
+    def group(self) -> str | None:
+        return self.rng.choice(list(self.world.groups)) if self.rng.random() < 0.5 else None
+
+    def named(self, term: str, label: int | None, group: str | None) -> str:
+        shown = [] if label is None else [f'"{self.world.classes[label]}"']
+        shown += [] if group is None else [group]
+        return f"{term}({', '.join(shown)})" if shown else term
+
+    def wrong(self, group: str | None) -> Number:
+        w = self.world
+
+        def value(model: Model) -> Fraction:
+            rows = w.members(group)
+            right = sum(leaf.rows & w.of_class(leaf.label) for leaf in model.leaves)
+            return w.weight(rows & ~right)
+
+        return value
+
+    def lost(self, group: str | None) -> Number:
+        w = self.world
+
+        def value(model: Model) -> Fraction:
+            inside = w.members(group)
+            return sum(
+                (w.weights[row] * w.loss(leaf.label, row)
+                 for leaf in model.leaves for row in w.rows(leaf.rows & inside)), Fraction(0)
+            )  # fmt: skip
+
+        return value
+
+    def share(self, over: int, label: int) -> Number:
+        """Of some rows, the share that is predicted as a class."""
+        w, whole = self.world, self.world.weight(over)
+        return lambda model: w.weight(over & model.predicted(label)) / whole
+
+    def of(self, term: str, label: int, group: str | None) -> tuple[str, Number] | None:
+        """A measure of a group, or of all rows."""
+        w, rows = self.world, self.world.members(group)
+        whole, own = w.weight(rows), w.of_class(label)
+        wrong, lost = self.wrong(group), self.lost(group)
+        if term in ("errors", "loss"):
+            return self.named(term, None, group), wrong if term == "errors" else lost
+        if term in ("error_rate", "accuracy", "expected_loss"):
+            per: dict[str, Number] = {
+                "error_rate": lambda m: wrong(m) / whole,
+                "accuracy": lambda m: 1 - wrong(m) / whole,
+                "expected_loss": lambda m: lost(m) / whole,
+            }
+            return (self.named(term, None, group), per[term]) if whole else None
+        text = self.named(term, label, group)
+        if term == "count_predicted":
+            return text, lambda m: Fraction((rows & m.predicted(label)).bit_count())
+        over = {"rate": rows, "recall": rows & own, "false_positive_rate": rows & ~own}[term]
+        return (text, self.share(over, label)) if w.weight(over) else None
+
+    def any_of(self, *terms: str, group: bool = True) -> tuple[str, Number]:
+        while True:
+            at = self.group() if group else None
+            found = self.of(self.rng.choice(terms), self.label(), at)
+            if found is not None:
+                return found
+
+    def plain(self, term: str) -> tuple[str, Number]:
+        """A measure that is not one of rows."""
+        w = self.world
+        match term:
+            case "leaves":
+                return term, lambda m: Fraction(len(m.leaves))
+            case "splits":
+                return term, lambda m: Fraction(len(m.splits))
+            case "nodes":
+                return term, lambda m: Fraction(len(m.leaves) + len(m.splits))
+            case "depth":
+                return term, lambda m: Fraction(m.depth)
+            case "tests":
+                some = self.some_columns()
+                return f"tests({w.names(some)})", lambda m: Fraction(
+                    sum(split.test.column in some for split in m.splits)
+                )
+            case _:
+                assert term == "expected_cost"
+                return (
+                    term,
+                    lambda m: (
+                        sum(
+                            (w.path_cost(leaf.path) * w.weight(leaf.rows) for leaf in m.leaves),
+                            Fraction(0),
+                        )
+                        / w.weight(w.everyone)
+                    ),
+                )
+
+    def some_columns(self) -> list[int]:
+        n = len(self.world.columns)
+        return self.rng.sample(range(n), self.rng.randint(1, n))
+
+    def over_groups(self, *terms: str) -> tuple[str, list[Number]]:
+        """A measure over groups, or over the values of a column: its text and its values."""
+        while True:
+            term, label = self.rng.choice(terms), self.label()
+            if self.rng.random() < 0.7:
+                many = self.rng.randint(2, len(self.world.groups))
+                by = self.rng.sample(list(self.world.groups), many)
+                masks = [self.world.members(name) for name in by]
+            else:
+                column = self.rng.choice(self.world.columns)
+                by, masks = [column.name], _parts(column)
+            text = self.named(term, label if term not in _UNLABELLED else None, None)
+            values = [self._within(term, label, mask) for mask in masks]
+            found = [value for value in values if value is not None]
+            if len(found) == len(values) > 1:
+                return f"{text}, {', '.join(by)}", found
+
+    def _within(self, term: str, label: int, mask: int) -> Number | None:
+        self.world.groups["?"] = (mask, "")
+        found = self.of(term, label, "?")
+        value = None if found is None else _bound_to(self.world, mask, found[1])
+        del self.world.groups["?"]
+        return value
+
+
+_UNLABELLED = ("accuracy", "error_rate", "errors", "loss", "expected_loss")
+
+
+def _bound_to(world: World, mask: int, value: Number) -> Number:
+    """A measure of the group `?`, which is these rows."""
+
+    def bound(model: Model) -> Fraction:
+        world.groups["?"] = (mask, "")
+        try:
+            return value(model)
+        finally:
+            del world.groups["?"]
+
+    return bound
+
+
+def _parts(column: Column) -> list[int]:
+    values = sorted({x for x in column.cells if x is not None}, key=str)
+    return [sum(1 << i for i, x in enumerate(column.cells) if x == value) for value in values]
+
+
+def gap_of(values: Sequence[Number], model: Model) -> Fraction:
+    found = [value(model) for value in values]
+    return max(found) - min(found)
+
+
+def ratio_of(values: Sequence[Number], model: Model) -> Fraction:
+    found = [value(model) for value in values]
+    return min(found) / max(found) if max(found) else Fraction(1)
