@@ -114,7 +114,9 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
 def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
     """The scopes and terms of a case's rules."""
     if name == PLAIN:
-        return rng.choice([[], [], [("split", "threshold")], [("model", "leaves")]])
+        return rng.choice(
+            [[], [("split", "threshold")], [("split", "threshold")], [("model", "leaves")]]
+        )
     terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
     if name == MIXED:
         return _without_both([rng.choice(KINDS) for _ in range(rng.randint(1, 4))])
