@@ -47,6 +47,7 @@ KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
 NAMES = [f"{scope} {term}" for scope, term in KINDS]
 MIXED = "up to four rules"
 PLAIN = "no rule"
+DIFFERENT = "DIFFERENT"
 NO_CLASSES = ("mse", "mae", "poisson", "output")
 """Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
 
@@ -311,25 +312,32 @@ def test_larger_tables_on_exact(block: int) -> None:
 # ---- the long run
 
 
+def _run(name: str, what: str, seed: int) -> Counter[str]:
+    """One instance: its answers by status."""
+    if what == "larger":
+        return Counter([solved_larger(larger_case(seed))])
+    if what != "sets":
+        return Counter([solved(case(name, seed), what)])
+    one = case(name, f"set {seed}", most_rules=1)
+    found = Counter({f"exact {k}": v for k, v in set_on_exact(one).items()})
+    seen = set_on_milp(one)
+    return found + Counter({"instances": 1, "milp keeps": seen[True], "milp breaks": seen[False]})
+
+
 def _runs(names: Sequence[str], what: str, count: int) -> Iterator[tuple[str, Counter[str], float]]:
     for name in names:
         found, began = Counter[str](), time.monotonic()
         for seed in range(count):
-            if what == "larger":
-                found[solved_larger(larger_case(seed))] += 1
-            elif what == "sets":
-                one = case(name, f"set {seed}", most_rules=1)
-                found.update({f"exact {k}": v for k, v in set_on_exact(one).items()})
-                seen = set_on_milp(one)
-                found.update({"milp keeps": seen[True], "milp breaks": seen[False]})
-                found["instances"] += 1
-            else:
-                found[solved(case(name, seed), what)] += 1
+            try:
+                found += _run(name, what, seed)
+            except AssertionError as difference:
+                found[DIFFERENT] += 1
+                print(f"# {name} {seed}: {difference}", flush=True)
         yield name, found, time.monotonic() - began
 
 
 def main() -> None:
-    """Counts by term as JSON lines; a difference ends the run with the spec that shows it."""
+    """Counts by term as JSON lines; a difference is told with the spec and table that show it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["exact", "milp", "sets", "larger"])
     parser.add_argument("--each", type=int, default=100, help="instances per term")
@@ -346,6 +354,7 @@ def main() -> None:
             total += found
             print(json.dumps({"term": name, **found, "seconds": round(seconds, 1)}), flush=True)
     print(json.dumps({"term": "all", **total}), flush=True)
+    raise SystemExit(1 if total[DIFFERENT] else 0)
 
 
 if __name__ == "__main__":

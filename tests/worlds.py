@@ -145,7 +145,7 @@ class World:
     @property
     def wide(self) -> bool:
         """Whether weights have more digits than a MIP's tolerances bear in fractions of them."""
-        return max(self.weights) >= 1000
+        return max(self.weights) > 100
 
     @property
     def n(self) -> int:
