@@ -27,15 +27,14 @@ from odtdsl.exact.lower import (
     features,
     from_raw,
     least,
-    least_leaf_rows,
     losses,
     most_leaves,
     objections,
     size_of,
     smallest_without_loss,
     to_raw,
-    without_leaf_rows,
 )  # fmt: skip
+from odtdsl.exact.plain import PlainRules, plain_rules
 from odtdsl.exact.ruled import ruled_objections
 from odtdsl.exact.under_rules import RuledSearch
 from odtdsl.ir.evaluate import Evaluation
@@ -89,7 +88,7 @@ class Exact:
                 for need in _special(core)
             )  # fmt: skip
             return (*special, *about_rules(core), *regression.objections(core))
-        return () if _plain(core) else tuple(ruled_objections(core))
+        return () if _plain(core) is not None else tuple(ruled_objections(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         return size_of(core)
@@ -106,8 +105,8 @@ class Exact:
         """
         if core.targets is not None:
             return regression.RegressionSearch(engine(), core, limits, start, report).run()
-        if _plain(core):
-            return _Search(core, limits, start, report).run()
+        if (rules := _plain(core)) is not None:
+            return _Search(core, rules, limits, start, report).run()
         return RuledSearch(core, limits, start, report, engine()).run()
 
 
@@ -121,22 +120,27 @@ def _special(core: Core) -> tuple[Need, ...]:
     )  # fmt: skip
 
 
-def _plain(core: Core) -> bool:
-    """Whether the plain search, the fastest, expresses all of a problem."""
-    rest = without_leaf_rows(core)
-    return not _special(rest) and not any(True for _ in objections(rest))
+def _plain(core: Core) -> PlainRules | None:
+    """The rules of a problem, if the plain search, the fastest, expresses all of it."""
+    found = plain_rules(core)
+    if found is None:
+        return None
+    rules, rest = found
+    return None if _special(rest) or any(True for _ in objections(rest)) else rules
 
 
 class _Search:
     """One solve: a single search, or one per depth where the depth is made least."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
-    ) -> None:
+        self, core: Core, rules: PlainRules, limits: Limits, start: RawTree | None,
+        report: Report | None,
+    ) -> None:  # fmt: skip
         self.core, self.limits, self.start, self.report = core, limits, start, report
+        self.rules = rules
         self.engine = engine()
         self.began = time.monotonic()
-        self.features: Features = features(core)
+        self.features: Features = rules.restricted(core, features(core))
         self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
         self.by_depth = isinstance(core.objective[0], DepthStage)
         self.timeline: list[Progress] = []
@@ -147,7 +151,7 @@ class _Search:
             return RawAnswer(status="infeasible", tree=None)
         if not self.by_depth:
             return self._answer(self._search(deepest), deepest)
-        if smallest_without_loss(self.core, deepest):
+        if self.rules.none and smallest_without_loss(self.core, deepest):
             return self._smallest(deepest)
         for depth in range(deepest + 1):
             found = self._search(depth)
@@ -164,12 +168,11 @@ class _Search:
             self.losses.n_classes, depth,
             allowed=list(self.features.allowed), weights=self.losses.weights,
             costs=self.losses.costs, max_leaves=most_leaves(self.core, depth),
-            leaf_price=self.losses.price, min_leaf_rows=least_leaf_rows(self.core),
-            time_limit=self._left(),
+            leaf_price=self.losses.price, time_limit=self._left(),
             relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
             threads=self.limits.threads, memory_limit=self.limits.memory_bytes,
             upper_bound=bound, start=self._start(depth), progress=self._progress,
-            interrupted=self.limits.interrupted,
+            interrupted=self.limits.interrupted, **self.rules.engine(self.core, self.features),
         )  # fmt: skip
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -200,12 +200,6 @@ def least_leaf_rows(core: Core) -> int:
     return max((rows for clause in core.clauses if (rows := leaf_rows(clause))), default=1)
 
 
-def without_leaf_rows(core: Core) -> Core:
-    """A core without the rules that `least_leaf_rows` sums up."""
-    rest = tuple(clause for clause in core.clauses if leaf_rows(clause) is None)
-    return core if len(rest) == len(core.clauses) else replace(core, clauses=rest)
-
-
 def constant_of(measure: Additive) -> int:
     """What a measure of the model is whatever the tree."""
     return measure.constant + (0 if measure.rows is None else int(measure.rows.sum()))
@@ -253,7 +247,7 @@ def smallest_without_loss(core: Core, depth: int) -> bool:
     for stage in later:
         if not isinstance(stage, LinearStage) or not _counts_leaves(stage.measure):
             return False
-    if most_leaves(core, depth) < min(1 << depth, core.n_rows) or least_leaf_rows(core) > 1:
+    if most_leaves(core, depth) < min(1 << depth, core.n_rows):
         return False
     cuts = int((features(core).distinct.astype(np.int64) - 1).sum())
     found = losses(core, (), depth)

@@ -56,7 +56,8 @@ nb::dict result_of(const odt::Result& r) {
 nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
                const Vector<std::int32_t>& labels, int classes, int depth, const nb::object& allowed,
                const std::optional<Vector<std::int64_t>>& weights, const std::optional<Matrix<std::int64_t>>& costs,
-               std::optional<int> max_leaves, Loss leaf_price, std::int32_t min_leaf_rows, bool smallest, std::optional<double> time_limit,
+               std::optional<int> max_leaves, Loss leaf_price, std::int32_t min_leaf_rows,
+               const std::optional<Vector<std::int32_t>>& column, const std::optional<Matrix<std::int32_t>>& next, int must, bool smallest, std::optional<double> time_limit,
                Loss absolute_gap, double relative_gap, int threads, std::optional<std::size_t> memory_limit,
                std::optional<Loss> upper_bound, const nb::object& start, const nb::object& progress,
                const nb::object& interrupted, const std::string& isa, const std::string& method) {
@@ -78,6 +79,16 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
   p.leaves = max_leaves.value_or(0);
   p.leaf_price = leaf_price;
   p.leaf_rows = min_leaf_rows;
+  p.must = must;
+  if (column) {
+    p.column.assign(column->data(), column->data() + column->shape(0));
+    p.columns = must + 1;
+    for (int c : p.column) p.columns = std::max(p.columns, c + 1);
+  }
+  if (next) {
+    p.columns = static_cast<int>(next->shape(1));
+    p.next.assign(next->data(), next->data() + next->shape(0) * next->shape(1));
+  }
   p.smallest = smallest;
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
@@ -108,7 +119,7 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
 
 void bind_search(nb::module_& m) {
   m.def("solve", &solve, "ranks"_a, "distinct"_a, "labels"_a, "classes"_a, "depth"_a, nb::kw_only(), "allowed"_a = nb::none(),
-        "weights"_a = nb::none(), "costs"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0, "min_leaf_rows"_a = 1,
+        "weights"_a = nb::none(), "costs"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0, "min_leaf_rows"_a = 1, "column"_a = nb::none(), "next"_a = nb::none(), "must_column"_a = -1,
         "smallest"_a = false, "time_limit"_a = nb::none(), "absolute_gap"_a = 0, "relative_gap"_a = 0.0, "threads"_a = 1,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
         "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto");

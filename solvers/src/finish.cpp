@@ -11,19 +11,20 @@ class Finisher {
  public:
   Finisher(const Problem& p, const LossModel& l) : p_(p), loss_(l) {}
 
-  int build(const Plan& plan, int at, const Rows& rows, Tree& tree) {
+  int build(const Plan& plan, int at, const Rows& rows, int state, Tree& tree) {
     const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
     if (node.feature >= 0) {
       Rows left, right;
       partition(rows, static_cast<std::size_t>(node.feature), node.bound, left, right);
       // Sets of equal value may have been split in vain; such a split is not part of the tree.
-      if (left.empty()) return build(plan, node.right, right, tree);
-      if (right.empty()) return build(plan, node.left, left, tree);
+      if (left.empty()) return build(plan, node.right, right, state, tree);
+      if (right.empty()) return build(plan, node.left, left, state, tree);
+      const int below = p_.after(state, static_cast<std::size_t>(node.feature));
       return split(tree, rows, static_cast<std::size_t>(node.feature), node.bound,
-                   [&] { return build(plan, node.left, left, tree); },
-                   [&] { return build(plan, node.right, right, tree); });
+                   [&] { return build(plan, node.left, left, below, tree); },
+                   [&] { return build(plan, node.right, right, below, tree); });
     }
-    if (node.stump) return stump(rows, tree);
+    if (node.stump) return stump(rows, state, node.must, tree);
     return leaf(rows, tree);
   }
 
@@ -71,7 +72,7 @@ class Finisher {
     const int l = left(), r = right();
     const std::size_t a = static_cast<std::size_t>(at);
     // Both sides predict alike: the split goes, and a leaf's price with it.
-    if (tree.nodes[static_cast<std::size_t>(l)].feature < 0 && tree.nodes[static_cast<std::size_t>(r)].feature < 0 &&
+    if (!p_.tests_must(feature) && tree.nodes[static_cast<std::size_t>(l)].feature < 0 && tree.nodes[static_cast<std::size_t>(r)].feature < 0 &&
         tree.nodes[static_cast<std::size_t>(l)].label == tree.nodes[static_cast<std::size_t>(r)].label) {
       tree.nodes[a] = tree.nodes[static_cast<std::size_t>(l)];
       tree.nodes.resize(a + 1);
@@ -87,13 +88,14 @@ class Finisher {
     return std::find(p_.allowed[f].begin() + low, p_.allowed[f].begin() + high, 1) != p_.allowed[f].begin() + high;
   }
 
-  int stump(const Rows& rows, Tree& tree) const {
+  int stump(const Rows& rows, int state, bool must, Tree& tree) const {
     const std::vector<Loss> total = sums_of(rows);
-    Loss best = best_label(total).first - p_.leaf_price;
+    Loss best = must ? kInfinite : best_label(total).first - p_.leaf_price;
     int feature = -1;
     std::uint32_t bound = 0;
     const std::size_t least = static_cast<std::size_t>(p_.leaf_rows);
     for (std::size_t f = 0; f < p_.features; ++f) {
+      if (p_.after(state, f) < 0 || (must && !p_.tests_must(f))) continue;
       Rows sorted = rows;
       const std::uint32_t* rank = p_.ranks(f);
       std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
@@ -131,7 +133,7 @@ Finished finish(const Problem& problem, const LossModel& loss, const Plan& plan)
   Rows rows(problem.rows);
   for (std::size_t i = 0; i < problem.rows; ++i) rows[i] = static_cast<std::uint32_t>(i);
   Finished done;
-  Finisher(problem, loss).build(plan, 0, rows, done.tree);
+  Finisher(problem, loss).build(plan, 0, rows, 0, done.tree);
   done.value = evaluate(problem, done.tree);
   return done;
 }

@@ -60,8 +60,10 @@ inline void columns_generic(const odt::ColumnScan& s, odt::ColumnBest& best) {
       pass_right = larger64(pass_right, right);
       fail_right = larger64(fail_right, class_rows(s, s.right_total, s.right_rows, c) - right);
     }
-    most_left = larger64(most_left, kept(pass_left + fail_left, rows_left, s.left_rows, s.least));
-    most_right = larger64(most_right, kept(pass_right + fail_right, rows_right, s.right_rows, s.least));
+    const I64 left = kept(pass_left + fail_left, rows_left, s.left_rows, s.least);
+    const I64 right = kept(pass_right + fail_right, rows_right, s.right_rows, s.least);
+    most_left = larger64(most_left, s.open[0] ? left & *reinterpret_cast<const I64*>(s.open[0] + j) : left);
+    most_right = larger64(most_right, s.open[1] ? right & *reinterpret_cast<const I64*>(s.open[1] + j) : right);
   }
   int64_t left = 0, right = 0;
   for (int i = 0; i < 8; ++i) {

@@ -24,6 +24,12 @@ void check(const Problem& p) {
   demand(p.leaf_price >= 0, "the price per leaf must not be negative");
   demand(p.leaf_rows >= 1, "leaves must hold a row");
   demand(p.leaves >= 0, "the number of leaves must not be negative");
+  const bool ruled = p.must >= 0 || !p.next.empty();
+  demand(!ruled || (p.columns > 0 && p.column.size() == p.features), "rules need the column of each feature");
+  for (int c : p.column) demand(c >= 0 && c < p.columns, "a column is out of range");
+  demand(p.must < p.columns, "the column that must be tested is out of range");
+  demand(p.next.empty() || p.next.size() % static_cast<std::size_t>(std::max(1, p.columns)) == 0, "the automaton needs an entry per state and column");
+  for (int state : p.next) demand(state < p.states(), "a state is out of range");
   for (int label : p.label) demand(label >= 0 && label < p.classes, "a label is not a class");
   for (Loss w : p.weight) demand(w >= 0, "a weight is negative");
   for (std::size_t f = 0; f < p.features; ++f)
@@ -38,7 +44,7 @@ constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs
 
 // Unit losses over few-valued features.
 bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
-  if (options.method == 1 || !loss.unit() || p.rows > 32767 || p.leaf_rows > 1) return false;
+  if (options.method == 1 || !loss.unit() || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0 || !p.next.empty()) return false;
   const TestCount count = BitProblem::count_tests(p);
   if (count.tests == 0) return false;
   if (options.method == 2) return count.tests <= 4000;
@@ -116,8 +122,8 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
   Result result;
   result.isa = kernels.name;
   result.method = "smallest";
-  if (!problem.weight.empty() || !problem.cost.empty() || problem.leaf_rows > 1)
-    throw std::invalid_argument("the smallest tree without error takes neither weights, costs nor sizes of leaves");
+  if (!problem.weight.empty() || !problem.cost.empty() || problem.leaf_rows > 1 || problem.must >= 0 || !problem.next.empty())
+    throw std::invalid_argument("the smallest tree without error takes neither weights, costs nor rules");
   const BitProblem bits(problem, kernels);
   const std::size_t limit = control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
   const RootAnswer answer = Smallest(bits, control, limit).run(result);

@@ -17,10 +17,10 @@ class DepthTwo {
  public:
   DepthTwo(Control& control, Counters& counters) : control_(control), counters_(counters) {}
 
-  // Depth one and zero come out of one scan. `least`: rows that each leaf must hold.
+  // Depth one and zero come out of one scan.
   Loss leaf_loss(View<R>& view);
-  Outcome stump(View<R>& view, Loss upper, std::int32_t least);
-  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints, int hint_count);
+  Outcome stump(View<R>& view, Loss upper, Ask ask);
+  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count);
 
  private:
   // Per inner feature, lower bounds on the loss of a split of each side at one cut of the outer feature.
@@ -40,15 +40,34 @@ class DepthTwo {
     Sides any, large;
     Loss sum() const { return large.left + large.right; }
   };
-  enum class Inner { both, left_only, right_only };  // which side may be split again
+  // Which sides may be split again, and which of them by the column that must be tested.
+  struct Inner {
+    bool split[2] = {true, true};
+    bool must[2] = {false, false};
+  };
+  // The inner features that a state of the path leaves open (of them, if `must`, those of that column).
+  struct Open {
+    bool known = false;
+    std::vector<char> feature;
+    std::vector<std::size_t> sorted;
+    Aligned<std::int64_t> lanes;  // -1 or 0 per 0/1 test
+  };
+  // Least losses of a split of all rows, by restriction: none, leaves of a least size, and a column that must be tested.
+  struct Whole {
+    Loss any, large, must;
+  };
 
   void begin(View<R>& view);
-  Loss whole(View<R>& view);
-  Loss whole(View<R>& view, Floors& floors, bool large, int& best_feature);
+  void whole(View<R>& view, Ask ask);
+  Loss whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must, int& best_feature);
+  bool may_cut(const View<R>& view, int side) const;
+  const Open& open(int state, bool must);
+  std::vector<Inner> inner_kinds(const Shape& shape, bool must) const;
   void totals(View<R>& view, std::size_t outer, std::int32_t cut);
-  Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, Inner inner, Loss upper, int& record);
-  Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, Inner inner, const int (&first)[4], bool large,
-             Record& record);
+  Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, const Inner& inner, int state,
+                  Loss upper, int& record);
+  Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner, int state,
+             const int (&first)[4], bool large, Record& record);
   void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart, std::vector<Loss>& floor) const;
   void set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left, std::int32_t size);
   void scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
@@ -56,14 +75,16 @@ class DepthTwo {
   void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
                    Loss& floor_left, Loss& floor_right);
   void count_columns(View<R>& view);
-  void scan_columns(View<R>& view, const std::uint64_t* left, bool large, Loss& best_left, Loss& best_right);
+  void scan_columns(View<R>& view, const std::uint64_t* left, bool large, const Open& open_left, const Open& open_right,
+                    Loss& best_left, Loss& best_right);
   void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
   template <class T>
   void totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table);
   template <class T>
   void scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
                    Loss& floor_left, Loss& floor_right, const T* table);
-  void search_feature(View<R>& view, std::size_t outer, Inner inner, Loss& best, Loss lower, Hint& found, const Hint* hint);
+  void search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best, Loss lower, Hint& found,
+                      const Hint* hint);
   std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
   int new_record();
   RowWeights weights(View<R>& view, std::size_t outer);
@@ -99,7 +120,9 @@ class DepthTwo {
   }
   std::int32_t left_sum_ = 0, right_sum_ = 0, left_weight_ = 0, right_weight_ = 0;
   Loss leaf_left_ = 0, leaf_right_ = 0;
-  Loss whole_value_ = 0;  // optimal loss of depth one on all rows
+  Whole whole_{};
+  std::vector<Open> open_[2];  // per state
+  const Dataset* open_for_ = nullptr;
   std::vector<int> order_;
 };
 

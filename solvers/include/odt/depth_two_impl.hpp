@@ -22,7 +22,7 @@ void DepthTwo<R>::begin(View<R>& view) {
   labels_ = data_->loss.labels;
   price_ = data_->problem.leaf_price;
   mask_.reserve((view.words() + 8) / 8 * 8);
-  for (auto* mask : {&wide_, &window_[0], &window_[1]}) mask->reserve(least_ > 1 ? (view.words() + 8) / 8 * 8 : 0);
+  for (auto* mask : {&wide_, &window_[0], &window_[1]}) mask->reserve((view.words() + 8) / 8 * 8);
   if (view.stride() > 1)
     scratch_.reserve((view.words() + 1) * static_cast<std::size_t>(2 * view.stride() + 4));
   record_count_ = 0;
@@ -130,14 +130,17 @@ void DepthTwo<R>::count_columns(View<R>& view) {
 
 // Stumps of all few-valued features at once; `left` is in the order of feature 0.
 template <class R>
-void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool large, Loss& best_left, Loss& best_right) {
+void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool large, const Open& open_left, const Open& open_right,
+                               Loss& best_left, Loss& best_right) {
   ++counters_.column_scans;
   const ColumnScan s{left, view.columns(), view.classes(0), view.words(), data_->column_stride(), std::max(labels_, 2), view.stride(),
-                     column_counts_.data(), left_count_, right_count_, left_rows_, right_rows_, large && !view.idle() ? least_ : 0};
+                     column_counts_.data(), left_count_, right_count_, left_rows_, right_rows_, large && !view.idle() ? least_ : 1,
+                     {open_left.lanes.data(), open_right.lanes.data()}};
   ColumnBest best{0, 0};
   data_->kernels.columns(s, best);
-  best_left = std::min<Loss>(best_left, left_rows_ - best.left);
-  best_right = std::min<Loss>(best_right, right_rows_ - best.right);
+  // None right: no test may stand.
+  if (best.left > 0) best_left = std::min<Loss>(best_left, left_rows_ - best.left);
+  if (best.right > 0) best_right = std::min<Loss>(best_right, right_rows_ - best.right);
 }
 
 // With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one leaf.
@@ -235,33 +238,54 @@ void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint6
   floor_right = l.right_floor;
 }
 
+template <class R>
+const typename DepthTwo<R>::Open& DepthTwo<R>::open(int state, bool must) {
+  const Problem& p = data_->problem;
+  if (open_for_ != data_) {
+    for (auto& of : open_) of = std::vector<Open>(static_cast<std::size_t>(p.states()));
+    open_for_ = data_;
+  }
+  Open& found = open_[must][static_cast<std::size_t>(state)];
+  if (found.known) return found;
+  found.known = true;
+  for (std::size_t f = 0; f < p_; ++f) found.feature.push_back(p.after(state, f) >= 0 && (!must || p.tests_must(f)));
+  for (std::size_t f : data_->sorted)
+    if (found.feature[f]) found.sorted.push_back(f);
+  if (p.next.empty() && !must) return found;
+  std::int64_t* lanes = found.lanes.reserve(std::max<std::size_t>(8, data_->column_stride()));
+  std::fill(lanes, lanes + data_->column_stride(), 0);
+  for (std::size_t j = 0; j < data_->columns.size(); ++j) lanes[j] = -static_cast<std::int64_t>(found.feature[data_->columns[j].feature]);
+  return found;
+}
+
 // All rows on one side: the records of both outermost "cuts", shared by every outer feature.
 template <class R>
-Loss DepthTwo<R>::whole(View<R>& view) {
+void DepthTwo<R>::whole(View<R>& view, Ask ask) {
   new_record();
   const int at_start = new_record(), at_end = new_record();
   totals(view, 0, static_cast<std::int32_t>(view.rows()));
   Record& end = records_[static_cast<std::size_t>(at_end)];
   count_columns(view);
-  Loss best = whole(view, end.any, false, end.best_left);
-  if (least_ > 1) best = whole(view, end.large, true, end.best_left);
+  const Open& all = open(ask.state, false);
+  whole_.any = whole_.large = whole(view, end.any, false, all, false, end.best_left) + 2 * price_;
+  if (least_ > 1) whole_.large = whole(view, end.large, true, all, false, end.best_left) + 2 * price_;
+  if (ask.must) whole_.must = whole(view, least_ > 1 ? end.large : end.any, least_ > 1, open(ask.state, true), true, end.best_left) + 2 * price_;
   Record& start = records_[static_cast<std::size_t>(at_start)];
   start.any.right = end.any.left;
   if (least_ > 1) start.large.right = end.large.left;
   start.best_right = end.best_left;
-  return best + 2 * price_;
 }
 
 template <class R>
-Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, int& best_feature) {
-  Loss best = leaf_left_ - price_, none = -1;
+Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must, int& best_feature) {
+  Loss best = must ? kInfinite : leaf_left_ - price_, none = -1;
   std::uint64_t* mask = mask_.data();
   if (!data_->columns.empty()) {
     std::copy(view.all(0), view.all(0) + view.words(), mask);
-    scan_columns(view, mask, large, best, none);
+    scan_columns(view, mask, large, open, open, best, none);
   }
   for (std::size_t w = 0; w < view.words(); ++w) mask[w] = valid_bits(view.rows(), w);
-  for (std::size_t f : data_->sorted) {
+  for (std::size_t f : open.sorted) {
     if (!view.splittable(f)) {
       floors.left[f] = kInfinite;
       continue;
@@ -269,26 +293,28 @@ Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, int& best_fea
     const Loss before = best;
     Loss floor = 0, ignored = 0;
     ends_[0] = ends_[1] = view.ends(f);
-    if (large) set_ends(view, f, 0, mask, left_size_);
+    if (large || must) set_ends(view, f, 0, mask, left_size_);
+    if (must && may_cut(view, 0)) best = std::min<Loss>(best, leaf_left_);  // with one label on both sides
     scan(view, f, mask, best, none, floor, ignored);
     if (best < before) best_feature = static_cast<int>(f);
-    floors.left[f] = std::max<Loss>(floor, 0);
+    floors.left[f] = std::max(floors.left[f], floor);
   }
   return best;
 }
 
 template <class R>
-Outcome DepthTwo<R>::stump(View<R>& view, Loss upper, std::int32_t least) {
-  least_ = least;
+Outcome DepthTwo<R>::stump(View<R>& view, Loss upper, Ask ask) {
+  least_ = ask.least;
   begin(view);
+  whole(view, ask);
   Outcome out;
-  out.value = whole(view);
+  out.value = ask.must ? whole_.must : whole_.large;
   out.exact = out.value < upper;
-  if (out.exact) out.plan = Plan::stump();
+  if (out.exact) out.plan = Plan::stump(ask.must);
   return out;
 }
 
-// Where the next scan may cut a side of so many rows if leaves must be large: behind `least` of them and before as many.
+// Where the next scan may cut a side of so many rows, so that both of its leaves are large enough: behind `least` of them and before as many.
 template <class R>
 void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left, std::int32_t size) {
   std::uint64_t* ends = window_[side].data();
@@ -307,6 +333,11 @@ void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std
   ends[last] &= ~behind;
 }
 
+template <class R>
+bool DepthTwo<R>::may_cut(const View<R>& view, int side) const {
+  return std::any_of(ends_[side], ends_[side] + view.words(), [](std::uint64_t bits) { return bits != 0; });
+}
+
 // Bounds on splits by each feature: those of fewer rows, and those of more less what these may lose.
 template <class R>
 void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart, std::vector<Loss>& floor) const {
@@ -317,7 +348,7 @@ void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss
 // improve either side are skipped.
 template <class R>
 typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around,
-                                                   Inner inner, Loss upper, int& record_index) {
+                                                   const Inner& inner, int state, Loss upper, int& record_index) {
   record_index = new_record();
   Record& record = records_[static_cast<std::size_t>(record_index)];
   const Record& low = records_[static_cast<std::size_t>(around.low_record)];
@@ -331,64 +362,83 @@ typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t ou
   inherit(low.any.left, large ? high.large.left : high.any.left, from_high, record.any.left);
   inherit(high.any.right, large ? low.large.right : low.any.right, from_low, record.any.right);
   Values v;
-  v.any = v.large = pass(view, outer, bound, around, inner, first, false, record);
+  v.any = v.large = pass(view, outer, bound, around, inner, state, first, false, record);
   if (large) {
     inherit(record.any.left, high.large.left, from_high, record.large.left);
     inherit(record.any.right, low.large.right, from_low, record.large.right);
-    if (v.sum() < upper) v.large = pass(view, outer, bound, around, inner, first, true, record);
   }
+  if (large && v.sum() < upper) v.large = pass(view, outer, bound, around, inner, state, first, true, record);
+  // Fewer rows may leave no split on the column that must be tested: then a leaf does no better than the split did.
+  if (inner.must[0]) v.any.left = std::min(v.any.left, leaf_left_ + price_);
+  if (inner.must[1]) v.any.right = std::min(v.any.right, leaf_right_ + price_);
   control_.poll(view.rows() * p_ / 8);
   return v;
 }
 
-// With leaves of a least size and not `large`, rows up to the ends of the interval count for the size: so the values
-// bound those of all cuts on the way there.
+// With leaves of a least size and not `large`, rows up to the ends of the interval count for it: so the values bound
+// those of all cuts on the way there.
 template <class R>
-typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound, const Interval& around, Inner inner,
-                                              const int (&first)[4], bool large, Record& record) {
+typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner,
+                                              int state, const int (&first)[4], bool large, Record& record) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
-  const std::int32_t size[2] = {large ? left_size_ : around.high, large ? right_size_ : rows - around.low};
+  const bool wider = least_ > 1 && !large;
+  const std::int32_t size[2] = {wider ? around.high : left_size_, wider ? rows - around.low : right_size_};
   const R* sorted = view.sorted(outer);
   const R wide[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
-  // A side that stays a leaf gets a target that no split reaches.
-  const bool left_leaf = inner == Inner::right_only || size[0] < 2 * least_;
-  const bool right_leaf = inner == Inner::left_only || size[1] < 2 * least_;
-  Loss best_left = left_leaf ? -1 : leaf_left_ - price_, best_right = right_leaf ? -1 : leaf_right_ - price_;
+  const Loss leaf[2] = {leaf_left_, leaf_right_};
+  const Open* open[2];
+  Loss best[2];
+  bool scanned[2];  // a side that stays a leaf gets a target that no split reaches
+  for (int s = 0; s < 2; ++s) {
+    open[s] = &this->open(state, inner.must[s]);
+    scanned[s] = inner.split[s] && size[s] >= 2 * least_;
+    best[s] = !scanned[s] ? -1 : inner.must[s] ? kInfinite : leaf[s] - price_;
+  }
   Floors& floors = large ? record.large : record.any;
   std::uint64_t* mask = mask_.data();
   if (!data_->columns.empty()) {
     below(data_->kernels, view.pair(outer, 0), view.words(), bound, mask);
     for (std::size_t w = 0; view.idle() && w < view.words(); ++w) mask[w] &= view.all(0)[w];
-    Loss left = best_left, right = best_right;
-    scan_columns(view, mask, large, left, right);
-    if (!left_leaf) best_left = left;
-    if (!right_leaf) best_right = right;
+    Loss found[2] = {best[0], best[1]};
+    scan_columns(view, mask, large, *open[0], *open[1], found[0], found[1]);
+    for (int s = 0; s < 2; ++s)
+      if (scanned[s]) best[s] = found[s];
   }
   const auto visit = [&](std::size_t f) {
-    if (floors.left[f] >= best_left && floors.right[f] >= best_right) {
+    Loss target[2];
+    for (int s = 0; s < 2; ++s) target[s] = open[s]->feature[f] ? best[s] : -1;
+    if (floors.left[f] >= target[0] && floors.right[f] >= target[1]) {
       ++counters_.scans_skipped;
       return;
     }
     Loss floor_left = 0, floor_right = 0;
-    const Loss old_left = best_left, old_right = best_right;
     const R* ranks = view.pair(outer, f);
     below(data_->kernels, ranks, view.words(), bound, mask);
     ends_[0] = ends_[1] = view.ends(f);
-    for (int side = 0; side < 2 && least_ > 1; ++side) {
-      if (!large) below(data_->kernels, ranks, view.words(), wide[side], wide_.data());
-      set_ends(view, f, side, large ? mask : wide_.data(), size[side]);
+    for (int s = 0; s < 2; ++s) {
+      if (least_ == 1 && !inner.must[s]) continue;
+      if (wider) below(data_->kernels, ranks, view.words(), wide[s], wide_.data());
+      set_ends(view, f, s, wider ? wide_.data() : mask, size[s]);
+      if (inner.must[s] && scanned[s] && open[s]->feature[f] && may_cut(view, s)) best[s] = target[s] = std::min(best[s], leaf[s]);
     }
-    scan(view, f, mask, best_left, best_right, floor_left, floor_right);
-    if (best_left < old_left) record.best_left = static_cast<int>(f);
-    if (best_right < old_right) record.best_right = static_cast<int>(f);
+    scan(view, f, mask, target[0], target[1], floor_left, floor_right);
+    if (target[0] >= 0 && target[0] < best[0]) best[0] = target[0], record.best_left = static_cast<int>(f);
+    if (target[1] >= 0 && target[1] < best[1]) best[1] = target[1], record.best_right = static_cast<int>(f);
     floors.left[f] = std::max(floors.left[f], floor_left);
     floors.right[f] = std::max(floors.right[f], floor_right);
   };
+  const Open& either = scanned[0] && (!scanned[1] || open[0]->sorted.size() > open[1]->sorted.size()) ? *open[0] : *open[1];
   for (int i = 0; i < 4; ++i)
-    if (first[i] >= 0 && std::find(first, first + i, first[i]) == first + i) visit(static_cast<std::size_t>(first[i]));
-  for (std::size_t f : data_->sorted)
+    if (first[i] >= 0 && either.feature[static_cast<std::size_t>(first[i])] && std::find(first, first + i, first[i]) == first + i)
+      visit(static_cast<std::size_t>(first[i]));
+  for (std::size_t f : either.sorted)
     if (std::find(first, first + 4, static_cast<int>(f)) == first + 4) visit(f);
-  return {left_leaf ? leaf_left_ + price_ : best_left + 2 * price_, right_leaf ? leaf_right_ + price_ : best_right + 2 * price_};
+  Loss value[2];
+  for (int s = 0; s < 2; ++s) {
+    if (scanned[s]) value[s] = best[s] + 2 * price_;
+    else value[s] = inner.must[s] ? kInfinite : leaf[s] + price_;
+  }
+  return {value[0], value[1]};
 }
 
 template <class R>
@@ -409,8 +459,8 @@ std::int32_t DepthTwo<R>::pick(View<R>& view, std::size_t outer, const OpenCuts&
 }
 
 template <class R>
-void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, Loss& best, Loss lower, Hint& found,
-                                 const Hint* hint) {
+void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best, Loss lower,
+                                 Hint& found, const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   if (view.idle()) {
     upto_.resize(view.rows() + 1);
@@ -425,8 +475,8 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, 
   const RowWeights w = weights(view, outer);
   record_count_ = 3;
   stack_.clear();
-  const Loss all = whole_value_;
-  stack_.push_back({0, rows, price_, all, all, price_, 1, 2});
+  const auto all = [&](int side) { return inner.must[side] ? whole_.must : whole_.large; };
+  stack_.push_back({0, rows, price_, all(1), all(0), price_, 1, 2});
   while (!stack_.empty() && best > lower) {
     Interval interval = stack_.back();
     stack_.pop_back();
@@ -440,7 +490,7 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, 
     hint = nullptr;
     if (cut < 0) continue;
     int record = 0;
-    const Values v = evaluate(view, outer, cut, interval, inner, best, record);
+    const Values v = evaluate(view, outer, cut, interval, inner, state, best, record);
     if (v.sum() < best) {
       best = v.sum();
       found.feature = static_cast<int>(outer);
@@ -454,21 +504,40 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, Inner inner, 
   }
 }
 
+// One or both sides split again; if a column must be tested below the cut, either side does.
 template <class R>
-Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints,
-                           int hint_count) {
-  least_ = least;
+std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& shape, bool must) const {
+  std::vector<Inner> kinds;
+  for (int a = 0; a < (shape.leaves >= 4 ? 1 : 2); ++a) {
+    Inner inner;
+    if (shape.leaves < 4) inner.split[1 - a] = false;
+    if (!must) kinds.push_back(inner);
+    for (int s = 0; must && s < 2; ++s) {
+      if (!inner.split[s]) continue;
+      inner.must[s] = true;
+      inner.must[1 - s] = false;
+      kinds.push_back(inner);
+    }
+  }
+  return kinds;
+}
+
+template <class R>
+Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count) {
+  least_ = ask.least;
   begin(view);
   ++counters_.depth_two;
-  whole_value_ = whole(view);
+  whole(view, ask);
+  const Problem& p = data_->problem;
+  const Loss flat = ask.must ? whole_.must : whole_.large;
   Outcome out;
   Loss best = upper;
-  if (whole_value_ < best) {
-    best = whole_value_;
-    out.plan = Plan::stump();
+  if (flat < best) {
+    best = flat;
+    out.plan = Plan::stump(ask.must);
   }
   Hint found;
-  Inner found_inner = Inner::both;
+  Inner found_inner;
   order_.clear();
   for (int i = 0; i < hint_count; ++i)
     if (hints[i].feature >= 0 && std::find(order_.begin(), order_.end(), hints[i].feature) == order_.end())
@@ -477,26 +546,25 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, s
   for (std::size_t f = 0; f < p_; ++f)
     if (std::find(order_.begin(), order_.begin() + static_cast<long>(hinted), static_cast<int>(f)) == order_.begin() + static_cast<long>(hinted))
       order_.push_back(static_cast<int>(f));
-  const std::vector<Inner> kinds = shape.leaves >= 4 ? std::vector<Inner>{Inner::both}
-                                                     : std::vector<Inner>{Inner::left_only, Inner::right_only};
+  const std::vector<Inner> kinds = inner_kinds(shape, false), must_kinds = ask.must ? inner_kinds(shape, true) : kinds;
   for (std::size_t i = 0; i < order_.size() && best > lower; ++i) {
     const std::size_t outer = static_cast<std::size_t>(order_[i]);
-    if (!view.splittable(outer)) continue;
+    const int state = p.after(ask.state, outer);
+    if (!view.splittable(outer) || state < 0) continue;
     const Hint* hint = nullptr;
     for (int h = 0; h < hint_count; ++h)
       if (hints[h].feature == order_[i]) hint = hints + h;
-    for (Inner inner : kinds) {
+    for (const Inner& inner : ask.must && !p.tests_must(outer) ? must_kinds : kinds) {
       const Loss before = best;
-      search_feature(view, outer, inner, best, lower, found, hint);
+      search_feature(view, outer, inner, state, best, lower, found, hint);
       if (best < before) found_inner = inner;
     }
   }
   out.value = best;
   out.exact = best < upper;
   if (found.feature >= 0) {
-    const Plan leaf = Plan::leaf(), stump = Plan::stump();
-    out.plan = Plan::split(found.feature, found.bound, found_inner == Inner::right_only ? leaf : stump,
-                           found_inner == Inner::left_only ? leaf : stump);
+    const auto side = [&](int s) { return found_inner.split[s] ? Plan::stump(found_inner.must[s]) : Plan::leaf(); };
+    out.plan = Plan::split(found.feature, found.bound, side(0), side(1));
   }
   return out;
 }

@@ -92,6 +92,7 @@ struct ColumnScan {
   const std::int32_t* right_total;
   std::int32_t left_rows, right_rows;
   std::int32_t least;               // rows that each leaf must hold
+  const std::int64_t* open[2];      // per side and test: -1 if it may stand, else 0; null: all may
 };
 struct ColumnBest {
   std::int32_t left, right;

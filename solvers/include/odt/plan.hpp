@@ -19,20 +19,32 @@ inline Shape shape(int depth, int leaves) {
   return {depth, leaves < most ? leaves : most};
 }
 
+// What is asked of a sub-tree beside its shape.
+struct Ask {
+  std::int32_t least;  // rows that each leaf must hold
+  bool must;           // some split must test the problem's column
+  int state;           // of the path above
+  Ask(std::int32_t least_rows = 1, bool must_test = false, int path = 0) : least(least_rows), must(must_test), state(path) {}
+  // The same without what the subset bound does not survive.
+  Ask relaxed() const { return {1, false, state}; }
+};
+
 struct PlanNode {
   int feature = -1;         // -1: the best leaf or, if `stump`, the best split of depth one
   std::uint32_t bound = 0;  // ranks below it go left
   int left = -1, right = -1;
   bool stump = false;
+  bool must = false;        // of a stump: it tests the column that must be tested
 };
 
 struct Plan {
   std::vector<PlanNode> nodes;  // the root is node 0; empty: none
 
   static Plan leaf() { return {{PlanNode{}}}; }
-  static Plan stump() {
+  static Plan stump(bool must = false) {
     PlanNode node;
     node.stump = true;
+    node.must = must;
     return {{node}};
   }
   static Plan split(int feature, std::uint32_t bound, const Plan& left, const Plan& right) {

@@ -30,9 +30,21 @@ struct Problem {
   int leaves = 0;                         // 0: no limit
   Loss leaf_price = 0;
   std::int32_t leaf_rows = 1;             // that each leaf must hold at least
+  // What rules on paths leave open, as an automaton: a path in a state may split on a column with an entry that is not
+  // -1 and is in that state below. Each state allows all that the states behind it do. Empty: everything.
+  std::vector<int> column;                // per feature; empty: each its own
+  int columns = 0;
+  std::vector<int> next;                  // [state * columns + column]; a tree begins in state 0
+  int must = -1;                          // a column that some split must test
   bool smallest = false;                  // least depth, then least leaves, among trees without loss
 
   const std::uint32_t* ranks(std::size_t feature) const { return rank.data() + feature * rows; }
+  // The state behind a split on a feature; -1: it may not stand.
+  int after(int state, std::size_t feature) const {
+    return next.empty() ? 0 : next[static_cast<std::size_t>(state * columns + column[feature])];
+  }
+  int states() const { return next.empty() ? 1 : static_cast<int>(next.size()) / columns; }
+  bool tests_must(std::size_t feature) const { return must >= 0 && column[feature] == must; }
 };
 
 struct TreeNode {

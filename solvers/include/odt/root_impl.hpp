@@ -42,7 +42,7 @@ class Root {
     lower_ = data_.problem.leaf_price + data_.inseparable();
     answer_.bound = std::max(answer_.bound, std::min(lower_, best()));
     for (int depth = 0; depth <= std::min(2, goal.depth); ++depth) {
-      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), lower_, p.leaf_rows, nullptr, 0);
+      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), lower_, ask(), nullptr, 0);
       improve(out);
       last_ = out;
       last_bound_ = out.value;
@@ -53,6 +53,7 @@ class Root {
     answer_.complete = true;
   }
 
+  Ask ask() const { return {data_.problem.leaf_rows, data_.problem.must >= 0, 0}; }
   std::size_t workers() const { return searches_.size(); }
   Loss best() const { return std::min(upper_, answer_.value); }
 
@@ -74,9 +75,11 @@ class Root {
 
   void search(Shape shape, bool final) {
     // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
-    Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, data_.problem.leaf_rows);
+    Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
     ++searches_[0]->counters.nodes;
-    node.begin(last_, last_bound_, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
+    const Loss any = ask().must ? searches_[0]->solve(view_, 0, odt::shape(shape.depth - 1, shape.leaves), best(), lower_, ask().relaxed(), nullptr, 0).value
+                                : last_bound_;
+    node.begin(last_, last_bound_, any, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
     node.set_cutoff(cutoff());
     std::vector<typename Branch<R>::Task> tasks(round_);
     std::vector<CutValue> values(round_);

@@ -21,6 +21,13 @@ struct CutRecord {
   Loss any_left = 0, any_right = 0;  // bounds on trees whose leaves may be of any size
 };
 
+// What the two sides of a cut may look like, and which of them tests the column that must be tested (neither, if the
+// cut itself does or none must).
+struct Division {
+  Shape left, right;
+  bool must_left = false, must_right = false;
+};
+
 // An evaluated cut.
 struct CutValue {
   Loss left = 0, right = 0;
@@ -40,16 +47,17 @@ class Search {
  public:
   explicit Search(Control& control) : control_(control), depth_two_(control, counters) {}
 
-  // `least`: rows that each leaf must hold. The view has as many.
-  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints, int hint_count);
+  // The view has the rows of a leaf.
+  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count);
   CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut, const Interval& around,
-                    Shape left, Shape right, std::int32_t least, Loss upper);
+                    const Division& division, Ask ask, Loss upper);
   Control& control() { return control_; }
 
   Counters counters;
 
  private:
   View<R>& child(int level, int which);
+  Loss leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower);
 
   Control& control_;
   DepthTwo<R> depth_two_;
@@ -61,7 +69,7 @@ struct Open {
   Loss promise;  // sum of losses at the better end: breaks ties
   std::uint32_t sequence;
   std::size_t feature;
-  int division;  // index into the divisions of the leaf budget
+  int division;  // index into the node's divisions
   Interval interval;
   bool operator<(const Open& other) const {  // the top of a priority queue is the largest
     if (bound != other.bound) return bound > other.bound;
@@ -74,8 +82,8 @@ struct Open {
 template <class R>
 class Branch {
  public:
-  Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower, std::int32_t least)
-      : search_(search), view_(view), level_(level), shape_(shape), least_(least), upper_(upper), lower_(lower), best_(upper) {}
+  Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask)
+      : search_(search), view_(view), level_(level), shape_(shape), ask_(ask), upper_(upper), lower_(lower), best_(upper) {}
 
   // Per feature, the best cut evaluated so far: where to begin one level deeper.
   struct BestCut {
@@ -84,9 +92,10 @@ class Branch {
   };
 
   // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on the same
-  // rows, `flat_bound` what none undercuts.
+  // rows, `flat_bound` what none undercuts, `any_bound` what none without restrictions undercuts (see Ask::relaxed).
   // `cuts`, if given, orders the features and says where to cut them first.
-  void begin(const Outcome& flat, Loss flat_bound, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts = nullptr);
+  void begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints, int hint_count,
+             const std::vector<BestCut>* cuts = nullptr);
   // The next cut to evaluate, if any can still beat the incumbent.
   struct Task {
     std::size_t feature;
@@ -96,8 +105,9 @@ class Branch {
   };
   bool next(Task& task);
   CutValue evaluate(Search<R>& search, const Task& task) {
-    const Division& d = divisions_[static_cast<std::size_t>(task.division)];
-    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, d.left, d.right, least_, cutoff());
+    const Ask ask{ask_.least, false, view_.data().problem.after(ask_.state, task.feature)};
+    const Division& division = divisions_[static_cast<std::size_t>(task.division)];
+    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, division, ask, cutoff());
   }
   // True if the incumbent improved.
   bool merge(const Task& task, CutValue& value);
@@ -123,17 +133,15 @@ class Branch {
   const CutRecord& record(int i) const { return records_[static_cast<std::size_t>(i)]; }
 
  private:
-  struct Division {
-    Shape left, right;
-  };
   void set_weights();
+  void divide();
   void push(std::size_t feature, int division, Interval interval);
 
   Search<R>& search_;
   View<R>& view_;
   int level_;
   Shape shape_;
-  std::int32_t least_;
+  Ask ask_;
   Loss upper_, lower_, best_, cutoff_ = kInfinite;
   Plan plan_;
   std::vector<Division> divisions_;

@@ -17,25 +17,31 @@ View<R>& Search<R>::child(int level, int which) {
 }
 
 template <class R>
-Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, std::int32_t least, const Hint* hints,
-                         int hint_count) {
+Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count) {
   lower = std::max(lower, view.data().problem.leaf_price);
   if (lower >= upper) {
     ++counters.pruned_lower;
     return {lower, false, {}};
   }
-  const Loss leaf = depth_two_.leaf_loss(view);
-  if (leaf <= lower || shape.depth == 0 || shape.leaves == 1) {
-    counters.pruned_leaf += leaf <= lower;
-    if (leaf >= upper) return {leaf, false, {}};
-    return {leaf, true, Plan::leaf()};
+  const bool last = shape.depth == 0 || shape.leaves == 1;
+  if (ask.must) {
+    if (last) return {kInfinite, false, {}};
+  } else {
+    const Loss leaf = depth_two_.leaf_loss(view);
+    if (leaf <= lower || last) {
+      counters.pruned_leaf += leaf <= lower;
+      if (leaf >= upper) return {leaf, false, {}};
+      return {leaf, true, Plan::leaf()};
+    }
   }
-  if (shape.depth == 1 || shape.leaves == 2) return depth_two_.stump(view, upper, least);
-  if (shape.depth == 2) return depth_two_.solve(view, shape, upper, lower, least, hints, hint_count);
+  if (shape.depth == 1 || shape.leaves == 2) return depth_two_.stump(view, upper, ask);
+  if (shape.depth == 2) return depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count);
   ++counters.nodes;
-  Branch<R> node(*this, view, level, shape, upper, lower, least);
-  const Outcome flat = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower, least, hints, hint_count);
-  node.begin(flat, flat.value, hints, hint_count);
+  Branch<R> node(*this, view, level, shape, upper, lower, ask);
+  const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
+  const Outcome flat = solve(view, level, flatter, upper, lower, ask, hints, hint_count);
+  const Loss any = ask.must ? solve(view, level, flatter, upper, 0, ask.relaxed(), hints, hint_count).value : flat.value;
+  node.begin(flat, flat.value, any, hints, hint_count);
   typename Branch<R>::Task task;
   while (node.next(task)) {
     CutValue value = node.evaluate(*this, task);
@@ -44,9 +50,13 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   return node.outcome();
 }
 
+// With leaves of a least size, a side is first solved without: cheaper, and a value that the subset bound carries on.
+// Then with the rows up to the interval's end counted for their size, which bounds all cuts on the way there; then as
+// asked. A side that must test a column may, with fewer rows, be left without a split on it, and then has a leaf less:
+// the subset bound carries the lesser of what is asked and of any tree with a leaf less.
 template <class R>
 CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut,
-                             const Interval& around, Shape left, Shape right, std::int32_t least, Loss upper) {
+                             const Interval& around, const Division& division, Ask ask, Loss upper) {
   ++counters.cuts;
   const RowWeights w = node.weights(feature);
   const Loss below = w.between(around.low, cut), above = w.between(cut, around.high);
@@ -55,43 +65,46 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   const Loss slack = std::min(below, above) / 2;
   const CutRecord& low = node.record(around.low_record);
   const CutRecord& high = node.record(around.high_record);
-  const R bound = static_cast<R>(view.sorted(feature)[cut - 1] + 1);
-  // With leaves of a least size, first without: cheaper, and the only values that the subset bound carries on.
-  Loss any[2] = {value[0], value[1]};
-  if (least > 1) {
-    any[0] = std::max(low.any_left, high.any_left - above);
-    any[1] = std::max(high.any_right, low.any_right - below);
-  }
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   const R* sorted = view.sorted(feature);
+  const R bound = static_cast<R>(sorted[cut - 1] + 1);
   const R ends[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
+  const bool must[2] = {division.must_left, division.must_right};
+  Loss any[2] = {value[0], value[1]};
+  if (ask.least > 1 || must[0]) any[0] = std::max(low.any_left, high.any_left - above);
+  if (ask.least > 1 || must[1]) any[1] = std::max(high.any_right, low.any_right - below);
   Outcome out[2];
   bool made[2] = {false, false};
   // The smaller side first: cheaper, and its value may spare the other.
   const int first = 2 * cut <= rows ? 0 : 1;
-  enum { any_size, wide_size, asked };
-  for (int k = least > 1 ? 0 : 4; k < 6; ++k) {
+  const bool both = ask.least > 1 || must[0] || must[1];  // views of both sides are kept
+  enum { relaxed, wide, asked, kinds };
+  for (int k = ask.least > 1 ? 0 : 2 * asked; k < 2 * kinds; ++k) {
     const int kind = k / 2, side = k % 2 == 0 ? first : 1 - first;
-    const bool wide = kind == wide_size, exact = kind == asked;
-    if (wide && !view.data().loss.unit()) continue;
+    if (kind == wide && !view.data().loss.unit()) continue;
     const Loss limit = upper - value[1 - side] + slack;
     if (value[side] >= limit) {
-      counters.pruned_lower += exact;
+      counters.pruned_lower += kind == asked;
       out[side].exact = false;
       continue;
     }
-    View<R>& part = child(level + 1, least == 1 ? 0 : 2 * wide + side);
-    if (wide) part.make_child(view, feature, ends[side], bound, side == 0);
+    View<R>& part = child(level + 1, both ? 2 * (kind == wide) + side : 0);
+    if (kind == wide) part.make_child(view, feature, ends[side], bound, side == 0);
     else if (!made[side]) part.make_child(view, feature, bound, side == 0);
-    made[side] = made[side] || !wide;
+    made[side] = made[side] || kind != wide;
     Hint hints[2] = {side == 0 ? low.left : low.right, side == 0 ? high.left : high.right};
     const Hint found = hint_of(out[side].plan);
     if (found.feature >= 0) hints[0] = found;
-    out[side] = solve(part, level + 1, side == 0 ? left : right, limit, exact ? value[side] : any[side],
-                      kind == any_size ? 1 : least, hints, found.feature >= 0 ? 1 : 2);
-    if (!exact || least == 1) any[side] = std::max(any[side], out[side].value);
-    out[side].exact = out[side].exact && exact;
+    const Ask this_ask = kind == relaxed ? ask.relaxed() : Ask{ask.least, kind == asked && must[side], ask.state};
+    out[side] = solve(part, level + 1, side == 0 ? division.left : division.right, limit, kind == asked ? value[side] : any[side],
+                      this_ask, hints, found.feature >= 0 ? 1 : 2);
+    if (kind != asked || !both) any[side] = std::max(any[side], out[side].value);
+    out[side].exact = out[side].exact && kind == asked;
     value[side] = std::max(value[side], out[side].value);
+  }
+  for (int side = 0; side < 2 && ask.least == 1; ++side) {
+    if (!must[side]) any[side] = value[side];
+    else if (made[side]) any[side] = leaf_less(child(level + 1, side), level + 1, side == 0 ? division.left : division.right, ask, value[side], any[side]);
   }
   CutValue result;
   result.left = value[0];
@@ -104,6 +117,14 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   if (result.record.right.feature < 0) result.record.right = high.right.feature >= 0 ? high.right : low.right;
   if (result.exact && value[0] + value[1] < node.best()) result.plan = Plan::split(static_cast<int>(feature), bound, out[0].plan, out[1].plan);
   return result;
+}
+
+// The least of `upper` and what trees of one leaf less lose.
+template <class R>
+Loss Search<R>::leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower) {
+  if (shape.leaves < 2) return upper;
+  --shape.leaves;
+  return std::min(upper, std::max(lower, solve(view, level, shape, upper, lower, ask.relaxed(), nullptr, 0).value));
 }
 
 template <class R>
@@ -120,7 +141,8 @@ void Branch<R>::set_weights() {
 }
 
 template <class R>
-void Branch<R>::begin(const Outcome& flat, Loss flat_bound, const Hint* hints, int hint_count, const std::vector<BestCut>* cuts) {
+void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints, int hint_count,
+                      const std::vector<BestCut>* cuts) {
   set_weights();
   if (flat.exact) offer(flat.value, flat.plan);
   const Hint first = hint_of(flat.plan);
@@ -132,14 +154,35 @@ void Branch<R>::begin(const Outcome& flat, Loss flat_bound, const Hint* hints, i
   if (first.feature >= 0) first_[static_cast<std::size_t>(first.feature)] = {-1, first};
   for (int i = 0; i < hint_count; ++i)
     if (hints[i].feature >= 0) first_[static_cast<std::size_t>(hints[i].feature)] = {-1, hints[i]};
-  const int half = full_leaves(shape_.depth - 1);
-  const Loss price = view_.data().problem.leaf_price;
-  for (int l = std::max(1, shape_.leaves - half); l <= std::min(half, shape_.leaves - 1); ++l)
-    divisions_.push_back({shape(shape_.depth - 1, l), shape(shape_.depth - 1, shape_.leaves - l)});
+  divide();
+  const Problem& p = view_.data().problem;
+  const Loss price = p.leaf_price;
   const std::int32_t rows = static_cast<std::int32_t>(view_.rows());
-  for (std::size_t d = 0; d < divisions_.size(); ++d)
-    for (std::size_t f = 0; f < view_.features(); ++f)
-      if (view_.splittable(f)) push(f, static_cast<int>(d), {0, rows, price, flat_bound, flat_bound, price, 0, 1});
+  for (std::size_t d = 0; d < divisions_.size(); ++d) {
+    const Division& sides = divisions_[d];
+    const bool neither = !sides.must_left && !sides.must_right;
+    const Loss all_left = sides.must_left || neither ? flat_bound : any_bound, all_right = sides.must_right || neither ? flat_bound : any_bound;
+    for (std::size_t f = 0; f < view_.features(); ++f) {
+      if (!view_.splittable(f) || p.after(ask_.state, f) < 0) continue;
+      const bool tests = ask_.must && p.tests_must(f);
+      if (ask_.must && tests != neither) continue;
+      const Loss left = tests ? any_bound : all_left, right = tests ? any_bound : all_right;
+      push(f, static_cast<int>(d), {0, rows, price, right, left, price, 0, 1});
+    }
+  }
+}
+
+// The leaves that either side may have and, if a column must be tested below, the side that does.
+template <class R>
+void Branch<R>::divide() {
+  const int half = full_leaves(shape_.depth - 1);
+  for (int l = std::max(1, shape_.leaves - half); l <= std::min(half, shape_.leaves - 1); ++l) {
+    const Division sides{shape(shape_.depth - 1, l), shape(shape_.depth - 1, shape_.leaves - l)};
+    divisions_.push_back(sides);
+    if (!ask_.must) continue;
+    divisions_.push_back({sides.left, sides.right, true, false});
+    divisions_.push_back({sides.left, sides.right, false, true});
+  }
 }
 
 template <class R>
@@ -166,7 +209,7 @@ bool Branch<R>::next(Task& task) {
       continue;
     }
     const RowWeights w = weights(open.feature);
-    const OpenCuts cuts = open_cuts(open.interval, w, cutoff()).within(least_, static_cast<std::int32_t>(view_.rows()) - least_);
+    const OpenCuts cuts = open_cuts(open.interval, w, cutoff()).within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least);
     if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1) ++search_.counters.pruned_neighbour;
     if (cuts.first > cuts.last) continue;
     std::int32_t want = cuts.first + (cuts.last - cuts.first) / 2;
