@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise, permutations
 
-from measures import place
+from meanings import place
 from worlds import LEVELS, Leaf, Model, Split, World
 
 

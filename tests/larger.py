@@ -15,7 +15,7 @@ from math import lcm, prod
 
 import numpy as np
 import numpy.typing as npt
-from measures import OPS, Judge, Rule
+from meanings import OPS, Judge, Rule
 from sentences import Atoms, rule
 from worlds import Column, Leaf, Model, Split, World, decimal
 

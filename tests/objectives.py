@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from measures import Goal, Measures, gap_of
+from meanings import Goal, Measures, gap_of
 from worlds import Model, World, decimal
 
 

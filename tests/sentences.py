@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from directions import monotone
-from measures import OPS, Atom, Measures, Number, Rule, gap_of, ratio_of
+from meanings import OPS, Atom, Measures, Number, Rule, gap_of, ratio_of
 from worlds import LEVELS, Leaf, Model, World, decimal
 
 # ---- atoms

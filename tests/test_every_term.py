@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from larger import Larger, larger_case
-from measures import Goal, Judge, Rule
+from meanings import Goal, Judge, Rule
 from milp_trees import Live
 from objectives import goals, plain_goals, row_groups, weighting
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
