@@ -129,3 +129,4 @@ class DepthTwo {
 }  // namespace odt
 
 #include "odt/depth_two_impl.hpp"
+#include "odt/depth_two_scan.hpp"
