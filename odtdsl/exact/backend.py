@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 _REFUSED = {
     Form.DIAGRAM: "the search is for trees",
     Form.HYPERPLANE: "the search tests one feature at a split",
-    Form.MONOTONE: "the search does not carry this rule yet",
     Form.OUTPUT_SET: "the search has no sets of outputs yet",
 }
 _PARTLY = {

@@ -22,6 +22,7 @@ from odtdsl.exact.components import (
 )  # fmt: skip
 from odtdsl.exact.lower import LARGEST, Features, constant_of, most_leaves, ruled_features
 from odtdsl.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
+from odtdsl.exact.space import space
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Additive,
@@ -34,6 +35,7 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
+    Monotone,
     Origin,
     PathTotal,
     RegressionStage,
@@ -91,6 +93,7 @@ class _Facts:
         self.depth = depth
         self.split = np.zeros((depth, len(core.columns)), dtype=np.uint64)
         self.pairs: list[tuple[int, int, int]] = []
+        self.monotone: list[tuple[int, int, bool]] = []
         self._known: dict[tuple[object, ...], int] = {}
 
     def __len__(self) -> int:
@@ -130,6 +133,14 @@ class _Facts:
         if new:
             self._bit(index)
             self.pairs.append((index, first, second))
+        return index
+
+    def out_of_order(self, rule: Monotone) -> int:
+        """Whether the labels of two points that agree but in a column break the rule."""
+        index, new = self._new("order", rule.column, rule.increasing)
+        if new:
+            self._bit(index)
+            self.monotone.append((index, rule.column, rule.increasing))
         return index
 
 
@@ -173,6 +184,8 @@ class _Assembly:
                 if first == second:
                     return literal.positive
                 return ("fact", self.facts.parted(first, second), not literal.positive)
+            case Monotone():
+                return ("fact", self.facts.out_of_order(atom), not literal.positive)
         raise AssertionError(f"objections() refuses {atom}")
 
     def model_clauses(self) -> list[list[ModelLiteral]]:
@@ -282,8 +295,10 @@ class _Assembly:
             **self._columns(found), **self._components(objective), **self._states(),
             "leaf_clauses": leaf, "split_clauses": split, "facts": len(self.facts),
             "split_facts": self.facts.split.ravel().tolist(), "pairs": self.facts.pairs,
-            "clauses": clauses, "objective": objective,
+            "clauses": clauses, "objective": objective, "monotone": self.facts.monotone,
         }  # fmt: skip
+        if self.facts.monotone:
+            rules.update(space(self.core, found, self.depth))
         rest = sum(low * weight for (low, _), weight in zip(ranges[1:], units[1:], strict=True))
         return Ruled(
             features=found, depth=self.depth, rules=rules, possible=self.possible, span=unit,

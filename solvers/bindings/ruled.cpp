@@ -80,6 +80,39 @@ void set_components(odt::RuledProblem& p, const nb::dict& d) {
   }
 }
 
+// A set of thresholds: flat quadruples, each the value and side of both ends of a piece.
+odt::RealSet real_set(const nb::handle& pieces) {
+  odt::RealSet made;
+  for (nb::handle item : pieces) {
+    const auto t = nb::cast<nb::tuple>(item);
+    made.push_back({{nb::cast<double>(t[0]), nb::cast<int>(t[1])}, {nb::cast<double>(t[2]), nb::cast<int>(t[3])}});
+  }
+  return made;
+}
+
+// Rules (fact, column, increasing); columns (known values or -1, whether others are possible, whether cells are missing);
+// features (the value that goes left or -1, the side of missing cells or -1, the thresholds that may stand by level).
+void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
+  for (nb::handle item : d["monotone"]) {
+    const auto t = nb::cast<nb::tuple>(item);
+    p.monotone.push_back({nb::cast<int>(t[0]), nb::cast<int>(t[1]), nb::cast<bool>(t[2])});
+  }
+  if (p.monotone.empty()) return;
+  for (nb::handle item : d["column_kinds"]) {
+    const auto t = nb::cast<nb::tuple>(item);
+    p.space.columns.push_back({nb::cast<int>(t[0]), nb::cast<bool>(t[1]), nb::cast<bool>(t[2])});
+  }
+  std::size_t feature = 0;
+  for (nb::handle item : d["tests"]) {
+    const auto t = nb::cast<nb::tuple>(item);
+    odt::SpaceTest test{p.column.at(feature++), nb::cast<int>(t[0]), nb::cast<int>(t[1]), {}};
+    for (nb::handle level : t[2]) test.admitted.push_back(real_set(level));
+    p.space.tests.push_back(std::move(test));
+  }
+  const auto cells = nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(d["cells"]);
+  p.space.cells.assign(cells.data(), cells.data() + cells.size());
+}
+
 void set_rules(odt::RuledProblem& p, const nb::dict& d) {
   p.column = list<int>(d, "column");
   p.columns = nb::cast<int>(d["columns"]);
@@ -121,6 +154,7 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
   p.base.leaves = max_leaves.value_or(0);
   set_components(p, rules);
   set_rules(p, rules);
+  set_monotone(p, rules);
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
   o.relative_gap = relative_gap;

@@ -26,6 +26,13 @@ void check(const RuledProblem& p) {
   demand(p.leaf_rules.size() == states && p.split_rules.size() == states, "states have the wrong size");
   demand(p.split_facts.size() == static_cast<std::size_t>(p.base.depth) * c, "facts have the wrong size");
   demand(p.facts >= 0 && p.facts <= 64, "too many facts");
+  if (!p.monotone.empty()) {
+    demand(p.space.columns.size() == c && p.space.cells.size() == c * n, "columns have the wrong size");
+    demand(p.space.tests.size() == p.base.features, "one test per feature");
+    for (const SpaceTest& t : p.space.tests) demand(t.code >= 0 || !t.admitted.empty(), "a feature has no thresholds");
+    for (const MonotoneRule& r : p.monotone)
+      demand(r.column >= 0 && r.column < p.columns && r.fact >= 0 && r.fact < p.facts, "a monotone rule is out of range");
+  }
   for (Loss m : p.multiplier) demand(m >= 0, "a multiplier is negative");
   for (std::size_t f = 0; f < p.base.features; ++f)
     for (std::size_t i = 0; i < n; ++i) demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");

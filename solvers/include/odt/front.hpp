@@ -17,15 +17,26 @@ struct Entry {
   std::uint32_t bound = 0;
   int left = 0, right = 0;
   std::uint32_t at = 0;  // its components in the pool
+  double threshold = 0;  // where the cut comes out, if rules ask
+};
+
+// A split of a sub-tree that is kept; children are nodes, or leaves as -1 - label.
+struct ArenaNode {
+  int feature;
+  std::uint32_t bound;
+  int left, right;
+  double threshold;
 };
 
 class Front {
  public:
-  // Facts of `wanted` are better set, facts of `unwanted` better clear.
-  void clear(std::size_t components, std::uint64_t wanted, std::uint64_t unwanted) {
+  // Facts of `wanted` are better set, facts of `unwanted` better clear. Where what is around a sub-tree may yet set
+  // facts of `open`, only one that has them set already makes another one superfluous.
+  void clear(std::size_t components, std::uint64_t wanted, std::uint64_t unwanted, std::uint64_t open = 0) {
     components_ = components;
-    wanted_ = wanted;
+    wanted_ = wanted | open;
     unwanted_ = unwanted;
+    open_ = open;
     entries_.clear();
     pool_.clear();
     free_.clear();
@@ -35,6 +46,13 @@ class Front {
   const Loss* components(const Entry& e) const { return pool_.data() + e.at * components_; }
   bool empty() const { return entries_.empty(); }
   std::size_t bytes() const { return entries_.size() * sizeof(Entry) + pool_.size() * sizeof(Loss); }
+
+  // Whether an entry of these facts and components would be of no use.
+  bool covers(Loss weighted, std::uint64_t facts, const Loss* values) const {
+    for (std::size_t i = 0; i < entries_.size() && entries_[i].weighted <= weighted; ++i)
+      if (dominates(entries_[i].facts, components(entries_[i]), facts, values)) return true;
+    return false;
+  }
 
   // True if the entry stays. `values` are its components.
   bool offer(Entry e, const Loss* values) {
@@ -63,14 +81,14 @@ class Front {
 
  private:
   bool dominates(std::uint64_t a, const Loss* x, std::uint64_t b, const Loss* y) const {
-    if ((b & wanted_ & ~a) || (a & unwanted_ & ~b)) return false;
+    if ((b & wanted_ & ~a) || (a & unwanted_ & ~b) || (open_ & ~a)) return false;
     for (std::size_t k = 0; k < components_; ++k)
       if (x[k] > y[k]) return false;
     return true;
   }
 
   std::size_t components_ = 0;
-  std::uint64_t wanted_ = 0, unwanted_ = 0;
+  std::uint64_t wanted_ = 0, unwanted_ = 0, open_ = 0;
   std::vector<Entry> entries_;
   std::vector<Loss> pool_;
   std::vector<std::uint32_t> free_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "odt/problem.hpp"
+#include "odt/space.hpp"
 
 namespace odt {
 
@@ -40,6 +41,13 @@ struct Pair {
   std::uint32_t first, second;  // the fact is set by a split that parts these rows
 };
 
+// The fact is set by a tree whose label falls (not `increasing`: rises) somewhere in the space as the column grows.
+struct MonotoneRule {
+  int fact;
+  int column;
+  bool increasing;
+};
+
 struct RuledProblem {
   Problem base;                  // labels, weights and costs are not read; `classes` is the number of labels
   std::vector<int> column;       // per feature
@@ -66,6 +74,8 @@ struct RuledProblem {
   int facts = 0;                 // at most 64
   std::vector<std::uint64_t> split_facts;  // [level * columns + column]
   std::vector<Pair> pairs;
+  std::vector<MonotoneRule> monotone;
+  SpaceProblem space;            // read only where there are monotone rules
   std::vector<ModelClause> clauses;
   std::vector<ObjectiveTerm> objective;
   std::vector<Loss> multiplier;  // per component: the weighted sum that bounds and budgets are about

@@ -30,11 +30,14 @@ RuledSearch<R>::RuledSearch(const RuledProblem& p, Control& control, Result& res
   data_ = std::make_unique<Dataset>(free_problem_, choose_kernels(control.options().isa));
   const std::size_t pairs = data_->features() * data_->features() * data_->rows() * sizeof(R) * 4;
   root_.make_root(*data_, pairs <= (std::size_t{1} << 28), true);
+  if (!p.monotone.empty()) monotone_ = std::make_unique<Monotone>(p.monotone, p.space, p.base.rows, p.base.classes);
   deletion_ = deletion_holds();
   subset_ = deletion_ && p.closed && p.leaf_clauses.empty() && p.split_clauses.empty() && p.allowed_at.empty() &&
             std::count(p.missing_low.begin(), p.missing_low.end(), 0) == static_cast<std::ptrdiff_t>(p.missing_low.size()) &&
             std::count(p.missing_high.begin(), p.missing_high.end(), 0) == static_cast<std::ptrdiff_t>(p.missing_high.size());
-  single_ = components_ == 1 && p.facts == 0 && p.multiplier[0] > 0;
+  // Facts that are forbidden are never set.
+  const std::uint64_t facts = p.facts < 64 ? (std::uint64_t{1} << p.facts) - 1 : ~std::uint64_t{0};
+  single_ = components_ == 1 && p.multiplier[0] > 0 && forbidden_ == facts;
 }
 
 // The weighted sum of the components as a loss per row and label: the free problem, whose optimum bounds all trees.
@@ -139,7 +142,8 @@ void RuledSearch<R>::choose_bounds() {
 template <class R>
 bool RuledSearch<R>::deletion_holds() const {
   const auto none = [](const std::vector<Loss>& values) { return std::all_of(values.begin(), values.end(), [](Loss v) { return v == 0; }); };
-  if (!p_.pairs.empty() || !none(negative_)) return false;
+  // Rows move thresholds, and so the order of thresholds at different nodes.
+  if (!p_.pairs.empty() || !p_.monotone.empty() || !none(negative_)) return false;
   for (std::size_t k = 0; k < components_; ++k)
     if (slack_[k] < kInfinite || (p_.path_weight[k] >= 0 && p_.multiplier[k] > 0)) return false;
   for (const auto* clauses : {&p_.leaf_clauses, &p_.split_clauses})
@@ -274,7 +278,7 @@ template <class R>
 void RuledSearch<R>::keep(Front& front) {
   for (Entry& e : front.entries()) {
     if (e.feature < 0) continue;
-    arena_.push_back({e.feature, e.bound, e.left, e.right});
+    arena_.push_back({e.feature, e.bound, e.left, e.right, e.threshold});
     e.left = static_cast<int>(arena_.size()) - 1;
     e.feature = -1;
   }
@@ -284,7 +288,7 @@ void RuledSearch<R>::keep(Front& front) {
 template <class R>
 void RuledSearch<R>::check_memory() const {
   const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;
-  std::size_t bytes = arena_.size() * sizeof(Node);
+  std::size_t bytes = arena_.size() * sizeof(ArenaNode) + (monotone_ ? monotone_->bytes() + case_bytes_ : 0);
   for (const auto& level : levels_) bytes += level->front[0].bytes() + level->front[1].bytes();
   if (bytes > limit) throw Stop{};
 }
@@ -294,12 +298,13 @@ void RuledSearch<R>::check_memory() const {
 // All sub-trees below the budget that none dominates.
 template <class R>
 void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front) {
-  front.clear(components_, wanted_, unwanted_);
+  front.clear(components_, wanted_, unwanted_, monotone_ ? monotone_->facts_above(level) & wanted_ : 0);
   ++search_.counters.nodes;
   control_.poll(view.rows() * view.features());
   Level& here = at(level);
   totals(view, here.sums);
   leaves(here.sums.data(), state, here.labels);
+  if (monotone_) monotone_->keep(monotone_->limits(level), here.labels);
   for (int label : here.labels) offer_leaf(here.sums.data(), label, budget, front);
   if (level == 0)
     for (const Entry& e : front.entries()) consider(e, front.components(e));
@@ -385,7 +390,8 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
       sides.ruled[0] = std::max(value[0], whole.high_left - above);
       sides.ruled[1] = std::max(value[1], whole.low_right - below);
     }
-    if (!(facts & forbidden_)) join(level, depth, next, f, bound, facts, sides, room, slack, first, front);
+    if (monotone_) monotone_->split(level, f, view.order(f)[cut - 1], view.order(f)[cut]);
+    if (!(facts & forbidden_)) join(view, level, depth, next, f, bound, facts, sides, room, slack, first, front);
     if (!deletion_) return {{value[0], value[1]}, {value[0], value[1]}};
     if (subset_)
       for (int s = 0; s < 2; ++s) sides.free[s] = sides.ruled[s];
@@ -395,7 +401,7 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
 }
 
 template <class R>
-void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides,
+void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides,
                           Loss room, Loss slack, int first, Front& front) {
   Level& here = at(level);
   // As in the plain search: a side solved a little beyond what can still win prunes its neighbours.
@@ -404,6 +410,7 @@ void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::ui
     const int s = k == 0 ? first : 1 - first;
     if (sides.ruled[0] + sides.ruled[1] >= room) return;
     const Loss budget = room - sides.ruled[1 - s] + beyond;
+    if (monotone_) monotone_->enter(level, s, monotone_->limits_of(level, s));
     solve(here.side[s], level + 1, depth - 1, next, budget, here.front[s]);
     const Loss found = here.front[s].empty() ? budget : here.front[s].entries()[0].weighted;
     if (deletion_ || k == 0) sides.ruled[s] = std::max(sides.ruled[s], found);
@@ -411,6 +418,7 @@ void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::ui
   }
   Loss price = 0;
   for (std::size_t k = 0; k < components_; ++k) price += p_.multiplier[k] * here.split[k];
+  if (monotone_ && monotone_->facts_of(f) != 0) return untangle(view, level, depth, next, f, bound, facts, room, price, front);
   here.values.resize(components_);
   std::uint64_t work = 0;
   for (const Entry& a : here.front[0].entries())
@@ -432,6 +440,7 @@ void RuledSearch<R>::join(int level, int depth, int next, std::size_t f, std::ui
       e.bound = bound;
       e.left = a.left;
       e.right = b.left;
+      if (monotone_) e.threshold = monotone_->threshold(level);
       if (level == 0) consider(e, here.values.data());
       else front.offer(e, here.values.data());
     }
@@ -479,10 +488,12 @@ void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f,
   Level& here = at(level);
   const std::uint32_t low = view.sorted(f)[i], high = view.sorted(f)[i + 1];
   if (!may_stand(f, low, high, level)) return;
+  if (monotone_) monotone_->split(level, f, view.order(f)[i], view.order(f)[i + 1]);
   here.part[1].resize(width_);
   for (std::size_t s = 0; s < width_; ++s) here.part[1][s] = here.sums[s] - here.part[0][s];
   for (int s = 0; s < 2; ++s) {
     leaves(here.part[s].data(), next, here.labels_of[s]);
+    if (monotone_ && !monotone_->limits(level).empty()) monotone_->keep(monotone_->limits_of(level, s), here.labels_of[s]);
     if (here.labels_of[s].empty()) return;
   }
   const std::uint64_t facts = facts_of(view, f, low + 1, level);
@@ -499,6 +510,11 @@ void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f,
                          leaf_value(here.part[1].data(), static_cast<int>(k), b) + here.split[k];
       if (!within(here.values.data(), here.sums.data() + sums_)) continue;
       e.facts = facts;
+      if (monotone_) {
+        e.facts |= monotone_->stump_facts(level, a, b);
+        if (e.facts & forbidden_) continue;
+        e.threshold = monotone_->threshold(level);
+      }
       e.feature = static_cast<int>(f);
       e.bound = low + 1;
       e.left = -1 - a;
@@ -541,7 +557,7 @@ void RuledSearch<R>::consider(const Entry& e, const Loss* values) {
   best_ = value;
   result_.tree.nodes.clear();
   if (e.feature >= 0) {
-    arena_.push_back({e.feature, e.bound, e.left, e.right});
+    arena_.push_back({e.feature, e.bound, e.left, e.right, e.threshold});
     build(static_cast<int>(arena_.size()) - 1);
   } else {
     build(e.left);
@@ -559,7 +575,7 @@ int RuledSearch<R>::build(int node) {
     result_.tree.nodes.back().label = -1 - node;
     return index;
   }
-  const Node n = arena_[static_cast<std::size_t>(node)];
+  const ArenaNode n = arena_[static_cast<std::size_t>(node)];
   made.feature = n.feature;
   made.cut = n.bound - 1;
   made.next = n.bound;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "odt/front.hpp"
+#include "odt/monotone.hpp"
 #include "odt/ruled.hpp"
 #include "odt/search.hpp"
 
@@ -22,11 +23,6 @@ class RuledSearch {
   void run();
 
  private:
-  struct Node {  // of the tree being built; -1 - label stands for a leaf
-    int feature;
-    std::uint32_t bound;
-    int left, right;
-  };
   struct Level {
     View<R> side[2];
     Front front[2];
@@ -55,8 +51,19 @@ class RuledSearch {
   void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut, const RuledInterval& around,
                  const RowWeights& weights, Loss room, Front& front);
-  void join(int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
+  void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
             Loss slack, int first, Front& front);
+  // Monotone rules: ruled_monotone.hpp.
+  struct Case {
+    Monotone::Limits limits[2];
+    Front front[2];
+    std::uint64_t given_up = 0;  // facts that need not stay clear
+  };
+  void untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Loss room,
+                Loss price, Front& front);
+  bool untangled(int level, std::uint64_t facts, Loss room, Loss price, const Monotone::Meeting& here, const Entry& split,
+                 const Case& c, Front& front, Monotone::Regions regions[2], Monotone::Tangle& tangle);
+  bool of_use(int level, const Entry& e, const Loss* values, const Front& front) const;
   void stumps(View<R>& view, int level, int state, Loss budget, Front& front);
   void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price, Loss budget, Front& front);
   void leaves(const Loss* sums, int state, std::vector<int>& labels) const;
@@ -99,12 +106,14 @@ class RuledSearch {
   bool deletion_ = false;       // the deletion bound holds for trees under rules
   bool subset_ = false;         // the subset bound too
   bool single_ = false;         // one component, no facts: the best sub-tree is the only one of use
+  std::unique_ptr<Monotone> monotone_;  // none without such rules
   Problem free_problem_;
   std::unique_ptr<Dataset> data_;
   Search<R> search_;
   View<R> root_;
   std::vector<std::unique_ptr<Level>> levels_;
-  std::vector<Node> arena_;
+  std::vector<ArenaNode> arena_;
+  std::size_t case_bytes_ = 0;
   std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto_;  // per level and feature
   Loss best_ = kInfinite;
 };
@@ -112,3 +121,4 @@ class RuledSearch {
 }  // namespace odt
 
 #include "odt/ruled_impl.hpp"
+#include "odt/ruled_monotone.hpp"

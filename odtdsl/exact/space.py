@@ -1,0 +1,71 @@
+"""The feature space beyond the training rows, for rules on the order of predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.exact.lower import Features
+from odtdsl.ir.families import Family, threshold_set
+from odtdsl.ir.forms import Core
+
+_SIDES = {None: -1, "left": 0, "right": 1}
+
+
+def space(core: Core, found: Features, depth: int) -> dict[str, Any]:
+    """What the engine reads to place thresholds and to send points down a tree.
+
+    `column_kinds`: per column the number of its values (-1 for numbers), whether there are
+    values that no row has, whether cells are missing. `tests`: per feature the value that goes
+    left (-1 for thresholds), the side of missing cells, and per level the thresholds that may
+    stand. `cells`: float64 (n_columns, n_rows), numbers or indices of values, NaN where missing.
+    """
+    family_of = {family.column: family for family in reversed(core.families)}
+    columns = range(len(core.columns))
+    return {
+        "column_kinds": [_kind(family_of.get(column)) for column in columns],
+        "tests": [_test(core, *test, depth) for test in found.tests] or [(0, -1, [])],
+        "cells": np.array([_cells(core, family_of.get(column)) for column in columns]),
+    }
+
+
+def _known(family: Family) -> int:
+    return len(family.bins) if family.kind == "bin" else len(family.values)
+
+
+def _kind(family: Family | None) -> tuple[int, bool, bool]:
+    if family is None:
+        return (-1, False, False)
+    missing = family.missing is not None
+    if family.kind == "threshold":
+        return (-1, False, missing)
+    all_bins = family.kind == "bin" and len(family.bins) == len(family.values) - 1
+    return (_known(family), not all_bins, missing)
+
+
+def _cells(core: Core, family: Family | None) -> npt.NDArray[np.float64]:
+    if family is None:
+        return np.zeros(core.n_rows)
+    known = _known(family)
+    present = (family.codes >= 0) & (family.codes < known)
+    values = family.values if family.kind == "threshold" else np.arange(known, dtype=np.float64)
+    cells = np.full(core.n_rows, np.nan)
+    cells[present] = values[family.codes[present]]
+    return cells
+
+
+def _test(
+    core: Core, index: int, test: int, depth: int
+) -> tuple[int, int, list[list[tuple[float, int, float, int]]]]:
+    family = core.families[index]
+    if test >= 0:
+        return (test, _SIDES[family.missing], [])
+    by_levels = any(rule.levels is not None for rule in core.filters)
+    sets = [
+        threshold_set(family, core.filters, level)
+        for level in range(max(1, depth) if by_levels else 1)
+    ]
+    pieces = [[(a, left, b, right) for (a, left), (b, right) in one.pieces] for one in sets]
+    return (-1, _SIDES[family.missing], pieces)

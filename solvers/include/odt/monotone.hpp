@@ -1,0 +1,107 @@
+// Labels that may not fall (or rise) along a column, over the whole feature space.
+//
+// Two leaves can break such a rule only where their paths part at a test of that column: below a test of another one no
+// two points agree in it. So a sub-tree keeps a rule iff its sides do and, at a split of the column, no leaf of the one
+// side and leaf of the other with points that agree elsewhere are in the wrong order. To ask for this order at one
+// point is to limit the label of the one side or of the other there: `Limit`s, which a node hands down to the side that
+// the point goes to, by the thresholds that come out.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "odt/front.hpp"
+#include "odt/ruled.hpp"
+#include "odt/space.hpp"
+
+namespace odt {
+
+class Monotone {
+ public:
+  struct Limit {  // the label at a point is one of low .. high
+    std::uint32_t point;
+    int low, high;
+  };
+  using Limits = std::vector<Limit>;
+  // A leaf below a side of a split: its label, and what its path leaves of the columns that it tests there.
+  struct Region {
+    int label;
+    std::vector<std::pair<int, Cells>> cells;
+  };
+  using Regions = std::vector<Region>;
+  // A split whose sides are compared: the cells of its node, and those of its column on each side.
+  struct Meeting {
+    std::size_t feature;
+    int column;
+    std::vector<Cells> box;
+    Cells side[2];
+  };
+  // Labels in the wrong order at two points that agree but in the column.
+  struct Tangle {
+    std::uint64_t fact = 0;
+    int low = 0;             // the side of the point that has less of the column
+    bool falls = true;       // its label is the larger one, else the smaller one
+    int labels[2] = {0, 0};  // by side
+    const Region* regions[2] = {nullptr, nullptr};
+  };
+
+  Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows, int labels);
+
+  // The facts that a split of this feature can set.
+  std::uint64_t facts_of(std::size_t feature) const;
+  // Those of splits above a node of this level.
+  std::uint64_t facts_above(int level) const;
+
+  // The path to a node: the split that it tries, between the values of these rows, and the side that is looked at.
+  void split(int level, std::size_t feature, std::uint32_t low_row, std::uint32_t high_row);
+  double threshold(int level) const { return at_[static_cast<std::size_t>(level)].threshold; }
+  void enter(int level, int side, Limits limits);
+  // The limits of a node; those that its split hands to a side.
+  const Limits& limits(int level) const { return at_[static_cast<std::size_t>(level)].limits; }
+  Limits limits_of(int level, int side) const;
+
+  // Drops the labels that limits forbid.
+  void keep(const Limits& limits, std::vector<int>& labels) const;
+  // What leaves of these labels on both sides of the split set.
+  std::uint64_t stump_facts(int level, int left, int right) const;
+
+  // ---- sub-trees on both sides of a split
+
+  Meeting meeting(int level) const;
+  Regions regions(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side) const;
+  // The facts that both set together; the first tangle of those in `wish`, if asked.
+  std::uint64_t facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish, Tangle* tangle) const;
+  // Two limits, each for a side of the split: what keeps the rule at the tangle's points keeps one of them.
+  // `rows` are those of the node.
+  struct Ways {
+    int side[2];
+    Limit limit[2];
+  };
+  Ways ways(const Tangle& tangle, const Meeting& here, const std::vector<std::uint32_t>& rows);
+
+  std::size_t points() const { return points_.size(); }
+  void forget(std::size_t points) { points_.resize(points); }
+  std::size_t bytes() const { return points_.size() * (space_.columns() * sizeof(double) + sizeof(Point)); }
+
+ private:
+  struct At {
+    std::size_t feature = 0;
+    double threshold = 0;
+    int side = 0;
+    Limits limits;
+  };
+  Cells cells(int level, int column) const;
+  std::uint64_t wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label, int right_label,
+                      std::uint64_t wish, Tangle* tangle) const;
+  void walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side, Region& path, Regions& found) const;
+
+  const std::vector<MonotoneRule>& rules_;
+  Space space_;
+  int labels_;
+  std::vector<std::uint64_t> of_column_;
+  std::vector<At> at_;
+  std::vector<Point> points_;
+};
+
+}  // namespace odt

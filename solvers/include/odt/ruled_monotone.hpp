@@ -1,0 +1,129 @@
+// Splits of a column that a monotone rule names: sub-trees of both sides that go together.
+//
+// Two sub-trees, each the best of its side, may set a fact that is to stay clear: at two points that agree but in the
+// column their labels are in the wrong order. Each pair that leaves the fact clear keeps one of two limits, on the
+// label of the one side or of the other at these points, so both are searched: a side anew under one limit more. A case
+// is closed when no tangled pair is left whose values would be of use. Each limit rules out the pair that asked for it,
+// and points are of finitely many, so cases end.
+#pragma once
+
+#include "odt/ruled_impl.hpp"
+
+namespace odt {
+
+// Whether a sub-tree of these values would be kept.
+template <class R>
+bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values, const Front& front) const {
+  if (e.facts & forbidden_) return false;
+  if (level == 0) return accepts(e.facts, values) && objective(e.facts, values) < best_;
+  return !front.covers(e.weighted, e.facts, values);
+}
+
+// Offers the pairs of a case. Whether one is tangled that would be of use otherwise: the first such.
+template <class R>
+bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss price, const Monotone::Meeting& here,
+                               const Entry& split, const Case& c, Front& front, Monotone::Regions regions[2],
+                               Monotone::Tangle& tangle) {
+  Level& level_ = at(level);
+  const std::uint64_t own = monotone_->facts_of(here.feature);
+  std::vector<Monotone::Regions> of[2];
+  for (int s = 0; s < 2; ++s)
+    for (const Entry& e : c.front[s].entries()) of[s].push_back(monotone_->regions(arena_, e.left, here, s));
+  std::uint64_t work = 0;
+  // First all that go together, then the first tangle that these leave of use.
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < of[0].size(); ++i)
+      for (std::size_t j = 0; j < of[1].size(); ++j) {
+        const Entry& a = c.front[0].entries()[i];
+        const Entry& b = c.front[1].entries()[j];
+        if ((work += front.entries().size() + 100) > 20000) {
+          control_.poll(work);
+          check_memory();
+          work = 0;
+        }
+        if (a.weighted + b.weighted >= tightened(room + price, front, level) - price) break;
+        const Loss* x = c.front[0].components(a);
+        const Loss* y = c.front[1].components(b);
+        level_.values.resize(components_);
+        for (std::size_t k = 0; k < components_; ++k) level_.values[k] = x[k] + y[k] + level_.split[k];
+        if (!within(level_.values.data(), level_.sums.data() + sums_)) continue;
+        Entry e = split;
+        e.weighted = a.weighted + b.weighted + price;
+        e.facts = a.facts | b.facts | facts;
+        e.left = a.left;
+        e.right = b.left;
+        if (!(own & wanted_) && !of_use(level, e, level_.values.data(), front)) continue;
+        if (round == 0) {
+          e.facts |= monotone_->facts_between(of[0][i], of[1][j], here, 0, nullptr);
+          if (e.facts & forbidden_) continue;
+          if (level == 0) consider(e, level_.values.data());
+          else front.offer(e, level_.values.data());
+          continue;
+        }
+        const std::uint64_t wish = own & unwanted_ & ~c.given_up & ~e.facts;
+        const std::uint64_t set = monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangle);
+        e.facts |= set & ~wish;
+        if (!(set & wish) || !of_use(level, e, level_.values.data(), front)) {
+          tangle.fact = 0;
+          continue;
+        }
+        regions[0] = std::move(of[0][i]);  // the tangle points into these
+        regions[1] = std::move(of[1][j]);
+        return false;
+      }
+  }
+  return true;
+}
+
+template <class R>
+void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
+                              std::uint64_t facts, Loss room, Loss price, Front& front) {
+  Level& here = at(level);
+  const Monotone::Meeting meeting = monotone_->meeting(level);
+  const std::vector<std::uint32_t> rows(view.order(0), view.order(0) + view.rows());
+  const std::size_t points = monotone_->points(), bytes = case_bytes_;
+  Entry split;
+  split.feature = static_cast<int>(f);
+  split.bound = bound;
+  split.threshold = monotone_->threshold(level);
+  std::vector<Case> open(1);
+  for (int s = 0; s < 2; ++s) {
+    open[0].limits[s] = monotone_->limits_of(level, s);
+    open[0].front[s] = here.front[s];
+  }
+  const auto size_of = [](const Case& c) {
+    return c.front[0].bytes() + c.front[1].bytes() + (c.limits[0].size() + c.limits[1].size()) * sizeof(Monotone::Limit);
+  };
+  while (!open.empty()) {
+    Case c = std::move(open.back());
+    open.pop_back();
+    Monotone::Regions regions[2];
+    Monotone::Tangle tangle;
+    if (untangled(level, facts, room, price, meeting, split, c, front, regions, tangle)) continue;
+    const Monotone::Ways ways = monotone_->ways(tangle, meeting, rows);
+    std::vector<Case> made;
+    Loss least[2];
+    for (int way = 0; way < 2; ++way) {
+      const int s = ways.side[way];
+      Case& d = made.emplace_back(c);
+      d.limits[s].push_back(ways.limit[way]);
+      const Loss other = d.front[1 - s].entries()[0].weighted;
+      const Loss budget = tightened(room + price, front, level) - price - other;
+      monotone_->enter(level, s, d.limits[s]);
+      solve(here.side[s], level + 1, depth - 1, next, budget, d.front[s]);
+      least[way] = d.front[s].empty() ? kInfinite : d.front[s].entries()[0].weighted + other;
+    }
+    c.given_up |= tangle.fact;
+    if (!(forbidden_ & tangle.fact) && (monotone_->facts_of(f) & unwanted_ & ~c.given_up)) open.push_back(std::move(c));
+    const int better = least[0] <= least[1] ? 0 : 1;  // goes on top
+    for (int way : {1 - better, better})
+      if (least[way] < kInfinite) open.push_back(std::move(made[static_cast<std::size_t>(way)]));
+    case_bytes_ = bytes;
+    for (const Case& d : open) case_bytes_ += size_of(d);
+    check_memory();
+  }
+  case_bytes_ = bytes;
+  monotone_->forget(points);
+}
+
+}  // namespace odt

@@ -1,0 +1,208 @@
+#include "odt/monotone.hpp"
+
+#include <algorithm>
+
+namespace odt {
+namespace {
+
+constexpr int kDeepest = 32;
+
+const Cells& cells_in(const Monotone::Region& region, int column, const Cells& otherwise) {
+  for (const auto& [c, cells] : region.cells)
+    if (c == column) return cells;
+  return otherwise;
+}
+
+// Whether some value here is less than some value there.
+bool less(const Cells& a, const Cells& b) {
+  if (a.ranked()) return a.low < a.high && b.low < b.high && a.low < b.high;
+  const int least = extreme(a, true), most = extreme(b, false);
+  return least >= 0 && least < most;
+}
+
+}  // namespace
+
+Monotone::Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows, int labels)
+    : rules_(rules), space_(space, rows), labels_(labels), of_column_(space.columns.size(), 0), at_(kDeepest) {
+  for (const MonotoneRule& r : rules) of_column_[static_cast<std::size_t>(r.column)] |= std::uint64_t{1} << r.fact;
+}
+
+std::uint64_t Monotone::facts_of(std::size_t feature) const {
+  return of_column_[static_cast<std::size_t>(space_.test(feature).column)];
+}
+
+std::uint64_t Monotone::facts_above(int level) const {
+  std::uint64_t facts = 0;
+  for (int k = 0; k < level; ++k) facts |= facts_of(at_[static_cast<std::size_t>(k)].feature);
+  return facts;
+}
+
+// ---- the path
+
+void Monotone::split(int level, std::size_t feature, std::uint32_t low_row, std::uint32_t high_row) {
+  const std::size_t column = static_cast<std::size_t>(space_.test(feature).column);
+  At& here = at_[static_cast<std::size_t>(level)];
+  here.feature = feature;
+  here.threshold = space_.threshold(feature, space_.cell(column, low_row), space_.cell(column, high_row), level);
+}
+
+void Monotone::enter(int level, int side, Limits limits) {
+  at_[static_cast<std::size_t>(level)].side = side;
+  at_[static_cast<std::size_t>(level) + 1].limits = std::move(limits);
+}
+
+Monotone::Limits Monotone::limits_of(int level, int side) const {
+  const At& here = at_[static_cast<std::size_t>(level)];
+  Limits found;
+  for (const Limit& l : here.limits)
+    if (space_.reaches(points_[l.point], here.feature, here.threshold, side == 0)) found.push_back(l);
+  return found;
+}
+
+Cells Monotone::cells(int level, int column) const {
+  Cells found = space_.everything(static_cast<std::size_t>(column));
+  for (int k = 0; k < level; ++k) {
+    const At& above = at_[static_cast<std::size_t>(k)];
+    if (space_.test(above.feature).column == column) found = space_.side(found, above.feature, above.threshold, above.side == 0);
+  }
+  return found;
+}
+
+// ---- leaves and stumps
+
+void Monotone::keep(const Limits& limits, std::vector<int>& labels) const {
+  for (const Limit& l : limits)
+    labels.erase(std::remove_if(labels.begin(), labels.end(), [&](int c) { return c < l.low || c > l.high; }), labels.end());
+}
+
+std::uint64_t Monotone::stump_facts(int level, int left, int right) const {
+  const At& here = at_[static_cast<std::size_t>(level)];
+  if (left == right || facts_of(here.feature) == 0) return 0;
+  Meeting m{here.feature, space_.test(here.feature).column, {}, {}};
+  const Cells whole = cells(level, m.column);
+  for (int s = 0; s < 2; ++s) m.side[s] = space_.side(whole, here.feature, here.threshold, s == 0);
+  return wrong(m, m.side[0], m.side[1], left, right, 0, nullptr);
+}
+
+// ---- sub-trees
+
+Monotone::Meeting Monotone::meeting(int level) const {
+  const At& here = at_[static_cast<std::size_t>(level)];
+  Meeting m{here.feature, space_.test(here.feature).column, {}, {}};
+  for (std::size_t c = 0; c < space_.columns(); ++c) m.box.push_back(cells(level, static_cast<int>(c)));
+  for (int s = 0; s < 2; ++s)
+    m.side[s] = space_.side(m.box[static_cast<std::size_t>(m.column)], here.feature, here.threshold, s == 0);
+  return m;
+}
+
+Monotone::Regions Monotone::regions(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side) const {
+  Regions found;
+  Region path;
+  walk(arena, node, here, side, path, found);
+  return found;
+}
+
+void Monotone::walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side, Region& path, Regions& found) const {
+  if (node < 0) {
+    found.push_back(path);
+    found.back().label = -1 - node;
+    return;
+  }
+  const ArenaNode& n = arena[static_cast<std::size_t>(node)];
+  const std::size_t f = static_cast<std::size_t>(n.feature);
+  const int column = space_.test(f).column;
+  std::size_t i = 0;
+  while (i < path.cells.size() && path.cells[i].first != column) ++i;
+  const bool first = i == path.cells.size();
+  if (first) path.cells.emplace_back(column, column == here.column ? here.side[side] : here.box[static_cast<std::size_t>(column)]);
+  const Cells before = path.cells[i].second;
+  for (int s = 0; s < 2; ++s) {
+    path.cells[i].second = space_.side(before, f, n.threshold, s == 0);
+    walk(arena, s == 0 ? n.left : n.right, here, side, path, found);
+  }
+  path.cells[i].second = before;
+  if (first) path.cells.pop_back();
+}
+
+// The facts of labels in the wrong order along the column, all else being equal.
+std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label, int right_label,
+                              std::uint64_t wish, Tangle* tangle) const {
+  std::uint64_t facts = 0;
+  for (const MonotoneRule& r : rules_) {
+    if (r.column != here.column || left_label == right_label) continue;
+    for (int low = 0; low < 2; ++low) {
+      if (!(low == 0 ? less(left, right) : less(right, left))) continue;
+      const bool falls = low == 0 ? left_label > right_label : right_label > left_label;
+      if (falls != r.increasing) continue;
+      const std::uint64_t fact = std::uint64_t{1} << r.fact;
+      facts |= fact;
+      if (!tangle || tangle->fact || !(wish & fact)) continue;
+      tangle->fact = fact;
+      tangle->low = low;
+      tangle->falls = falls;
+      tangle->labels[0] = left_label;
+      tangle->labels[1] = right_label;
+    }
+  }
+  return facts;
+}
+
+std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish,
+                                      Tangle* tangle) const {
+  const auto meet_elsewhere = [&](const Region& a, const Region& b) {
+    const auto met = [&](int c) {
+      const Cells& whole = here.box[static_cast<std::size_t>(c)];
+      return c == here.column || meet(cells_in(a, c, whole), cells_in(b, c, whole));
+    };
+    for (const Region* region : {&a, &b})
+      for (const auto& column : region->cells)
+        if (!met(column.first)) return false;
+    return true;
+  };
+  std::uint64_t facts = 0;
+  for (const Region& a : left)
+    for (const Region& b : right) {
+      Tangle found;
+      const std::uint64_t more = wrong(here, cells_in(a, here.column, here.side[0]), cells_in(b, here.column, here.side[1]),
+                                       a.label, b.label, wish, &found);
+      if (more == 0 || !meet_elsewhere(a, b)) continue;
+      facts |= more;
+      if (!tangle || !found.fact || tangle->fact) continue;
+      *tangle = found;
+      tangle->regions[0] = &a;
+      tangle->regions[1] = &b;
+    }
+  return facts;
+}
+
+Monotone::Ways Monotone::ways(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) {
+  const std::size_t columns = space_.columns(), own = static_cast<std::size_t>(here.column);
+  std::vector<Cells> both(columns);
+  for (std::size_t c = 0; c < columns; ++c)
+    both[c] = common(cells_in(*t.regions[0], static_cast<int>(c), here.box[c]), cells_in(*t.regions[1], static_cast<int>(c), here.box[c]));
+  // In the midst of the rows where both meet.
+  std::vector<std::uint32_t> inside;
+  for (std::uint32_t row : rows) {
+    bool in = true;
+    for (std::size_t c = 0; in && c < columns; ++c) in = c == own || both[c].holds(space_.cell(c, row));
+    if (in) inside.push_back(row);
+  }
+  Point point(columns);
+  for (std::size_t c = 0; c < columns; ++c)
+    if (c != own) point[c] = space_.typical(both[c], c, inside.empty() ? rows : inside);
+  const std::uint32_t first = static_cast<std::uint32_t>(points_.size());
+  for (int s = 0; s < 2; ++s) {
+    const Cells& cells = cells_in(*t.regions[s], here.column, here.side[s]);
+    // Of numbers, one side lies below the other as a whole.
+    point[own] = cells.ranked() ? kEvery : extreme(cells, s == t.low);
+    points_.push_back(point);
+  }
+  // With `falls`: the label at the lower point is at most k, or that at the upper one above it. Else turned.
+  const int high = 1 - t.low, k = (t.labels[0] + t.labels[1] - 1) / 2, last = labels_ - 1;
+  const auto limit = [&](int side, bool below) {
+    return below ? Limit{first + static_cast<std::uint32_t>(side), 0, k} : Limit{first + static_cast<std::uint32_t>(side), k + 1, last};
+  };
+  return {{t.low, high}, {limit(t.low, t.falls), limit(high, !t.falls)}};
+}
+
+}  // namespace odt
