@@ -22,7 +22,7 @@ from odtdsl.exact.components import (
 )  # fmt: skip
 from odtdsl.exact.lower import LARGEST, Features, constant_of, most_leaves, ruled_features
 from odtdsl.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
-from odtdsl.exact.space import space
+from odtdsl.exact.space import Rule, space
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Additive,
@@ -93,7 +93,7 @@ class _Facts:
         self.depth = depth
         self.split = np.zeros((depth, len(core.columns)), dtype=np.uint64)
         self.pairs: list[tuple[int, int, int]] = []
-        self.monotone: list[tuple[int, int, bool]] = []
+        self.monotone: list[Rule] = []
         self._known: dict[tuple[object, ...], int] = {}
 
     def __len__(self) -> int:
@@ -295,10 +295,10 @@ class _Assembly:
             **self._columns(found), **self._components(objective), **self._states(),
             "leaf_clauses": leaf, "split_clauses": split, "facts": len(self.facts),
             "split_facts": self.facts.split.ravel().tolist(), "pairs": self.facts.pairs,
-            "clauses": clauses, "objective": objective, "monotone": self.facts.monotone,
+            "clauses": clauses, "objective": objective, "monotone": [],
         }  # fmt: skip
         if self.facts.monotone:
-            rules.update(space(self.core, found, self.depth))
+            rules.update(space(self.core, found, self.depth, self.facts.monotone))
         rest = sum(low * weight for (low, _), weight in zip(ranges[1:], units[1:], strict=True))
         return Ruled(
             features=found, depth=self.depth, rules=rules, possible=self.possible, span=unit,

@@ -10,25 +10,50 @@ import numpy.typing as npt
 from odtdsl.exact.lower import Features
 from odtdsl.ir.families import Family, threshold_set
 from odtdsl.ir.forms import Core
+from odtdsl.ir.intervals import FULL, RealSet
 
 _SIDES = {None: -1, "left": 0, "right": 1}
 
 
-def space(core: Core, found: Features, depth: int) -> dict[str, Any]:
-    """What the engine reads to place thresholds and to send points down a tree.
+Rule = tuple[int, int, bool]
+"""A fact, the column whose order sets it, and whether predictions may not fall (else rise)."""
+
+
+def space(core: Core, found: Features, depth: int, rules: list[Rule]) -> dict[str, Any]:
+    """What the engine reads of rules on the order of predictions, to place thresholds by.
 
     `column_kinds`: per column the number of its values (-1 for numbers), whether there are
     values that no row has, whether cells are missing. `tests`: per feature the value that goes
     left (-1 for thresholds), the side of missing cells, and per level the thresholds that may
     stand. `cells`: float64 (n_columns, n_rows), numbers or indices of values, NaN where missing.
+    `steady`: whether the threshold of a gap's lowest part never exceeds that of the whole gap,
+    nor that of its highest part falls below it, and each column has one rule at most.
     """
+    ruled = [column for _, column, _ in rules]
     family_of = {family.column: family for family in reversed(core.families)}
     columns = range(len(core.columns))
     return {
         "column_kinds": [_kind(family_of.get(column)) for column in columns],
         "tests": [_test(core, *test, depth) for test in found.tests] or [(0, -1, [])],
+        "monotone": rules,
+        "steady": len(set(ruled)) == len(ruled)
+        and not core.filters
+        and all(_steady(family) for family in core.families),
         "cells": np.array([_cells(core, family_of.get(column)) for column in columns]),
     }
+
+
+def _steady(family: Family) -> bool:
+    """Midpoints are; so are ranks of levels with a threshold at each but the last."""
+    if family.kind != "threshold" or family.domain == FULL:
+        return True
+    if not family.n_tests:
+        return True
+    low, high = float(family.values[0]), float(family.values[-1])
+    between = RealSet((((low, 0), (high, 0)),))
+    if (family.values != np.floor(family.values)).any():
+        return False
+    return family.domain & between == RealSet.points(range(int(low), int(high)))
 
 
 def _known(family: Family) -> int:

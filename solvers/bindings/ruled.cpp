@@ -109,6 +109,7 @@ void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
     for (nb::handle level : t[2]) test.admitted.push_back(real_set(level));
     p.space.tests.push_back(std::move(test));
   }
+  p.steady = nb::cast<bool>(d["steady"]);
   const auto cells = nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(d["cells"]);
   p.space.cells.assign(cells.data(), cells.data() + cells.size());
 }

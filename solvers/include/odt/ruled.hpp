@@ -76,6 +76,7 @@ struct RuledProblem {
   std::vector<Pair> pairs;
   std::vector<MonotoneRule> monotone;
   SpaceProblem space;            // read only where there are monotone rules
+  bool steady = false;           // a lower (higher) gap inside a gap has no higher (lower) threshold, and columns one rule
   std::vector<ModelClause> clauses;
   std::vector<ObjectiveTerm> objective;
   std::vector<Loss> multiplier;  // per component: the weighted sum that bounds and budgets are about

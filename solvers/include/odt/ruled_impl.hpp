@@ -32,7 +32,7 @@ RuledSearch<R>::RuledSearch(const RuledProblem& p, Control& control, Result& res
   root_.make_root(*data_, pairs <= (std::size_t{1} << 28), true);
   if (!p.monotone.empty()) monotone_ = std::make_unique<Monotone>(p.monotone, p.space, p.base.rows, p.base.classes);
   deletion_ = deletion_holds();
-  subset_ = deletion_ && p.closed && p.leaf_clauses.empty() && p.split_clauses.empty() && p.allowed_at.empty() &&
+  subset_ = deletion_ && p.monotone.empty() && p.closed && p.leaf_clauses.empty() && p.split_clauses.empty() && p.allowed_at.empty() &&
             std::count(p.missing_low.begin(), p.missing_low.end(), 0) == static_cast<std::ptrdiff_t>(p.missing_low.size()) &&
             std::count(p.missing_high.begin(), p.missing_high.end(), 0) == static_cast<std::ptrdiff_t>(p.missing_high.size());
   // Facts that are forbidden are never set.
@@ -142,8 +142,7 @@ void RuledSearch<R>::choose_bounds() {
 template <class R>
 bool RuledSearch<R>::deletion_holds() const {
   const auto none = [](const std::vector<Loss>& values) { return std::all_of(values.begin(), values.end(), [](Loss v) { return v == 0; }); };
-  // Rows move thresholds, and so the order of thresholds at different nodes.
-  if (!p_.pairs.empty() || !p_.monotone.empty() || !none(negative_)) return false;
+  if (!p_.pairs.empty() || !none(negative_)) return false;
   for (std::size_t k = 0; k < components_; ++k)
     if (slack_[k] < kInfinite || (p_.path_weight[k] >= 0 && p_.multiplier[k] > 0)) return false;
   for (const auto* clauses : {&p_.leaf_clauses, &p_.split_clauses})
@@ -386,13 +385,14 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
   if (open && value[0] + value[1] < room && may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {
     const std::uint64_t facts = facts_of(view, f, bound, level);
     Sides sides{{value[0], value[1]}, {value[0], value[1]}};
-    if (deletion_) {
+    const bool deletion = deletion_at(level, depth);
+    if (deletion) {
       sides.ruled[0] = std::max(value[0], whole.high_left - above);
       sides.ruled[1] = std::max(value[1], whole.low_right - below);
     }
     if (monotone_) monotone_->split(level, f, view.order(f)[cut - 1], view.order(f)[cut]);
     if (!(facts & forbidden_)) join(view, level, depth, next, f, bound, facts, sides, room, slack, first, front);
-    if (!deletion_) return {{value[0], value[1]}, {value[0], value[1]}};
+    if (!deletion) return {{value[0], value[1]}, {value[0], value[1]}};
     if (subset_)
       for (int s = 0; s < 2; ++s) sides.free[s] = sides.ruled[s];
     return sides;
@@ -405,7 +405,8 @@ void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::si
                           Loss room, Loss slack, int first, Front& front) {
   Level& here = at(level);
   // As in the plain search: a side solved a little beyond what can still win prunes its neighbours.
-  const Loss beyond = deletion_ && single_ ? slack : 0;
+  const bool deletion = deletion_at(level, depth);
+  const Loss beyond = deletion && single_ ? slack : 0;
   for (int k = 0; k < 2; ++k) {
     const int s = k == 0 ? first : 1 - first;
     if (sides.ruled[0] + sides.ruled[1] >= room) return;
@@ -413,7 +414,7 @@ void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::si
     if (monotone_) monotone_->enter(level, s, monotone_->limits_of(level, s));
     solve(here.side[s], level + 1, depth - 1, next, budget, here.front[s]);
     const Loss found = here.front[s].empty() ? budget : here.front[s].entries()[0].weighted;
-    if (deletion_ || k == 0) sides.ruled[s] = std::max(sides.ruled[s], found);
+    if (deletion || k == 0) sides.ruled[s] = std::max(sides.ruled[s], found);
     if (here.front[s].empty()) return;
   }
   Loss price = 0;

@@ -11,6 +11,15 @@
 
 namespace odt {
 
+// Whether the deletion bound holds for the sides of a node. Rows more move thresholds, and leaves that were apart may
+// come to meet. Not so in two levels: below a split of the ruled column two thresholds are to be kept in order, one of
+// both orders (both would ask for labels in a circle), and rows inside a gap can all go where the threshold moves away
+// from the other one.
+template <class R>
+bool RuledSearch<R>::deletion_at(int level, int depth) const {
+  return deletion_ && (!monotone_ || (p_.steady && depth <= 3 && monotone_->limits(level).empty()));
+}
+
 // Whether a sub-tree of these values would be kept.
 template <class R>
 bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values, const Front& front) const {

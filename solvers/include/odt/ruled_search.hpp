@@ -44,6 +44,7 @@ class RuledSearch {
   void choose_bounds();
   void choose_most();
   bool deletion_holds() const;
+  bool deletion_at(int level, int depth) const;
   Loss ceiling() const;
   bool grow(int depth, int rounds);
   Loss objective_from(Loss budget) const;
