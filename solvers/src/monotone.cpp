@@ -148,7 +148,7 @@ std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cell
 }
 
 std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish,
-                                      Tangle* tangle) const {
+                                      std::vector<Tangle>* tangles) const {
   const auto meet_elsewhere = [&](const Region& a, const Region& b) {
     const auto met = [&](int c) {
       const Cells& whole = here.box[static_cast<std::size_t>(c)];
@@ -167,29 +167,44 @@ std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right,
                                        a.label, b.label, wish, &found);
       if (more == 0 || !meet_elsewhere(a, b)) continue;
       facts |= more;
-      if (!tangle || !found.fact || tangle->fact) continue;
-      *tangle = found;
-      tangle->regions[0] = &a;
-      tangle->regions[1] = &b;
+      if (!tangles || !found.fact) continue;
+      found.regions[0] = &a;
+      found.regions[1] = &b;
+      tangles->push_back(found);
     }
   return facts;
 }
 
-Monotone::Ways Monotone::ways(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) {
-  const std::size_t columns = space_.columns(), own = static_cast<std::size_t>(here.column);
-  std::vector<Cells> both(columns);
-  for (std::size_t c = 0; c < columns; ++c)
-    both[c] = common(cells_in(*t.regions[0], static_cast<int>(c), here.box[c]), cells_in(*t.regions[1], static_cast<int>(c), here.box[c]));
-  // In the midst of the rows where both meet.
+// Those of which both leaves hold the other columns.
+std::vector<std::uint32_t> Monotone::rows_between(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) const {
+  std::vector<std::uint32_t> found = rows;
+  for (const Region* region : t.regions)
+    for (const auto& item : region->cells) {
+      const auto outside = [&](std::uint32_t row) { return !item.second.holds(space_.cell(static_cast<std::size_t>(item.first), row)); };
+      if (item.first != here.column) found.erase(std::remove_if(found.begin(), found.end(), outside), found.end());
+    }
+  return found;
+}
+
+Monotone::Ways Monotone::ways(const std::vector<Tangle>& tangles, const Meeting& here, const std::vector<std::uint32_t>& rows) {
+  // Where most rows are, in their midst: limits there cost most.
   std::vector<std::uint32_t> inside;
-  for (std::uint32_t row : rows) {
-    bool in = true;
-    for (std::size_t c = 0; in && c < columns; ++c) in = c == own || both[c].holds(space_.cell(c, row));
-    if (in) inside.push_back(row);
+  const Tangle* most = &tangles.front();
+  for (const Tangle& one : tangles) {
+    auto found = rows_between(one, here, rows);
+    if (found.size() <= inside.size()) continue;
+    inside = std::move(found);
+    most = &one;
   }
+  const Tangle& t = *most;
+  const std::size_t columns = space_.columns(), own = static_cast<std::size_t>(here.column);
   Point point(columns);
-  for (std::size_t c = 0; c < columns; ++c)
-    if (c != own) point[c] = space_.typical(both[c], c, inside.empty() ? rows : inside);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const Cells& whole = here.box[c];
+    const int column = static_cast<int>(c);
+    const Cells both = common(cells_in(*t.regions[0], column, whole), cells_in(*t.regions[1], column, whole));
+    if (c != own) point[c] = space_.typical(both, c, inside.empty() ? rows : inside);
+  }
   const std::uint32_t first = static_cast<std::uint32_t>(points_.size());
   for (int s = 0; s < 2; ++s) {
     const Cells& cells = cells_in(*t.regions[s], here.column, here.side[s]);
@@ -202,7 +217,7 @@ Monotone::Ways Monotone::ways(const Tangle& t, const Meeting& here, const std::v
   const auto limit = [&](int side, bool below) {
     return below ? Limit{first + static_cast<std::uint32_t>(side), 0, k} : Limit{first + static_cast<std::uint32_t>(side), k + 1, last};
   };
-  return {{t.low, high}, {limit(t.low, t.falls), limit(high, !t.falls)}};
+  return {t.fact, {t.low, high}, {limit(t.low, t.falls), limit(high, !t.falls)}};
 }
 
 }  // namespace odt

@@ -70,15 +70,17 @@ class Monotone {
 
   Meeting meeting(int level) const;
   Regions regions(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side) const;
-  // The facts that both set together; the first tangle of those in `wish`, if asked.
-  std::uint64_t facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish, Tangle* tangle) const;
-  // Two limits, each for a side of the split: what keeps the rule at the tangle's points keeps one of them.
+  // The facts that both set together; the tangles of those in `wish`, if asked.
+  std::uint64_t facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish,
+                              std::vector<Tangle>* tangles) const;
+  // Two limits, each for a side of the split: what keeps the rule at the points of a tangle keeps one of them.
   // `rows` are those of the node.
   struct Ways {
+    std::uint64_t fact;
     int side[2];
     Limit limit[2];
   };
-  Ways ways(const Tangle& tangle, const Meeting& here, const std::vector<std::uint32_t>& rows);
+  Ways ways(const std::vector<Tangle>& tangles, const Meeting& here, const std::vector<std::uint32_t>& rows);
 
   std::size_t points() const { return points_.size(); }
   void forget(std::size_t points) { points_.resize(points); }
@@ -94,6 +96,7 @@ class Monotone {
   Cells cells(int level, int column) const;
   std::uint64_t wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label, int right_label,
                       std::uint64_t wish, Tangle* tangle) const;
+  std::vector<std::uint32_t> rows_between(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) const;
   void walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side, Region& path, Regions& found) const;
 
   const std::vector<MonotoneRule>& rules_;

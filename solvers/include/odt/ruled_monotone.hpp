@@ -32,7 +32,7 @@ bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values, const
 template <class R>
 bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss price, const Monotone::Meeting& here,
                                const Entry& split, const Case& c, Front& front, Monotone::Regions regions[2],
-                               Monotone::Tangle& tangle) {
+                               std::vector<Monotone::Tangle>& tangles) {
   Level& level_ = at(level);
   const std::uint64_t own = monotone_->facts_of(here.feature);
   std::vector<Monotone::Regions> of[2];
@@ -70,10 +70,10 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
           continue;
         }
         const std::uint64_t wish = own & unwanted_ & ~c.given_up & ~e.facts;
-        const std::uint64_t set = monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangle);
+        const std::uint64_t set = monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangles);
         e.facts |= set & ~wish;
         if (!(set & wish) || !of_use(level, e, level_.values.data(), front)) {
-          tangle.fact = 0;
+          tangles.clear();
           continue;
         }
         regions[0] = std::move(of[0][i]);  // the tangle points into these
@@ -107,9 +107,9 @@ void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std
     Case c = std::move(open.back());
     open.pop_back();
     Monotone::Regions regions[2];
-    Monotone::Tangle tangle;
-    if (untangled(level, facts, room, price, meeting, split, c, front, regions, tangle)) continue;
-    const Monotone::Ways ways = monotone_->ways(tangle, meeting, rows);
+    std::vector<Monotone::Tangle> tangles;
+    if (untangled(level, facts, room, price, meeting, split, c, front, regions, tangles)) continue;
+    const Monotone::Ways ways = monotone_->ways(tangles, meeting, rows);
     std::vector<Case> made;
     Loss least[2];
     for (int way = 0; way < 2; ++way) {
@@ -122,8 +122,8 @@ void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std
       solve(here.side[s], level + 1, depth - 1, next, budget, d.front[s]);
       least[way] = d.front[s].empty() ? kInfinite : d.front[s].entries()[0].weighted + other;
     }
-    c.given_up |= tangle.fact;
-    if (!(forbidden_ & tangle.fact) && (monotone_->facts_of(f) & unwanted_ & ~c.given_up)) open.push_back(std::move(c));
+    c.given_up |= ways.fact;
+    if (!(forbidden_ & ways.fact) && (monotone_->facts_of(f) & unwanted_ & ~c.given_up)) open.push_back(std::move(c));
     const int better = least[0] <= least[1] ? 0 : 1;  // goes on top
     for (int way : {1 - better, better})
       if (least[way] < kInfinite) open.push_back(std::move(made[static_cast<std::size_t>(way)]));

@@ -63,7 +63,7 @@ class RuledSearch {
   void untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Loss room,
                 Loss price, Front& front);
   bool untangled(int level, std::uint64_t facts, Loss room, Loss price, const Monotone::Meeting& here, const Entry& split,
-                 const Case& c, Front& front, Monotone::Regions regions[2], Monotone::Tangle& tangle);
+                 const Case& c, Front& front, Monotone::Regions regions[2], std::vector<Monotone::Tangle>& tangles);
   bool of_use(int level, const Entry& e, const Loss* values, const Front& front) const;
   void stumps(View<R>& view, int level, int state, Loss budget, Front& front);
   void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price, Loss budget, Front& front);
