@@ -243,6 +243,17 @@ class Wholes:
         parts: tuple[Part, ...] = (("said", label, g), ("said", label, h))
         return text, parts, [weight(self.world, self.world.members(x)) for x in (g, h)]
 
+    def used(self) -> Whole:
+        """A column that must be tested, or must not."""
+        column = self.rng.randrange(len(self.world.columns))
+        tests: Part = ("tests", column)
+        wish = self.rng.random() < 0.8
+        text = f"uses({self.world.names([column])})"
+        return Whole(
+            text=text if wish else f"not {text}", parts=(tests,),
+            of=lambda v: (v[tests] > 0) == wish,
+        )  # fmt: skip
+
     def rule(self) -> Whole:
         rng, op = self.rng, self.rng.choice(["<=", ">=", "<=", ">=", "=", "<", "!="])
         compare = OPS[op]
@@ -280,12 +291,7 @@ class Wholes:
                 some = rng.sample(range(len(self.world.columns)), rng.choice([1, 1, 2]))
                 tests: Part = ("tests", *some)
                 if len(some) == 1 and rng.random() < 0.7:
-                    wish = rng.random() < 0.7
-                    text = f"uses({self.world.names(some)})"
-                    return Whole(
-                        text=text if wish else f"not {text}", parts=(tests,),
-                        of=lambda v: (v[tests] > 0) == wish,
-                    )  # fmt: skip
+                    return self.used()
                 bound = rng.randint(0, 3)
                 return Whole(
                     text=f"tests({self.world.names(some)}) {op} {bound}", parts=(tests,),
@@ -377,8 +383,9 @@ def random_larger(rng: random.Random, *, paths_only: bool = False) -> Larger:
     atoms = Atoms(rng, world, models)
     draw = Wholes(rng, world)
     if paths_only:
-        local = tuple(rule(atoms, *rng.choice(PATHS)) for _ in range(rng.choice([1, 1, 2])))
-        return Larger(world=world, local=local, rules=(), stages=draw.stages()[:1])
+        local = tuple(rule(atoms, *rng.choice(PATHS)) for _ in range(rng.choice([0, 1, 1, 2])))
+        must = (draw.used(),) if not local or rng.random() < 0.3 else ()
+        return Larger(world=world, local=local, rules=must, stages=draw.stages()[:1])
     kinds = [
         *PATHS, ("leaf", "size"), ("leaf", "size"), ("leaf", "purity"), ("leaf", "majority"),
         ("split", "size"), ("split", "threshold"), ("split", "feature"), ("split", "level"),

@@ -47,6 +47,7 @@ KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
 NAMES = [f"{scope} {term}" for scope, term in KINDS]
 MIXED = "up to four rules"
 PLAIN = "no rule"
+PLAIN_PATHS = "paths alone"
 DIFFERENT = "DIFFERENT"
 NO_CLASSES = ("mse", "mae", "poisson", "output")
 """Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
@@ -87,7 +88,7 @@ class Case:
 def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
     """A random spec with a term (`MIXED`: with any), and all trees of its table.
 
-    `PLAIN` has no rule, or one that the search without rules takes.
+    `PLAIN` and `PLAIN_PATHS` have no rule, or such that `exact` takes in its plain search.
     """
     rng = random.Random(f"{name} {seed}")
     while True:
@@ -107,17 +108,19 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
             made = (*made, no_errors(world))
         if name == PLAIN and rng.random() < 0.4:
             made = (*made, least_size(rng))
-        drawn = plain_goals(rng, world) if name == PLAIN else goals(rng, world)
+        drawn = plain_goals(rng, world) if name in (PLAIN, PLAIN_PATHS) else goals(rng, world)
         stages = tuple(drawn)
         return Case(world=world, rules=made, stages=stages, models=models)
 
 
 def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
     """The scopes and terms of a case's rules."""
+    cut = ("split", "threshold")
     if name == PLAIN:
-        return rng.choice(
-            [[], [("split", "threshold")], [("split", "threshold")], [("model", "leaves")]]
-        )
+        return rng.choice([[], [cut], [cut], [("model", "leaves")]])
+    if name == PLAIN_PATHS:
+        path, must = ("path", rng.choice(TERMS["path"])), ("model", "uses")
+        return rng.choice([[path], [path], [path], [must], [path, must], [path, cut]])
     terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
     if name == MIXED:
         return _without_both([rng.choice(KINDS) for _ in range(rng.randint(1, 4))])
@@ -267,9 +270,9 @@ def test_no_term_is_left_out() -> None:
     assert {pair for pair in known if pair[1] not in NO_CLASSES} == set(KINDS)
 
 
-@pytest.mark.parametrize("name", [*NAMES, PLAIN, MIXED])
+@pytest.mark.parametrize("name", [*NAMES, PLAIN, PLAIN_PATHS, MIXED])
 def test_the_optimum_on_exact(name: str) -> None:
-    count = (30 if name in (MIXED, PLAIN) else 6) * SCALE
+    count = (30 if name in (MIXED, PLAIN, PLAIN_PATHS) else 6) * SCALE
     found = Counter(solved(case(name, seed), "exact") for seed in range(count))
     assert found["optimal"] >= count // 4 or found["refused"], found
 
@@ -345,7 +348,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="terms whose name has this part")
     options = parser.parse_args()
     total = Counter[str]()
-    names = [name for name in (*NAMES, PLAIN) if options.only in name]
+    names = [name for name in (*NAMES, PLAIN, PLAIN_PATHS) if options.only in name]
     if options.what == "larger":
         names = ["larger tables"]
     runs = [(names, options.each), ([MIXED] if options.mixed else [], options.mixed)]
