@@ -50,8 +50,6 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "path costs of other rows": (under_rules(m.other_path_weight), COSTS),
     "a sum dropped": (under_rules(m.sum_dropped), (MIXED,)),
     "sums of labels exchanged": (under_rules(m.sums_of_two_labels_swapped), (MIXED,)),
-    "a bound's weight more": (m.shifted("multiplier", 1), (MIXED,)),
-    "a bound's weight less": (m.shifted("multiplier", -1), (MIXED,)),
     # rules of the model
     "a measure's bound looser": (m.component_bound(1), MEASURED),
     "a measure's bound tighter": (m.component_bound(-1), MEASURED),

@@ -292,10 +292,10 @@ class _Assembly:
         ]
         found = ruled_features(self.core, self.depth)
         rules = {
-            **self._columns(found), **self._components(objective), **self._states(),
+            **self._columns(found), **self._components(), **self._states(),
             "leaf_clauses": leaf, "split_clauses": split, "facts": len(self.facts),
             "split_facts": self.facts.split.ravel().tolist(), "pairs": self.facts.pairs,
-            "clauses": clauses, "objective": objective, "monotone": [],
+            "clauses": clauses, "objective": objective, "offset": stages[0][1], "monotone": [],
         }  # fmt: skip
         if self.facts.monotone:
             rules.update(space(self.core, found, self.depth, self.facts.monotone))
@@ -322,20 +322,15 @@ class _Assembly:
             "allowed_at": [list(level) for level in found.by_level],
         }  # fmt: skip
 
-    def _components(self, objective: list[Term]) -> dict[str, Any]:
+    def _components(self) -> dict[str, Any]:
         made = self.components
-        multiplier = [0] * len(made)
-        for coefficient, components, _ in objective:
-            if components:  # the largest is at least the first
-                multiplier[components[0]] += coefficient
         delta = [None if path is None else np.ascontiguousarray(self.paths.delta[path])
                  for path in made.path]  # fmt: skip
         return {
             "components": len(made), "sums": len(made.sums), "value": made.table(),
             "sum_of": [at for labels in made.sum_of for at in labels], "leaf": made.leaf,
             "split": _stacked(made.split, len(self.core.columns)),
-            "path_weight": made.path_weight, "path_delta": delta, "multiplier": multiplier,
-            "objective_scale": 1, "constant": 0,
+            "path_weight": made.path_weight, "path_delta": delta,
         }  # fmt: skip
 
     def _states(self) -> dict[str, Any]:

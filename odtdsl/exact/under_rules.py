@@ -49,8 +49,8 @@ class RuledSearch:
             self.ruled.features.ranks, self.ruled.features.distinct, self.core.n_classes, depth,
             self.ruled.rules, allowed=list(self.ruled.features.allowed),
             max_leaves=most_leaves(self.core, depth), time_limit=self._left(),
-            relative_gap=0.0, memory_limit=self.limits.memory_bytes, progress=self._progress,
-            interrupted=self.limits.interrupted,
+            relative_gap=self._gap(), memory_limit=self.limits.memory_bytes,
+            progress=self._progress, interrupted=self.limits.interrupted,
         )  # fmt: skip
         return found
 
@@ -58,6 +58,10 @@ class RuledSearch:
         if self.limits.deadline is None:
             return None
         return max(0.0, self.limits.deadline - time.monotonic())
+
+    def _gap(self) -> float:
+        """Values of several stages stand above each other: a share of them says nothing."""
+        return float(self.limits.gap) if len(self.core.objective) == 1 else 0.0
 
     def _progress(self, value: int, bound: int, seconds: float) -> None:
         if self.by_depth:

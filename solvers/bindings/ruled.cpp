@@ -71,9 +71,7 @@ void set_components(odt::RuledProblem& p, const nb::dict& d) {
   p.split = losses(d["split"]);
   p.path_weight = list<int>(d, "path_weight");
   for (nb::handle item : d["path_delta"]) p.path_delta.push_back(item.is_none() ? std::vector<Loss>{} : losses(item));
-  p.multiplier = list<Loss>(d, "multiplier");
-  p.objective_scale = nb::cast<Loss>(d["objective_scale"]);
-  p.constant = nb::cast<Loss>(d["constant"]);
+  p.offset = nb::cast<Loss>(d["offset"]);
   for (nb::handle item : d["objective"]) {
     const auto t = nb::cast<nb::tuple>(item);
     p.objective.push_back({nb::cast<Loss>(t[0]), nb::cast<std::vector<int>>(t[1]), nb::cast<int>(t[2])});

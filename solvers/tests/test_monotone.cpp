@@ -215,7 +215,6 @@ RuledProblem monotone_problem(Random& r) {
   p.missing_low.assign(p.base.features, 0);
   p.missing_high.assign(p.base.features, 0);
   p.objective.push_back({1, {0}, -1});
-  p.multiplier = {1};
   p.facts = draw(r, 1, 2);
   for (int i = 0; i < p.facts; ++i) p.monotone.push_back({i, i, draw(r, 0, 1) == 1});
   p.split_facts.assign(static_cast<std::size_t>(p.base.depth * p.columns), 0);

@@ -164,12 +164,10 @@ void draw_components(Random& r, RuledProblem& p, Loss big) {
     if (paths)
       for (std::size_t i = 0; i < static_cast<std::size_t>(p.states) * columns; ++i) p.path_delta.back().push_back(draw(r, low, 3));
   }
-  p.multiplier.assign(static_cast<std::size_t>(p.components), 0);
   for (int terms = draw(r, 1, 3); terms > 0; --terms) {
     ObjectiveTerm t;
     t.coefficient = draw(r, 1, 3);
     for (int some = draw(r, 1, 2); some > 0; --some) t.components.push_back(draw(r, 0, p.components - 1));
-    p.multiplier[static_cast<std::size_t>(t.components[0])] += t.coefficient;
     p.objective.push_back(t);
   }
   if (p.facts > 0 && draw(r, 0, 2) == 0) p.objective.push_back({draw(r, 1, 4) * big, {}, draw(r, 0, p.facts - 1)});
@@ -335,7 +333,6 @@ CASE(a_stopped_search_under_rules_has_a_true_bound) {
   p.missing_low.assign(4, 0);
   p.missing_high.assign(4, 0);
   p.objective.push_back({1, {0}, -1});
-  p.multiplier = {1};
   const Result whole = solve(p.base, Options{});
   CHECK(whole.status == Status::optimal);
   for (int most : {1, 3, 10, 40}) {

@@ -30,10 +30,12 @@ struct ArenaNode {
 
 class Front {
  public:
-  // Facts of `wanted` are better set, facts of `unwanted` better clear. Where what is around a sub-tree may yet set
-  // facts of `open`, only one that has them set already makes another one superfluous.
-  void clear(std::size_t components, std::uint64_t wanted, std::uint64_t unwanted, std::uint64_t open = 0) {
+  // Facts of `wanted` are better set, facts of `unwanted` better clear; of the components, `compared` count. Where what is
+  // around a sub-tree may yet set facts of `open`, only one that has them set already makes another one superfluous.
+  void clear(std::size_t components, const std::vector<std::size_t>& compared, std::uint64_t wanted, std::uint64_t unwanted,
+             std::uint64_t open = 0) {
     components_ = components;
+    compared_ = &compared;
     wanted_ = wanted | open;
     unwanted_ = unwanted;
     open_ = open;
@@ -82,12 +84,13 @@ class Front {
  private:
   bool dominates(std::uint64_t a, const Loss* x, std::uint64_t b, const Loss* y) const {
     if ((b & wanted_ & ~a) || (a & unwanted_ & ~b) || (open_ & ~a)) return false;
-    for (std::size_t k = 0; k < components_; ++k)
+    for (std::size_t k : *compared_)
       if (x[k] > y[k]) return false;
     return true;
   }
 
   std::size_t components_ = 0;
+  const std::vector<std::size_t>* compared_ = nullptr;
   std::uint64_t wanted_ = 0, unwanted_ = 0, open_ = 0;
   std::vector<Entry> entries_;
   std::vector<Loss> pool_;

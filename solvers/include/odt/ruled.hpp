@@ -29,7 +29,7 @@ struct ModelLiteral {
 };
 using ModelClause = std::vector<ModelLiteral>;
 
-// coefficient * the largest of these components, or coefficient * a fact.
+// coefficient * the largest of these components, or coefficient * a fact. Coefficients are at least 0.
 struct ObjectiveTerm {
   Loss coefficient = 1;
   std::vector<int> components;
@@ -79,9 +79,7 @@ struct RuledProblem {
   bool steady = false;           // a lower (higher) gap inside a gap has no higher (lower) threshold, and columns one rule
   std::vector<ModelClause> clauses;
   std::vector<ObjectiveTerm> objective;
-  std::vector<Loss> multiplier;  // per component: the weighted sum that bounds and budgets are about
-  Loss objective_scale = 1;      // weighted sum <= scale * objective + constant for trees that keep the rules
-  Loss constant = 0;
+  Loss offset = 0;               // a gap that is asked for is relative to the size of the objective and this
 };
 
 // Least objective among the trees that keep all rules. `result.bound` bounds it from below.

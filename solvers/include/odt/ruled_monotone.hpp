@@ -17,14 +17,14 @@ namespace odt {
 // from the other one.
 template <class R>
 bool RuledSearch<R>::deletion_at(int level, int depth) const {
-  return deletion_ && (!monotone_ || (p_.steady && depth <= 3 && monotone_->limits(level).empty()));
+  return w_.deletion && (!monotone_ || (p_.steady && depth <= 3 && monotone_->limits(level).empty()));
 }
 
 // Whether a sub-tree of these values would be kept.
 template <class R>
 bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values, const Front& front) const {
-  if (e.facts & forbidden_) return false;
-  if (level == 0) return accepts(e.facts, values) && objective(e.facts, values) < best_;
+  if (e.facts & w_.forbidden) return false;
+  if (level == 0) return relaxed_holds(e.facts, values) && relaxed_objective(e.facts, values) < best_.cutoff();
   return !front.covers(e.weighted, e.facts, values);
 }
 
@@ -53,23 +53,23 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
         if (a.weighted + b.weighted >= tightened(room + price, front, level) - price) break;
         const Loss* x = c.front[0].components(a);
         const Loss* y = c.front[1].components(b);
-        level_.values.resize(components_);
-        for (std::size_t k = 0; k < components_; ++k) level_.values[k] = x[k] + y[k] + level_.split[k];
-        if (!within(level_.values.data(), level_.sums.data() + sums_)) continue;
+        level_.values.resize(w_.components);
+        for (std::size_t k = 0; k < w_.components; ++k) level_.values[k] = x[k] + y[k] + level_.split[k];
+        if (!within(level_.values.data(), level_.sums.data() + w_.sums)) continue;
         Entry e = split;
         e.weighted = a.weighted + b.weighted + price;
         e.facts = a.facts | b.facts | facts;
         e.left = a.left;
         e.right = b.left;
-        if (!(own & wanted_) && !of_use(level, e, level_.values.data(), front)) continue;
+        if (!(own & w_.wanted) && !of_use(level, e, level_.values.data(), front)) continue;
         if (round == 0) {
           e.facts |= monotone_->facts_between(of[0][i], of[1][j], here, 0, nullptr);
-          if (e.facts & forbidden_) continue;
+          if (e.facts & w_.forbidden) continue;
           if (level == 0) consider(e, level_.values.data());
           else front.offer(e, level_.values.data());
           continue;
         }
-        const std::uint64_t wish = own & unwanted_ & ~c.given_up & ~e.facts;
+        const std::uint64_t wish = own & w_.unwanted & ~c.given_up & ~e.facts;
         const std::uint64_t set = monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangles);
         e.facts |= set & ~wish;
         if (!(set & wish) || !of_use(level, e, level_.values.data(), front)) {
@@ -123,7 +123,7 @@ void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std
       least[way] = d.front[s].empty() ? kInfinite : d.front[s].entries()[0].weighted + other;
     }
     c.given_up |= ways.fact;
-    if (!(forbidden_ & ways.fact) && (monotone_->facts_of(f) & unwanted_ & ~c.given_up)) open.push_back(std::move(c));
+    if (!(w_.forbidden & ways.fact) && (monotone_->facts_of(f) & w_.unwanted & ~c.given_up)) open.push_back(std::move(c));
     const int better = least[0] <= least[1] ? 0 : 1;  // goes on top
     for (int way : {1 - better, better})
       if (least[way] < kInfinite) open.push_back(std::move(made[static_cast<std::size_t>(way)]));

@@ -4,6 +4,10 @@
 // So a budget stands for an objective, and what free trees (without rules) must at least lose in the weighted sum,
 // which is a plain search, bounds every sub-tree from below: subset and deletion bounds hold for it whatever the rules.
 // Budgets grow until a tree that keeps the rules is found, and then shrink to it.
+//
+// Sub-trees are compared in some of the components only. A whole tree that would be better than all known, but breaks a
+// rule on a component that was not compared, is remembered: with it the search has proven nothing, and is to be repeated
+// with that component.
 #pragma once
 
 #include <memory>
@@ -11,16 +15,22 @@
 
 #include "odt/front.hpp"
 #include "odt/monotone.hpp"
-#include "odt/ruled.hpp"
-#include "odt/search.hpp"
+#include "odt/ruled_best.hpp"
+#include "odt/ruled_free.hpp"
+#include "odt/ruled_tree.hpp"
 
 namespace odt {
 
 template <class R>
 class RuledSearch {
  public:
-  RuledSearch(const RuledProblem& p, Control& control, Result& result);
-  void run();
+  RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best);
+
+  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number). Whether none is left out.
+  bool grow(int depth, int rounds);
+  // The components that must be compared too; empty if what was found says all.
+  const std::vector<char>& missed() const { return missed_; }
+  std::size_t nodes_kept() const { return arena_.size(); }
 
  private:
   struct Level {
@@ -40,20 +50,14 @@ class RuledSearch {
     Loss free[2], ruled[2];
   };
 
-  void weigh();
-  void choose_bounds();
-  void choose_most();
-  bool deletion_holds() const;
-  bool deletion_at(int level, int depth) const;
   Loss ceiling() const;
-  bool grow(int depth, int rounds);
-  Loss objective_from(Loss budget) const;
+  bool deletion_at(int level, int depth) const;
   void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut, const RuledInterval& around,
                  const RowWeights& weights, Loss room, Front& front);
-  void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
-            Loss slack, int first, Front& front);
+  void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides,
+            Loss room, Loss slack, int first, Front& front);
   // Monotone rules: ruled_monotone.hpp.
   struct Case {
     Monotone::Limits limits[2];
@@ -69,57 +73,41 @@ class RuledSearch {
   void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price, Loss budget, Front& front);
   void leaves(const Loss* sums, int state, std::vector<int>& labels) const;
   void offer_leaf(const Loss* sums, int label, Loss budget, Front& front);
-  bool clause_holds(const RowClause& clause, const Loss* sums, int label) const;
   bool within(const Loss* values, const Loss* lowest) const;
   bool may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const;
   std::uint64_t facts_of(const View<R>& view, std::size_t f, std::uint32_t bound, int level);
   Loss split_values(const Loss* sums, int state, int column, std::vector<Loss>& out) const;
-  Loss free_loss(View<R>& view, int depth, Loss upper, Loss lower);
   Loss tightened(Loss budget, const Front& front, int level) const;
   void totals(const View<R>& view, std::vector<Loss>& sums) const;
   void add(std::uint32_t row, Loss* sums) const;
-  Loss leaf_value(const Loss* sums, int k, int label) const;
-  bool accepts(std::uint64_t facts, const Loss* values) const;
-  Loss objective(std::uint64_t facts, const Loss* values) const;
+  Loss leaf_value(const Loss* sums, std::size_t k, int label) const;
   void consider(const Entry& e, const Loss* values);
+  bool relaxed_holds(std::uint64_t facts, const Loss* values) const;
+  Loss relaxed_objective(std::uint64_t facts, const Loss* values) const;
+  void remember(std::uint64_t facts, const Loss* values, Loss relaxed);
   void keep(Front& front);
   void check_memory() const;
-  int build(int node);
+  Tree tree_of(const Entry& e);
+  int build(int node, Tree& tree);
   Level& at(int level);
   int need(int state) const { return p_.need[static_cast<std::size_t>(state)]; }
-  Loss negative(int depth) const { return negative_[static_cast<std::size_t>(depth)]; }
 
+  FreeTrees<R>& free_;
+  const Weights& w_;
   const RuledProblem& p_;
   Control& control_;
-  Result& result_;
-  std::size_t labels_, components_, sums_, columns_;
-  std::size_t width_ = 0;
-  std::vector<Loss> table_;     // [row * width]: row values, least of each component, least of the weighted sum
-  std::vector<Loss> weighted_;  // [row * labels + label]: the weighted sum above its least
-  std::vector<Loss> worst_;     // per row, the largest of these
-  Loss offset_ = 0;             // sum of the leasts
-  Loss grain_ = 1;              // the free search counts in these
-  Loss leaf_weight_ = 0;
-  Loss most_ = 0;
-  std::vector<Loss> negative_;  // per depth: what prices below zero may take off the free loss of a sub-tree
-  std::vector<Loss> slack_;     // per component with a bound of its own: above the least that the rows allow
-  std::uint64_t wanted_ = 0, unwanted_ = 0, forbidden_ = 0;
-  bool deletion_ = false;       // the deletion bound holds for trees under rules
-  bool subset_ = false;         // the subset bound too
-  bool single_ = false;         // one component, no facts: the best sub-tree is the only one of use
-  std::unique_ptr<Monotone> monotone_;  // none without such rules
-  Problem free_problem_;
-  std::unique_ptr<Dataset> data_;
-  Search<R> search_;
-  View<R> root_;
+  RuledBest& best_;
+  Counters& counters_;
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<ArenaNode> arena_;
+  std::unique_ptr<Monotone> monotone_;  // none without such rules
   std::size_t case_bytes_ = 0;
-  std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto_;  // per level and feature
-  Loss best_ = kInfinite;
+  Loss missed_at_ = kInfinite;  // the least relaxed objective of the trees remembered
+  std::vector<char> missing_, missed_;
 };
 
 }  // namespace odt
 
 #include "odt/ruled_impl.hpp"
+#include "odt/ruled_leaves.hpp"
 #include "odt/ruled_monotone.hpp"
