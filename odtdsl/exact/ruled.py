@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -357,6 +358,13 @@ def assemble(core: Core, depth: int) -> Ruled:
     TooManyFacts
         The rules on the model ask for more than 64 facts.
     """
+    made = _assembled(core, depth)
+    _assembled.cache_clear()
+    return made
+
+
+@lru_cache(maxsize=1)  # asked by `objections`, then by the search
+def _assembled(core: Core, depth: int) -> Ruled:
     return _Assembly(core, depth).build()
 
 
@@ -393,7 +401,7 @@ def _too_large(core: Core) -> Iterator[Objection]:
         reason="the numbers of the rules and the objective add up to more than 18 digits",
     )  # fmt: skip
     try:
-        made = assemble(core, depth)
+        made = _assembled(core, depth)
     except OverflowError:  # costs of paths beyond 64 bits
         yield long
     except TooManyStates:
