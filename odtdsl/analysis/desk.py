@@ -33,8 +33,9 @@ class Desk:
     def warn(
         self, code: str, message: str, at: ast.Node | Span | None = None, *,
         label: str = "", notes: Iterable[str] = (), helps: Iterable[str] = (),
+        also: Iterable[tuple[ast.Node | Span, str]] = (),
     ) -> None:  # fmt: skip
-        self._file("warning", code, message, at, label, notes, helps, ())
+        self._file("warning", code, message, at, label, notes, helps, also)
 
     def adopt(self, error: OdtError, at: ast.Node | None = None) -> None:
         """File the diagnostics of another stage, at a place where they name none."""

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 
 from odtdsl.analysis.desk import Desk
+from odtdsl.analysis.room import Frame, Room, least_asking
 from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.expr import Compare, Scope
-from odtdsl.ir.forms import (
-    Additive,
-    Budget,
-    Clause,
-    Linear,
-    PathMeasure,
-    PathTotal,
-    SignedAtom,
-    SplitFilter,
-)
+from odtdsl.ir.expr import MIRRORED, Apply, Compare, Const, Scope
+from odtdsl.ir.families import Family, admissible, build_families, threshold_set
+from odtdsl.ir.forms import Additive, Budget, Clause, DepthMeasure, Linear, PathTotal, SplitFilter
 from odtdsl.ir.intervals import FULL, RealSet, nearest_float
 from odtdsl.ir.problem import FeatureDecl, RuleDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.syntax.expressions import name_text
 from odtdsl.terms.base import EmptyDenominator, Unsupported
 from odtdsl.terms.formulas import TooManyCases
-from odtdsl.terms.normalize import rule_forms
-
-MOST_BOUNDS = 30
-"""Bounds of one rule that are held against each other; many groups make many."""
+from odtdsl.terms.normalize import RuleForms, rule_forms
+from odtdsl.terms.registry import BY_NAME
 
 
 def doubts(rows: Rows, desk: Desk) -> None:
@@ -42,13 +34,21 @@ def doubts(rows: Rows, desk: Desk) -> None:
                     "D212", f"`{feature.name}` is never split: no candidate lies among its values",
                     notes=(_between(feature, range_),),
                 )  # fmt: skip
+    said: list[Said] = []
     for rule in rows.problem.rules:
         try:
             forms = rule_forms(rule, rows)
         except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
             continue
         _doubt_filters(rule, forms.filters, rows, desk)
-        _doubt_clauses(rule, forms.clauses, rows, desk)
+        said.append(Said(rule=rule, forms=forms))
+    if said:
+        frame = Frame(
+            skeleton=rows.problem.skeleton, n_rows=rows.n_rows,
+            n_columns=len(rows.problem.features), families=build_families(rows.problem, rows.data),
+        )  # fmt: skip
+        _tell_rules(find(frame, said), rows, desk)
+        _doubt_thresholds(said, frame, rows, desk)
 
 
 # ---- thresholds
@@ -94,101 +94,288 @@ def _between(feature: FeatureDecl, range_: tuple[float, float]) -> str:
     return f"the training values of `{feature.name}` lie between {range_[0]:g} and {range_[1]:g}"
 
 
-# ---- clauses
+# ---- rules that cannot hold
 
 
-def _doubt_clauses(rule: RuleDecl, clauses: tuple[Clause, ...], rows: Rows, desk: Desk) -> None:
-    """A clause all of whose literals are plainly false."""
-    what = "tree" if rule.scope is Scope.MODEL else rule.scope.value
-    for clause in clauses:
-        if all(_impossible(literal, rule.scope) for literal in clause.literals):
-            desk.warn(
-                "R107", f"no {what} can keep rule `{rule.name}`", rule.span,
-                notes=_why(rule, clause.literals),
-            )  # fmt: skip
-            return
-    if rule.scope is Scope.MODEL and _at_odds(clauses):
-        desk.warn(
-            "R107", f"no tree can keep rule `{rule.name}`", rule.span,
-            notes=("two of the bounds that it stands for leave nothing between them",),
-        )  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A rule and its forms."""
+
+    rule: RuleDecl
+    forms: RuleForms
 
 
-def _at_odds(clauses: tuple[Clause, ...]) -> bool:
-    """Whether two bounds on measures of the model cannot both hold: their sum's cannot."""
-    alone = [clause.literals[0].atom for clause in clauses if len(clause.literals) == 1]
-    bounds = [atom for atom in alone if isinstance(atom, Linear)][:MOST_BOUNDS]
-    for one, other in combinations(bounds, 2):
-        both = one.measure + other.measure
-        least = _least_of_model(both)
-        room = Fraction(one.at_most, one.measure.denominator)
-        room += Fraction(other.at_most, other.measure.denominator)
-        if least is not None and Fraction(least, both.denominator) > room:
-            return True
-    return False
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """Rules that cannot hold together; `still`: of `split` rules, that no split may stand.
+
+    Attributes
+    ----------
+    rules
+        In the order of the spec; without any of them nothing is plain.
+    clauses
+        What is false: one clause, or two at odds. Empty where features cost too much.
+    what
+        What cannot keep them: `tree`, `path`, `leaf`, `split`, or `budget` where no split can
+        be paid for.
+    room
+        What the rules leave.
+    """
+
+    rules: tuple[RuleDecl, ...]
+    clauses: tuple[Clause, ...]
+    what: str
+    room: Room
 
 
-def _impossible(literal: SignedAtom, scope: Scope) -> bool:
-    least = _least(literal, scope)
-    atom = literal.atom
-    return (
-        least is not None and isinstance(atom, Budget | Linear | PathTotal) and least > atom.at_most
+def find(frame: Frame, said: Sequence[Said]) -> tuple[Found, ...]:
+    """Rules that no model can keep, alone first, then disjoint sets of the others."""
+    found: list[Found] = []
+    rest: list[Said] = []
+    free = Room(frame)
+    for one in said:
+        alone = _alone(frame, one, free)
+        if alone is not None:
+            found.append(alone)
+        if alone is None or alone.what in ("split", "budget"):
+            rest.append(one)
+    while (room := _room(frame, rest)).refute() is not None:
+        least = list(rest)
+        for one in rest:
+            fewer = [other for other in least if other is not one]
+            if _room(frame, fewer).refute() is not None:
+                least = fewer
+        room = _room(frame, least)
+        why = room.refute()
+        assert why is not None, "the last set that was refuted"
+        names = tuple(one.rule for one in least)
+        found.append(Found(rules=names, clauses=why.clauses, what="tree", room=room))
+        rest = [one for one in rest if one not in least]
+    return tuple(found)
+
+
+def _room(frame: Frame, said: Sequence[Said]) -> Room:
+    return Room(
+        frame,
+        [clause for one in said for clause in one.forms.clauses],
+        [filter_ for one in said for filter_ in one.forms.filters],
     )
 
 
-def _least(literal: SignedAtom, scope: Scope) -> int | None:
-    """A value that a measure is never below; None where none is plain."""
-    match literal.atom:
-        case Budget(measure=measure):
-            return _least_of_path(measure)
-        case Linear(measure=measure) if scope is Scope.MODEL:
-            return _least_of_model(measure)
-        case Linear(measure=measure):
-            return _least_of_rows(measure)
-        case PathTotal(measure=measure, path_sum=paths):
-            rest, path = _least_of_model(measure), _least_of_path(paths.measure)
-            if rest is None or path is None or paths.weights.min(initial=0) < 0:
-                return None
-            return rest + path * int(paths.weights.sum())
-        case _:
-            return None
-
-
-def _least_of_path(measure: PathMeasure) -> int | None:
-    weights = (*measure.per_test, *measure.once, *(s.amount for s in measure.shared))
-    return measure.constant if min(weights, default=0) >= 0 else None
-
-
-def _least_of_model(measure: Additive) -> int | None:
-    """Every row has its best label; splits may be none, and one leaf there is."""
-    if measure.leaves < 0 or (measure.columns is not None and measure.columns.min(initial=0) < 0):
+def _alone(frame: Frame, one: Said, free: Room) -> Found | None:
+    room, scope = _room(frame, [one]), one.rule.scope
+    what = "tree" if scope is Scope.MODEL else scope.value
+    clauses: tuple[Clause, ...] | None = None
+    if (why := room.refute()) is not None:
+        clauses = why.clauses
+    elif scope is Scope.SPLIT:
+        for clause in one.forms.clauses:
+            if all(free.impossible(literal, scope) for literal in clause.literals):
+                clauses = (clause,)
+                break
+    elif free.leaves > 1 and room.leaves == 1 and _priced(one) and room.closed.all():
+        what, clauses = "budget", ()
+    if clauses is None:
         return None
-    least = measure.constant + measure.leaves
-    if measure.rows is not None:
-        least += int(measure.rows.sum())
-    if measure.output is not None:
-        least += int(measure.output.min(axis=1).sum())
-    return least
+    return Found(rules=(one.rule,), clauses=clauses, what=what, room=room)
 
 
-def _least_of_rows(measure: Additive) -> int | None:
-    """Of a leaf or split: of the rows with their best labels those that lower it, at least one."""
-    parts = [0 if measure.rows is None else measure.rows]
-    if measure.output is not None:
-        parts.append(measure.output.min(axis=1))
-    each = np.atleast_1d(sum(parts))
-    below = each[each < 0]
-    return measure.constant + int(below.sum() if below.size else each.min())
+def _priced(one: Said) -> bool:
+    """Whether a rule is a budget of paths."""
+    literals = [literal for clause in one.forms.clauses for literal in clause.literals]
+    return bool(literals) and all(isinstance(literal.atom, Budget) for literal in literals)
 
 
-def _why(rule: RuleDecl, literals: tuple[SignedAtom, ...]) -> tuple[str, ...]:
+def _tell_rules(conflicts: tuple[Found, ...], rows: Rows, desk: Desk) -> None:
+    for found in conflicts:
+        rule = found.rules[0]
+        if len(found.rules) > 1:
+            names = " and ".join(f"`{one.name}`" for one in found.rules)
+            desk.warn(
+                "R108", f"no tree can keep rules {names} together", rule.span,
+                also=tuple((one.span, "") for one in found.rules[1:]),
+                notes=_why_together(found),
+                helps=("drop or loosen one of them",),
+            )  # fmt: skip
+        elif found.what == "budget":
+            _tell_budget(found, rows, desk)
+        else:
+            desk.warn(
+                "R107", f"no {found.what} can keep rule `{rule.name}`", rule.span,
+                notes=_why(found, rows),
+            )  # fmt: skip
+
+
+def _tell_budget(found: Found, rows: Rows, desk: Desk) -> None:
+    """No test can be paid for: what the cheapest costs."""
+    rule = found.rules[0]
+    budgets = [
+        literal.atom
+        for clause in found.room.clauses
+        for literal in clause.literals
+        if isinstance(literal.atom, Budget)
+    ]
+    features = rows.problem.features
+    if len(budgets) != 1 or not isinstance(rule.condition, Compare):
+        desk.warn("R109", f"rule `{rule.name}` lets no split stand", rule.span)
+        return
+    measure = budgets[0].measure
+    cheapest = min(range(len(features)), key=lambda column: least_asking(measure, column))
+    missed = Fraction(least_asking(measure, cheapest) - budgets[0].at_most, measure.denominator)
+    desk.warn(
+        "R109", f"rule `{rule.name}` lets no split stand: every feature costs too much", rule.span,
+        notes=(
+            f"a path that tests `{features[cheapest].name}` alone, the cheapest, misses the bound"
+            f" by {nearest_float(missed):g}",
+        ),
+        helps=("raise the bound by as much, or more",),
+    )  # fmt: skip
+
+
+def _why(found: Found, rows: Rows) -> tuple[str, ...]:
     """By how much a bound is missed at the best; nothing where it is strict."""
-    if isinstance(rule.condition, Compare) and rule.condition.op in ("<", ">"):
+    rule = found.rules[0]
+    if len(found.clauses) == 2:
+        return ("two of the bounds that it stands for leave nothing between them",)
+    notes: list[str] = []
+    if (missed := _missed(found)) is not None and not _is_strict(rule):
+        notes.append(f"even at best the bound is missed by {nearest_float(missed):g}")
+    return (*notes, *_best(found, rows), *_twins(found, rows))
+
+
+def _is_strict(rule: RuleDecl) -> bool:
+    return isinstance(rule.condition, Compare) and rule.condition.op in ("<", ">")
+
+
+def _missed(found: Found) -> Fraction | None:
+    """What the only bound of a clause is missed by at the best, in its units."""
+    if len(found.clauses) != 1 or len(found.clauses[0].literals) != 1:
+        return None
+    (clause,) = found.clauses
+    (literal,) = clause.literals
+    atom, least = literal.atom, found.room.least(literal, clause.scope)
+    if least is None or not isinstance(atom, Budget | Linear | PathTotal) or least <= atom.at_most:
+        return None
+    return Fraction(least - atom.at_most, atom.measure.denominator)
+
+
+def _best(found: Found, rows: Rows) -> tuple[str, ...]:
+    """The best value of a measure of the model that a rule compares with a number."""
+    (rule,) = found.rules
+    condition = rule.condition
+    if rule.scope is not Scope.MODEL or not isinstance(condition, Compare):
         return ()
-    if len(literals) != 1 or (least := _least(literals[0], rule.scope)) is None:
+    call, op = condition.left, condition.op
+    if isinstance(call, Const):
+        call, op = condition.right, MIRRORED[op]
+    if not isinstance(call, Apply) or op not in ("<=", "<", ">=", ">"):
         return ()
-    atom = literals[0].atom
-    if not isinstance(atom, Budget | Linear | PathTotal):
+    measure = BY_NAME[call.term].translate(rows, rule.scope, call)
+    if isinstance(measure, DepthMeasure) and op in (">=", ">") and found.room.frame.axis:
+        return (f"no tree is deeper than {found.room.depth}",)
+    if not isinstance(measure, Additive):
         return ()
-    room = Fraction(atom.at_most - least, atom.measure.denominator)
-    return (f"even at best the bound is missed by {nearest_float(-room):g}",)
+    sign = 1 if op in ("<=", "<") else -1
+    least = found.room.least_of_model(measure.scaled(Fraction(sign)))
+    if least is None:
+        return ()
+    value = nearest_float(Fraction(sign * least, measure.denominator))
+    return (f"no tree has {'less' if sign == 1 else 'more'} than {value:.6g}",)
+
+
+def _twins(found: Found, rows: Rows) -> tuple[str, ...]:
+    """Rows that every tree treats alike though their classes differ."""
+    atoms = [literal.atom for clause in found.clauses for literal in clause.literals]
+    if rows.data.labels is None or found.room.leaves == 1 or not found.room.frame.axis:
+        return ()
+    if not any(isinstance(atom, Linear) and atom.measure.output is not None for atom in atoms):
+        return ()
+    blocks, labels = found.room.blocks, rows.labels
+    seen = np.zeros((int(blocks.max()) + 1, rows.n_classes), dtype=bool)
+    seen[blocks, labels] = True
+    mixed = seen.sum(axis=1)[blocks] > 1
+    if not mixed.any():
+        return ()
+    first = int(np.flatnonzero(mixed)[0])
+    other = int(np.flatnonzero((blocks == blocks[first]) & (labels != labels[first]))[0])
+    names = rows.data.row_numbers[[first, other]].tolist()
+    return (
+        f"{int(mixed.sum())} rows share their features with a row of another class, as far as"
+        f" the tests go: rows {names[0]} and {names[1]}, for one",
+    )
+
+
+def _why_together(found: Found) -> tuple[str, ...]:
+    """Which of the rules fails where the others hold, and by how much."""
+    names = [clause.origin.rule for clause in found.clauses]
+    if len(set(names)) == 2:
+        return (f"the bounds of `{names[0]}` and `{names[1]}` leave nothing between them",)
+    notes = [f"where the others hold, nothing can keep `{names[0]}`"]
+    missed = _missed(found)
+    failing = next(rule for rule in found.rules if rule.name == names[0])
+    if missed is not None and not _is_strict(failing):
+        notes = [f"{notes[0]}: even at best its bound is missed by {nearest_float(missed):g}"]
+    return tuple(notes)
+
+
+# ---- thresholds that several rules, or a rule and candidates, leave
+
+
+def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk) -> None:
+    """A column whose thresholds are all refused, though each rule alone lets some stand."""
+    for column, speaking in closed_by_thresholds(said, frame):
+        feature = rows.problem.features[column]
+        rules = " and ".join(f"`{rule.name}`" for rule in speaking)
+        together = "rules" if len(speaking) > 1 else "rule"
+        candidates = "" if feature.candidates.place == "midpoints" else " and its candidates"
+        lets = "let" if len(speaking) > 1 or candidates else "lets"
+        desk.warn(
+            "R110", f"{together} {rules}{candidates} {lets} no split test `{feature.name}`",
+            speaking[0].span, also=tuple((rule.span, "") for rule in speaking[1:]),
+            notes=("no threshold between two of its training values obeys them all",),
+            helps=(
+                "let them share a threshold, or say what you mean with"
+                f" `not uses({name_text(feature.name)})`",
+            ),
+        )  # fmt: skip
+
+
+def closed_by_thresholds(
+    said: Sequence[Said], frame: Frame
+) -> tuple[tuple[int, tuple[RuleDecl, ...]], ...]:
+    """Columns that may be split without the threshold rules named, and not with them.
+
+    Rules that refuse a column whole, and those that R106 tells, are left out.
+    """
+    found: list[tuple[int, tuple[RuleDecl, ...]]] = []
+    for family in frame.families:
+        if family.kind != "threshold" or any(family.column == column for column, _ in found):
+            continue
+        speaking: list[tuple[RuleDecl, SplitFilter]] = []
+        for one in said:
+            for each in one.forms.filters:
+                if each.column == family.column and each.allowed and each.levels is None:
+                    speaking.append((one.rule, each))
+        if not _admits(family, ()) or not _in_range(family, speaking):
+            continue
+        filters = [each for _, each in speaking]
+        if _admits(family, filters):
+            continue
+        for each in list(filters):
+            fewer = [other for other in filters if other is not each]
+            if not _admits(family, fewer):
+                filters = fewer
+        kept = {id(each) for each in filters}
+        names = dict.fromkeys(rule for rule, each in speaking if id(each) in kept)
+        found.append((family.column, tuple(names)))
+    return tuple(found)
+
+
+def _admits(family: Family, filters: Sequence[SplitFilter]) -> bool:
+    return bool(admissible(family, threshold_set(family, filters, 0)).any())
+
+
+def _in_range(family: Family, speaking: Sequence[tuple[RuleDecl, SplitFilter]]) -> bool:
+    """Whether each rule alone has thresholds among the values: R106 tells of the others."""
+    range_ = float(family.values[0]), float(family.values[-1])
+    return all(_meets(each.allowed, range_) for _, each in speaking)

@@ -200,6 +200,21 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ),
     ("R107", "a rule that nothing can keep", "rule r: forall path: cost <= -1"),
     (
+        "R108",
+        "rules that no tree can keep together",
+        "rule a: uses(age) rule b: not uses(age)",
+    ),
+    (
+        "R109",
+        "a budget below what every feature costs",
+        "cost * = 5 rule r: forall path: cost <= 4",
+    ),
+    (
+        "R110",
+        "rules that together leave no threshold of a column",
+        "rule r: forall split: threshold(age) <= 30 rule s: forall split: threshold(age) >= 40",
+    ),
+    (
         "R201",
         "a product or quotient of measures, which is not linear",
         "rule r: errors * leaves <= 9",

@@ -1,0 +1,233 @@
+"""What is said before any search of rules that cannot hold, against all trees.
+
+Whenever the analysis says that no tree keeps some rules, or that no split stands under one,
+brute force over all trees (`worlds`, nothing of the package) agrees, with these rules alone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from meanings import Judge
+from test_every_term import KINDS, MIXED, Case, case
+
+import odtdsl
+from odtdsl.analysis import analyse
+from odtdsl.analysis.doubts import Said, closed_by_thresholds, find
+from odtdsl.analysis.room import Frame, Room
+from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.ir.rows import Rows
+from odtdsl.source import Source
+from odtdsl.syntax.parser import parse
+from odtdsl.terms.base import EmptyDenominator, Unsupported
+from odtdsl.terms.formulas import TooManyCases
+from odtdsl.terms.normalize import rule_forms
+
+SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
+
+
+def analysed(case_: Case) -> Rows | None:
+    source = Source(name="random", text=case_.text)
+    try:
+        return analyse(parse(source), source=source, frame=case_.world.frame).rows
+    except OdtError:
+        return None
+
+
+def parts(rows: Rows) -> tuple[Frame, list[Said]]:
+    from odtdsl.ir.families import build_families
+
+    said = []
+    for rule in rows.problem.rules:
+        try:
+            said.append(Said(rule=rule, forms=rule_forms(rule, rows)))
+        except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
+            continue
+    frame = Frame(
+        skeleton=rows.problem.skeleton, n_rows=rows.n_rows, n_columns=len(rows.problem.features),
+        families=build_families(rows.problem, rows.data),
+    )  # fmt: skip
+    return frame, said
+
+
+def claims(case_: Case) -> Counter[str]:
+    """All that is said of a case, each held against all trees."""
+    rows = analysed(case_)
+    if rows is None:
+        return Counter()
+    frame, said = parts(rows)
+    seen = Counter[str]()
+    written = {f"r{i}": rule for i, rule in enumerate(case_.rules)}
+    for found in find(frame, said):
+        names = [rule.name for rule in found.rules]
+        kept = list(filter(Judge(case_.world, [written[n] for n in names]).admits, case_.models))
+        if found.what in ("split", "budget"):
+            assert all(not model.splits for model in kept), f"{names}\n{case_}"
+        else:
+            assert not kept, f"{names} are said to have no tree\n{case_}"
+        seen[f"{found.what} {len(names)}"] += 1
+    for column, rules in closed_by_thresholds(said, frame):
+        judge = Judge(case_.world, [written[rule.name] for rule in rules])
+        for model in filter(judge.admits, case_.models):
+            assert all(s.test.column != column for s in model.splits), f"{column}\n{case_}"
+        seen["thresholds"] += 1
+    if not case_.kept():
+        seen["infeasible"] += 1
+        seen["foreseen"] += any(
+            found.what not in ("split", "budget") for found in find(frame, said)
+        )
+    seen["cases"] += 1
+    return seen
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_no_claim_is_false(block: int) -> None:
+    seen = Counter[str]()
+    for seed in range(60 * SCALE * block, 60 * SCALE * (block + 1)):
+        seen += claims(case(MIXED, f"foreseen {seed}"))
+    assert seen["foreseen"] >= seen["infeasible"] // 8, seen
+
+
+@pytest.mark.parametrize("name", [f"{scope} {term}" for scope, term in KINDS])
+def test_no_claim_about_a_term_is_false(name: str) -> None:
+    for seed in range(6 * SCALE):
+        claims(case(name, f"foreseen {seed}"))
+
+
+def test_bounds_of_a_room_hold_for_every_tree() -> None:
+    """Leaves, depth, features and rows that nothing parts, under all rules of a case."""
+    tight = Counter[str]()
+    for seed in range(250 * SCALE):
+        one = case(MIXED, f"room {seed}")
+        rows = analysed(one)
+        if rows is None:
+            continue
+        frame, said = parts(rows)
+        if len(said) < len(one.rules):
+            continue
+        clauses = [clause for each in said for clause in each.forms.clauses]
+        room = Room(frame, clauses, [f for each in said for f in each.forms.filters])
+        kept = one.kept()
+        for model in kept:
+            assert len(model.leaves) <= room.leaves, str(one)
+            assert model.depth <= room.depth, str(one)
+            assert not any(room.closed[s.test.column] for s in model.splits), str(one)
+            for leaf in model.leaves:
+                inside = {int(room.blocks[r]) for r in one.world.rows(leaf.rows)}
+                outside = {
+                    int(room.blocks[r]) for r in one.world.rows(one.world.everyone & ~leaf.rows)
+                }
+                assert not inside & outside, str(one)
+        if kept:
+            tight["leaves"] += max(len(m.leaves) for m in kept) == room.leaves
+            tight["twins"] += int(room.blocks.max()) + 1 < one.world.n
+            tight["closed"] += bool(np.any(room.closed))
+    assert min(tight[word] for word in ("leaves", "twins", "closed")) >= 20, tight
+
+
+FRAME = {
+    "a": [1, 2, 3, 4, 5, 6], "b": ["x", "y"] * 3, "g": ["w", "w", "w", "m", "m", "m"],
+    "c": ["u", "u", "v", "v", "v", "v"], "n": [0.1, 0.2, None, None, 0.3, 0.3],
+    "y": ["p", "n", "p", "n", "p", "n"],
+}  # fmt: skip
+HEAD = 'data frame target y positive "p" drop g missing branch tree depth <= 2 minimize errors\n'
+NO_AB = "drop a, b, n "
+
+TOLD = {
+    "cost a = 5, b = 7, c = 9, n = 9 rule cheap: forall path: cost <= 4":
+        ("R109", "lets no split stand", "`a` alone, the cheapest, misses the bound by 1"),
+    "cost * = 5 rule ask: uses(a) or uses(b) rule cheap: forall path: cost <= 4":
+        ("R108", "rules `ask` and `cheap` together"),
+    "rule s: leaves >= 9": ("R107", "no tree has more than 4"),
+    "rule s: leaves >= 4 rule t: leaves <= 3": ("R108", "its bound is missed by 1"),
+    "rule s: leaves >= 3 rule t: depth <= 1": ("R108", "rules `s` and `t` together"),
+    "rule s: depth >= 3": ("R107", "no tree is deeper than 2"),
+    "rule s: forall path: length >= 3": ("R107", "no path can keep rule `s`", "missed by 1"),
+    "rule s: forall leaf: size >= 60% rule t: splits >= 1": ("R108", "rules `s` and `t` together"),
+    "rule s: forall leaf: size >= 60% rule t: forall leaf: size <= 3":
+        ("R108", "nothing can keep `t`: even at best its bound is missed by 3"),
+    'rule s: rate("p") >= 90% rule t: rate("p") <= 10%':
+        ("R108", "`s` and `t` leave nothing between them"),
+    "rule s: uses(a) rule t: not uses(a)": ("R108", "rules `s` and `t` together"),
+    "rule s: uses(a) rule t: forall split: feature in {b}":
+        ("R108", "where the others hold, nothing can keep `s`"),
+    "rule s: same_leaf(0, 1) rule d: different_leaf(0, 1)": ("R108", "nothing can keep `d`"),
+    NO_AB + "rule d: different_leaf(0, 1)": ("R107", "no tree can keep rule `d`"),
+    NO_AB + "rule s: accuracy >= 90%":
+        ("R107", "no tree has more than 0.5", "6 rows share their features", "rows 0 and 1"),
+    NO_AB + "rule s: errors <= 2": ("R107", "no tree has less than 3"),
+    NO_AB + "group w = g == \"w\" rule s: accuracy(w) >= 90%":
+        ("R107", "missed by 0.233333", "no tree has more than 0.666667"),
+    NO_AB + "weight a rule s: accuracy >= 60%": ("R107", "no tree has more than 0.571429"),
+    "drop b, c, n candidates a at {3.5} rule s: errors <= 1": ("R107", "no tree has less than 2"),
+    "drop b, c, n candidates a at bins 2 rule s: errors <= 1":
+        ("R107", "no tree has less than 2"),
+    "drop a, b, c rule s: errors <= 0": ("R107", "no tree has less than 2", "rows 2 and 3"),
+    "drop b, c, n rule s: errors <= 1 rule t: forall split: threshold(a) in [3, 3.5]":
+        ("R108", "rules `s` and `t` together"),
+    "rule s: forall split: threshold(a) <= 2.5 rule t: forall split: threshold(a) >= 4":
+        ("R110", "rules `s` and `t` let no split test `a`"),
+    "candidates a at {2.5} rule s: forall split: threshold(a) >= 4":
+        ("R110", "rule `s` and its candidates let no split test `a`"),
+    "rule s: forall path: a requires b rule t: forall path: b requires a rule u: uses(a)":
+        ("R108", "rules `s` and `t` and `u` together"),
+}  # fmt: skip
+
+
+def told(rules: str) -> tuple[Diagnostic, ...]:
+    return odtdsl.check(HEAD + rules, frame=FRAME)
+
+
+@pytest.mark.parametrize("rules", TOLD)
+def test_it_is_told_with_its_reason(rules: str) -> None:
+    code, *said = TOLD[rules]
+    found = [d for d in told(rules) if d.code == code]
+    assert len(found) == 1, [d.message for d in told(rules)]
+    text = "\n".join((found[0].message, *found[0].notes, *found[0].helps))
+    assert all(part in text for part in said), text
+    assert found[0].labels
+    assert found[0].severity == "warning"
+
+
+@pytest.mark.parametrize("rules", [rules for rules in TOLD if TOLD[rules][0] in ("R107", "R108")])
+def test_a_solver_proves_the_same(rules: str) -> None:
+    assert odtdsl.solve(HEAD + rules, frame=FRAME, using="milp").status == "infeasible"
+
+
+def test_the_best_accuracy_is_reached_where_depth_allows() -> None:
+    """What is called the best is the best: a tree has it."""
+    text = HEAD + NO_AB
+    (said,) = odtdsl.check(text + "rule s: accuracy >= 51%", frame=FRAME)
+    assert "no tree has more than 0.5" in said.notes
+    result = odtdsl.solve(text, frame=FRAME)
+    assert result.objective == Fraction(3)
+    assert not odtdsl.check(text + "rule s: accuracy >= 50%", frame=FRAME)
+
+
+def test_several_conflicts_are_told_at_once() -> None:
+    found = told(
+        "rule s: uses(a) rule t: not uses(a) rule u: leaves >= 4 rule v: leaves <= 3"
+        " rule w: accuracy >= 120%"
+    )
+    assert sorted(d.code for d in found) == ["R107", "R108", "R108"]
+
+
+def test_it_is_quick_on_many_rows() -> None:
+    """No search: tens of thousands of rows with rules of every kind take seconds at most."""
+    rng = np.random.default_rng(1)
+    frame: dict[str, list[object]] = {f"x{i}": rng.normal(size=20000).tolist() for i in range(20)}
+    frame["g"] = rng.choice(["u", "v", "w"], size=20000).tolist()
+    frame["y"] = rng.choice(["p", "n"], size=20000).tolist()
+    text = (
+        'data frame target y positive "p" drop g tree depth <= 4 minimize errors'
+        ' rule a: gap(rate("p"), g) <= 5% rule b: accuracy >= 70% rule c: forall leaf: size >= 1%'
+        " rule d: forall split: threshold(x1) in [0, 1] rule e: forall path: length <= 3"
+    )
+    began = time.monotonic()
+    assert not odtdsl.check(text, frame=frame)
+    assert time.monotonic() - began < 60
