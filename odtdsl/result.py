@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Progress, Status
 from odtdsl.checker import Audit
-from odtdsl.diagnostics.model import Diagnostic
+from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.diagnostics.render import to_json as diagnostic_to_json
 from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
-    from odtdsl.data.dataset import Dataset
+    from odtdsl.data.dataset import Dataset, Value
+    from odtdsl.ir.rows import Rows
+    from odtdsl.why import Why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,41 @@ class Result:
     interrupted: bool = False
     test: TestScore | None = None
     warnings: tuple[Diagnostic, ...] = ()
+    rows: Rows | None = field(default=None, compare=False, repr=False)
+    """The problem with its training rows, for `why`."""
+
+    def why(
+        self, row: object, *, to: Value | None = None, frozen: Iterable[str] = ()
+    ) -> Why:  # fmt: skip
+        """Why the tree predicts a row so, and the least change that makes it predict otherwise.
+
+        Parameters
+        ----------
+        row
+            The number of a training row (from 0, in the file as read), or a row of its own: a
+            mapping of names to cells, or data of one row as `Tree.apply` takes it.
+        to
+            The class that is wished for; default any other than the one predicted.
+        frozen
+            Features that may not change.
+
+        Returns
+        -------
+        Why
+            The path in words, the rules that speak of each node, and the counterfactual:
+            fewest features first, then the least sum of changes over training ranges.
+
+        Raises
+        ------
+        OdtError
+            U207: no such training row, class or feature, several rows, or no tree. U201 to
+            U204, D132 to D135: as `Tree.apply`.
+        """
+        from odtdsl.why import why
+
+        if self.tree is None or self.rows is None:
+            raise error("U207", f"there is no tree to ask: the answer is {self.status}")
+        return why(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
 
     @property
     def objective(self) -> Fraction | tuple[Fraction, ...] | None:

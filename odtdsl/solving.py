@@ -239,7 +239,7 @@ def _result(
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
         counters=answer.counters,
         interrupted=answer.interrupted,
-        test=_test(analysis, tree), warnings=warnings,
+        test=_test(analysis, tree), warnings=warnings, rows=analysis.rows,
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U204", "a cell to predict on is no level of its ordered column", ""),
     ("U205", "a mapping to predict on holds single values", ""),
     ("U206", "class shares of a tree of number targets", ""),
+    ("U207", "a question about a row, class or feature that there is not", ""),
     # ---- S: syntax
     ("S001", "something else should stand here", "drop 5"),
     ("S002", "no statement starts with this word", "tagret y"),

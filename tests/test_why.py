@@ -1,0 +1,216 @@
+"""Why a row is predicted so, and the least change, against all combinations of cells."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from itertools import product
+
+import pytest
+from worlds import LEVELS, World, random_world
+
+import odtdsl
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.predictors.tree import Branch, InBin, Threshold
+from odtdsl.result import Result
+
+
+def solved(rng: random.Random) -> tuple[World, Result]:
+    while True:
+        world = random_world(rng)
+        text = "\n".join([*world.head(), "minimize errors"])
+        try:
+            result = odtdsl.solve(text, frame=world.frame, using="greedy")
+        except OdtError:
+            continue
+        if result.tree is not None and result.tree.n_splits:
+            return world, result
+
+
+def marks(result: Result, name: str) -> list[float]:
+    """All numbers at which some test of a feature changes its mind, on both sides."""
+    assert result.tree is not None
+    found: set[float] = set()
+    for node in result.tree.nodes():
+        if isinstance(node, Branch) and node.feature == name:
+            if isinstance(node.test, Threshold):
+                found |= {float(node.test.value), math.nextafter(float(node.test.value), math.inf)}
+            elif isinstance(node.test, InBin):
+                for edge in (node.test.low, node.test.high):
+                    if math.isfinite(edge):
+                        found |= {edge, math.nextafter(edge, -math.inf)}
+                        found.add(math.nextafter(edge, math.inf))
+    return sorted(found)
+
+
+def choices(world: World, result: Result, name: str, row: int) -> list[tuple[object, float]]:
+    """Cells of a feature with the size of the change to each."""
+    column = next(c for c in world.columns if c.name == name)
+    cell = column.cells[row]
+    present = [x for x in column.cells if x is not None]
+    found: list[tuple[object, float]] = [(cell, 0.0)]
+    if column.kind == "number":
+        numbers = [float(x) for x in present]
+        spread = (max(numbers) - min(numbers)) or 1.0
+        for x in [*marks(result, name), *numbers]:
+            found.append((x, 1.0 if cell is None else abs(x - float(cell)) / spread))
+    else:
+        for x in dict.fromkeys(present):
+            size = 1.0
+            if column.kind == "ordered" and cell is not None:
+                size = abs(LEVELS.index(str(x)) - LEVELS.index(str(cell))) / (len(LEVELS) - 1)
+            found.append((x, size))
+    return found
+
+
+def least(
+    world: World, result: Result, row: int, to: object, frozen: set[str]
+) -> tuple[int, float] | None:
+    """Over all combinations of cells: features changed, then the sum of the changes."""
+    tree = result.tree
+    assert tree is not None
+    names = list(tree.tested)
+    over = [
+        [(world.frame[n][row], 0.0)] if n in frozen else choices(world, result, n, row)
+        for n in names
+    ]
+    combos = list(product(*over))
+    frame = {n: [combo[i][0] for combo in combos] for i, n in enumerate(names)}
+    labels = tree.predict(frame).tolist()
+    now = tree.predict({n: [world.frame[n][row]] for n in names})[0]
+    best: tuple[int, float] | None = None
+    for combo, label in zip(combos, labels, strict=True):
+        if label == now or (to is not None and label != to):
+            continue
+        moved = [size for i, (cell, size) in enumerate(combo) if cell != world.frame[names[i]][row]]
+        key = (len(moved), math.fsum(moved))
+        best = key if best is None else min(best, key)
+    return best
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_the_change_is_the_least_and_does_change_the_prediction(block: int) -> None:
+    seen = {"none": 0, "one": 0, "more": 0, "frozen": 0, "to": 0}
+    for seed in range(25):
+        rng = random.Random(f"why {block} {seed}")
+        world, result = solved(rng)
+        tree = result.tree
+        assert tree is not None
+        row = rng.randrange(world.n)
+        frozen = {n for n in tree.tested if rng.random() < 0.25}
+        to = rng.choice([None, *world.classes])
+        found = result.why(row, to=to, frozen=frozen).counterfactual
+        expected = least(world, result, row, to, frozen)
+        assert (found is None) == (expected is None), (block, seed)
+        seen["frozen"] += bool(frozen)
+        seen["to"] += to is not None
+        if found is None or expected is None:
+            seen["none"] += 1
+            continue
+        assert len(found.changes) == expected[0], (block, seed)
+        assert math.isclose(found.size, expected[1], abs_tol=1e-12), (block, seed)
+        changed = {n: [world.frame[n][row]] for n in tree.tested}
+        assert not frozen & {change.feature for change in found.changes}
+        for change in found.changes:
+            assert changed[change.feature] == [change.before]
+            changed[change.feature] = [change.after]
+        label = tree.predict(changed)[0]
+        assert str(label) == found.prediction
+        assert label != tree.predict({n: [world.frame[n][row]] for n in tree.tested})[0]
+        assert to is None or label == to
+        seen["one" if len(found.changes) == 1 else "more"] += 1
+    assert min(seen[word] for word in ("none", "one", "frozen", "to")) >= 1, seen
+
+
+FRAME = {
+    "a": [1, 2, 3, 4, 5, 6, 7, 8], "b": ["x", "y"] * 4,
+    "y": ["p", "n", "p", "n", "n", "n", "n", "n"],
+}  # fmt: skip
+TEXT = """data frame target y positive "p" feature a: integer cost b = 5 tree depth <= 2
+minimize errors
+rule first: root in {b}
+rule order: forall path: b before a
+rule cheap: forall path: cost <= 5
+rule cuts:  forall split: threshold(a) <= 3.75
+rule sized: forall leaf: size >= 2
+rule right: accuracy >= 90%
+rule calm:  errors <= 7
+rule pair:  different_leaf(0, 6)"""
+
+
+@pytest.fixture(name="result")
+def _result() -> Result:
+    found = odtdsl.solve(TEXT, frame=FRAME)
+    assert found.status == "optimal"
+    return found
+
+
+def test_the_path_is_told_with_the_rules_that_shape_it(result: Result) -> None:
+    why = result.why(6)
+    assert why.prediction == "n"
+    root, second, leaf = why.steps
+    assert root.text == 'b == "x": yes (b is "x")'
+    assert second.text == "a <= 3.75: no (a is 7)" or second.text.startswith("a <= 3.5: no")
+    assert root.rules == ("first", "order", "cheap")
+    assert second.rules == ("order", "cuts")
+    assert leaf.rules == ("sized", "right", "calm", "pair")
+    assert "cheap" in why.tight
+    assert "right" not in why.tight
+    assert str(why).splitlines()[0] == root.text + "   (rules: first, order, cheap)"
+
+
+def test_numbers_on_a_grid_stay_there(result: Result) -> None:
+    found = result.why(6).counterfactual
+    assert found is not None
+    (change,) = found.changes
+    assert (change.feature, change.before, change.after) == ("a", 7, 3)
+    assert change.size == 4 / 7
+    back = result.why(0, frozen=["b"]).counterfactual
+    assert back is not None
+    assert back.changes[0].after == 4
+
+
+def test_rows_of_ones_own(result: Result) -> None:
+    assert result.why({"a": 1, "b": "x"}).prediction == "p"
+    assert result.why({"a": [1], "b": ["x"]}).prediction == "p"
+    assert result.why({"a": 1, "b": "z"}).prediction == "n"
+    assert result.why({"a": 1, "b": "x"}, frozen=["a", "b"]).counterfactual is None
+
+
+def test_json_is_json(result: Result) -> None:
+    told = json.loads(json.dumps(result.why(6).to_json(), allow_nan=False))
+    assert told["counterfactual"]["changes"] == [
+        {"feature": "a", "before": 7, "after": 3, "size": 4 / 7}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "said"),
+    [
+        (99, {}, "row 99 is no training row"), (0, {"to": "q"}, "`q` is no class"),
+        (0, {"frozen": ["aa"]}, "cannot be frozen"),
+        ({"a": [1, 2], "b": ["x", "y"]}, {}, "one row is explained at a time"),
+        ({"a": 1}, {}, "no column `b`"),
+    ],
+)  # fmt: skip
+def test_a_wrong_question_is_told(
+    result: Result, row: object, more: dict[str, object], said: str
+) -> None:
+    with pytest.raises(OdtError, match=said):
+        result.why(row, **more)  # type: ignore[arg-type]
+
+
+def test_without_a_tree_there_is_nothing_to_ask() -> None:
+    none = odtdsl.solve(TEXT + " rule no: errors <= -1", frame=FRAME)
+    with pytest.raises(OdtError, match="the answer is infeasible"):
+        none.why(0)
+
+
+def test_a_tree_of_numbers_has_another_output() -> None:
+    frame = {"x": [1.0, 2.0, 3.0, 4.0], "y": [1.0, 1.0, 5.0, 5.0]}
+    result = odtdsl.solve("data frame target y: number tree depth <= 1 minimize mse", frame=frame)
+    found = result.why(0).counterfactual
+    assert found is not None
+    assert found.prediction == "5"
+    assert found.changes[0].after == math.nextafter(2.5, 3)
