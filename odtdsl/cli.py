@@ -1,4 +1,5 @@
-"""The command line: `odt check | fmt | plan | solve | compare | compile | predict | audit | rules`.
+"""The command line, `odt COMMAND`: check, fmt, plan, solve, compare, compile, predict, audit, why,
+rules.
 
 Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails); 2 usage;
 3 infeasible, proven; 4 a limit without an answer; 70 a mistake of odtdsl; 130 interrupted.
@@ -516,6 +517,54 @@ def audit(
         return OK if found.holds else WRONG
 
     _run(action, as_json)
+
+
+@app.command("why")
+def why_(
+    spec: Spec,
+    model: Annotated[Path, typer.Argument(help="A saved tree, or a saved `solve --json`.")],
+    row: Annotated[int | None, typer.Option(help="A training row, from 0.")] = None,
+    cell: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE of a row of one's own; empty is missing.")
+    ] = None,
+    to: Annotated[str | None, typer.Option(help="The class that is wished for.")] = None,
+    freeze: Annotated[
+        list[str] | None, typer.Option(help="A feature that may not change.")
+    ] = None,
+    data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Say why a row is predicted so, and the least change that makes it another."""
+
+    def action() -> int:
+        from odtdsl import checker
+        from odtdsl.api import load_tree
+        from odtdsl.why import why
+
+        asked = _asked_row(row, cell or [])
+        analysis = _Problem(spec, data, test, settings).analysis()
+        tree = load_tree(model)
+        found = why(
+            tree, analysis.rows, asked, to=to, frozen=freeze or (),
+            audit=checker.audit(tree, analysis.rows),
+        )  # fmt: skip
+        if as_json:
+            _print_json(found.to_json())
+        else:
+            _print(found.lines())
+        return OK
+
+    _run(action, as_json)
+
+
+def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]:
+    """A training row, or the cells of `--cell`."""
+    parts = [cell.partition("=") for cell in cells]
+    if (row is None) == (not cells) or not all(name and equals for name, equals, _ in parts):
+        raise error(
+            "U309", "which row is asked for is not plain",
+            helps=("write `--row 3`, or `--cell age=41 --cell sex=male` with all that is tested",),
+        )  # fmt: skip
+    return row if row is not None else {name.strip(): value or None for name, _, value in parts}
 
 
 @app.command()

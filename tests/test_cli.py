@@ -271,3 +271,32 @@ def test_the_side_of_missing_cells_is_printed(spec, tmp_path):
     text = 'data "m.csv"\ntarget y\nmissing branch\ntree depth <= 1\nminimize errors\n'
     shown = odt("solve", spec(text)).stdout
     assert "missing" in shown.splitlines()[0] + shown.splitlines()[1] + shown.splitlines()[2]
+
+
+def test_why_explains_a_training_row_and_a_row_of_ones_own(spec, tmp_path):
+    path, tree = spec(IRIS), tmp_path / "tree.json"
+    assert odt("solve", path, "--out", str(tree)).exit_code == 0
+    found = odt("why", path, str(tree), "--row", "0")
+    assert found.exit_code == 0
+    assert "predicts setosa" in found.stdout
+    assert "it would be versicolor with" in found.stdout
+    cells = [
+        f"--cell={name} (cm)={cell}"
+        for name, cell in {
+            "petal length": 5.5,
+            "petal width": 2.4,
+            "sepal length": 7,
+            "sepal width": "",
+        }.items()
+    ]
+    told = json.loads(odt("why", path, str(tree), *cells, "--to", "setosa", "--json").stdout)
+    assert told["prediction"] == "virginica"
+    assert told["counterfactual"]["prediction"] == "setosa"
+
+
+@pytest.mark.parametrize("options", [[], ["--row", "1", "--cell", "a=1"], ["--cell", "a"]])
+def test_why_wants_one_row(spec, tmp_path, options):
+    path = spec(IRIS)
+    found = odt("why", path, str(tmp_path / "none.json"), *options)
+    assert found.exit_code == 2
+    assert "U309" in found.output + found.stderr

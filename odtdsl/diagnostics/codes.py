@@ -319,6 +319,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U306", "a gap of the command line that is none", ""),
     ("U307", "an unknown term asked for", ""),
     ("U308", "an output that would overwrite the spec", ""),
+    ("U309", "`odt why` without one row to explain", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),
