@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         check,
         compare,
         compile,
+        explain,
         load,
         load_tree,
         parse,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
     from odtdsl.diagnostics.model import Diagnostic, OdtError
+    from odtdsl.explaining import Explanation
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
@@ -40,14 +42,15 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Audit", "Comparison", "Diagnostic", "Model", "OdtError", "Plan", "Result", "Tree",
-    "__version__", "audit", "check", "compare", "compile", "load", "load_tree", "parse", "plan",
-    "solve", "words",
+    "Audit", "Comparison", "Diagnostic", "Explanation", "Model", "OdtError", "Plan", "Result",
+    "Tree", "__version__", "audit", "check", "compare", "compile", "explain", "load", "load_tree",
+    "parse", "plan", "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
     "Audit": "odtdsl.checker",
     "Comparison": "odtdsl.comparing",
+    "Explanation": "odtdsl.explaining",
     "Diagnostic": "odtdsl.diagnostics.model",
     "OdtError": "odtdsl.diagnostics.model",
     "Plan": "odtdsl.solving",
@@ -60,6 +63,7 @@ _HOMES = {
             "check",
             "compare",
             "compile",
+            "explain",
             "load",
             "load_tree",
             "parse",

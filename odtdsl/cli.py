@@ -1,5 +1,5 @@
-"""The command line, `odt COMMAND`: check, fmt, plan, solve, compare, compile, predict, audit, why,
-rules.
+"""The command line, `odt COMMAND`: check, fmt, plan, solve, explain, compare, compile, predict,
+audit, why, rules.
 
 Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails); 2 usage;
 3 infeasible, proven; 4 a limit without an answer; 70 a mistake of odtdsl; 130 interrupted.
@@ -416,6 +416,38 @@ def compare(
         else:
             _print(console.compared(found))
         return STATUS_CODES[found.status] if found.ran else WRONG
+
+    _run(action, as_json)
+
+
+@app.command()
+def explain(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every minimal conflict, up to 20.")] = False,
+    deeper: Annotated[
+        int, typer.Option(min=0, max=30, help="Levels that are added where the depth is relaxed.")
+    ] = 1,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Say which rules conflict, the nearest bounds that would do, and what to drop."""
+
+    def action() -> int:
+        from odtdsl import console, explaining
+        from odtdsl.limits import parse_seconds
+
+        analysis = _Problem(spec, data, test, settings).analysis()
+        if not as_json:
+            _warn(analysis.warnings)
+        found = explaining.explain(
+            analysis, backend=using, seconds=None if within is None else parse_seconds(within),
+            most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper,
+        )  # fmt: skip
+        if as_json:
+            _print_json(found.to_json())
+        else:
+            _print(console.explained(found))
+        return {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}[found.status]
 
     _run(action, as_json)
 

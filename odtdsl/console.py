@@ -10,6 +10,8 @@ from fractions import Fraction
 from odtdsl.backends.base import Progress
 from odtdsl.checker import Audit, Checked
 from odtdsl.comparing import Comparison
+from odtdsl.diagnostics.render import render_text
+from odtdsl.explaining.explanation import Explanation
 from odtdsl.predictors.text import to_text
 from odtdsl.result import Result, Stage, TestScore
 from odtdsl.solving import Plan
@@ -154,6 +156,18 @@ def compared(comparison: Comparison) -> Iterator[str]:
         if entry.result is None:
             yield ""
             yield f"{entry.name} is left out: {entry.reason}"
+
+
+def explained(found: Explanation) -> Iterator[str]:
+    """Conflicts with their source lines, or that there is none."""
+    if found.status == "feasible":
+        yield "feasible: a tree keeps all rules"
+    for one in found.diagnostics():
+        yield render_text(one)
+        yield ""
+    undecided = f", {found.undecided} undecided" if found.undecided else ""
+    searches = counted(found.questions, "search", "searches")
+    yield f"{found.backend}, {found.seconds:.2f} s, {searches}{undecided}"
 
 
 def _stages_of(values: Iterable[Fraction | None]) -> str:

@@ -118,7 +118,7 @@ def solve(
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
     chosen_seed = options.seed if seed is None else seed
-    with _interruptible() as interrupted:
+    with interruptible() as interrupted:
         core = normalize(analysis.rows)
         wish = backend or options.backend
         choice = choose(core, wish)
@@ -192,7 +192,7 @@ def _given(analysis: Analysis, core: Core, given: Tree | None) -> RawTree | None
 
 
 @contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
+def interruptible() -> Iterator[Callable[[], bool]]:
     """Ctrl-C asks the search to stop once; a second one interrupts as usual."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():

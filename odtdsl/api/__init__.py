@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from odtdsl.backends.base import Report
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
+    from odtdsl.explaining import Explanation
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
 
 __all__ = [
-    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compare", "compile", "load",
-    "load_tree", "parse", "plan", "solve",
+    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compare", "compile", "explain",
+    "load", "load_tree", "parse", "plan", "solve",
 ]  # fmt: skip
 
 ModelLike = Model | str | os.PathLike[str]
@@ -261,6 +262,60 @@ def compare(
     return comparing.compare(
         _model(model).analyse(**inputs), backends=backends, seconds=seconds, gap=relative_gap,
         threads=threads, seed=seed,
+    )  # fmt: skip
+
+
+def explain(
+    model: ModelLike, /, *, using: str | None = None,
+    within: Numeric | timedelta | str | None = None, memory: str | None = None, most: int = 1,
+    deeper: int = 1, **inputs: Unpack[Inputs],
+) -> Explanation:  # fmt: skip
+    """Why no tree keeps all rules of a model: what conflicts, and what would do.
+
+    Parameters
+    ----------
+    model
+        A model, a text or a path.
+    using
+        A back end instead of that of the model.
+    within, memory
+        As in `solve`.
+    most
+        How many minimal conflicts to look for, the smallest first.
+    deeper
+        The depth counts as relaxed where so many levels more are allowed.
+    inputs
+        As in `Inputs`.
+
+    Returns
+    -------
+    Explanation
+        `undecided` where a limit was met: nothing is said that is not proven.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; B codes where no back end expresses the problem.
+
+    Examples
+    --------
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "yes", "no", "yes"]}
+    >>> found = explain(
+    ...     "data frame target sick tree depth <= 2 minimize errors "
+    ...     "rule all_right: errors <= 0 rule large: forall leaf: size >= 2",
+    ...     frame=rows,
+    ... )
+    >>> found.status, found.conflicts[0].names
+    ('infeasible', ('all_right', 'large'))
+    >>> [one.says for one in found.nearest]
+    ['`all_right` would hold from 2 on', '`large` would hold up to 1']
+    """
+    from odtdsl.explaining import explain as explained
+
+    seconds, _, memory_bytes = _limits(within, None, memory)
+    return explained(
+        _model(model).analyse(**inputs), backend=using, seconds=seconds,
+        memory_bytes=memory_bytes, most=most, deeper=deeper,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from odtdsl.backends.base import Report
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
+    from odtdsl.explaining import Explanation
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
@@ -499,6 +500,17 @@ class Model:
             self, using=using, model=model, within=within, gap=gap, threads=threads, seed=seed,
             memory=memory, start=start, progress=progress, **inputs,
         )  # fmt: skip
+
+    def explain(
+        self, *, using: str | None = None, within: Numeric | timedelta | str | None = None,
+        memory: str | None = None, most: int = 1, deeper: int = 1, **inputs: Unpack[Inputs],
+    ) -> Explanation:  # fmt: skip
+        """Which rules conflict, and what would do; see `odtdsl.explain`."""
+        from odtdsl.api import explain
+
+        return explain(
+            self, using=using, within=within, memory=memory, most=most, deeper=deeper, **inputs
+        )
 
     def compile(
         self, path: FilePath, *, to: Literal["lp", "mps"] | None = None,

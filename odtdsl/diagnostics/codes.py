@@ -241,6 +241,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("R302", "a condition with too many cases", ""),
     ("R304", "a condition that cannot be evaluated", 'rule r: recall("a", group_without_a) >= 50%'),
     ("R305", "a rule that holds only by a split that changes no prediction", ""),
+    ("R401", "rules, or rules and bounds of the skeleton, that no tree keeps together", ""),
+    ("R402", "whether a tree keeps all rules is undecided", ""),
     # ---- T: types
     ("T101", "a percentage as a label", "target y positive 5%"),
     ("T102", "a bare word where a value should stand", "group g = sex = female"),

@@ -1,0 +1,208 @@
+"""Whether some tree keeps a set of rules, asked of any back end; answers are kept and re-used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from odtdsl.backends.base import Limits, Progress
+from odtdsl.backends.choice import back_end, choose
+from odtdsl.explaining.sets import Members
+from odtdsl.ir.evaluate import NotEvaluable, violations
+from odtdsl.ir.forms import Additive, Core, LinearStage
+from odtdsl.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.ir.raw import RawTree
+from odtdsl.source import Span
+
+SHARE = 0.4
+"""Of the time that is left, what one question may take."""
+
+DEEPER = 1
+"""Where the depth is relaxed, trees of so many levels more are looked at, unless said otherwise."""
+
+
+WITHOUT_PROOF = ("greedy",)
+"""Back ends that find trees and prove nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A rule, or a bound of the skeleton."""
+
+    kind: Literal["rule", "depth", "leaves"]
+    name: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """`feasible` is None where it was not decided; `tree` keeps what was asked."""
+
+    feasible: bool | None
+    tree: RawTree | None = None
+
+
+class Oracle:
+    """The feasibility questions of one spec.
+
+    Attributes
+    ----------
+    questions
+        How many were put to the back end; others were answered by what was known.
+    undecided
+        How many of them it did not answer.
+    """
+
+    def __init__(
+        self, core: Core, suspects: tuple[Suspect, ...], backend: str, limits: Limits,
+        deeper: int = DEEPER,
+    ) -> None:  # fmt: skip
+        self.core, self.suspects, self.backend, self.limits = core, suspects, backend, limits
+        self.deeper = deeper
+        assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
+        self.skeleton = core.skeleton
+        self.questions = self.undecided = 0
+        self.everyone: Members = frozenset(range(len(suspects)))
+        self._trees: list[RawTree] = []
+        self._asked: dict[Members, Answer] = {}
+        self._infeasible: list[Members] = []
+
+    # ---- sets of suspects
+
+    def ask(self, members: Members) -> bool | None:
+        """Whether some tree keeps these suspects."""
+        return self.answer(members).feasible
+
+    def answer(self, members: Members) -> Answer:
+        """As `ask`, with the tree."""
+        if members not in self._asked:
+            self._asked[members] = self._answer(members)
+        return self._asked[members]
+
+    def _answer(self, members: Members) -> Answer:
+        if any(one <= members for one in self._infeasible):
+            return Answer(feasible=False)
+        core = self.without(self.everyone - members)
+        found = self.decide(core)
+        if found.feasible is False:
+            self._infeasible.append(members)
+        return found
+
+    def without(self, dropped: Members, *, extra: Core | None = None) -> Core:
+        """The core with some suspects relaxed; `extra` has further clauses and filters."""
+        gone = {self.suspects[i].name for i in dropped if self.suspects[i].kind == "rule"}
+        kinds = {self.suspects[i].kind for i in dropped}
+        core = self.core
+        more = () if extra is None else extra.clauses
+        filters = () if extra is None else extra.filters
+        return replace(
+            core,
+            clauses=(*(c for c in core.clauses if c.origin.rule not in gone), *more),
+            filters=(*(f for f in core.filters if f.origin.rule not in gone), *filters),
+            skeleton=relaxed(
+                self.skeleton,
+                deeper=self.deeper if "depth" in kinds else 0,
+                leaves="leaves" in kinds,
+            ),
+        )
+
+    # ---- single questions
+
+    def decide(self, core: Core, trees: Iterable[RawTree] = ()) -> Answer:
+        """Whether some tree keeps all of a core: by the trees that are known, else by a search."""
+        for tree in (*trees, *reversed(self._trees)):
+            if keeps(core, tree):
+                return Answer(feasible=True, tree=tree)
+        for stage in _deepening(core, self.core):
+            found = self._search(stage)
+            if found.feasible is not False:
+                break
+        return found
+
+    def _search(self, core: Core) -> Answer:
+        if self.stopped():
+            return Answer(feasible=None)
+        self.questions += 1
+        asked = _plain_objective(core, self.backend)
+        first = _FirstTree(self.limits.interrupted)
+        limits = replace(self.limits, deadline=self._deadline(), interrupted=first.stop)
+        engine = back_end(self.backend)
+        answer = engine.solve(asked, limits, None, first.report)
+        if answer.tree is None and first.seen and not self.stopped():
+            answer = engine.solve(asked, replace(limits, interrupted=first.asked), None, None)
+        if answer.tree is not None and keeps(core, answer.tree):
+            self._trees.append(answer.tree)
+            return Answer(feasible=True, tree=answer.tree)
+        if answer.status == "infeasible" and self.backend not in WITHOUT_PROOF:
+            return Answer(feasible=False)
+        self.undecided += 1
+        return Answer(feasible=None)
+
+    def stopped(self) -> bool:
+        """Whether the time is over, or the user has interrupted."""
+        late = self.limits.deadline is not None and time.monotonic() >= self.limits.deadline
+        return late or self.limits.interrupted()
+
+    def _deadline(self) -> float | None:
+        if self.limits.deadline is None:
+            return None
+        now = time.monotonic()
+        share = 1.0 if self.questions == 1 else SHARE
+        return now + share * max(0.0, self.limits.deadline - now)
+
+
+class _FirstTree:
+    """Ends a search at its first tree: what is asked is whether there is one."""
+
+    def __init__(self, asked: Callable[[], bool]) -> None:
+        self.asked, self.seen = asked, False
+
+    def report(self, progress: Progress) -> None:
+        self.seen = self.seen or progress.incumbent is not None
+
+    def stop(self) -> bool:
+        return self.seen or self.asked()
+
+
+def keeps(core: Core, tree: RawTree) -> bool:
+    """Whether a tree keeps every rule and bound of a core."""
+    try:
+        return not violations(core, tree)
+    except NotEvaluable:
+        return False
+
+
+def relaxed(given: TreeSkeleton, *, deeper: int, leaves: bool) -> TreeSkeleton:
+    """The skeleton with bounds relaxed: so many levels more, or as many leaves as fit in.
+
+    Without a bound of the depth, leaves are twice as many.
+    """
+    deepest, most = given.depth, given.leaves
+    if deepest is not None:
+        deepest = min(DEEPEST, deepest + deeper)
+    if leaves and most is not None:
+        most = 2 * most if deepest is None else None
+    return replace(given, depth=deepest, leaves=most)
+
+
+def _deepening(core: Core, given: Core) -> Iterable[Core]:
+    """Where the depth is relaxed, one level after the other: shallow searches are short."""
+    now, before = core.skeleton, given.skeleton
+    assert isinstance(now, TreeSkeleton)
+    assert isinstance(before, TreeSkeleton)
+    if now.depth is None or before.depth is None:
+        yield core
+        return
+    for depth in range(min(before.depth, now.depth), now.depth + 1):
+        yield replace(core, skeleton=replace(now, depth=depth))
+
+
+def _plain_objective(core: Core, backend: str) -> Core:
+    """The core with nothing to make small, where the back end takes that: any tree is best."""
+    if core.targets is not None:
+        return core
+    plain = replace(core, objective=(LinearStage(measure=Additive()),))
+    return core if choose(plain, backend).name is None else plain

@@ -1,0 +1,347 @@
+"""Conflicts, what to drop and nearest bounds, against brute force over all sets of all rules.
+
+The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
+`ODTDSL_EXPLAIN_CASES=1000` sets how many random specs are drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import pytest
+from meanings import Judge, Rule
+from sentences import MONOTONE, TERMS, Atoms, rule
+from test_impossible import CONFLICTS, FRAME, HEAD
+from worlds import Model, TooMany, World, random_world
+
+import odtdsl
+from odtdsl.backends.base import Limits, RawAnswer, Support
+from odtdsl.backends.choice import back_end
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.explaining import Explanation, explain
+from odtdsl.explaining import oracle as oracles
+from odtdsl.explaining.sets import Conflicts, shrink, smallest_drop, smallest_hitting
+from odtdsl.ir.forms import Core
+
+CASES = int(os.environ.get("ODTDSL_EXPLAIN_CASES", "24"))
+MOST_TREES = 700
+KINDS = [
+    (scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE
+]  # fmt: skip
+Suspects = frozenset[str]
+
+# ---- sets alone
+
+
+def _subsets(everyone: range) -> list[frozenset[int]]:
+    return [frozenset(c) for k in range(len(everyone) + 1) for c in combinations(everyone, k)]
+
+
+def test_sets_against_all_subsets() -> None:
+    """Random families of feasible sets: minimal conflicts, in order of size, and the drop."""
+    for seed in range(300):
+        rng = random.Random(seed)
+        everyone = range(rng.randint(1, 6))
+        tops = [frozenset(rng.sample(everyone, rng.randrange(len(everyone)))) for _ in range(4)]
+
+        def ask(members: frozenset[int], tops: list[frozenset[int]] = tops) -> bool:
+            return any(members <= top for top in tops)
+
+        bad = [one for one in _subsets(everyone) if not ask(one)]
+        minimal = [one for one in bad if not any(other < one for other in bad)]
+        whole = frozenset(everyone)
+        first = shrink(ask, whole, everyone)
+        assert first.minimal
+        assert first.members in minimal
+        search = Conflicts(ask, everyone, first)
+        while search.next() is not None:
+            pass
+        assert search.complete
+        assert set(search.known) == set(minimal)
+        assert [len(one) for one in search.known] == sorted(map(len, minimal))
+        drop = smallest_drop(ask, whole, whole, [first.members])
+        assert drop is not None
+        assert len(drop.members) == len(everyone) - max(map(len, tops))
+
+
+def test_without_answers_nothing_is_proven() -> None:
+    for seed in range(300):
+        rng = random.Random(seed)
+        everyone = range(5)
+        tops = [frozenset(rng.sample(everyone, rng.randint(0, 4))) for _ in range(3)]
+        silent = {one for one in _subsets(everyone) if rng.random() < 0.4 and len(one) < 5}
+
+        def honest(members: frozenset[int], tops: list[frozenset[int]] = tops) -> bool:
+            return any(members <= top for top in tops)
+
+        def ask(
+            members: frozenset[int], silent: set[frozenset[int]] = silent, honest=honest
+        ) -> bool | None:
+            return None if members in silent else honest(members)
+
+        bad = [one for one in _subsets(everyone) if not honest(one)]
+        minimal = {one for one in bad if not any(other < one for other in bad)}
+        first = shrink(ask, frozenset(everyone), everyone)
+        assert not honest(first.members)
+        assert not first.minimal or first.members in minimal
+        search = Conflicts(ask, everyone, first)
+        smallest = search.next()
+        assert smallest is None or len(smallest) == min(map(len, minimal))
+        while (found := search.next()) is not None:
+            assert found in minimal
+        assert not search.complete or set(search.known) == minimal
+        drop = smallest_drop(ask, frozenset(everyone), frozenset(everyone), [first.members])
+        assert drop is None or len(drop.members) == 5 - max(map(len, tops))
+
+
+def test_hitting_sets_against_all_subsets() -> None:
+    for seed in range(200):
+        rng = random.Random(seed)
+        everyone = range(6)
+        some = [frozenset(rng.sample(everyone, rng.randint(1, 3))) for _ in range(6)]
+        never = [
+            frozenset(rng.sample(everyone, rng.randint(1, 3))) for _ in range(rng.randrange(4))
+        ]
+        good = [
+            one for one in _subsets(everyone)
+            if all(one & s for s in some) and not any(n <= one for n in never)
+        ]  # fmt: skip
+        found = smallest_hitting(some, never_within=never)
+        assert (found is None) == (not good)
+        assert found is None or (found in good and len(found) == min(map(len, good)))
+
+
+# ---- random specs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubtful:
+    """A random spec, the trees of its table with all bounds relaxed, and its suspects."""
+
+    world: World
+    rules: tuple[Rule, ...]
+    models: list[Model]
+    deeper: int
+
+    @cached_property
+    def text(self) -> str:
+        rules = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
+        return "\n".join([*self.world.head(), "minimize errors", *rules])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        bounds = (("tree leaves", self.world.leaves), ("tree depth", self.world.depth))
+        rules = tuple(f"r{i}" for i in range(len(self.rules)))
+        return (*rules, *(name for name, bound in bounds if bound is not None))
+
+    @cached_property
+    def kept(self) -> dict[Model, Suspects]:
+        """Of the trees that may stand, which suspects each keeps (thresholds one by one)."""
+        judges = {f"r{i}": Judge(self.world, (one,)) for i, one in enumerate(self.rules)}
+        may_stand = Judge(self.world, ())
+        found = {}
+        for model in filter(may_stand.admits, self.models):
+            names = {name for name, judge in judges.items() if judge.admits(model)}
+            if self.world.leaves is not None and len(model.leaves) <= self.world.leaves:
+                names.add("tree leaves")
+            if self.world.depth is not None and model.depth <= self.world.depth:
+                names.add("tree depth")
+            found[model] = frozenset(names)
+        return found
+
+    def feasible(self, members: Suspects) -> bool:
+        cuts = [one for i, one in enumerate(self.rules) if one.column is not None
+                and f"r{i}" in members]  # fmt: skip
+        some = (model for model, names in self.kept.items() if members <= names)
+        if len(cuts) < 2:
+            return any(True for _ in some)
+        return any(map(Judge(self.world, tuple(cuts)).admits, some))
+
+    @cached_property
+    def minimal(self) -> set[Suspects]:
+        """The minimal conflicts, by all subsets."""
+        found: set[Suspects] = set()
+        for size in range(len(self.names) + 1):
+            for members in map(frozenset, combinations(self.names, size)):
+                if not any(one <= members for one in found) and not self.feasible(members):
+                    found.add(members)
+        return found
+
+    @cached_property
+    def fewest_to_drop(self) -> int:
+        rules = [name for name in self.names if name.startswith("r")]
+        return next(
+            size for size in range(len(rules) + 1) for drop in combinations(rules, size)
+            if self.feasible(frozenset(self.names) - frozenset(drop))
+        )  # fmt: skip
+
+
+def doubtful(seed: int) -> Doubtful:
+    """A random spec without a tree."""
+    rng = random.Random(f"doubtful {seed}")
+    while True:
+        terms = [rng.choice(KINDS) for _ in range(rng.choice([1, 2, 3, 4, 4, 5, 6]))]
+        used = {term for _, term in terms}
+        world = random_world(rng, kinds=["number"] if "threshold" in used else [])
+        if "threshold" in used and not any(c.ranked for c in world.columns):
+            continue
+        if world.depth is None or world.depth > 2:
+            continue
+        deeper = 1
+        depth, leaves = world.depth, world.leaves
+        world.depth, world.leaves = depth + deeper, None
+        try:
+            models = world.models(MOST_TREES)
+        except TooMany:
+            continue
+        world.depth, world.leaves = depth, leaves
+        atoms = Atoms(rng, world, models)
+        rules = tuple(rule(atoms, scope, term) for scope, term in terms)
+        made = Doubtful(world=world, rules=rules, models=models, deeper=deeper)
+        if rng.random() < 0.9:  # rules that none can keep alone are dull
+            alone = [frozenset({f"r{i}"}) for i in range(len(rules))]
+            if not all(map(made.feasible, alone)):
+                continue
+        if not made.feasible(frozenset(made.names)):
+            return made
+
+
+def explained(one: Doubtful, using: str = "exact") -> Explanation | None:
+    """None where the back end cannot express it."""
+    try:
+        analysis = odtdsl.parse(one.text).analyse(frame=one.world.frame)
+        return explain(analysis, backend=using, most=1000, deeper=one.deeper)
+    except OdtError as problem:
+        codes = {d.code for d in problem.diagnostics}
+        if codes <= {"B102", "B221"}:
+            return None
+        raise
+
+
+def agrees(one: Doubtful) -> tuple[int, int] | None:
+    """Whether all that is said is so; how many conflicts there are, and the smallest's size."""
+    found = explained(one)
+    if found is None:
+        return None
+    shown = f"{one.text}\n{one.world.frame}\n{one.minimal}"
+    assert found.status == "infeasible", shown
+    assert all(conflict.minimal for conflict in found.conflicts), shown
+    assert found.complete, shown
+    assert {frozenset(conflict.names) for conflict in found.conflicts} == one.minimal, shown
+    least = min(map(len, one.minimal))
+    for conflict in found.conflicts:
+        assert conflict.smallest == (len(conflict.names) == least), shown
+    assert len(found.conflicts[0].names) == least
+    assert found.drop is not None, shown
+    assert len(found.drop) == one.fewest_to_drop, shown
+    dropped = frozenset(suspect.name for suspect in found.drop)
+    assert one.feasible(frozenset(one.names) - dropped), shown
+    return len(one.minimal), least
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_conflicts_of_random_specs(block: int) -> None:
+    seen = [agrees(doubtful(4 * seed + block)) for seed in range(CASES // 4)]
+    sizes = [answer[1] for answer in seen if answer is not None]
+    assert len(sizes) >= len(seen) * 9 // 10
+    assert max(sizes) >= 2
+
+
+# ---- limits
+
+
+def _spec(rules: str) -> odtdsl.Model:
+    return odtdsl.parse((HEAD + rules).replace("  rule", "\nrule"))
+
+
+def test_a_back_end_that_cannot_decide_proves_nothing() -> None:
+    for rules in CONFLICTS.values():
+        if "drop" in rules:
+            continue
+        found = explain(_spec(rules).analyse(frame=FRAME), backend="greedy")
+        assert found.status == "undecided"
+        assert not found.conflicts
+        (said,) = found.diagnostics()
+        assert said.code == "R402"
+        assert "infeasible" not in str(found.to_json()).replace("R402", "")
+        assert "conflict" not in said.message
+
+
+def test_no_time_is_undecided() -> None:
+    for rules in CONFLICTS.values():
+        if "drop" in rules:
+            continue
+        found = explain(_spec(rules).analyse(frame=FRAME), seconds=1e-9)
+        assert found.status == "undecided"
+        assert found.questions == 0
+
+
+class Moody:
+    """`exact` that gives up from some question on, or calls for a stop there."""
+
+    name = "exact"
+
+    def __init__(self, patience: int, stop: threading.Event) -> None:
+        self.real, self.patience, self.stop, self.asked = back_end("exact"), patience, stop, 0
+
+    def supports(self, form: object, *, inside_or: bool) -> Support:
+        return self.real.supports(form, inside_or=inside_or)  # type: ignore[arg-type]
+
+    def objections(self, core: Core) -> object:
+        return self.real.objections(core)
+
+    def solve(self, core: Core, limits: Limits, start: object, report: object) -> RawAnswer:
+        self.asked += 1
+        if self.asked > self.patience:
+            self.stop.set()
+            return RawAnswer(status="unknown", tree=None)
+        return self.real.solve(core, limits, None, None)
+
+
+@pytest.mark.parametrize("patience", [0, 1, 3, 6])
+def test_giving_up_anywhere_says_only_what_is_proven(
+    patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(3):
+        one = doubtful(seed)
+        moody = Moody(patience, threading.Event())
+        monkeypatch.setattr(oracles, "back_end", lambda _name, moody=moody: moody)
+        found = explained(one)
+        if found is None:
+            continue
+        if found.status == "undecided":
+            assert patience < 2
+            assert not found.conflicts
+            continue
+        for conflict in found.conflicts:
+            members = frozenset(conflict.names)
+            assert not one.feasible(members)
+            assert not conflict.minimal or members in one.minimal
+            assert not conflict.smallest or len(members) == min(map(len, one.minimal))
+        assert not found.complete or len(found.conflicts) == len(one.minimal)
+        assert found.drop is None or len(found.drop) == one.fewest_to_drop
+
+
+def test_ctrl_c_ends_with_what_is_known() -> None:
+    """The signal comes while a question of a larger table is searched."""
+    rng = random.Random(0)
+    frame = {f"f{i}": [rng.random() for _ in range(400)] for i in range(12)}
+    frame["y"] = [rng.choice("pn") for _ in range(400)]  # type: ignore[misc]
+    text = "data frame target y tree depth <= 4 minimize errors\nrule r: errors <= 5"
+    analysis = odtdsl.parse(text).analyse(frame=frame)
+    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
+    began = time.monotonic()
+    timer.start()
+    found = explain(analysis)
+    timer.join()
+    assert time.monotonic() - began < 20
+    assert found.interrupted
+    assert found.status == "undecided"
+    assert "interrupted" in found.diagnostics()[0].notes[0]
