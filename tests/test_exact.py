@@ -19,7 +19,7 @@ import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import choose
 from odtdsl.exact.backend import Exact
-from odtdsl.exact.lower import smallest_without_loss
+from odtdsl.exact.lower import features, from_raw, smallest_without_loss, to_raw
 from odtdsl.ir.evaluate import Evaluation, violations
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import build_families
@@ -35,6 +35,7 @@ from odtdsl.ir.forms import (
     StageForm,
 )  # fmt: skip
 from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawSplit, walk
 from odtdsl.ir.rows import Rows
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
@@ -147,6 +148,37 @@ def perfect(core: Core) -> SignedAtom:
     assert core.labels is not None
     wrong = (np.arange(core.n_classes) != core.labels[:, None]).astype(np.int64)
     return SignedAtom(atom=Linear(measure=Additive(output=wrong), at_most=0))
+
+
+def test_a_start_parts_its_rows_alike_by_cuts_that_may_stand() -> None:
+    """Between two neighbouring values of a node there can be cuts that may not stand."""
+    moved = shifted = 0
+    for seed in range(60):
+        rng = random.Random(f"start {seed}")
+        rows = random_rows(rng, n_rows=20)
+        core = replace(
+            problem(rng), n_rows=20, n_classes=2, labels=rows.labels, filters=(), clauses=(),
+            columns=tuple(f.name for f in rows.problem.features),
+            families=build_families(rows.problem, rows.data),
+            skeleton=TreeSkeleton(depth=3, leaves=None),
+        )  # fmt: skip
+        found = features(core)
+        for _ in range(400):
+            tree = random_tree(rng, core)
+            if violations(core, tree):
+                continue
+            arrays = from_raw(core, found, tree)
+            assert arrays is not None, seed
+            for feature, cut in zip(arrays["feature"], arrays["cut"], strict=True):
+                allowed = found.allowed[feature] if feature >= 0 else None
+                assert allowed is None or allowed[cut], seed
+            back = to_raw(core, found, arrays)
+            assert np.array_equal(Evaluation(core, back).leaf_of, Evaluation(core, tree).leaf_of)
+            moved += back != tree
+            tested = {node.family for node, _ in walk(tree) if isinstance(node, RawSplit)}
+            shifted += any(core.families[f].missing == "left" for f in tested)
+    assert moved >= 3
+    assert shifted >= 5
 
 
 def test_a_stopped_search_keeps_the_start_and_a_true_bound() -> None:

@@ -200,7 +200,7 @@ class _Search:
     def _start(self, depth: int) -> Any:
         if self.start is None or depth_of(self.start) > depth:
             return None
-        return from_raw(self.features, self.start)
+        return from_raw(self.core, self.features, self.start)
 
     # ---- values
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from odtdsl.backends.base import Objection
 from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.ir.evaluate import Evaluation, local_gap
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import admissible, threshold_set
 from odtdsl.ir.forms import (
@@ -422,9 +423,12 @@ def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) 
     return node(0)
 
 
-def from_raw(found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]] | None:
+def from_raw(
+    core: Core, found: Features, tree: RawTree
+) -> dict[str, npt.NDArray[np.int64]] | None:
     """A raw tree as the engine's arrays; None where it holds a test that is no feature."""
     where = {pair: index for index, pair in enumerate(found.tests)}
+    visits = Evaluation(core, tree).visits
     rows: list[list[int]] = []
 
     def add(node: RawTree) -> int:
@@ -433,10 +437,11 @@ def from_raw(found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]]
         if isinstance(node, RawLeaf):
             rows[at][4] = node.label
             return at
-        feature = where.get((node.family, -1))
-        cut = node.test
+        feature, cut = where.get((node.family, -1)), 0
         if feature is None:
-            feature, cut = where.get((node.family, node.test)), 0
+            feature = where.get((node.family, node.test))
+        elif (cut := _allowed_cut(core, found, feature, node, visits[at].rows)) < 0:
+            raise KeyError
         if feature is None:
             raise KeyError
         rows[at][0], rows[at][1] = feature, cut
@@ -455,3 +460,22 @@ def from_raw(found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]]
         name: np.ascontiguousarray(column.astype(kind))
         for name, column, kind in zip(names, columns, kinds, strict=True)
     }
+
+
+def _allowed_cut(core: Core, found: Features, feature: int, split: RawSplit, rows: IntArray) -> int:
+    """The cut that parts the rows of a node as a threshold does, and may stand; -1 without.
+
+    Between two neighbouring values of these rows there can be several, of which one is allowed.
+    """
+    family = core.families[split.family]
+    gap = local_gap(family, split.test, family.codes[rows])
+    if gap is None:
+        return -1
+    shift = int(family.missing == "left")
+    cuts = np.arange(gap[0], gap[1]) + shift
+    allowed = found.allowed[feature]
+    if allowed is not None:
+        cuts = cuts[allowed[cuts]]
+    if not cuts.size:
+        return -1
+    return int(cuts[np.abs(cuts - shift - split.test).argmin()])

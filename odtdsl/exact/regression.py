@@ -186,7 +186,7 @@ class RegressionSearch:
     def _start(self, leaves: int) -> Any:
         """The best tree so far that fits, as the engine's arrays."""
         met = [tree for tree in self.starts[1:] if self._fits(tree, leaves)]
-        return from_raw(self.features, min(met, key=self._value)) if met else None
+        return from_raw(self.core, self.features, min(met, key=self._value)) if met else None
 
     def _fits(self, tree: RawTree, leaves: int) -> bool:
         return _count(tree) <= leaves and depth_of(tree) <= self.depth
