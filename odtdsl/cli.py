@@ -430,7 +430,7 @@ def explain(
     ] = 1,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Say which rules conflict, the nearest bounds that would do, and what to drop."""
+    """Say which rules conflict and what would do; where none do, what each rule costs."""
 
     def action() -> int:
         from odtdsl import console, explaining

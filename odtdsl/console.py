@@ -12,6 +12,7 @@ from odtdsl.checker import Audit, Checked
 from odtdsl.comparing import Comparison
 from odtdsl.diagnostics.render import render_text
 from odtdsl.explaining.explanation import Explanation
+from odtdsl.explaining.prices import Prices, Range
 from odtdsl.predictors.text import to_text
 from odtdsl.result import Result, Stage, TestScore
 from odtdsl.solving import Plan
@@ -159,15 +160,68 @@ def compared(comparison: Comparison) -> Iterator[str]:
 
 
 def explained(found: Explanation) -> Iterator[str]:
-    """Conflicts with their source lines, or that there is none."""
+    """Conflicts with their source lines, or what each rule costs."""
     if found.status == "feasible":
         yield "feasible: a tree keeps all rules"
+    if found.prices is not None:
+        yield from priced(found.prices)
+        yield ""
     for one in found.diagnostics():
         yield render_text(one)
         yield ""
     undecided = f", {found.undecided} undecided" if found.undecided else ""
-    searches = counted(found.questions, "search", "searches")
+    optima = 0 if found.prices is None else found.prices.searches
+    searches = counted(found.questions + optima, "search", "searches")
     yield f"{found.backend}, {found.seconds:.2f} s, {searches}{undecided}"
+
+
+BINDS = {True: "yes", False: "no", None: "undecided"}
+
+
+def priced(found: Prices) -> Iterator[str]:
+    """The best tree's values, and what each rule costs, as a table."""
+    for stage in found.optimum.stages:
+        yield "  " + stage_line(stage)
+    if not found.prices:
+        return
+    in_rows = any(price.errors is not None for price in found.prices)
+    exact = all(price.rows is not None for price in found.prices)
+    if is_errors := all(price.rows == price.price[0] for price in found.prices):
+        in_rows = False  # the price itself is in rows
+    rows = [("rule", "price", *(["errors"] if in_rows else []), "binds", "without it",
+             "value", "bound", "slack")]  # fmt: skip
+    for price in found.prices:
+        errors = [ranged(price.rows) if exact else shown(price.errors)] if in_rows else []
+        rows.append(
+            (
+                price.name, _ranges(price.price), *errors, BINDS[price.binds],
+                _ranges(price.without), shown(price.value), shown(price.bound), shown(price.slack),
+            )
+        )  # fmt: skip
+    yield ""
+    yield "what each rule costs: how much better the best tree is without it" + (
+        ", in errors" if is_errors else ""
+    )
+    yield from table(rows, indent="  ")
+    if in_rows and not exact:
+        yield "  errors: of the two trees found; other trees as good may have more or fewer"
+
+
+def _ranges(found: Iterable[Range | None]) -> str:
+    return ", ".join("-" if one is None else ranged(one) for one in found)
+
+
+def ranged(found: Range | None) -> str:
+    """`7`, or `3 to 7` where only that much is proven."""
+    if found is None or (found.low is None and found.high is None):
+        return "-"
+    if found.low == found.high:
+        return shown(found.low)
+    if found.high is None:
+        return f"at least {shown(found.low)}"
+    if found.low is None:
+        return f"at most {shown(found.high)}"
+    return f"{shown(found.low)} to {shown(found.high)}"
 
 
 def _stages_of(values: Iterable[Fraction | None]) -> str:

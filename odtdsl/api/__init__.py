@@ -270,7 +270,7 @@ def explain(
     within: Numeric | timedelta | str | None = None, memory: str | None = None, most: int = 1,
     deeper: int = 1, **inputs: Unpack[Inputs],
 ) -> Explanation:  # fmt: skip
-    """Why no tree keeps all rules of a model: what conflicts, and what would do.
+    """Why no tree keeps all rules of a model, and what would do; or what each rule costs.
 
     Parameters
     ----------
@@ -309,6 +309,13 @@ def explain(
     ('infeasible', ('all_right', 'large'))
     >>> [one.says for one in found.nearest]
     ['`all_right` would hold from 2 on', '`large` would hold up to 1']
+    >>> found = explain(
+    ...     "data frame target sick tree depth <= 3 minimize errors "
+    ...     "rule large: forall leaf: size >= 2",
+    ...     frame=rows,
+    ... )
+    >>> [(one.name, one.binds, int(one.price[0].low)) for one in found.prices.prices]
+    [('large', True, 2), ('tree depth', False, 0)]
     """
     from odtdsl.explaining import explain as explained
 

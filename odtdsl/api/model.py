@@ -505,7 +505,7 @@ class Model:
         self, *, using: str | None = None, within: Numeric | timedelta | str | None = None,
         memory: str | None = None, most: int = 1, deeper: int = 1, **inputs: Unpack[Inputs],
     ) -> Explanation:  # fmt: skip
-        """Which rules conflict, and what would do; see `odtdsl.explain`."""
+        """Which rules conflict, or what each costs; see `odtdsl.explain`."""
         from odtdsl.api import explain
 
         return explain(

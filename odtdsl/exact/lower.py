@@ -423,9 +423,7 @@ def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) 
     return node(0)
 
 
-def from_raw(
-    core: Core, found: Features, tree: RawTree
-) -> dict[str, npt.NDArray[np.int64]] | None:
+def from_raw(core: Core, found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]] | None:
     """A raw tree as the engine's arrays; None where it holds a test that is no feature."""
     where = {pair: index for index, pair in enumerate(found.tests)}
     visits = Evaluation(core, tree).visits

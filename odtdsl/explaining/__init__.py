@@ -2,5 +2,9 @@
 
 from odtdsl.explaining.explanation import Conflict, Explanation, NearestBound
 from odtdsl.explaining.infeasible import MOST_CONFLICTS, explain
+from odtdsl.explaining.prices import Price, Prices, Range
 
-__all__ = ["MOST_CONFLICTS", "Conflict", "Explanation", "NearestBound", "explain"]
+__all__ = [
+    "MOST_CONFLICTS", "Conflict", "Explanation", "NearestBound", "Price", "Prices", "Range",
+    "explain",
+]  # fmt: skip

@@ -10,6 +10,7 @@ from odtdsl.diagnostics.model import Diagnostic, Label
 from odtdsl.diagnostics.render import to_json
 from odtdsl.explaining.nearest import Nearest, shown
 from odtdsl.explaining.oracle import WITHOUT_PROOF, Suspect
+from odtdsl.explaining.prices import Prices
 from odtdsl.result import as_number
 from odtdsl.source import Source
 
@@ -60,7 +61,7 @@ class NearestBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why no tree keeps all rules; only what is proven is said.
+    """Why no tree keeps all rules, or what each costs; only what is proven is said.
 
     Attributes
     ----------
@@ -75,6 +76,9 @@ class Explanation:
         The fewest rules without which a tree keeps the others; None where that was not decided.
     nearest
         For rules of the first conflict.
+    prices
+        Where a tree keeps all rules: the best one, and what each rule costs; None otherwise, or
+        where the time was over.
     questions
         How many searches that took, and how many of them ended without an answer.
     """
@@ -86,6 +90,7 @@ class Explanation:
     complete: bool = False
     drop: tuple[Suspect, ...] | None = None
     nearest: tuple[NearestBound, ...] = ()
+    prices: Prices | None = None
     questions: int = 0
     undecided: int = 0
     interrupted: bool = False
@@ -180,6 +185,7 @@ class Explanation:
                 }
                 for one in self.nearest
             ],
+            "prices": None if self.prices is None else self.prices.to_json(),
             "diagnostics": [to_json(one) for one in (*self.warnings, *self.diagnostics())],
         }  # fmt: skip
 

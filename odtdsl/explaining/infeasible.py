@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import choose, refused
+from odtdsl.backends.decode import to_tree
 from odtdsl.diagnostics.model import error
 from odtdsl.explaining.explanation import Conflict, Explanation, NearestBound
 from odtdsl.explaining.nearest import nearest
 from odtdsl.explaining.oracle import DEEPER, Oracle, Suspect, relaxed
+from odtdsl.explaining.prices import Prices, price_rules
 from odtdsl.explaining.sets import Conflicts, Found, Members, shrink, smallest_drop
 from odtdsl.ir.problem import DEEPEST, Problem, TreeSkeleton
+from odtdsl.ir.raw import RawTree
 from odtdsl.ir.rows import Rows
 from odtdsl.source import NOWHERE, Span
 from odtdsl.syntax import ast
@@ -32,7 +35,7 @@ def explain(
     analysis: Analysis, *, backend: str | None = None, seconds: float | None = None,
     memory_bytes: int | None = None, most: int = 1, deeper: int = DEEPER,
 ) -> Explanation:  # fmt: skip
-    """Why no tree keeps all rules of a spec, or that one does.
+    """Why no tree keeps all rules of a spec; or, where one does, what each rule costs.
 
     Parameters
     ----------
@@ -127,11 +130,11 @@ class _Explainer:
 
     def run(self) -> Explanation:
         oracle = self.oracle
-        answer = oracle.ask(oracle.everyone)
-        if answer is None:
+        answer = oracle.answer(oracle.everyone)
+        if answer.feasible is None:
             return self._explained("undecided")
-        if answer:
-            return self._explained("feasible")
+        if answer.tree is not None:
+            return self._explained("feasible", prices=self._prices(answer.tree))
         order = sorted(oracle.everyone)
         first = shrink(oracle.ask, oracle.everyone, order)
         conflicts, complete = self._conflicts(first, order)
@@ -144,6 +147,15 @@ class _Explainer:
             ),
             complete=complete, drop=None if drop is None else self._named(drop),
             nearest=self._nearest(conflicts[0][0]),
+        )  # fmt: skip
+
+    def _prices(self, tree: RawTree) -> Prices | None:
+        """What each rule costs, given a tree that keeps all."""
+        oracle, limits = self.oracle, self.oracle.limits
+        return price_rules(
+            self.analysis, oracle.suspects, oracle.backend, deadline=limits.deadline,
+            memory_bytes=limits.memory_bytes, interrupted=limits.interrupted,
+            deeper=oracle.deeper, start=to_tree(oracle.core, self.analysis.rows, tree),
         )  # fmt: skip
 
     def _conflicts(
@@ -187,14 +199,17 @@ class _Explainer:
     def _named(self, members: Members) -> tuple[Suspect, ...]:
         return tuple(self.oracle.suspects[i] for i in sorted(members))
 
-    def _explained(self, status: str, **parts: object) -> Explanation:
+    def _explained(
+        self, status: str, *, prices: Prices | None = None, **parts: object
+    ) -> Explanation:
         oracle = self.oracle
         depth = relaxed(oracle.skeleton, deeper=oracle.deeper, leaves=False).depth
         return Explanation(
             status=status,  # type: ignore[arg-type]
             backend=oracle.backend, seconds=time.monotonic() - self.began,
             questions=oracle.questions, undecided=oracle.undecided,
-            interrupted=self.interrupted(), source=self.analysis.problem.source,
+            interrupted=self.interrupted() or (prices is not None and prices.interrupted),
+            prices=prices, source=self.analysis.problem.source,
             warnings=self.analysis.warnings, deepest=depth,
             **parts,  # type: ignore[arg-type]
         )  # fmt: skip
