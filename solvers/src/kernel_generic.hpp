@@ -172,6 +172,30 @@ inline BlockSums masked_sums(const int32_t* value, uint64_t mask) {
 #endif
 }
 
+#if defined(__AVX512F__)
+// Running sums of 16 lanes.
+inline __m512i prefix_epi32(__m512i v) {
+  const __m512i zero = _mm512_setzero_si512();
+  v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 15));
+  v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 14));
+  v = _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 12));
+  return _mm512_add_epi32(v, _mm512_alignr_epi32(v, zero, 8));
+}
+
+inline Extremes signed_extremes(const int32_t* value, uint64_t side, uint64_t ends) {
+  __m512i most = _mm512_set1_epi32(-(1 << 30)), least = _mm512_set1_epi32(1 << 30), before = _mm512_setzero_si512();
+  const __m512i last = _mm512_set1_epi32(15);
+  for (int q = 0; q < 4; ++q) {
+    const __m512i v = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(side >> (16 * q)), value + 16 * q);
+    const __m512i sum = _mm512_add_epi32(prefix_epi32(v), before);
+    const __mmask16 at = static_cast<__mmask16>(ends >> (16 * q));
+    most = _mm512_mask_max_epi32(most, at, most, sum);
+    least = _mm512_mask_min_epi32(least, at, least, sum);
+    before = _mm512_permutexvar_epi32(last, sum);
+  }
+  return {_mm512_reduce_max_epi32(most), _mm512_reduce_min_epi32(least)};
+}
+#else
 inline Extremes signed_extremes(const int32_t* value, uint64_t side, uint64_t ends) {
   Extremes e{-(1 << 30), 1 << 30};
   int32_t sum = 0;
@@ -183,6 +207,7 @@ inline Extremes signed_extremes(const int32_t* value, uint64_t side, uint64_t en
   }
   return e;
 }
+#endif
 
 inline void signed_block(BlockSide& side, int32_t total, BlockSums s, const int32_t* value, uint64_t rows, uint64_t ends,
                          uint32_t& opened) {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <cmath>
 #include <stdexcept>
 
-#include "odt/ruled_prices.hpp"
-#include "odt/ruled_search.hpp"
+#include "odt/ruled_run.hpp"
 #include "odt/ruled_simplify.hpp"
 
 namespace odt {
@@ -40,108 +38,11 @@ void check(const RuledProblem& p) {
     for (std::size_t i = 0; i < n; ++i) demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
 }
 
-// The depths one after the other: multipliers, then the search.
-template <class R>
-class Run {
- public:
-  Run(const RuledProblem& p, Control& control, Result& result)
-      : p_(p), control_(control), result_(result), best_(control, result, p.offset), prices_(p) {}
-
-  void run() {
-    try {
-      // Shallower trees first: an incumbent early, at a small part of the cost.
-      for (int depth = 0; depth <= p_.base.depth && !best_.done(); ++depth) search(depth);
-    } catch (const Stop&) {
-    }
-    const bool found = !result_.tree.empty();
-    // A gap that was asked for and reached is not a proof.
-    if (best_.value() < kInfinite && best_.bound() >= best_.value()) result_.status = found ? Status::optimal : Status::infeasible;
-    else if (best_.bound() >= kInfinite) result_.status = Status::infeasible;
-    else result_.status = found ? Status::feasible : Status::unknown;
-  }
-
- private:
-  static constexpr int kShallowRounds = 8;
-
-  void search(int depth) {
-    const bool final = depth == p_.base.depth;
-    Multipliers m = choose(depth);
-    for (;;) {
-      FreeTrees<R> free(p_, m, control_);
-      RuledSearch<R> search(free, control_, best_);
-      const auto count = [&] {
-        free.search.counters.cache_entries = search.nodes_kept();
-        result_.counters.add(free.search.counters);
-      };
-      bool complete;
-      try {
-        complete = search.grow(depth, final ? -1 : kShallowRounds);
-      } catch (const Stop&) {
-        count();
-        throw;
-      }
-      count();
-      if (search.missed().empty()) {
-        if (final && complete) best_.raise(best_.cutoff(), false);
-        return;
-      }
-      for (std::size_t k = 0; k < m.compared.size(); ++k) m.compared[k] = m.compared[k] || search.missed()[k];
-    }
-  }
-
-  // Multipliers whose bound on trees of this depth is high.
-  Multipliers choose(int depth) {
-    Multipliers chosen = prices_.first();
-    if (!prices_.any()) return chosen;
-    std::vector<double> wanted;
-    Multipliers m = chosen;
-    if (prices_.trees() > 0) {
-      prices_.best(wanted);
-      m = prices_.rounded(wanted);
-    }
-    double highest = -1e300;
-    for (int step = 0; step < kSteps; ++step) {
-      FreeTrees<R> free(p_, m, control_);
-      Tree tree;
-      const Loss least = free.least(depth, tree);
-      const double bound = free.weights.objective(least);
-      if (depth == p_.base.depth) best_.raise(free.weights.objective_from(least));
-      if (bound > highest) {
-        highest = bound;
-        chosen = m;
-      }
-      learn(tree);
-      if (best_.done()) break;
-      const double top = prices_.best(wanted);
-      const double room = best_.value() < kInfinite ? static_cast<double>(best_.value()) - highest : std::abs(highest);
-      if (top - highest <= kNear * room) break;
-      m = prices_.rounded(wanted);
-    }
-    return chosen;
-  }
-
-  void learn(const Tree& tree) {
-    const Measured m = measure(p_, tree);
-    prices_.add(m);
-    if (m.stands && keeps_clauses(p_, m.facts, m.values.data()))
-      best_.offer(objective_of(p_, m.facts, m.values.data()), [&] { return tree; });
-  }
-
-  static constexpr int kSteps = 30;
-  static constexpr double kNear = 0.03;
-
-  const RuledProblem& p_;
-  Control& control_;
-  Result& result_;
-  RuledBest best_;
-  Prices prices_;
-};
-
 template <class R>
 void run(const RuledProblem& p, Control& control, Result& result) {
   result.isa = choose_kernels(control.options().isa).name;
   result.method = "ruled";
-  Run<R>(p, control, result).run();
+  RuledRun<R>(p, control, result).run();
 }
 
 }  // namespace

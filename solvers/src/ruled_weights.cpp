@@ -19,12 +19,13 @@ std::vector<Loss> single_bounds(const RuledProblem& p) {
   return bounds;
 }
 
-Weights::Weights(const RuledProblem& problem, const Multipliers& m)
+Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
     : p(problem), multipliers(m), labels(static_cast<std::size_t>(p.base.classes)), components(static_cast<std::size_t>(p.components)),
       sums(static_cast<std::size_t>(p.sums)), columns(static_cast<std::size_t>(p.columns)), width(sums + components + 1) {
   for (std::size_t k = 0; k < components; ++k)
     if (multipliers.compared[k]) compared.push_back(k);
   weigh();
+  free.depth = depth;
   choose_bounds();
   choose_facts();
   choose_most();

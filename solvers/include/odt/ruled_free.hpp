@@ -3,6 +3,7 @@
 
 #include "odt/dataset.hpp"
 #include "odt/finish.hpp"
+#include "odt/root.hpp"
 #include "odt/ruled_weights.hpp"
 #include "odt/search.hpp"
 
@@ -11,31 +12,50 @@ namespace odt {
 template <class R>
 class FreeTrees {
  public:
-  FreeTrees(const RuledProblem& p, const Multipliers& m, Control& control)
-      : weights(p, m), data(weights.free, choose_kernels(control.options().isa)), search(control) {
+  // Of trees of at most this depth.
+  FreeTrees(const RuledProblem& p, const Multipliers& m, int depth, Control& control)
+      : weights(p, m, depth), data(weights.free, choose_kernels(control.options().isa)), search(control) {
     const std::size_t pairs = data.features() * data.features() * data.rows() * sizeof(R) * 4;
     root.make_root(data, pairs <= (std::size_t{1} << 28), true);
   }
 
   // A lower bound on the weighted sum of all sub-trees of these rows, exact where it is below `upper`.
-  Loss bound(View<R>& view, int depth, Loss upper, Loss lower, Plan* plan = nullptr) {
+  Loss bound(View<R>& view, int depth, Loss upper, Loss lower) {
     const Loss shift = weights.below_zero(depth);
     const int leaves = weights.p.base.leaves > 0 ? weights.p.base.leaves : full_leaves(30);
     const Loss top = std::max<Loss>(0, round_up(upper - shift, weights.grain));
     const Loss bottom = std::max<Loss>(0, round_down(lower - shift, weights.grain));
     if (bottom >= top) return std::max(lower, upper);
     const Outcome out = search.solve(view, 0, shape(depth, leaves), top, bottom, 1, nullptr, 0);
-    if (plan) *plan = out.plan;
     return std::max(lower, out.value * weights.grain + shift);
   }
 
-  // The least of all trees of a depth, and one that has it.
-  Loss least(int depth, Tree& tree) {
-    Plan plan;
-    const Loss found = bound(root, depth, weights.most + 1, weights.below_zero(depth), &plan);
-    if (!plan.empty()) tree = finish(weights.free, data.loss, plan).tree;
-    return found;
+  // The least weighted sum of all trees, as far as the options let it be known, and the best tree found.
+  struct Answer {
+    Loss bound = 0;
+    bool complete = false;
+    Tree tree;
+  };
+  Answer solve(const Options& options, Counters& counters) {
+    Answer answer;
+    Result found;
+    if (data.loss.unit()) {
+      found = odt::solve(weights.free, options);
+      answer.complete = found.status == Status::optimal;
+    } else {
+      Control control(options);
+      const RootAnswer root_answer = solve_sorted<R>(data, control, found, {});
+      answer.complete = root_answer.complete;
+      found.bound = root_answer.bound;
+      if (!root_answer.plan.empty()) found.tree = finish(weights.free, data.loss, root_answer.plan).tree;
+    }
+    counters.add(found.counters);
+    answer.bound = sum_of(found.bound);
+    answer.tree = std::move(found.tree);
+    return answer;
   }
+  // A weighted sum, from a value of the free problem.
+  Loss sum_of(Loss value) const { return value * weights.grain + weights.below_zero(data.problem.depth); }
 
   Weights weights;
   Dataset data;

@@ -27,24 +27,31 @@ Loss RuledSearch<R>::ceiling() const {
 }
 
 template <class R>
-bool RuledSearch<R>::grow(int depth, int rounds) {
-  const bool final = depth == p_.base.depth;
-  const Loss least = free_.bound(free_.root, depth, w_.most + 1, w_.below_zero(depth));
-  if (final) best_.raise(w_.objective_from(least), false);
-  Loss step = std::max<Loss>(w_.grain, (least - w_.below_zero(depth)) / 32), budget = least;
-  while (budget < ceiling() && rounds-- != 0) {
-    budget = std::min(budget + step, ceiling());
-    step *= 2;
-    arena_.clear();
-    Front front;
-    solve(free_.root, 0, depth, 0, budget, front);
-    if (missed_at_ < best_.cutoff()) {
-      missed_ = missing_;
-      return false;
+void RuledSearch<R>::poll(std::uint64_t work) {
+  control_.poll(work);
+  if (control_.seconds() > until_) throw Late{};
+}
+
+template <class R>
+bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, double until) {
+  until_ = until;
+  try {
+    while (progress.budget < ceiling() && rounds-- != 0) {
+      const Loss budget = std::min(progress.budget + progress.step, ceiling());
+      arena_.clear();
+      Front front;
+      solve(free_.root, 0, depth, 0, budget, front);
+      if (missed_at_ < best_.cutoff()) {
+        missed_ = missing_;
+        return false;
+      }
+      progress = {budget, 2 * progress.step};
+      if (depth == p_.base.depth) best_.raise(w_.objective_from(budget));
     }
-    if (final) best_.raise(w_.objective_from(budget));
+  } catch (const Late&) {
+    return false;
   }
-  return budget >= ceiling();
+  return progress.budget >= ceiling();
 }
 
 // ---- whole trees
@@ -155,7 +162,7 @@ template <class R>
 void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front) {
   front.clear(w_.components, w_.compared, w_.wanted, w_.unwanted, monotone_ ? monotone_->facts_above(level) & w_.wanted : 0);
   ++counters_.nodes;
-  control_.poll(view.rows() * view.features());
+  poll(view.rows() * view.features());
   Level& here = at(level);
   totals(view, here.sums);
   leaves(here.sums.data(), state, here.labels);
@@ -281,7 +288,7 @@ void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::si
   for (const Entry& a : here.front[0].entries())
     for (const Entry& b : here.front[1].entries()) {
       if ((work += front.entries().size() + w_.components + 1) > 20000) {  // large fronts: an offer looks through all entries
-        control_.poll(work);
+        poll(work);
         check_memory();
         work = 0;
       }

@@ -46,7 +46,7 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
         const Entry& a = c.front[0].entries()[i];
         const Entry& b = c.front[1].entries()[j];
         if ((work += front.entries().size() + 100) > 20000) {
-          control_.poll(work);
+          poll(work);
           check_memory();
           work = 0;
         }

@@ -26,8 +26,13 @@ class RuledSearch {
  public:
   RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best);
 
-  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number). Whether none is left out.
-  bool grow(int depth, int rounds);
+  // How far a search has come: trees of a weighted sum below `budget` are known; the next round goes a step beyond.
+  struct Progress {
+    Loss budget, step;
+  };
+  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number), until a time of the control's.
+  // Whether none is left out.
+  bool grow(int depth, Progress& progress, int rounds, double until);
   // The components that must be compared too; empty if what was found says all.
   const std::vector<char>& missed() const { return missed_; }
   std::size_t nodes_kept() const { return arena_.size(); }
@@ -50,6 +55,8 @@ class RuledSearch {
     Loss free[2], ruled[2];
   };
 
+  struct Late {};
+  void poll(std::uint64_t work);
   Loss ceiling() const;
   bool deletion_at(int level, int depth) const;
   void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
@@ -104,6 +111,7 @@ class RuledSearch {
   std::size_t case_bytes_ = 0;
   Loss missed_at_ = kInfinite;  // the least relaxed objective of the trees remembered
   std::vector<char> missing_, missed_;
+  double until_ = 0;
 };
 
 }  // namespace odt

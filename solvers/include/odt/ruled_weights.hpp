@@ -30,7 +30,8 @@ std::vector<Loss> single_bounds(const RuledProblem& p);
 // Rows and prices under some multipliers: all that the search reads of them.
 class Weights {
  public:
-  Weights(const RuledProblem& p, const Multipliers& multipliers);
+  // Of trees of at most this depth.
+  Weights(const RuledProblem& p, const Multipliers& multipliers, int depth);
 
   // What every tree costs at least whose weighted sum is at least this; and what weighted sums trees of a lower
   // objective stay below.

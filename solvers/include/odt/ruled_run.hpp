@@ -1,0 +1,145 @@
+// A whole search under rules: depth by depth, multipliers and fronts in turns.
+//
+// Good multipliers make the budgets small, but each try of them is a search of its own, and often the tree of the free
+// problem or its neighbours will do. So both get time in turns, twice as much each time, until one of them ends it.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "odt/ruled_best.hpp"
+#include "odt/ruled_prices.hpp"
+#include "odt/ruled_search.hpp"
+
+namespace odt {
+
+template <class R>
+class RuledRun {
+ public:
+  RuledRun(const RuledProblem& p, Control& control, Result& result)
+      : p_(p), control_(control), result_(result), best_(control, result, p.offset), prices_(p) {}
+
+  void run() {
+    try {
+      // Shallower trees first: an incumbent and multipliers early, at a small part of the cost.
+      for (int depth = 0; depth <= p_.base.depth && !best_.done(); ++depth) search(depth);
+    } catch (const Stop&) {
+    }
+    const bool found = !result_.tree.empty();
+    // A gap that was asked for and reached is not a proof.
+    const bool proven = best_.value() < kInfinite ? best_.bound() >= best_.value() : best_.bound() >= kInfinite;
+    if (proven) result_.status = found ? Status::optimal : Status::infeasible;
+    else result_.status = found ? Status::feasible : Status::unknown;
+  }
+
+ private:
+  static constexpr int kShallowRounds = 8;
+  static constexpr double kFirstTurn = 0.05, kShallowTime = 0.1, kShallowShare = 4, kNear = 0.03;
+  static constexpr double kForever = std::numeric_limits<double>::infinity();
+
+  // Multipliers with their bound on trees of the depth, and how far the search with them has come.
+  struct Way {
+    Multipliers m;
+    Loss least = 0;
+    double bound = -kForever;
+    typename RuledSearch<R>::Progress progress{0, 0};
+  };
+
+  void search(int depth) {
+    const bool final = depth == p_.base.depth;
+    const double start = control_.seconds();
+    Way way, tried;
+    way.m = prices_.first();
+    converged_ = !prices_.any();
+    solve_free(way, depth, kForever);
+    const double end = final ? kForever : control_.seconds() + kShallowShare * (control_.seconds() - start) + kShallowTime;
+    for (double turn = kFirstTurn; !done(depth) && control_.seconds() < end; turn *= 2) {
+      if (grow(way, depth, converged_ ? end : std::min(end, control_.seconds() + turn))) return;
+      if (converged_) {
+        if (!final) return;
+        continue;
+      }
+      if (tried.m.of.empty()) {
+        tried = Way{};
+        tried.m = prices_.rounded(wanted_);
+      }
+      if (!solve_free(tried, depth, std::min(end, control_.seconds() + turn))) continue;
+      if (tried.bound > way.bound) way = tried;
+      const double room = best_.value() < kInfinite ? static_cast<double>(best_.value()) - way.bound : std::abs(way.bound);
+      converged_ = top_ - way.bound <= kNear * room;
+      tried = Way{};
+    }
+  }
+
+  // Whether no better tree of this depth is left.
+  bool done(int depth) const { return depth == p_.base.depth && best_.done(); }
+
+  // The bound of a way's multipliers, until a time. False if that came too early.
+  bool solve_free(Way& way, int depth, double until) {
+    FreeTrees<R> free(p_, way.m, depth, control_);
+    Options o;
+    o.isa = control_.options().isa;
+    o.memory_limit = control_.options().memory_limit;
+    o.interrupted = control_.options().interrupted;
+    const double left = control_.options().time_limit < 0 ? kForever : control_.options().time_limit - control_.seconds();
+    const double most = std::min(left, until - control_.seconds());
+    if (most < kForever) o.time_limit = std::max(0.0, most);
+    const bool final = depth == p_.base.depth;
+    if (final) o.progress = [&](const Incumbent& i) { best_.raise(free.weights.objective_from(free.sum_of(i.bound))); };
+    const typename FreeTrees<R>::Answer answer = free.solve(o, result_.counters);
+    if (final) best_.raise(free.weights.objective_from(answer.bound));
+    if (!answer.tree.empty()) learn(answer.tree);
+    control_.check();
+    if (!answer.complete) return false;
+    way.least = answer.bound;
+    way.bound = free.weights.objective(answer.bound);
+    way.progress = {answer.bound, std::max<Loss>(free.weights.grain, (answer.bound - free.weights.below_zero(depth)) / 32)};
+    if (prices_.any()) top_ = prices_.best(wanted_);
+    return true;
+  }
+
+  // A turn of the search. True if nothing is left.
+  bool grow(Way& way, int depth, double until) {
+    const bool final = depth == p_.base.depth;
+    for (;;) {
+      FreeTrees<R> free(p_, way.m, depth, control_);
+      RuledSearch<R> search(free, control_, best_);
+      const auto count = [&] {
+        free.search.counters.cache_entries = search.nodes_kept();
+        result_.counters.add(free.search.counters);
+      };
+      bool complete;
+      try {
+        complete = search.grow(depth, way.progress, final ? -1 : kShallowRounds, until);
+      } catch (const Stop&) {
+        count();
+        throw;
+      }
+      count();
+      if (search.missed().empty()) {
+        if (final && complete) best_.raise(best_.cutoff(), false);
+        return complete;
+      }
+      for (std::size_t k = 0; k < way.m.compared.size(); ++k) way.m.compared[k] = way.m.compared[k] || search.missed()[k];
+    }
+  }
+
+  void learn(const Tree& tree) {
+    const Measured m = measure(p_, tree);
+    prices_.add(m);
+    if (m.stands && keeps_clauses(p_, m.facts, m.values.data()))
+      best_.offer(objective_of(p_, m.facts, m.values.data()), [&] { return tree; });
+  }
+
+  const RuledProblem& p_;
+  Control& control_;
+  Result& result_;
+  RuledBest best_;
+  Prices prices_;
+  std::vector<double> wanted_;
+  double top_ = 0;
+  bool converged_ = false;
+};
+
+}  // namespace odt
