@@ -40,10 +40,20 @@ std::uint64_t Monotone::facts_above(int level) const {
 // ---- the path
 
 void Monotone::split(int level, std::size_t feature, std::uint32_t low_row, std::uint32_t high_row) {
-  const std::size_t column = static_cast<std::size_t>(space_.test(feature).column);
   At& here = at_[static_cast<std::size_t>(level)];
   here.feature = feature;
-  here.threshold = space_.threshold(feature, space_.cell(column, low_row), space_.cell(column, high_row), level);
+  here.low_row = low_row;
+  here.high_row = high_row;
+  here.placed = false;
+}
+
+const Monotone::At& Monotone::placed(int level) const {
+  const At& here = at_[static_cast<std::size_t>(level)];
+  if (here.placed) return here;
+  const std::size_t column = static_cast<std::size_t>(space_.test(here.feature).column);
+  here.threshold = space_.threshold(here.feature, space_.cell(column, here.low_row), space_.cell(column, here.high_row), level);
+  here.placed = true;
+  return here;
 }
 
 void Monotone::enter(int level, int side, Limits limits) {
@@ -52,17 +62,17 @@ void Monotone::enter(int level, int side, Limits limits) {
 }
 
 Monotone::Limits Monotone::limits_of(int level, int side) const {
-  const At& here = at_[static_cast<std::size_t>(level)];
+  const At& here = placed(level);
   Limits found;
   for (const Limit& l : here.limits)
-    if (space_.reaches(points_[l.point], here.feature, here.threshold, side == 0)) found.push_back(l);
+    if (reaches(here, l, side)) found.push_back(l);
   return found;
 }
 
 Cells Monotone::cells(int level, int column) const {
   Cells found = space_.everything(static_cast<std::size_t>(column));
   for (int k = 0; k < level; ++k) {
-    const At& above = at_[static_cast<std::size_t>(k)];
+    const At& above = placed(k);
     if (space_.test(above.feature).column == column) found = space_.side(found, above.feature, above.threshold, above.side == 0);
   }
   return found;
@@ -70,14 +80,28 @@ Cells Monotone::cells(int level, int column) const {
 
 // ---- leaves and stumps
 
-void Monotone::keep(const Limits& limits, std::vector<int>& labels) const {
-  for (const Limit& l : limits)
-    labels.erase(std::remove_if(labels.begin(), labels.end(), [&](int c) { return c < l.low || c > l.high; }), labels.end());
+namespace {
+
+void drop(const Monotone::Limit& l, std::vector<int>& labels) {
+  labels.erase(std::remove_if(labels.begin(), labels.end(), [&](int c) { return c < l.low || c > l.high; }), labels.end());
+}
+
+}  // namespace
+
+void Monotone::keep(int level, std::vector<int>& labels) const {
+  for (const Limit& l : limits(level)) drop(l, labels);
+}
+
+void Monotone::keep(int level, int side, std::vector<int>& labels) const {
+  if (limits(level).empty()) return;
+  const At& here = placed(level);
+  for (const Limit& l : here.limits)
+    if (reaches(here, l, side)) drop(l, labels);
 }
 
 std::uint64_t Monotone::stump_facts(int level, int left, int right) const {
-  const At& here = at_[static_cast<std::size_t>(level)];
-  if (left == right || facts_of(here.feature) == 0) return 0;
+  if (left == right || facts_of(at_[static_cast<std::size_t>(level)].feature) == 0) return 0;
+  const At& here = placed(level);
   Meeting m{here.feature, space_.test(here.feature).column, {}, {}};
   const Cells whole = cells(level, m.column);
   for (int s = 0; s < 2; ++s) m.side[s] = space_.side(whole, here.feature, here.threshold, s == 0);
@@ -87,7 +111,7 @@ std::uint64_t Monotone::stump_facts(int level, int left, int right) const {
 // ---- sub-trees
 
 Monotone::Meeting Monotone::meeting(int level) const {
-  const At& here = at_[static_cast<std::size_t>(level)];
+  const At& here = placed(level);
   Meeting m{here.feature, space_.test(here.feature).column, {}, {}};
   for (std::size_t c = 0; c < space_.columns(); ++c) m.box.push_back(cells(level, static_cast<int>(c)));
   for (int s = 0; s < 2; ++s)

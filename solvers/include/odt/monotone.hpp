@@ -55,14 +55,15 @@ class Monotone {
 
   // The path to a node: the split that it tries, between the values of these rows, and the side that is looked at.
   void split(int level, std::size_t feature, std::uint32_t low_row, std::uint32_t high_row);
-  double threshold(int level) const { return at_[static_cast<std::size_t>(level)].threshold; }
+  double threshold(int level) const { return placed(level).threshold; }
   void enter(int level, int side, Limits limits);
   // The limits of a node; those that its split hands to a side.
   const Limits& limits(int level) const { return at_[static_cast<std::size_t>(level)].limits; }
   Limits limits_of(int level, int side) const;
 
-  // Drops the labels that limits forbid.
-  void keep(const Limits& limits, std::vector<int>& labels) const;
+  // Drops the labels that the limits of a node forbid; those that they forbid on a side of its split.
+  void keep(int level, std::vector<int>& labels) const;
+  void keep(int level, int side, std::vector<int>& labels) const;
   // What leaves of these labels on both sides of the split set.
   std::uint64_t stump_facts(int level, int left, int right) const;
 
@@ -89,11 +90,17 @@ class Monotone {
  private:
   struct At {
     std::size_t feature = 0;
-    double threshold = 0;
+    std::uint32_t low_row = 0, high_row = 0;
+    mutable bool placed = false;  // most splits are dropped before one asks for it
+    mutable double threshold = 0;
     int side = 0;
     Limits limits;
   };
+  const At& placed(int level) const;
   Cells cells(int level, int column) const;
+  bool reaches(const At& here, const Limit& l, int side) const {
+    return space_.reaches(points_[l.point], here.feature, here.threshold, side == 0);
+  }
   std::uint64_t wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label, int right_label,
                       std::uint64_t wish, Tangle* tangle) const;
   std::vector<std::uint32_t> rows_between(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) const;

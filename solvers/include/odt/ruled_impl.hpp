@@ -166,7 +166,7 @@ void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss 
   Level& here = at(level);
   totals(view, here.sums);
   leaves(here.sums.data(), state, here.labels);
-  if (monotone_) monotone_->keep(monotone_->limits(level), here.labels);
+  if (monotone_) monotone_->keep(level, here.labels);
   for (int label : here.labels) offer_leaf(here.sums.data(), label, budget, front);
   if (level == 0)
     for (const Entry& e : front.entries()) consider(e, front.components(e));

@@ -142,7 +142,7 @@ void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f,
   for (std::size_t s = 0; s < w_.width; ++s) here.part[1][s] = here.sums[s] - here.part[0][s];
   for (int s = 0; s < 2; ++s) {
     leaves(here.part[s].data(), next, here.labels_of[s]);
-    if (monotone_ && !monotone_->limits(level).empty()) monotone_->keep(monotone_->limits_of(level, s), here.labels_of[s]);
+    if (monotone_) monotone_->keep(level, s, here.labels_of[s]);
     if (here.labels_of[s].empty()) return;
   }
   const std::uint64_t facts = facts_of(view, f, low + 1, level);

@@ -24,7 +24,8 @@ bool RuledSearch<R>::deletion_at(int level, int depth) const {
 template <class R>
 bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values, const Front& front) const {
   if (e.facts & w_.forbidden) return false;
-  if (level == 0) return relaxed_holds(e.facts, values) && relaxed_objective(e.facts, values) < best_.cutoff();
+  // Where a tree was missed, what counts no less is searched again anyway.
+  if (level == 0) return relaxed_holds(e.facts, values) && relaxed_objective(e.facts, values) < std::min(best_.cutoff(), missed_at_);
   return !front.covers(e.weighted, e.facts, values);
 }
 
