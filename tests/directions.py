@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise, permutations
 
-from meanings import place
 from worlds import LEVELS, Leaf, Model, Split, World
 
 
@@ -51,8 +50,8 @@ def _probes(world: World, model: Model, index: int) -> list[object]:
 
 
 def _placed(world: World, split: Split) -> Fraction | None:
-    """Where a ranked split stands; rules on thresholds do not meet rules on the direction."""
-    return place(world, split, ()) if split.test.kind == "<=" else None
+    """Where a ranked split stands; `Judge` has found it, under the rules on thresholds."""
+    return world.placed[split] if split.test.kind == "<=" else None
 
 
 def _arrives(world: World, leaf: Leaf, column: int, cell: object) -> bool:

@@ -90,8 +90,10 @@ class Judge:
             return True
         free = all(rule.column != at.test.column for rule in self.rules)
         if free and self.world.columns[at.test.column].place == "midpoints":
+            self.world.placed[at] = (at.test.low + at.test.high) / 2  # type: ignore[operator]
             return True
-        return place(self.world, at, self.rules) is not None
+        self.world.placed[at] = place(self.world, at, self.rules)
+        return self.world.placed[at] is not None
 
 
 # ---- numbers of a model

@@ -18,9 +18,16 @@ from worlds import LEVELS, Leaf, Model, World, decimal
 
 
 class Atoms:
-    """Draws conditions. `models` are some trees, whose values bounds are near to."""
+    """Draws conditions. `models` are some trees, whose values bounds are near to.
 
-    def __init__(self, rng: random.Random, world: World, models: Sequence[Model]) -> None:
+    With `closed` no rule on thresholds leaves out the end of what it admits: what is nearest to
+    a gap's middle is plain then, and rules on directions, which ask for it, may stand beside.
+    """
+
+    def __init__(
+        self, rng: random.Random, world: World, models: Sequence[Model], *, closed: bool = False
+    ) -> None:
+        self.closed = closed
         self.rng, self.world = rng, world
         self.models = list(models)
         self.draw = Measures(rng, world)
@@ -269,7 +276,8 @@ class Atoms:
         low = Fraction(rng.randint(0, 6), 2)
         high = low + Fraction(rng.randint(0, 4), 2)
         some = sorted({Fraction(rng.randint(0, 12), 4) for _ in range(rng.randint(1, 4))})
-        step, op = rng.choice([Fraction(1, 2), Fraction(2), Fraction(3)]), rng.choice(list(OPS))
+        step = rng.choice([Fraction(1, 2), Fraction(2), Fraction(3)])
+        op = rng.choice(["<=", ">="] if self.closed else list(OPS))
         return rng.choice(
             [
                 (f"{text} {op} {decimal(low)}", lambda t: OPS[op](t, low)),
@@ -385,7 +393,7 @@ def _threshold_rule(atoms: Atoms) -> Rule:
     column = rng.choice([i for i, c in enumerate(atoms.world.columns) if c.ranked])
     text, allows = atoms.threshold(column)
     pick = rng.random()
-    if pick < 0.15:
+    if pick < 0.15 and not atoms.closed:
         old = allows
         text, allows = f"not ({text})", lambda t: not old(t)
     elif pick < 0.45:
@@ -395,7 +403,7 @@ def _threshold_rule(atoms: Atoms) -> Rule:
             [(f"{text} and {more}", lambda t: one(t) and also(t)),
              (f"{text} or {more}", lambda t: one(t) or also(t))]
         )  # fmt: skip
-    if rng.random() < 0.15:
+    if rng.random() < 0.15 and not atoms.closed:
         more, also = atoms.threshold(column)
         where, at = atoms.level()
         op, bound, two = rng.choice(["<=", ">=", "="]), rng.randint(0, 3), allows

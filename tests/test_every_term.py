@@ -102,7 +102,7 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
             models = world.models(MOST_TREES, both_sides=bool(used & {*MONOTONE}))
         except TooMany:
             continue
-        atoms = Atoms(rng, world, models)
+        atoms = Atoms(rng, world, models, closed=bool(used & {*MONOTONE}))
         made = tuple(rule(atoms, scope, term) for scope, term in terms)
         if name == PLAIN and rng.random() < 0.2:
             made = (*made, no_errors(world))
@@ -123,16 +123,9 @@ def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
         return rng.choice([[path], [path], [path], [must], [path, must], [path, cut]])
     terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2, 3]))]
     if name == MIXED:
-        return _without_both([rng.choice(KINDS) for _ in range(rng.randint(1, 4))])
+        return [rng.choice(KINDS) for _ in range(rng.randint(1, 4))]
     scope, term = name.split()
-    return _without_both([(scope, term), *terms][:most])
-
-
-def _without_both(terms: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Rules on thresholds move them, and so what is monotone: they stand apart."""
-    if not any(term in MONOTONE for _, term in terms):
-        return terms
-    return [(scope, term) for scope, term in terms if term != "threshold"]
+    return [(scope, term), *terms][:most]
 
 
 def solved(case_: Case, using: str) -> str:

@@ -34,6 +34,7 @@ FACTS = ("model depth", "model uses", "model root", "model same_leaf", "model di
 PATHS = tuple(f"path {t}" for t in ("uses", "tests", "before", "requires", "cost", "length"))
 LEAVES = ("leaf size", "leaf purity", "leaf majority")
 COSTS = ("model expected_cost", "path cost")
+DIRECTIONS = ("model increasing", "model decreasing")
 LEVELS = ("split level", "split threshold")
 
 MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
@@ -75,6 +76,16 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "a split's literal dropped": (m.literal_dropped("split_clauses"), ("split size",)),
     "a split's rule dropped": (m.open_rule_dropped("split_rules"), ("split size",)),
     "a split's sum dropped": (m.sum_of_rows_dropped("split_clauses"), ("split size",)),
+    # directions
+    "a direction turned": (m.direction(turned=True), DIRECTIONS),
+    "a direction forgotten": (m.direction(turned=False), DIRECTIONS),
+    "a direction of another column": (under_rules(m.direction_of_another_column), DIRECTIONS),
+    "values that no row has": (m.column_kind(1), DIRECTIONS),
+    "missing cells, or none": (m.column_kind(2), DIRECTIONS),
+    "another side of missing cells": (under_rules(m.side_of_missing), DIRECTIONS),
+    "another value goes left": (under_rules(m.value_that_goes_left), DIRECTIONS),
+    "thresholds anywhere": (under_rules(m.thresholds_anywhere), DIRECTIONS),
+    "a cell moved": (under_rules(m.cell_moved), DIRECTIONS),
     # paths
     "a step less": (m.transition(tight=True), PATHS),
     "a step more": (m.transition(tight=False), PATHS),

@@ -141,6 +141,8 @@ class World:
     passing: dict[object, tuple[int, int]] = field(default_factory=dict)
     """By test, the rows whose cell passes it, and those that have none."""
     weighing: dict[int, Fraction] = field(default_factory=dict)
+    placed: dict[Split, Fraction | None] = field(default_factory=dict)
+    """Where splits put their thresholds, under the rules on these."""
 
     @property
     def wide(self) -> bool:
