@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from random_cores import random_rows, random_sample, random_tree
 
+import odtdsl
 from odtdsl.backends import decode
 from odtdsl.backends.decode import NoCandidate, from_tree, simplify, to_tree
 from odtdsl.data.cells import build_table, column_from_numbers
@@ -255,3 +256,21 @@ def test_simplify_collapses_unless_it_costs() -> None:
     assert simplify(core_of(rows), same) == RawLeaf(label=1)
     assert simplify(core_of(rows, leaves_cost=1), same) == RawLeaf(label=1)
     assert simplify(core_of(rows, leaves_cost=-1), same) == same
+
+
+@pytest.mark.parametrize("using", ["exact", "milp"])
+def test_a_side_that_a_rule_rests_on_is_kept_where_no_cell_is_missing(using: str) -> None:
+    """The heavier side of the left split would let predictions rise where `b` is missing."""
+    text = (
+        'data frame\ntarget y: ordered {"z", "y", "n"}\nfeature b: ordered {"lo", "mid"}\n'
+        "missing {b} branch\ntree depth <= 2\nminimize errors\nrule falls: decreasing(a)"
+    )
+    frame = {
+        "a": [0, 0, 0, 3, 3, 3], "b": ["lo", "mid", "mid", "lo", "mid", None],
+        "y": ["n", "z", "z", "y", "z", "y"],
+    }  # fmt: skip
+    result = odtdsl.solve(text, frame=frame, using=using)
+    assert result.status == "optimal"
+    assert result.objective == 0
+    assert result.audit is not None
+    assert result.audit.holds

@@ -44,7 +44,7 @@ def _normalized(case_: Case, text: str) -> tuple[Analysis, Core] | None:
 def _view(analysis: Analysis, core: Core, raw: RawTree) -> ModelView:
     """The decoded tree; thresholds obey the rule where some do."""
     if Evaluation(core, raw).violations():
-        core = replace(core, filters=(), clauses=())
+        core = replace(core, filters=())
     return ModelView(to_tree(core, analysis.rows, raw), analysis.rows)
 
 

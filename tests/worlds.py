@@ -321,32 +321,35 @@ def decimal(value: Fraction) -> str:
 def _tests(index: int, column: Column, rows: list[int]) -> Iterator[Test]:
     """The tests of a column that could part some rows; thresholds stand between values here.
 
-    A bin that holds no row at all makes no test: it would ask for missing cells.
+    A bin that holds no row at all makes no test: it would ask for missing cells. Of two values
+    (bins) and no missing cell, the test of the first says all.
     """
-    if column.place.startswith("bins"):
-        inner = [-inf, *column.edges[1:-1], inf]
-        for low, high in pairwise(inner):
-            if any(x is not None and low <= x < high for x in column.numbers):
-                yield Test(column=index, kind="bin", low=low, high=high)
-    elif column.ranked:
+    if column.ranked:
         values = sorted({x for row in rows if (x := column.numbers[row]) is not None})
         for low, high in pairwise(values):
             yield Test(column=index, kind="<=", low=low, high=high)
+        return
+    found: list[Test] = []
+    if column.place.startswith("bins"):
+        for low, high in pairwise([-inf, *column.edges[1:-1], inf]):
+            if any(x is not None and low <= x < high for x in column.numbers):
+                found.append(Test(column=index, kind="bin", low=low, high=high))
     else:
         for value in sorted({x for x in column.cells if x is not None}, key=str):
-            yield Test(column=index, kind="==", low=value)
+            found.append(Test(column=index, kind="==", low=value))
+    yield from found[:1] if len(found) == 2 and None not in column.cells else found
 
 
 # ---- drawing one
 
 
-def random_world(rng: random.Random, *, kinds: Sequence[str] = (), classes: int = 0) -> World:
+def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 0) -> World:
     """Two or three columns (of `kinds` first), 4 to 8 rows, two to four classes, and the rest."""
     n = rng.randint(4, 8)
-    k = classes or rng.choice([2, 2, 2, 3, 3, 4])
+    k = rng.choice([2, 2, 2, 3, 3, 4])
     names = ("n", "y", "z", "m")[:k]
     drawn = [rng.choice(["number", "number", "category", "ordered", "binary"]) for _ in range(3)]
-    kept = [*kinds, *drawn][: rng.choice([2, 2, 3])]
+    kept = [*kinds, *drawn][: width or rng.choice([2, 2, 3])]
     target = [*range(k), *(rng.randrange(k) for _ in range(n - k))]
     rng.shuffle(target)
     columns = [_column(rng, "abc"[i], kind, n) for i, kind in enumerate(kept)]

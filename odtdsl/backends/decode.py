@@ -18,7 +18,7 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_gap, violations
 from odtdsl.ir.families import Family, place, threshold_set
-from odtdsl.ir.forms import Clause, Core, SplitFilter
+from odtdsl.ir.forms import Clause, Core, Monotone, SplitFilter
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.ir.regression import fitted
 from odtdsl.ir.rows import Rows
@@ -101,7 +101,7 @@ def _branch(
         test=_test(core, rows, visit, split),
         left=left,
         right=right,
-        missing=_missing_side(rows, family, split.test, visit.rows),
+        missing=_missing_side(rows, family, split.test, visit.rows, learned=_asks_order(core)),
         size=len(visit.rows),
     )
 
@@ -134,10 +134,20 @@ def _bin(family: Family, index: int) -> InBin:
     )
 
 
-def _missing_side(rows: Rows, family: Family, test: int, inside: IntArray) -> Side:
+def _asks_order(core: Core) -> bool:
+    """Whether a rule speaks of points that no row is: for it the tree was found with its sides."""
+    return any(
+        isinstance(literal.atom, Monotone) for clause in core.clauses for literal in clause.literals
+    )
+
+
+def _missing_side(
+    rows: Rows, family: Family, test: int, inside: IntArray, *, learned: bool
+) -> Side:
     """Where the feature's missing cells go: by the policy, else as training rows went.
 
-    Where no training row with a missing cell got here: to the side of more training weight.
+    Where no training row with a missing cell got here: to the side that the search took, if
+    rules may depend on it (`learned`), else to the side of more training weight.
     """
     feature = rows.problem.features[family.column]
     if feature.missing == "left" or feature.missing == "right":
@@ -146,7 +156,7 @@ def _missing_side(rows: Rows, family: Family, test: int, inside: IntArray) -> Si
     cells = column.numbers if column.codes is None else column.codes
     assert cells is not None, "a column holds numbers or codes"
     absent = np.isnan(cells[inside]) if column.codes is None else cells[inside] < 0
-    if family.missing is not None and absent.any():
+    if family.missing is not None and (learned or absent.any()):
         return family.missing
     left = goes_left(family, test, family.codes[inside])
     weights = rows.weights[inside]
