@@ -712,7 +712,7 @@ def thresholds_anywhere(rng: random.Random, call: Call) -> bool:
 
 
 def cell_moved(rng: random.Random, call: Call) -> bool:
-    """A number larger than it is, up to its neighbour."""
+    """The least number of a column said to be its largest."""
     if not call.rules["monotone"]:
         return False
     cells = call.rules["cells"]
@@ -720,6 +720,5 @@ def cell_moved(rng: random.Random, call: Call) -> bool:
     if not known:
         return False
     row = rng.choice(known)
-    top = np.nanmax(cells[row])
-    cells[row][cells[row] == top] = 2 * top + 1
+    cells[row][cells[row] == np.nanmin(cells[row])] = 2 * np.nanmax(cells[row]) + 1
     return True

@@ -320,6 +320,25 @@ def test_ordered_classes_on_both_back_ends() -> None:
 Mutant = Callable[[dict[str, object]], None]
 
 
+@pytest.mark.parametrize("using", ["exact", "milp"])
+def test_a_bin_that_no_row_is_in_has_its_place_in_the_order(using: str) -> None:
+    """Between the bins of 0 and 2 lies one without rows: it goes with the missing cells."""
+    frame = {"a": [0, 2, None, None], "y": ["high", "high", "low", "low"]}
+    text = """
+        data frame
+        target y: ordered {"low", "high"}
+        feature a: number
+        candidates a at bins 3
+        missing {a} right
+        tree depth <= 2
+        minimize errors
+        """
+    free = odtdsl.parse(text).solve(using=using, frame=frame)
+    ruled = odtdsl.parse(text + "rule up: increasing(a)").solve(using=using, frame=frame)
+    assert (free.status, free.stages[0].value) == ("optimal", 0)
+    assert (ruled.status, ruled.stages[0].value) == ("optimal", 1)
+
+
 def turned(rules: dict[str, object]) -> None:
     rules["monotone"] = [(f, c, not up) for f, c, up in rules["monotone"]]  # type: ignore[attr-defined]
 

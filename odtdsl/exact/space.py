@@ -57,7 +57,8 @@ def _steady(family: Family) -> bool:
 
 
 def _known(family: Family) -> int:
-    return len(family.bins) if family.kind == "bin" else len(family.values)
+    """Values, or bins, with those that no row is in: they have their place in the order too."""
+    return len(family.values) - 1 if family.kind == "bin" else len(family.values)
 
 
 def _kind(family: Family | None) -> tuple[int, bool, bool]:
@@ -66,16 +67,20 @@ def _kind(family: Family | None) -> tuple[int, bool, bool]:
     missing = family.missing is not None
     if family.kind == "threshold":
         return (-1, False, missing)
-    all_bins = family.kind == "bin" and len(family.bins) == len(family.values) - 1
-    return (_known(family), not all_bins, missing)
+    return (_known(family), family.kind != "bin", missing)
 
 
 def _cells(core: Core, family: Family | None) -> npt.NDArray[np.float64]:
     if family is None:
         return np.zeros(core.n_rows)
-    known = _known(family)
-    present = (family.codes >= 0) & (family.codes < known)
-    values = family.values if family.kind == "threshold" else np.arange(known, dtype=np.float64)
+    match family.kind:
+        case "threshold":
+            values = family.values
+        case "bin":
+            values = np.array(family.bins, dtype=np.float64)
+        case _:
+            values = np.arange(len(family.values), dtype=np.float64)
+    present = (family.codes >= 0) & (family.codes < len(values))
     cells = np.full(core.n_rows, np.nan)
     cells[present] = values[family.codes[present]]
     return cells
@@ -86,7 +91,7 @@ def _test(
 ) -> tuple[int, int, list[list[tuple[float, int, float, int]]]]:
     family = core.families[index]
     if test >= 0:
-        return (test, _SIDES[family.missing], [])
+        return (family.bins[test] if family.bins else test, _SIDES[family.missing], [])
     by_levels = any(rule.levels is not None for rule in core.filters)
     sets = [
         threshold_set(family, core.filters, level)

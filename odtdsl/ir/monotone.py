@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from odtdsl.ir.evaluate import Evaluation
 
 OTHER = -2
-"""The cell of a value, or bin, that no training row has."""
+"""The cell of a value that no training row has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,8 @@ def _everything(family: Family) -> _Cells:
         case "equals":
             return _Cells(codes=frozenset((OTHER, *range(len(family.values)))), missing=missing)
         case "bin":
-            known = frozenset(range(len(family.bins)))
-            all_bins = len(family.bins) == len(family.values) - 1
-            return _Cells(codes=known if all_bins else known | {OTHER}, missing=missing)
+            # Bins that no row is in have their place in the order too.
+            return _Cells(codes=frozenset(range(len(family.values) - 1)), missing=missing)
         case _:
             assert_never(family.kind)
 
@@ -107,7 +106,7 @@ def _parted(
     to_left = cells.missing and family.missing == "left"
     to_right = cells.missing and family.missing != "left"
     if cells.codes is not None:
-        inside = frozenset((split.test,))
+        inside = frozenset((family.bins[split.test] if family.bins else split.test,))
         return (
             replace(cells, codes=cells.codes & inside, missing=to_left),
             replace(cells, codes=cells.codes - inside, missing=to_right),

@@ -227,11 +227,13 @@ class MonotoneParts:
     # ---- values and bins
 
     def _n_values(self, column: int) -> tuple[int, int]:
-        """Known values, and these with one for all that training rows do not have."""
+        """Known values, and these with one for all that training rows do not have.
+
+        Bins that no row is in are known: they have their place in the order too.
+        """
         family = self._families(column)[0][1]
         if family.kind == "bin":
-            known = len(family.bins)
-            return known, known + (known < len(family.values) - 1)
+            return len(family.values) - 1, len(family.values) - 1
         return len(family.values), len(family.values) + 1
 
     def _outs(self, column: int, slot: int, value: int) -> list[Affine]:
@@ -239,10 +241,14 @@ class MonotoneParts:
         found: list[Affine] = []
         for node, left in self._path(slot):
             for part in self.encoding.tests[node]:
-                if self.core.families[part.family].column != column:
+                family = self.core.families[part.family]
+                if family.column != column:
                     continue
                 on = Affine()
-                position = np.flatnonzero(part.tests == value)
+                test = value
+                if family.kind == "bin":
+                    test = family.bins.index(value) if value in family.bins else -1
+                position = np.flatnonzero(part.tests == test)
                 on.add_terms(part.columns[position], np.ones_like(position))
                 found.append(part.use(False).add(on, -1) if left else on)
         return found
