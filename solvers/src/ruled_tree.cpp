@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "odt/plan.hpp"
+
 namespace odt {
 namespace {
 
@@ -153,6 +155,31 @@ Loss objective_of(const RuledProblem& p, std::uint64_t facts, const Loss* values
     total += t.coefficient * largest;
   }
   return total;
+}
+
+Loss largest_objective(const RuledProblem& p) {
+  const std::size_t labels = static_cast<std::size_t>(p.base.classes), sums = static_cast<std::size_t>(p.sums);
+  const std::size_t columns = static_cast<std::size_t>(p.columns);
+  const auto leaves = static_cast<Loss>(std::min<std::size_t>(p.base.rows, static_cast<std::size_t>(full_leaves(p.base.depth))));
+  std::vector<Loss> most;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(p.components); ++k) {
+    const int* of = p.sum_of.data() + k * labels;
+    const auto price = p.split.begin() + static_cast<std::ptrdiff_t>(k * columns);
+    const Loss split = columns == 0 ? 0 : *std::max_element(price, price + static_cast<std::ptrdiff_t>(columns));
+    Loss total = std::max<Loss>(0, p.leaf[k]) * leaves + std::max<Loss>(0, split) * (leaves - 1);
+    const bool paid = p.path_weight[k] >= 0 && !p.path_delta[k].empty();
+    const Loss low = paid ? *std::min_element(p.path_delta[k].begin(), p.path_delta[k].end()) : 0;
+    const Loss high = paid ? *std::max_element(p.path_delta[k].begin(), p.path_delta[k].end()) : 0;
+    for (std::size_t i = 0; i < p.base.rows; ++i) {
+      const Loss* value = p.value.data() + i * sums;
+      Loss row = -kInfinite;
+      for (std::size_t c = 0; c < labels; ++c) row = std::max(row, of[c] < 0 ? 0 : value[of[c]]);
+      total += row;
+      if (paid) total += p.base.depth * std::max({Loss{0}, value[p.path_weight[k]] * low, value[p.path_weight[k]] * high});
+    }
+    most.push_back(total);
+  }
+  return objective_of(p, ~std::uint64_t{0}, most.data());
 }
 
 void set_cuts(const Problem& p, Tree& tree) { set_cuts(p, tree, 0, all_rows(p)); }

@@ -12,9 +12,9 @@ namespace odt {
 
 class RuledBest {
  public:
-  RuledBest(const Control& control, Result& result, Loss offset) : control_(control), result_(result), offset_(offset) {
-    const Loss most = control.options().upper_bound;
-    value_ = most >= kInfinite ? kInfinite : most + 1;
+  // `largest`: no tree has a larger objective. A bound above it proves that none keeps the rules.
+  RuledBest(const Control& control, Result& result, Loss offset, Loss largest)
+      : control_(control), result_(result), offset_(offset), value_(std::min(control.options().upper_bound, largest) + 1) {
     result_.bound = -kInfinite;
   }
 
@@ -26,7 +26,7 @@ class RuledBest {
     if (gap <= 0 || result_.tree.empty()) return value_;
     return value_ - static_cast<Loss>(gap * std::abs(static_cast<double>(value_) + static_cast<double>(offset_)));
   }
-  bool done() const { return value_ < kInfinite && result_.bound >= cutoff(); }
+  bool done() const { return result_.bound >= cutoff(); }
 
   template <class Build>
   void offer(Loss value, Build build) {

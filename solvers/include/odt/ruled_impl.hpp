@@ -22,8 +22,7 @@ typename RuledSearch<R>::Level& RuledSearch<R>::at(int level) {
 // Trees of interest have a weighted sum below this.
 template <class R>
 Loss RuledSearch<R>::ceiling() const {
-  const Loss cutoff = best_.cutoff();
-  return cutoff >= kInfinite ? w_.most + 1 : std::min(w_.most + 1, w_.sum_below(cutoff));
+  return std::min(w_.most + 1, w_.sum_below(best_.cutoff()));
 }
 
 template <class R>

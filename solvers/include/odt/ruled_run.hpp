@@ -18,7 +18,7 @@ template <class R>
 class RuledRun {
  public:
   RuledRun(const RuledProblem& p, Control& control, Result& result)
-      : p_(p), control_(control), result_(result), best_(control, result, p.offset), prices_(p) {}
+      : p_(p), control_(control), result_(result), best_(control, result, p.offset, largest_objective(p)), prices_(p) {}
 
   void run() {
     try {
@@ -28,7 +28,7 @@ class RuledRun {
     }
     const bool found = !result_.tree.empty();
     // A gap that was asked for and reached is not a proof.
-    const bool proven = best_.value() < kInfinite ? best_.bound() >= best_.value() : best_.bound() >= kInfinite;
+    const bool proven = best_.bound() >= best_.value();
     if (proven) result_.status = found ? Status::optimal : Status::infeasible;
     else result_.status = found ? Status::feasible : Status::unknown;
   }
@@ -66,7 +66,7 @@ class RuledRun {
       }
       if (!solve_free(tried, depth, std::min(end, control_.seconds() + turn))) continue;
       if (tried.bound > way.bound) way = tried;
-      const double room = best_.value() < kInfinite ? static_cast<double>(best_.value()) - way.bound : std::abs(way.bound);
+      const double room = static_cast<double>(best_.value()) - way.bound;
       converged_ = top_ - way.bound <= kNear * room;
       tried = Way{};
     }

@@ -19,6 +19,8 @@ Measured measure(const RuledProblem& p, const Tree& tree);
 bool clause_holds(const ModelClause& clause, std::uint64_t facts, const Loss* values);
 bool keeps_clauses(const RuledProblem& p, std::uint64_t facts, const Loss* values);
 Loss objective_of(const RuledProblem& p, std::uint64_t facts, const Loss* values);
+// No tree has a larger one.
+Loss largest_objective(const RuledProblem& p);
 
 bool row_clause_holds(const RowClause& clause, const Loss* sums, int label);
 
