@@ -404,12 +404,12 @@ def _threshold_rule(atoms: Atoms) -> Rule:
              (f"{text} or {more}", lambda t: one(t) or also(t))]
         )  # fmt: skip
     if rng.random() < 0.15 and not atoms.closed:
-        more, also = atoms.threshold(column)
+        more, third = atoms.threshold(column)
         where, at = atoms.level()
-        op, bound, two = rng.choice(["<=", ">=", "="]), rng.randint(0, 3), allows
+        op, bound, first = rng.choice(["<=", ">=", "="]), rng.randint(0, 3), allows
         return Rule(
             text=f"count({text}, {more}, {where}) {op} {bound}", scope="split", column=column,
-            holds=lambda split, t: OPS[op](two(t) + also(t) + at(split), bound),
+            holds=lambda split, t: OPS[op](first(t) + third(t) + at(split), bound),
         )  # fmt: skip
     if rng.random() < 0.35:
         where, at = atoms.level()
