@@ -47,7 +47,7 @@ def odt(*args: str):
 
 
 def command(*args: str) -> list[str]:
-    return [sys.executable, "-c", "from odtdsl.cli import main; main()", *args]
+    return [sys.executable, "-m", "odtdsl", *args]
 
 
 def test_solve_prints_a_tree_its_status_and_the_audit(spec):
