@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         check,
         compare,
         compile,
+        curve,
         explain,
         load,
         load_tree,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
     from odtdsl.diagnostics.model import Diagnostic, OdtError
-    from odtdsl.explaining import Explanation
+    from odtdsl.explaining import Curve, Explanation
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
@@ -42,14 +43,15 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Audit", "Comparison", "Diagnostic", "Explanation", "Model", "OdtError", "Plan", "Result",
-    "Tree", "__version__", "audit", "check", "compare", "compile", "explain", "load", "load_tree",
-    "parse", "plan", "solve", "words",
+    "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model", "OdtError", "Plan",
+    "Result", "Tree", "__version__", "audit", "check", "compare", "compile", "curve", "explain",
+    "load", "load_tree", "parse", "plan", "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
     "Audit": "odtdsl.checker",
     "Comparison": "odtdsl.comparing",
+    "Curve": "odtdsl.explaining",
     "Explanation": "odtdsl.explaining",
     "Diagnostic": "odtdsl.diagnostics.model",
     "OdtError": "odtdsl.diagnostics.model",
@@ -63,6 +65,7 @@ _HOMES = {
             "check",
             "compare",
             "compile",
+            "curve",
             "explain",
             "load",
             "load_tree",

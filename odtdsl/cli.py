@@ -24,11 +24,13 @@ from odtdsl.diagnostics.render import render_text, to_json
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
+    from odtdsl.explaining import Curve
     from odtdsl.predictors.tree import Tree
     from odtdsl.source import Source
     from odtdsl.syntax import ast
 
 OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+EXPLAINED_CODES = {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}
 STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
 
 app = typer.Typer(
@@ -428,6 +430,15 @@ def explain(
     deeper: Annotated[
         int, typer.Option(min=0, max=30, help="Levels that are added where the depth is relaxed.")
     ] = 1,
+    curve: Annotated[
+        str | None, typer.Option(help="A rule with a bound: the objective for every bound.")
+    ] = None,
+    points: Annotated[
+        int | None, typer.Option(min=1, help="Points of the curve at most; default 200.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the curve.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the curve as CSV.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the curve as SVG.")] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Say which rules conflict and what would do; where none do, what each rule costs."""
@@ -436,9 +447,18 @@ def explain(
         from odtdsl import console, explaining
         from odtdsl.limits import parse_seconds
 
+        _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
+        _check_outputs(spec, csv, svg)
         analysis = _Problem(spec, data, test, settings).analysis()
         if not as_json:
             _warn(analysis.warnings)
+        if curve is not None:
+            traced = explaining.trace(
+                analysis, curve, backend=using,
+                seconds=None if within is None else parse_seconds(within),
+                points=points or explaining.MOST_POINTS, jobs=jobs or 1,
+            )  # fmt: skip
+            return _tell_curve(traced, csv, svg, as_json)
         found = explaining.explain(
             analysis, backend=using, seconds=None if within is None else parse_seconds(within),
             most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper,
@@ -447,9 +467,32 @@ def explain(
             _print_json(found.to_json())
         else:
             _print(console.explained(found))
-        return {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}[found.status]
+        return EXPLAINED_CODES[found.status]
 
     _run(action, as_json)
+
+
+def _check_curve(curve: str | None, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if curve is None and value is not None:
+            raise error(
+                "U312", f"`--{name}` is of a curve, and none was asked for",
+                helps=("add `--curve RULE`",),
+            )  # fmt: skip
+
+
+def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool) -> int:
+    from odtdsl import console
+
+    if csv is not None:
+        _write(csv, curve.to_csv())
+    if svg is not None:
+        _write(svg, curve.to_svg())
+    if as_json:
+        _print_json(curve.to_json())
+    else:
+        _print(console.traced(curve))
+    return EXPLAINED_CODES[curve.status]
 
 
 @app.command("compile")

@@ -11,8 +11,10 @@ from odtdsl.backends.base import Progress
 from odtdsl.checker import Audit, Checked
 from odtdsl.comparing import Comparison
 from odtdsl.diagnostics.render import render_text
+from odtdsl.explaining.curves import Curve
 from odtdsl.explaining.explanation import Explanation
 from odtdsl.explaining.prices import Prices, Range
+from odtdsl.ir.expr import Scope
 from odtdsl.predictors.text import to_text
 from odtdsl.result import Result, Stage, TestScore
 from odtdsl.solving import Plan
@@ -173,6 +175,67 @@ def explained(found: Explanation) -> Iterator[str]:
     optima = 0 if found.prices is None else found.prices.searches
     searches = counted(found.questions + optima, "search", "searches")
     yield f"{found.backend}, {found.seconds:.2f} s, {searches}{undecided}"
+
+
+ENDED = {
+    "tightest": "no tree is tighter than the last",
+    "points": "there may be tighter ones: `--points` ended it",
+    "time": "the time was over: there may be more",
+    "interrupted": "interrupted: there may be more",
+    "undecided": "the search ended without an answer: there may be more",
+    "refused": "there may be tighter ones, which the back end cannot search",
+}
+
+
+def traced(curve: Curve) -> Iterator[str]:
+    """The points of a curve as a table; the spec's bound is marked."""
+    rule = curve.rule
+    if not curve.points:
+        proven = curve.status == "infeasible"
+        yield "infeasible: no tree keeps the other rules, proven" if proven else ENDED[curve.ended]
+    else:
+        yield f"the best tree for every bound of `{rule.rule.name}`: {_with_scope(curve)}"
+        yield ""
+        yield from table(list(_points(curve)), indent="  ")
+        yield ""
+        which = "all trade-offs there are, proven" if curve.complete else "not all is proven"
+        yield f"{counted(len(curve.points), 'point')}, {which}; {ENDED[curve.ended]}"
+    yield from curve.notes
+    searches = counted(curve.searches, "search", "searches")
+    yield f"{curve.backend}, {curve.seconds:.2f} s, {searches}"
+
+
+def _with_scope(curve: Curve) -> str:
+    scope = curve.rule.rule.scope
+    head = "" if scope is Scope.MODEL else f"forall {scope.value}: "
+    return f"{head}{curve.rule.text} {curve.rule.op} bound"
+
+
+def _points(curve: Curve) -> Iterator[Sequence[str]]:
+    rule, marked = curve.rule, curve.at()
+    stages = [stage.partition(" ")[2] for stage in curve.stages]
+    in_errors = curve.points[0].errors is not None and "errors" not in stages
+    yield ("bound", *stages, *(["errors"] if in_errors else []), "depth", "leaves", "proven", "")
+    for point in curve.points:
+        proven = "yes" if point.proven else f"no, gap {_percent(point.gap)}"
+        if point.proven and not point.efficient:
+            proven = "yes, but maybe tighter"
+        yield (
+            "any" if point.measure is None else rule.shown(point.measure),
+            *map(shown, point.objective), *([shown(point.errors)] if in_errors else []),
+            str(point.tree.depth), str(point.tree.n_leaves), proven,
+            f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says" if point is marked else "",
+        )  # fmt: skip
+    if marked is None:
+        yield (
+            "", *("" for _ in stages), *([""] if in_errors else []), "", "", "",
+            f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says: "
+            + ("no tree" if curve.ended == "tightest" else "not reached"),
+        )  # fmt: skip
+
+
+def _percent(gap: Fraction | None) -> str:
+    return "unknown" if gap is None else f"{float(gap):.2%}"
 
 
 BINDS = {True: "yes", False: "no", None: "undecided"}

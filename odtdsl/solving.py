@@ -82,7 +82,7 @@ def solve(
     analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
     seconds: float | None = None, gap: Fraction | None = None, threads: int | None = None,
     seed: int | None = None, memory_bytes: int | None = None, start: Tree | None = None,
-    report: Report | None = None,
+    report: Report | None = None, stop: Callable[[], bool] | None = None,
 ) -> Result:  # fmt: skip
     """Solve a spec; arguments override its `solve` statement.
 
@@ -102,6 +102,8 @@ def solve(
         A tree to start from.
     report
         Called with every improvement of incumbent or bound.
+    stop
+        Asked often; True ends the search as Ctrl-C does.
 
     Returns
     -------
@@ -118,7 +120,8 @@ def solve(
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
     chosen_seed = options.seed if seed is None else seed
-    with interruptible() as interrupted:
+    with interruptible() as pressed:
+        interrupted = pressed if stop is None else lambda: pressed() or stop()
         core = normalize(analysis.rows)
         wish = backend or options.backend
         choice = choose(core, wish)

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from odtdsl.backends.base import Report
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
-    from odtdsl.explaining import Explanation
+    from odtdsl.explaining import Curve, Explanation
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
 
 __all__ = [
-    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compare", "compile", "explain",
-    "load", "load_tree", "parse", "plan", "solve",
+    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compare", "compile", "curve",
+    "explain", "load", "load_tree", "parse", "plan", "solve",
 ]  # fmt: skip
 
 ModelLike = Model | str | os.PathLike[str]
@@ -323,6 +323,64 @@ def explain(
     return explained(
         _model(model).analyse(**inputs), backend=using, seconds=seconds,
         memory_bytes=memory_bytes, most=most, deeper=deeper,
+    )  # fmt: skip
+
+
+def curve(
+    model: ModelLike, rule: str, /, *, using: str | None = None,
+    within: Numeric | timedelta | str | None = None, memory: str | None = None,
+    points: int = 200, jobs: int = 1, **inputs: Unpack[Inputs],
+) -> Curve:  # fmt: skip
+    """The objective against the bound of a rule: every trade-off between the two, each proven.
+
+    Parameters
+    ----------
+    model
+        A model, a text or a path.
+    rule
+        The name of a rule that compares a measure with a number; `"leaves"` or `"depth"` for a
+        bound of the skeleton.
+    using
+        A back end instead of that of the model.
+    within, memory
+        As in `solve`; the time is of the whole.
+    points
+        At most so many, from the loosest bound.
+    jobs
+        Processes, by joblib; the points do not depend on it.
+    inputs
+        As in `Inputs`.
+
+    Returns
+    -------
+    Curve
+        Also where limits ended it: see `complete` and `ended`.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; U310, U311: no such rule, or none with a bound; B
+        codes where no back end expresses the problem.
+
+    Examples
+    --------
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "yes", "no", "yes"]}
+    >>> found = curve(
+    ...     "data frame target sick tree depth <= 3 minimize errors "
+    ...     "rule large: forall leaf: size >= 2",
+    ...     "large", frame=rows,
+    ... )
+    >>> [(int(point.measure), int(point.objective[0])) for point in found.points]
+    [(1, 0), (4, 2)]
+    >>> found.complete, int(found.at().objective[0])
+    (True, 2)
+    """
+    from odtdsl.explaining import trace
+
+    seconds, _, memory_bytes = _limits(within, None, memory)
+    return trace(
+        _model(model).analyse(**inputs), rule, backend=using, seconds=seconds,
+        memory_bytes=memory_bytes, points=points, jobs=jobs,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odtdsl.backends.base import Report
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
-    from odtdsl.explaining import Explanation
+    from odtdsl.explaining import Curve, Explanation
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
@@ -511,6 +511,19 @@ class Model:
         return explain(
             self, using=using, within=within, memory=memory, most=most, deeper=deeper, **inputs
         )
+
+    def curve(
+        self, rule: str, *, using: str | None = None,
+        within: Numeric | timedelta | str | None = None, memory: str | None = None,
+        points: int = 200, jobs: int = 1, **inputs: Unpack[Inputs],
+    ) -> Curve:  # fmt: skip
+        """The objective against the bound of a rule; see `odtdsl.curve`."""
+        from odtdsl.api import curve
+
+        return curve(
+            self, rule, using=using, within=within, memory=memory, points=points, jobs=jobs,
+            **inputs,
+        )  # fmt: skip
 
     def compile(
         self, path: FilePath, *, to: Literal["lp", "mps"] | None = None,
