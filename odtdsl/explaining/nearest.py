@@ -15,15 +15,15 @@ from math import ceil, floor
 from odtdsl.backends.decode import to_tree
 from odtdsl.checker import audit
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.explaining.bounded import Bounded, bounded_of
 from odtdsl.explaining.oracle import Oracle
 from odtdsl.explaining.sets import Members
-from odtdsl.ir.expr import MIRRORED, Apply, Compare, CompareOp, Const, Expr, RowShare, Scope
+from odtdsl.ir.expr import Apply, CompareOp
 from odtdsl.ir.forms import Core
 from odtdsl.ir.problem import RuleDecl, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of, walk
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import EmptyDenominator, Unsupported
-from odtdsl.terms.evaluate import applications
 from odtdsl.terms.formulas import TooManyCases
 from odtdsl.terms.normalize import rule_forms
 
@@ -51,24 +51,6 @@ class Nearest:
     percent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bounded:
-    """A rule of the form `measure op bound`, with the bound on the right."""
-
-    rule: RuleDecl
-    measure: Expr
-    op: CompareOp
-    strict: CompareOp
-    percent: bool
-
-    def moved(self, bound: Fraction, *, beyond: bool = False) -> RuleDecl:
-        """The rule with another bound; `beyond` it where the bound itself is not enough."""
-        condition = Compare(
-            op=self.strict if beyond else self.op, left=self.measure, right=Const(value=bound)
-        )
-        return replace(self.rule, condition=condition)
-
-
 def nearest(oracle: Oracle, rows: Rows, suspect: int, among: Members) -> Nearest | None:
     """The nearest bound of a suspect with which `among`, that it is part of, holds.
 
@@ -93,38 +75,27 @@ def nearest(oracle: Oracle, rows: Rows, suspect: int, among: Members) -> Nearest
     return Nearest(suspect=suspect, op=bounded.op, value=value, percent=bounded.percent)
 
 
-def _bounded(rule: RuleDecl, rows: Rows) -> _Bounded | None:
-    """The rule as a comparison with a constant, if it is one whose bound can be moved."""
-    condition = rule.condition
-    terms = {call.term for call in applications(condition)}
-    if not isinstance(condition, Compare) or rows.problem.target.kind == "number":
+def _bounded(rule: RuleDecl, rows: Rows) -> Bounded | None:
+    """The rule as a comparison of one measure with a constant, if it is one."""
+    if rows.problem.target.kind == "number":
         return None
-    if rule.scope is Scope.SPLIT and terms != {"size"}:  # thresholds move without steps
-        return None
-    left, right, op = condition.left, condition.right, condition.op
-    if isinstance(left, Const | RowShare):
-        left, right, op = right, left, MIRRORED[op]
-    if not isinstance(right, Const | RowShare) or op in ("=", "!=") or not isinstance(left, Apply):
-        return None
-    above = op in ("<", "<=")
-    return _Bounded(
-        rule=rule, measure=left, op="<=" if above else ">=", strict="<" if above else ">",
-        percent=isinstance(right, Const) and right.percent,
-    )  # fmt: skip
+    found = bounded_of(rule, rows)
+    return found if found is not None and isinstance(found.measure, Apply) else None
 
 
 class _Descent:
     """The search for the nearest bound of one rule."""
 
     def __init__(
-        self, oracle: Oracle, rows: Rows, bounded: _Bounded, suspect: int, among: Members
+        self, oracle: Oracle, rows: Rows, bounded: Bounded, suspect: int, among: Members
     ) -> None:
         self.oracle, self.rows, self.bounded = oracle, rows, bounded
         self.without = oracle.without(oracle.everyone - (among - {suspect}))
 
     def run(self, tree: RawTree) -> Fraction | None:
         """The nearest bound, given a tree that keeps the others."""
-        met, refuted = self._value(self.without, tree), self._now()
+        met = self._value(self.without, tree)
+        refuted: Fraction | None = self.bounded.bound
         for step in range(STEPS):
             if met is None:
                 return None
@@ -166,13 +137,6 @@ class _Descent:
             if line.rule == rule.name and line.text == rule.text
         )  # fmt: skip
         return None if line.note else line.value
-
-    def _now(self) -> Fraction | None:
-        """The bound as it is, which does not do."""
-        condition = self.bounded.rule.condition
-        assert isinstance(condition, Compare), "a rule with a bound is a comparison"
-        given = condition.right if isinstance(condition.right, Const) else condition.left
-        return given.value if isinstance(given, Const) else None
 
 
 def _between(a: Fraction, b: Fraction) -> Fraction | None:
