@@ -7,8 +7,8 @@ objective it is the last one, so that every step is a trade-off that no tree bea
 step can turn out to be as good as the one before, and replaces it.
 
 In parallel the range of the bound is cut; each part is walked until it meets the first point of the
-next. A step depends on nothing but the point before it, so the points, trees and all, are those
-of a single walk.
+next. A step depends on nothing but the point before it, so the points are those of a single walk;
+the trees too, where the back end gives the same tree to the same question.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Walk:
             if not now.efficient:
                 later = self._next(now)
                 if isinstance(later, Point) and self.is_as_good(later, now):
-                    now = later
+                    now = replace(later, bound=now.bound)
                     continue
                 now = _settled(now, later)
             points.append(now)
