@@ -43,7 +43,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Data = Annotated[str | None, typer.Option(help="Training rows, instead of the spec's path.")]
 Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
-Using = Annotated[str | None, typer.Option(help="auto, milp or greedy.")]
+Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greedy.")]
 Formulation = Annotated[
     str | None, typer.Option("--model", help="Formulation of milp: pattern or cptree.")
 ]

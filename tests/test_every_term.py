@@ -1,4 +1,4 @@
-"""Every term of the language on `exact` and `milp`, against brute force over all trees.
+"""Every term of the language on `exact`, `milp` and `sat`, against brute force over all trees.
 
 Specs are random texts on random tables (`worlds`, `sentences`): a rule with the term, alone or
 with other terms of its scope, and up to three rules beside it; missing cells, weights,
@@ -25,6 +25,7 @@ from larger import Larger, larger_case
 from meanings import Goal, Judge, Rule
 from milp_trees import Live
 from objectives import goals, plain_goals, row_groups, weighting
+from sat_trees import models_of, partition_of, rows_of
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
 from worlds import Model, TooMany, World, random_world
 
@@ -33,7 +34,7 @@ from odtdsl.analysis import analyse
 from odtdsl.backends.choice import choose
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import goes_left
-from odtdsl.ir.forms import Core
+from odtdsl.ir.forms import Additive, Core, LinearStage
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.result import Stage
 from odtdsl.source import Source
@@ -51,6 +52,7 @@ PLAIN_PATHS = "paths alone"
 ONE_DIRECTION = "a direction alone"
 ASIDE = (PLAIN, PLAIN_PATHS, ONE_DIRECTION)
 DIFFERENT = "DIFFERENT"
+MOST_LISTED = 2000
 NO_CLASSES = ("mse", "mae", "poisson", "output")
 """Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
 
@@ -272,6 +274,22 @@ def set_on_exact(case_: Case, weightings: int = 20) -> Counter[str]:
     return seen
 
 
+def set_on_sat(case_: Case) -> Counter[str]:
+    """All trees of the clauses, each ruled out once it is seen: they are the admitted ones."""
+    core = core_of(replace(case_, stages=(case_.stages[0],)))
+    core = replace(core, objective=(LinearStage(measure=Additive()),))
+    if choose(core, "sat").name is None:
+        return Counter(["refused"])
+    kept = case_.kept()
+    if len(kept) > MOST_LISTED:
+        return Counter(["many"])
+    labels = [_label(core, case_, label) for label in range(len(case_.world.classes))]
+    expected = {partition_of(model, labels) for model in kept}
+    found = {rows_of(core, tree) for tree in models_of(core)}
+    assert found == expected, f"{len(found)} trees, {len(expected)} by brute force\n{case_}"
+    return Counter({"instances": 1, "trees": len(found)})
+
+
 # ---- the tests of every day
 
 
@@ -294,10 +312,17 @@ def test_the_optimum_on_milp(name: str) -> None:
     assert not found["refused"]
 
 
+@pytest.mark.parametrize("name", [*NAMES, PLAIN, PLAIN_PATHS, MIXED])
+def test_the_optimum_on_sat(name: str) -> None:
+    for seed in range((20 if name == MIXED else 4) * SCALE):
+        solved(case(name, f"sat {seed}"), "sat")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_admitted_trees(name: str) -> None:
     for seed in range(SCALE):
         one = case(name, f"set {seed}", most_rules=1)
+        set_on_sat(one)
         set_on_exact(one)
         set_on_milp(one)
 
@@ -329,6 +354,8 @@ def _run(name: str, what: str, seed: int) -> Counter[str]:
     """One instance: its answers by status."""
     if what == "larger":
         return Counter([solved_larger(larger_case(seed))])
+    if what == "sat-sets":
+        return set_on_sat(case(name, f"set {seed}", most_rules=1))
     if what != "sets":
         return Counter([solved(case(name, seed), what)])
     one = case(name, f"set {seed}", most_rules=1)
@@ -352,7 +379,7 @@ def _runs(names: Sequence[str], what: str, count: int) -> Iterator[tuple[str, Co
 def main() -> None:
     """Counts by term as JSON lines; a difference is told with the spec and table that show it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["exact", "milp", "sets", "larger"])
+    parser.add_argument("what", choices=["exact", "milp", "sat", "sets", "sat-sets", "larger"])
     parser.add_argument("--each", type=int, default=100, help="instances per term")
     parser.add_argument("--mixed", type=int, default=0, help="instances of up to four rules")
     parser.add_argument("--only", default="", help="terms whose name has this part")

@@ -36,6 +36,7 @@ from odtdsl.source import Source
 _WHERE = {
     "exact": "odtdsl.exact.backend:Exact",
     "milp": "odtdsl.milp.backend:Milp",
+    "sat": "odtdsl.sat.backend:Sat",
     "greedy": "odtdsl.greedy.backend:GreedyBackEnd",
 }
 """Back ends of this version: module and class."""

@@ -1,0 +1,102 @@
+"""The `sat` back end: least depth, size and errors by clauses, on a solver of python-sat."""
+
+from __future__ import annotations
+
+from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
+from odtdsl.ir.forms import Core, Form
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawTree
+
+_UNSUPPORTED = {
+    Form.DIAGRAM: "rows would choose among several parents; the clauses are of a tree",
+    Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
+    Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
+    Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
+    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
+    Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
+    Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
+    Form.PATH_TOTAL: "a sum over rows of what their paths cost takes clauses beyond number",
+    Form.OBJECTIVE_PATH_SUM: "a sum over rows of what their paths cost takes clauses beyond number",
+    Form.OBJECTIVE_MAX: "a largest of sums would need them as numbers; use `exact` or `milp`",
+}
+
+_ALL_ROWS = "all rows are in the formula, with a counter"
+
+_COSTLY = {
+    Form.LINEAR_MODEL: f"but for demands of no error: {_ALL_ROWS}",
+    Form.LINEAR_LEAF: f"{_ALL_ROWS} per leaf",
+    Form.LINEAR_SPLIT: f"{_ALL_ROWS} per node",
+    Form.OBJECTIVE_LINEAR: f"but for the number of leaves: {_ALL_ROWS}",
+}
+
+
+class Sat:
+    """Trees by clauses.
+
+    Parameters
+    ----------
+    solver
+        A name of python-sat's, such as `minisat22` or `cadical153`.
+    """
+
+    name = "sat"
+
+    def __init__(self, solver: str | None = None) -> None:
+        from odtdsl.sat.search import SOLVER
+
+        self.solver = solver or SOLVER
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether clauses express a form, alone or inside a disjunction."""
+        if form in _UNSUPPORTED:
+            return Support(level="unsupported", reason=_UNSUPPORTED[form])
+        if form in _COSTLY:
+            return Support(level="costly", reason=_COSTLY[form])
+        return EXACT
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """Trees that may be deeper than perfect trees are built."""
+        from odtdsl.backends.choice import SKELETON
+        from odtdsl.sat.lower import depth_first
+        from odtdsl.sat.search import DEEPEST, deepest
+
+        if depth_first(core) or deepest(core) <= DEEPEST:
+            return ()
+        reason = (
+            f"formulas are of trees of depth {DEEPEST} at most, and this one may be deeper;"
+            " write `minimize depth then ...`, or bound the depth"
+        )
+        return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),)
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """Size of the formula with all rows, at the depth that the skeleton allows (at most 3
+        where the depth is for the search to find)."""
+        from odtdsl.sat.lower import Lowered, depth_first, shape_of
+        from odtdsl.sat.search import deepest
+
+        depth = min(3, deepest(core)) if depth_first(core) else deepest(core)
+        lowered = Lowered(core, depth, shape_of(core))
+        lowered.add_rows(range(core.n_rows))
+        return (*lowered.formula.size(), ("depth", depth))
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawTree | None = None,
+        report: Report | None = None,
+    ) -> RawAnswer:  # fmt: skip
+        """Search until proven or a limit is met.
+
+        Parameters
+        ----------
+        core
+            The problem.
+        limits
+            Time counts from the caller's clock.
+        start
+            A tree that keeps all rules, or None.
+        report
+            Called with every better tree and bound.
+        """
+        from odtdsl.sat.search import Search
+
+        assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
+        return Search(core, limits, start, report, self.solver).run()

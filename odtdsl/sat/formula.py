@@ -1,0 +1,104 @@
+"""Clauses in groups, and what every variable means."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from odtdsl.data.table import IntArray
+
+Describe = Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Variables of one kind, numbered in the order of their indices."""
+
+    first: int
+    shape: tuple[int, ...]
+    describe: Describe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Clauses from `first` up to the next group: what they say, and of which rule."""
+
+    title: str
+    rule: str
+    first: int
+
+
+class Formula:
+    """A formula in conjunctive normal form that can still grow.
+
+    Attributes
+    ----------
+    top
+        The number of variables, which are 1 to `top`.
+    clauses
+        Tuples of literals; a literal is a variable or its negative.
+    """
+
+    def __init__(self) -> None:
+        self.top = 0
+        self.clauses: list[tuple[int, ...]] = []
+        self.groups: list[Group] = []
+        self._blocks: list[Block] = []
+        self._firsts: list[int] = []
+
+    # ---- variables
+
+    def block(self, describe: Describe, *shape: int) -> IntArray:
+        """New variables: int64 of the shape. `describe` takes an index and says what it means."""
+        count = prod(shape)
+        first = self.top + 1
+        self._blocks.append(Block(first=first, shape=shape, describe=describe))
+        self._firsts.append(first)
+        self.top += count
+        return np.arange(first, first + count, dtype=np.int64).reshape(shape)
+
+    def variable(self, meaning: str) -> int:
+        """One new variable."""
+        return int(self.block(lambda: meaning))
+
+    def counted(self, top: int, meaning: str) -> None:
+        """Variables up to `top` that an encoder has taken for itself."""
+        if top > self.top:
+            first = self.top
+            self.block(lambda index: f"{meaning}, {index + 1}", top - first)
+
+    def meaning(self, variable: int) -> str:
+        """What a variable says when it is true."""
+        block = self._blocks[bisect_right(self._firsts, variable) - 1]
+        index = np.unravel_index(variable - block.first, block.shape) if block.shape else ()
+        return block.describe(*(int(i) for i in index))
+
+    # ---- clauses
+
+    def group(self, title: str, rule: str = "") -> None:
+        """Clauses that come now say this."""
+        self.groups.append(Group(title=title, rule=rule, first=len(self.clauses)))
+
+    def add(self, *literals: int) -> None:
+        """One clause."""
+        self.clauses.append(literals)
+
+    def extend(self, clauses: Iterable[Iterable[int]], guard: tuple[int, ...] = ()) -> None:
+        """Several clauses, each with the literals of the guard beside its own."""
+        self.clauses.extend((*guard, *clause) for clause in clauses)
+
+    def rows(self, literals: IntArray) -> None:
+        """Clauses as the rows of a matrix, in which 0 stands for no literal."""
+        if (literals != 0).all():
+            self.clauses.extend(map(tuple, literals.tolist()))
+        else:
+            self.clauses.extend(tuple(x for x in row if x) for row in literals.tolist())
+
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """Counts by name, as `RawAnswer.size`."""
+        literals = sum(map(len, self.clauses))
+        return (("variables", self.top), ("clauses", len(self.clauses)), ("literals", literals))

@@ -1,0 +1,319 @@
+"""One problem by SAT: depth upwards, then every other stage downwards."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.ir.evaluate import Evaluation, stage_values, violations
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Core, Depth, LinearStage, SignedAtom
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.sat.lower import Lowered, Shape, depth_first, shape_of
+from odtdsl.sat.sums import at_most
+
+SOLVER = "minisat22"
+"""The fastest where clauses are added between calls, see `benchmarks/sat.py`."""
+
+DEEPEST = 12
+"""The deepest perfect tree that a formula is built on: 4,096 slots."""
+
+POLL = 0.02
+"""Seconds between two looks at the limits."""
+
+
+class Stopped(Exception):
+    """A limit was met."""
+
+
+class Live:
+    """A SAT solver with a problem at one depth, to which rows and bounds are added."""
+
+    def __init__(self, lowered: Lowered, limits: Limits, name: str = SOLVER) -> None:
+        from pysat.solvers import Solver
+
+        self.lowered, self.limits = lowered, limits
+        self.solver = Solver(name=name)
+        self.sent = self.calls = 0
+
+    def close(self) -> None:
+        self.solver.delete()
+
+    def ask(self, assumptions: list[int]) -> RawTree | None:
+        """A tree that keeps all of the formula on the rows in it; None: there is none.
+
+        Raises
+        ------
+        Stopped
+            A limit was met before that was known.
+        """
+        self.calls += 1
+        clauses = self.lowered.formula.clauses
+        for clause in clauses[self.sent :]:
+            self.solver.add_clause(clause)
+        self.sent = len(clauses)
+        answer = self._run(assumptions)
+        if answer is None:
+            raise Stopped
+        if not answer:
+            return None
+        return self.lowered.tree.decode({x for x in self.solver.get_model() if x > 0})
+
+    def _run(self, assumptions: list[int]) -> bool | None:
+        if stopped(self.limits):
+            return None
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(POLL):
+                if stopped(self.limits):
+                    self.solver.interrupt()
+                    return
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            found: bool | None = self.solver.solve_limited(
+                assumptions=assumptions, expect_interrupt=True
+            )
+        finally:
+            done.set()
+            watcher.join()
+        if found is None:
+            self.solver.clear_interrupt()
+        return found
+
+    def tree(self, assumptions: list[int]) -> RawTree | None:
+        """A tree that keeps all of the problem: rows that it gets wrong are added until none is."""
+        while True:
+            tree = self.ask(assumptions)
+            if tree is None:
+                return None
+            wrong = self._wrong(tree)
+            if not wrong:
+                return tree
+            self.lowered.add_rows(wrong)
+
+    def _wrong(self, tree: RawTree) -> list[int]:
+        """One row per leaf that must not be predicted as it is."""
+        lowered = self.lowered
+        found = Evaluation(lowered.core, tree)
+        rows = np.arange(lowered.core.n_rows)
+        wrong = np.flatnonzero(~lowered.shape.allowed[rows, found.predicted])
+        _, first = np.unique(found.leaf_of[wrong], return_index=True)
+        return [int(row) for row in wrong[first]]
+
+
+def stopped(limits: Limits) -> bool:
+    late = limits.deadline is not None and time.monotonic() >= limits.deadline
+    return late or limits.interrupted()
+
+
+class Goal:
+    """Bounds on a stage of the objective."""
+
+    def __init__(self, lowered: Lowered, stage: int) -> None:
+        self.lowered = lowered
+        self.form = lowered.core.objective[stage]
+        if isinstance(self.form, LinearStage):
+            self.terms = lowered.rules.terms(self.form.measure, Scope.MODEL, 0)
+
+    def below(self, value: Fraction, guard: tuple[int, ...]) -> None:
+        """The stage is less than a value that some tree has."""
+        if isinstance(self.form, LinearStage):
+            most = int(value * self.form.measure.denominator) - 1
+            at_most(self.lowered.formula, self.terms, most, guard)
+        else:
+            self._shallow(int(value) - 1, guard)
+
+    def at_most(self, value: Fraction) -> None:
+        """The stage is a value at most."""
+        if isinstance(self.form, LinearStage):
+            most = int(value * self.form.measure.denominator)
+            at_most(self.lowered.formula, self.terms, most)
+        else:
+            self._shallow(int(value), ())
+
+    def _shallow(self, most: int, guard: tuple[int, ...]) -> None:
+        formula = self.lowered.formula
+        if most < 0:
+            formula.add(*guard)
+            return
+        literal = self.lowered.rules.literal(SignedAtom(atom=Depth(at_most=most)), Scope.MODEL, 0)
+        if literal is not True:
+            formula.add(*guard, *([] if literal is False else [literal]))
+
+
+class Search:
+    """The state of one solve."""
+
+    def __init__(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None,
+        solver: str = SOLVER,
+    ) -> None:  # fmt: skip
+        self.core, self.limits, self.report, self.solver = core, limits, report, solver
+        self.shape = shape_of(core)
+        self.simple = shape_of(replace(core, objective=core.objective[:1]))
+        self.began = time.monotonic()
+        self.timeline: list[Progress] = []
+        self.best: RawTree | None = None
+        self.values: tuple[Fraction, ...] = ()
+        self.lower: dict[int, Fraction] = {}
+        self.proven = 0
+        self.calls = 0
+        self.live: Live | None = None
+        if start is not None and not violations(core, start):
+            self._take(start, 0)
+
+    # ---- the course
+
+    def run(self) -> RawAnswer:
+        try:
+            status = self._by_depth() if depth_first(self.core) else self._at_depth()
+        except Stopped:
+            status = "unknown" if self.best is None else "feasible"
+        finally:
+            self._close()
+        return self._answer(status)
+
+    def _by_depth(self) -> Status:
+        """The least depth that has a tree, then the other stages at that depth."""
+        cap = deepest(self.core)
+        for depth in range(min(cap, DEEPEST) + 1):
+            self._bound(0, Fraction(depth))
+            if self.best is not None and depth_of(self.best) <= depth:
+                return self._after_depth(depth)
+            tree = self._open(depth, self.simple).tree([])
+            if tree is not None:
+                self._take(tree, 0)
+                return self._after_depth(depth)
+        if cap <= DEEPEST:
+            return "infeasible"
+        self._bound(0, Fraction(DEEPEST + 1))
+        return "unknown" if self.best is None else "feasible"
+
+    def _after_depth(self, depth: int) -> Status:
+        self.proven = 1
+        if len(self.core.objective) > 1:
+            self._open(depth, self.shape)
+        return self._stages(1)
+
+    def _at_depth(self) -> Status:
+        live = self._open(deepest(self.core), self.shape)
+        if self.best is None:
+            tree = live.tree([])
+            if tree is None:
+                return "infeasible"
+            self._take(tree, 0)
+        return self._stages(0)
+
+    def _stages(self, first: int) -> Status:
+        for stage in range(first, len(self.core.objective)):
+            self._minimize(stage)
+            self.proven = stage + 1
+        return "optimal"
+
+    def _minimize(self, stage: int) -> None:
+        """Better and better trees, until there is none."""
+        assert self.live is not None
+        lowered, formula = self.live.lowered, self.live.lowered.formula
+        goal = Goal(lowered, stage)
+        while True:
+            value = self.values[stage]
+            better = formula.variable(f"stage {stage + 1} is below {value}")
+            formula.group(f"objective below {value}", "objective")
+            goal.below(value, (-better,))
+            tree = self.live.tree([better])
+            formula.add(-better)
+            if tree is None:
+                break
+            self._take(tree, stage)
+        self._bound(stage, self.values[stage])
+        formula.group(f"objective stays at {self.values[stage]}", "objective")
+        goal.at_most(self.values[stage])
+
+    # ---- its state
+
+    def _open(self, depth: int, shape: Shape) -> Live:
+        """The formula at a depth, with the rows that mattered before."""
+        rows = [] if self.live is None else list(self.live.lowered.tree.rows_in)
+        self._close()
+        if stopped(self.limits):
+            raise Stopped
+        lowered = Lowered(self.core, depth, shape)
+        lowered.add_rows(rows)
+        self.live = Live(lowered, self.limits, self.solver)
+        return self.live
+
+    def _close(self) -> None:
+        if self.live is not None:
+            self.calls += self.live.calls
+            self.live.calls = 0
+            self.live.close()
+
+    def _take(self, tree: RawTree, stage: int) -> None:
+        broken = violations(self.core, tree)
+        if broken:
+            raise RuntimeError(f"the formula admits a tree that breaks {broken[0]!r}")
+        values = stage_values(self.core, tree)
+        if self.best is not None and values >= self.values:
+            return
+        self.best, self.values = tree, values
+        self._note(stage)
+
+    def _bound(self, stage: int, value: Fraction) -> None:
+        self.lower[stage] = value
+        self._note(stage)
+
+    def _note(self, stage: int) -> None:
+        incumbent = self.values[stage] if self.values else None
+        progress = Progress(
+            stage=stage, incumbent=incumbent, bound=self.lower.get(stage),
+            seconds=time.monotonic() - self.began,
+        )  # fmt: skip
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
+
+    def _answer(self, status: Status) -> RawAnswer:
+        size: tuple[tuple[str, int], ...] = ()
+        counters: tuple[tuple[str, int], ...] = (("calls", self.calls),)
+        if self.live is not None:
+            lowered = self.live.lowered
+            size = (*lowered.formula.size(), ("depth", lowered.tree.depth))
+            counters = (*counters, ("rows", len(lowered.tree.rows_in)))
+        return RawAnswer(
+            status=status, tree=self.best, stages=self._outcomes(status),
+            timeline=tuple(self.timeline), size=size, counters=counters,
+            interrupted=status not in ("optimal", "infeasible") and self.limits.interrupted(),
+        )  # fmt: skip
+
+    def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
+        if status == "infeasible":
+            return ()
+        stages = range(len(self.core.objective) if self.best is not None else 1)
+        return tuple(
+            StageOutcome(
+                value=self.values[i] if self.values else None, bound=self.lower.get(i),
+                proven=i < self.proven,
+            )
+            for i in stages[: self.proven + 1]
+        )  # fmt: skip
+
+
+def deepest(core: Core) -> int:
+    """The depth that no tree of the problem exceeds."""
+    skeleton = core.skeleton
+    assert isinstance(skeleton, TreeSkeleton)
+    bounds = [core.n_rows - 1]
+    if skeleton.depth is not None:
+        bounds.append(skeleton.depth)
+    if skeleton.leaves is not None:
+        bounds.append(skeleton.leaves - 1)
+    return min(bounds)

@@ -1,0 +1,84 @@
+"""Bounds on weighted sums of literals, as clauses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+
+from odtdsl.sat.formula import Formula
+
+
+@dataclass(slots=True, kw_only=True)
+class Terms:
+    """constant + the sum of the weights of the literals that are true."""
+
+    constant: int = 0
+    weights: dict[int, int] = field(default_factory=dict)
+    """By variable, the weight of its positive literal."""
+
+    def add(self, literal: int | bool, weight: int) -> None:
+        if isinstance(literal, bool):
+            self.constant += weight * literal
+            return
+        if literal < 0:  # weight * (1 - x)
+            self.constant += weight
+            weight = -weight
+        variable = abs(literal)
+        self.weights[variable] = self.weights.get(variable, 0) + weight
+
+    def positive(self) -> tuple[int, list[tuple[int, int]]]:
+        """The same as a constant and literals of positive weights."""
+        constant, found = self.constant, []
+        for variable, weight in self.weights.items():
+            if weight > 0:
+                found.append((variable, weight))
+            elif weight < 0:
+                constant += weight
+                found.append((-variable, -weight))
+        return constant, found
+
+
+def at_most(formula: Formula, terms: Terms, bound: int, guard: tuple[int, ...] = ()) -> None:
+    """The sum is at most the bound, or one of the guard's literals is true."""
+    constant, weighted = terms.positive()
+    room = bound - constant
+    if room < 0:
+        formula.add(*guard)
+        return
+    for literal, weight in weighted:
+        if weight > room:
+            formula.add(*guard, -literal)
+    weighted = [(literal, weight) for literal, weight in weighted if weight <= room]
+    if sum(weight for _, weight in weighted) <= room:
+        return
+    common = gcd(*(weight for _, weight in weighted))
+    literals = [literal for literal, _ in weighted]
+    weights = [weight // common for _, weight in weighted]
+    room //= common
+    if room == 0:
+        formula.extend([(-literal,) for literal in literals], guard)
+    elif max(weights) == 1:
+        _count(formula, literals, room, guard)
+    else:
+        _weigh(formula, literals, weights, room, guard)
+
+
+def _count(formula: Formula, literals: list[int], most: int, guard: tuple[int, ...]) -> None:
+    from pysat.card import CardEnc, EncType
+
+    encoding = EncType.seqcounter if most <= 3 else EncType.kmtotalizer
+    made = CardEnc.atmost(lits=literals, bound=most, top_id=formula.top, encoding=encoding)
+    formula.counted(made.nv, "of a counter")
+    formula.extend(made.clauses, guard)
+
+
+def _weigh(
+    formula: Formula, literals: list[int], weights: list[int], most: int, guard: tuple[int, ...]
+) -> None:
+    from pysat.pb import EncType, PBEnc
+
+    made = PBEnc.atmost(
+        lits=literals, weights=weights, bound=most, top_id=formula.top, encoding=EncType.best
+    )
+    formula.counted(made.nv, "of an adder")
+    formula.extend(made.clauses, guard)

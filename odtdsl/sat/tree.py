@@ -1,0 +1,292 @@
+"""A perfect tree of a given depth as clauses, with ordered thresholds.
+
+Nodes are 1, 2, ..., as in a heap: the children of q are 2q and 2q + 1; the leaf slots follow
+the nodes. Per node q, family f and test t:
+
+- `select(q, f)`: q tests f. `upto(q, f, t)`: it does, and the test is t or a lower one; of the
+  last test this is `select` itself.
+- `idle(q)`, where trees need not be perfect: q is no split; all rows go left there, and so the
+  leftmost slot below q stands for the leaf. Both nodes below an idle one are idle.
+- `label(s, c)`: slot s predicts class c.
+
+Per row i, `right(i, l)`: it goes right at level l. Rows may come one after the other; what a
+clause says of the path prefix to q is that the row's first levels are those of q. With p the
+row's code in f, as far as it goes right below any test: two clauses per row, node and family
+(notes of the study's encoding need one per threshold):
+
+    at q: upto(q, f, p - 1) -> right(i, l);   select(q, f), not upto(q, f, p - 1) -> left
+
+Source: Avellaneda, "Efficient inference of optimal decision trees" (AAAI 2020), equations 1 to
+6, with prefixes of an order in place of one variable per threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.ir.evaluate import goes_left
+from odtdsl.ir.families import LEFT_CODE, Family, admissible, threshold_set
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.sat.formula import Describe, Formula
+
+
+class TreeCode:
+    """The variables and clauses of a perfect tree.
+
+    Parameters
+    ----------
+    core
+        The problem; its rules and objective are not read, but for filters of splits.
+    depth
+        Of the perfect tree.
+    idle
+        Whether nodes may be no split.
+    single
+        Whether a node tests one family at most. Without it a node may select several that send
+        every row the same way, and one of them is taken: fewer clauses, and sound where no
+        rule speaks of tests.
+    """
+
+    def __init__(self, core: Core, depth: int, *, idle: bool, single: bool) -> None:
+        self.core, self.depth = core, depth
+        self.formula = Formula()
+        self.families = [i for i, family in enumerate(core.families) if family.n_tests]
+        self.rows_in: list[int] = []
+        self.right: dict[int, IntArray] = {}
+        self._idle = idle
+        formula, nodes = self.formula, 2**depth - 1
+        self.idle = formula.block(lambda q: f"node {q + 1} is no split", nodes) if idle else None
+        self.upto: dict[int, IntArray] = {}
+        for f in self.families:
+            family = core.families[f]
+            self.upto[f] = formula.block(self._says(f), nodes, family.n_tests)
+        self.label = formula.block(
+            lambda s, c: f"slot {s + 1} predicts class {c}", 2**depth, core.n_classes
+        )
+        self._shape(single)
+        self._signs = [self._prefixes(level) for level in range(depth + 1)]
+
+    def _says(self, family: int) -> Describe:
+        name = self.core.columns[self.core.families[family].column]
+        side = self.core.families[family].missing
+        told = f"`{name}`" + (f" (missing {side})" if side else "")
+        last = self.core.families[family].n_tests - 1
+
+        def says(q: int, t: int) -> str:
+            return f"node {q + 1} tests {told}" + ("" if t == last else f", test {t} or below")
+
+        return says
+
+    # ---- variables
+
+    def select(self, node: int, family: int) -> int:
+        """The literal that a node (from 1) tests a family."""
+        return int(self.upto[family][node - 1, -1])
+
+    def selects(self, node: int, column: int) -> list[int]:
+        """Literals of the tests of a column at a node."""
+        return [
+            self.select(node, f) for f in self.families if self.core.families[f].column == column
+        ]
+
+    def level(self, node: int) -> int:
+        return node.bit_length() - 1
+
+    def at_level(self, level: int) -> range:
+        """The nodes of a level, slots being those of level `depth`."""
+        return range(2**level, 2 ** (level + 1))
+
+    def above(self, place: int) -> list[tuple[int, bool]]:
+        """The nodes above a node or slot, from the root, and whether the path goes right there."""
+        path = []
+        while place > 1:
+            path.append((place // 2, bool(place & 1)))
+            place //= 2
+        return path[::-1]
+
+    def no_leaf(self, slot: int) -> list[int]:
+        """The literals one of which is true where a slot (as a heap index) is no leaf."""
+        if self.idle is None:
+            return []
+        turns = [node for node, right in self.above(slot) if right]
+        return [int(self.idle[turns[-1] - 1])] if turns else []
+
+    def elsewhere(self, row: int, place: int) -> list[int]:
+        """The literals one of which is true where a row does not come to a node or slot."""
+        way = self.right[row]
+        return [
+            -int(way[level]) if right else int(way[level])
+            for level, (_, right) in enumerate(self.above(place))
+        ]
+
+    # ---- the tree
+
+    def _shape(self, single: bool) -> None:
+        formula = self.formula
+        formula.group("the tests of a family are in order")
+        for f in self.families:
+            upto = self.upto[f]
+            if upto.shape[1] > 1:
+                pairs = np.stack([-upto[:, :-1], upto[:, 1:]], axis=-1).reshape(-1, 2)
+                formula.rows(pairs)
+        formula.group("each node tests something" + (" or is no split" if self._idle else ""))
+        for q in range(1, 2**self.depth):
+            chosen = [self.select(q, f) for f in self.families]
+            formula.add(*chosen, *([int(self.idle[q - 1])] if self.idle is not None else []))
+        if single:
+            formula.group("each node tests one thing at most")
+            for q in range(1, 2**self.depth):
+                self.at_most_one([self.select(q, f) for f in self.families], f"node {q}")
+        if self.idle is not None:
+            self._idle_nodes(single)
+        formula.group("each slot predicts one class at most")
+        for classes in self.label:
+            self.at_most_one([int(c) for c in classes], "classes")
+        self._filters()
+
+    def _idle_nodes(self, single: bool) -> None:
+        assert self.idle is not None
+        formula = self.formula
+        formula.group("below a node that is no split there is none")
+        for q in range(1, 2**self.depth // 2):
+            for child in (2 * q, 2 * q + 1):
+                formula.add(-int(self.idle[q - 1]), int(self.idle[child - 1]))
+        if single:
+            formula.group("a node that is no split tests nothing")
+            for q in range(1, 2**self.depth):
+                for f in self.families:
+                    formula.add(-int(self.idle[q - 1]), -self.select(q, f))
+
+    def at_most_one(self, literals: list[int], what: str) -> None:
+        """Pairs where few, else a chain of prefixes."""
+        if len(literals) <= 5:
+            for i, a in enumerate(literals):
+                for b in literals[i + 1 :]:
+                    self.formula.add(-a, -b)
+            return
+        seen = self.formula.block(lambda i: f"{what}: one of the first {i + 1}", len(literals) - 1)
+        for i, a in enumerate(literals[:-1]):
+            self.formula.add(-a, int(seen[i]))
+            self.formula.add(-int(seen[i]), -literals[i + 1])
+            if i:
+                self.formula.add(-int(seen[i - 1]), int(seen[i]))
+
+    def _filters(self) -> None:
+        core = self.core
+        self.formula.group("thresholds that candidates and rules on splits leave out")
+        for f in self.families:
+            family = core.families[f]
+            for level in range(self.depth):
+                allowed = admissible(family, threshold_set(family, core.filters, level))
+                nodes = np.array(self.at_level(level)) - 1
+                if not allowed.any():
+                    self.formula.rows(-self.upto[f][nodes, -1:])
+                    continue
+                for test in np.flatnonzero(~allowed):
+                    here = self.upto[f][nodes, test]
+                    lower = self.upto[f][nodes, test - 1] if test else np.zeros_like(here)
+                    self.formula.rows(np.stack([-here, lower], axis=-1))
+
+    # ---- rows
+
+    def _prefixes(self, level: int) -> IntArray:
+        """Per node of a level, the signs of the literals that deny its prefix: (2^level, level)."""
+        nodes = np.arange(2**level)
+        bits = nodes[:, None] >> np.arange(level - 1, -1, -1)[None, :] & 1
+        signs: IntArray = 1 - 2 * bits
+        return signs
+
+    def add_row(self, row: int) -> None:
+        """The path of a training row; what its leaf must predict is for the caller to say."""
+        if row in self.right:
+            return
+        formula = self.formula
+        way = formula.block(lambda level: f"row {row} goes right at level {level}", self.depth)
+        self.right[row] = way
+        self.rows_in.append(row)
+        formula.group(f"row {row} goes where the tests send it")
+        for level in range(self.depth):
+            prefix = self._signs[level] * way[:level][None, :]
+            nodes = np.array(self.at_level(level)) - 1
+            right = np.full((len(nodes), 1), way[level])
+            if self.idle is not None:
+                formula.rows(np.hstack([prefix, -self.idle[nodes][:, None], -right]))
+            for f in self.families:
+                for head, turn in self._turns(f, row, nodes, right):
+                    formula.rows(np.hstack([prefix, head, turn]))
+
+    def _turns(
+        self, f: int, row: int, nodes: IntArray, right: IntArray
+    ) -> Iterable[tuple[IntArray, IntArray]]:
+        """Per side of a family's tests: the literals that deny them, and where the row goes."""
+        family, upto = self.core.families[f], self.upto[f][nodes]
+        select, code = upto[:, -1:], int(family.codes[row])
+        tests = family.n_tests
+        if code == LEFT_CODE:
+            yield -select, -right
+        elif family.kind == "threshold":
+            lower = upto[:, min(code, tests) - 1][:, None] if code else None
+            if lower is not None:
+                yield -lower, right
+            if code < tests:
+                yield -select if lower is None else np.hstack([-select, lower]), -right
+        elif code >= tests:
+            yield -select, right
+        else:
+            lower = upto[:, code - 1][:, None] if code else None
+            here = upto[:, code][:, None]
+            yield -here if lower is None else np.hstack([-here, lower]), -right
+            if lower is not None:
+                yield -lower, right
+            if code + 1 < tests:
+                yield np.hstack([-select, here]), right
+
+    def allow(self, row: int, classes: Sequence[int], unless: tuple[int, ...] = ()) -> None:
+        """The leaf of a row predicts one of these classes, or a literal of `unless` is true."""
+        prefix = self._signs[self.depth] * self.right[row][None, :]
+        labels = self.label[:, list(classes)]
+        more = np.tile(np.array(unless, dtype=np.int64), (len(prefix), 1))
+        self.formula.rows(np.hstack([prefix, labels, more]))
+
+    # ---- back to trees
+
+    def decode(self, true: set[int]) -> RawTree:
+        """The tree of a model, given by its true variables; splits without rows are left out."""
+        return self._node(true, 1, np.arange(self.core.n_rows))
+
+    def _node(self, true: set[int], place: int, rows: IntArray) -> RawTree:
+        level = self.level(place)
+        if level == self.depth:
+            return RawLeaf(label=self._predicted(true, place, rows))
+        if self.idle is not None and int(self.idle[place - 1]) in true:
+            return self._node(true, 2 * place, rows)
+        f = next(f for f in self.families if self.select(place, f) in true)
+        test = next(t for t, v in enumerate(self.upto[f][place - 1].tolist()) if v in true)
+        family = self.core.families[f]
+        left = goes_left(family, test, family.codes[rows])
+        if empty_side(family, family.codes[rows], left):
+            side = left.sum() * 2 >= len(rows)
+            return self._node(true, 2 * place + (not side), rows)
+        return RawSplit(
+            family=f, test=test, left=self._node(true, 2 * place, rows[left]),
+            right=self._node(true, 2 * place + 1, rows[~left]),
+        )  # fmt: skip
+
+    def _predicted(self, true: set[int], slot: int, rows: IntArray) -> int:
+        for label, variable in enumerate(self.label[slot - 2**self.depth].tolist()):
+            if variable in true:
+                return label
+        assert self.core.labels is not None
+        return int(np.bincount(self.core.labels[rows], minlength=self.core.n_classes).argmax())
+
+
+def empty_side(family: Family, codes: IntArray, left: BoolArray) -> bool:
+    """Whether a test leaves a side without rows (of thresholds: without present cells)."""
+    present = np.ones(len(codes), dtype=bool)
+    if family.kind == "threshold":
+        present = (codes >= 0) & (codes < len(family.values))
+    return not (left & present).any() or not (~left & present).any()
