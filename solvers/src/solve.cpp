@@ -166,6 +166,7 @@ Result solve(const Problem& problem, const Options& options) {
     result.status = Status::infeasible;
   }
   result.seconds = control.seconds();
+  result.work = control.work();
   return result;
 }
 

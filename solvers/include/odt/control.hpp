@@ -20,16 +20,22 @@ class Control {
 
   // `work` is a rough count of row visits; the clock is read once in a while only.
   void poll(std::uint64_t work) {
-    if (work < 200000 && (pending_.fetch_add(work, std::memory_order_relaxed) < 200000)) {
+    const std::uint64_t done = work_.fetch_add(work, std::memory_order_relaxed) + work;
+    if (done < next_look_.load(std::memory_order_relaxed)) {
       if (stopped_.load(std::memory_order_relaxed)) throw Stop{};
       return;
     }
-    pending_.store(0, std::memory_order_relaxed);
+    next_look_.store(done + kLook, std::memory_order_relaxed);
     check();
   }
 
+  // All work polled so far. With one thread the same problem does the same work, on any machine.
+  std::uint64_t work() const { return work_.load(std::memory_order_relaxed); }
+  void add_work(std::uint64_t work) { work_.fetch_add(work, std::memory_order_relaxed); }
+
   void check() {
     if (options_.time_limit >= 0 && seconds() > options_.time_limit) stopped_ = true;
+    if (options_.work_limit > 0 && work() > options_.work_limit) stopped_ = true;
     // Only the calling thread may touch the interpreter.
     if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;
     if (stopped_) throw Stop{};
@@ -77,7 +83,8 @@ class Control {
   const Options& options_;
   Clock::time_point start_;
   double told_ = 0;
-  std::atomic<std::uint64_t> pending_{0};
+  static constexpr std::uint64_t kLook = 200000;
+  std::atomic<std::uint64_t> work_{0}, next_look_{kLook};
   std::atomic<bool> stopped_{false};
 };
 

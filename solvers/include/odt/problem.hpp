@@ -71,6 +71,7 @@ struct Incumbent {
 
 struct Options {
   double time_limit = -1;        // seconds; negative: none
+  std::uint64_t work_limit = 0;  // of the work that is polled; 0: none
   Loss absolute_gap = 0;
   double relative_gap = 0;
   int threads = 1;
@@ -95,6 +96,7 @@ struct Result {
   std::string isa;
   std::string method;
   double seconds = 0;
+  std::uint64_t work = 0;  // what was polled
 };
 
 Result solve(const Problem& problem, const Options& options);

@@ -35,6 +35,7 @@ class FreeTrees {
     Loss bound = 0;
     bool complete = false;
     Tree tree;
+    std::uint64_t work = 0;
   };
   Answer solve(const Options& options, Counters& counters) {
     Answer answer;
@@ -47,11 +48,13 @@ class FreeTrees {
       const RootAnswer root_answer = solve_sorted<R>(data, control, found, {});
       answer.complete = root_answer.complete;
       found.bound = root_answer.bound;
+      found.work = control.work();
       if (!root_answer.plan.empty()) found.tree = finish(weights.free, data.loss, root_answer.plan).tree;
     }
     counters.add(found.counters);
     answer.bound = sum_of(found.bound);
     answer.tree = std::move(found.tree);
+    answer.work = found.work;
     return answer;
   }
   // A weighted sum, from a value of the free problem.

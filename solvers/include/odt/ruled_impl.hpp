@@ -28,11 +28,11 @@ Loss RuledSearch<R>::ceiling() const {
 template <class R>
 void RuledSearch<R>::poll(std::uint64_t work) {
   control_.poll(work);
-  if (control_.seconds() > until_) throw Late{};
+  if (control_.work() > until_) throw Late{};
 }
 
 template <class R>
-bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, double until) {
+bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, std::uint64_t until) {
   until_ = until;
   try {
     while (progress.budget < ceiling() && rounds-- != 0) {

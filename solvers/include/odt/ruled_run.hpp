@@ -35,27 +35,28 @@ class RuledRun {
 
  private:
   static constexpr int kShallowRounds = 8;
-  static constexpr double kFirstTurn = 0.05, kShallowTime = 0.1, kShallowShare = 4, kNear = 0.03;
-  static constexpr double kForever = std::numeric_limits<double>::infinity();
+  static constexpr double kNear = 0.03;
+  static constexpr std::uint64_t kFirstTurn = 1 << 24, kShallowWork = 1 << 25, kShallowShare = 4;
+  static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max() / 2;
 
   // Multipliers with their bound on trees of the depth, and how far the search with them has come.
   struct Way {
     Multipliers m;
     Loss least = 0;
-    double bound = -kForever;
+    double bound = -std::numeric_limits<double>::infinity();
     typename RuledSearch<R>::Progress progress{0, 0};
   };
 
   void search(int depth) {
     const bool final = depth == p_.base.depth;
-    const double start = control_.seconds();
+    const std::uint64_t start = control_.work();
     Way way, tried;
     way.m = prices_.first();
     converged_ = !prices_.any();
-    solve_free(way, depth, kForever);
-    const double end = final ? kForever : control_.seconds() + kShallowShare * (control_.seconds() - start) + kShallowTime;
-    for (double turn = kFirstTurn; !done(depth) && control_.seconds() < end; turn *= 2) {
-      if (grow(way, depth, converged_ ? end : std::min(end, control_.seconds() + turn))) return;
+    solve_free(way, depth, kEver);
+    const std::uint64_t end = final ? kEver : control_.work() + kShallowShare * (control_.work() - start) + kShallowWork;
+    for (std::uint64_t turn = kFirstTurn; !done(depth) && control_.work() < end; turn *= 2) {
+      if (grow(way, depth, converged_ ? end : std::min(end, control_.work() + turn))) return;
       if (converged_) {
         if (!final) return;
         continue;
@@ -64,7 +65,7 @@ class RuledRun {
         tried = Way{};
         tried.m = prices_.rounded(wanted_);
       }
-      if (!solve_free(tried, depth, std::min(end, control_.seconds() + turn))) continue;
+      if (!solve_free(tried, depth, std::min(end, control_.work() + turn))) continue;
       if (tried.bound > way.bound) way = tried;
       const double room = static_cast<double>(best_.value()) - way.bound;
       converged_ = top_ - way.bound <= kNear * room;
@@ -75,19 +76,19 @@ class RuledRun {
   // Whether no better tree of this depth is left.
   bool done(int depth) const { return depth == p_.base.depth && best_.done(); }
 
-  // The bound of a way's multipliers, until a time. False if that came too early.
-  bool solve_free(Way& way, int depth, double until) {
+  // The bound of a way's multipliers, until so much work is behind. False if that came too early.
+  bool solve_free(Way& way, int depth, std::uint64_t until) {
     FreeTrees<R> free(p_, way.m, depth, control_);
     Options o;
     o.isa = control_.options().isa;
     o.memory_limit = control_.options().memory_limit;
     o.interrupted = control_.options().interrupted;
-    const double left = control_.options().time_limit < 0 ? kForever : control_.options().time_limit - control_.seconds();
-    const double most = std::min(left, until - control_.seconds());
-    if (most < kForever) o.time_limit = std::max(0.0, most);
+    if (control_.options().time_limit >= 0) o.time_limit = std::max(0.0, control_.options().time_limit - control_.seconds());
+    if (until < kEver) o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.work()));
     const bool final = depth == p_.base.depth;
     if (final) o.progress = [&](const Incumbent& i) { best_.raise(free.weights.objective_from(free.sum_of(i.bound))); };
     const typename FreeTrees<R>::Answer answer = free.solve(o, result_.counters);
+    control_.add_work(answer.work);
     if (final) best_.raise(free.weights.objective_from(answer.bound));
     if (!answer.tree.empty()) learn(answer.tree);
     control_.check();
@@ -100,7 +101,7 @@ class RuledRun {
   }
 
   // A turn of the search. True if nothing is left.
-  bool grow(Way& way, int depth, double until) {
+  bool grow(Way& way, int depth, std::uint64_t until) {
     const bool final = depth == p_.base.depth;
     for (;;) {
       FreeTrees<R> free(p_, way.m, depth, control_);

@@ -30,9 +30,9 @@ class RuledSearch {
   struct Progress {
     Loss budget, step;
   };
-  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number), until a time of the control's.
+  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number), until the control has so much work behind it.
   // Whether none is left out.
-  bool grow(int depth, Progress& progress, int rounds, double until);
+  bool grow(int depth, Progress& progress, int rounds, std::uint64_t until);
   // The components that must be compared too; empty if what was found says all.
   const std::vector<char>& missed() const { return missed_; }
   std::size_t nodes_kept() const { return arena_.size(); }
@@ -111,7 +111,7 @@ class RuledSearch {
   std::size_t case_bytes_ = 0;
   Loss missed_at_ = kInfinite;  // the least relaxed objective of the trees remembered
   std::vector<char> missing_, missed_;
-  double until_ = 0;
+  std::uint64_t until_ = 0;
 };
 
 }  // namespace odt
