@@ -63,15 +63,15 @@ def level_codes(column: RawColumn, levels: tuple[Value, ...]) -> IntArray:
     for level, i in of_text.items():
         if (number := number_of(level)) is not None and not math.isnan(number):
             of_number.setdefault(number, i)
+    present = ~column.missing
+    texts = column.texts[present].tolist()
     code_of: dict[str, int] = {}
+    for text in set(texts):
+        number = number_of(text)
+        known = UNSEEN_CODE if number is None else of_number.get(number, UNSEEN_CODE)
+        code_of[text] = of_text.get(text, known)
     codes = np.full(len(column.texts), MISSING_CODE, dtype=np.int64)
-    for row in np.flatnonzero(~column.missing).tolist():
-        text = column.texts[row]
-        if text not in code_of:
-            number = number_of(text)
-            known = UNSEEN_CODE if number is None else of_number.get(number, UNSEEN_CODE)
-            code_of[text] = of_text.get(text, known)
-        codes[row] = code_of[text]
+    codes[present] = np.fromiter(map(code_of.__getitem__, texts), np.int64, len(texts))
     return codes
 
 
