@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from odtdsl import words as words
     from odtdsl.api import (
         Model,
+        alternatives,
         audit,
         check,
         compare,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from odtdsl.comparing import Comparison
     from odtdsl.diagnostics.model import Diagnostic, OdtError
     from odtdsl.explaining import Curve, Explanation
+    from odtdsl.near_optimal import Alternatives
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
@@ -43,12 +45,14 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model", "OdtError", "Plan",
-    "Result", "Tree", "__version__", "audit", "check", "compare", "compile", "curve", "explain",
-    "load", "load_tree", "parse", "plan", "solve", "words",
+    "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model",
+    "OdtError", "Plan", "Result", "Tree", "__version__", "alternatives", "audit", "check",
+    "compare", "compile", "curve", "explain", "load", "load_tree", "parse", "plan", "solve",
+    "words",
 ]  # fmt: skip
 
 _HOMES = {
+    "Alternatives": "odtdsl.near_optimal",
     "Audit": "odtdsl.checker",
     "Comparison": "odtdsl.comparing",
     "Curve": "odtdsl.explaining",
@@ -61,6 +65,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             "Model",
+            "alternatives",
             "audit",
             "check",
             "compare",

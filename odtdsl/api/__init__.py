@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
     from odtdsl.explaining import Curve, Explanation
+    from odtdsl.near_optimal import Alternatives, Near
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
 
 __all__ = [
-    "FilePath", "Inputs", "Model", "Setting", "audit", "check", "compare", "compile", "curve",
-    "explain", "load", "load_tree", "parse", "plan", "solve",
+    "FilePath", "Inputs", "Model", "Setting", "alternatives", "audit", "check", "compare",
+    "compile", "curve", "explain", "load", "load_tree", "parse", "plan", "solve",
 ]  # fmt: skip
 
 ModelLike = Model | str | os.PathLike[str]
@@ -220,6 +221,62 @@ def solve(
     return solving.solve(
         analysis, backend=using or (None if model is None else "milp"), formulation=model,
         seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
+        start=_start(start, spec, analysis), report=progress,
+    )  # fmt: skip
+
+
+def alternatives(
+    model_or_spec: ModelLike, /, *, near: Numeric | str | None = None, most: int = 1000,
+    using: str | None = None, within: Numeric | timedelta | str | None = None,
+    threads: int | None = None, seed: int | None = None, memory: str | None = None,
+    start: Tree | FilePath | None = None, progress: Report | None = None,
+    **inputs: Unpack[Inputs],
+) -> Alternatives:  # fmt: skip
+    """The distinct trees that are as good as the best one, or nearly so, and what they share.
+
+    Two trees that predict alike everywhere count once: see `docs/how-to/alternatives.md`.
+
+    Parameters
+    ----------
+    model_or_spec
+        A model, a text or a path.
+    near
+        How far the first stage of the objective may be from its best value: a number in its
+        units, `"1%"` of the best value, or `"3 errors"`. By default, all stages must have their
+        best values.
+    most
+        Distinct trees to list at most, the best ones first.
+    using
+        `"auto"` or `"exact"`: no other back end lists trees.
+    within, threads, seed, memory, start, progress, inputs
+        As in `solve`. The limits are for the search and the list together.
+
+    Returns
+    -------
+    Alternatives
+        At a limit or on Ctrl-C with what was found, and `complete` false.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; B102, B103 where trees cannot be listed; U310, U314 for
+        a tolerance that is none, or in errors where the objective does not count them.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1], "y": ["n", "n", "p", "p"]}
+    >>> found = alternatives("data frame target y tree depth <= 1 minimize errors", frame=rows)
+    >>> len(found.trees), found.complete, found.shared
+    (2, True, ())
+    """
+    from odtdsl import near_optimal
+
+    spec = _model(model_or_spec)
+    seconds, _, memory_bytes = _limits(within, None, memory)
+    analysis = spec.analyse(**inputs)
+    return near_optimal.alternatives(
+        analysis, near=_near(near), most=near_optimal.at_least_one(values.whole(most, "most")), backend=using,
+        seconds=seconds, threads=threads, seed=seed, memory_bytes=memory_bytes,
         start=_start(start, spec, analysis), report=progress,
     )  # fmt: skip
 
@@ -482,6 +539,18 @@ def _start(start: Tree | FilePath | None, model: Model, analysis: Analysis) -> T
         return _tree(start)
     named = analysis.problem.options.start
     return None if named is None else load_tree((model.base or Path()) / named)
+
+
+def _near(near: Numeric | str | None) -> Near | None:
+    """A tolerance: a text as on the command line, or a number in units of the objective."""
+    from odtdsl.near_optimal import Near, parse_near
+
+    if near is None or isinstance(near, str):
+        return None if near is None else parse_near(near)
+    amount = values.exact(near)
+    if amount is None or amount < 0:
+        raise values.wrong("near", near, 'write a number from 0, `"1%"`, or `"3 errors"`')
+    return Near(amount=amount, of="value", text=str(near))
 
 
 def _limits(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
     from odtdsl.explaining import Curve, Explanation
+    from odtdsl.near_optimal import Alternatives
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
@@ -523,6 +524,21 @@ class Model:
         return curve(
             self, rule, using=using, within=within, memory=memory, points=points, jobs=jobs,
             **inputs,
+        )
+
+    def alternatives(
+        self, *, near: Numeric | str | None = None, most: int = 1000, using: str | None = None,
+        within: Numeric | timedelta | str | None = None, threads: int | None = None,
+        seed: int | None = None, memory: str | None = None,
+        start: Tree | FilePath | None = None, progress: Report | None = None,
+        **inputs: Unpack[Inputs],
+    ) -> Alternatives:  # fmt: skip
+        """The trees that are as good as the best one, or nearly so; see `odtdsl.alternatives`."""
+        from odtdsl.api import alternatives
+
+        return alternatives(
+            self, near=near, most=most, using=using, within=within, threads=threads, seed=seed,
+            memory=memory, start=start, progress=progress, **inputs,
         )  # fmt: skip
 
     def compile(

@@ -82,6 +82,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     # ---- B: back ends
     ("B101", "a back end that is not part of this version", ""),
     ("B102", "something that the chosen back end, or any, cannot express", ""),
+    ("B103", "trees that are as good as the best asked of what does not list them", ""),
     ("B201", "a condition that no core form can express", 'minimize precision("yes")'),
     ("B220", "numbers with more digits than a back end computes with", ""),
     ("B221", "an objective whose numbers have more digits than a back end holds", ""),
@@ -325,6 +326,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U310", "a curve of a rule that the spec does not have", ""),
     ("U311", "a curve of a rule that has no bound to move", ""),
     ("U312", "an option of a curve where none was asked for", ""),
+    ("U313", "a tolerance, or a number of trees, that is none", ""),
+    ("U314", "a tolerance in errors where the objective does not count them", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,20 @@ RowLiteral = tuple[list[int], int, int]
 Term = tuple[int, tuple[int, ...], int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digit:
+    """A stage in the stacked objective: what one of its steps weighs, and where they lie.
+
+    A value of the stage is (steps + `constant`) / `denominator`, with steps from `low` to `high`.
+    """
+
+    unit: int
+    low: int
+    high: int
+    constant: int
+    denominator: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ruled:
     """What the search gets, and how to read its values.
@@ -63,6 +78,8 @@ class Ruled:
         The dictionary that the engine's `solve_ruled` takes.
     possible
         False where a rule cannot hold for any tree.
+    digits
+        The stages of the objective, the first one weighing most.
     span
         The largest number of steps that the stacked objective can take.
     reach
@@ -73,17 +90,28 @@ class Ruled:
     depth: int
     rules: dict[str, Any]
     possible: bool
+    digits: tuple[Digit, ...]
     span: int
     reach: int
-    _unit: int
-    _rest: int
-    _constant: int
-    _denominator: int
 
     def first(self, value: int) -> Fraction:
         """A value of the objective (or a bound of it) as one of its first stage."""
-        steps = (value - self._rest) // self._unit
-        return Fraction(steps + self._constant, self._denominator)
+        first, *later = self.digits
+        rest = sum(digit.low * digit.unit for digit in later)
+        return Fraction((value - rest) // first.unit + first.constant, first.denominator)
+
+    def at_most(self, bounds: Sequence[Fraction | None]) -> int:
+        """The largest objective of trees whose stages are at most these; None: any value.
+
+        Exact where every bound but the last one is the least value of its stage.
+        """
+        total = 0
+        for digit, bound in zip(self.digits, bounds, strict=True):
+            steps = digit.high
+            if bound is not None:
+                steps = min(steps, floor(bound * digit.denominator) - digit.constant)
+            total += digit.unit * steps
+        return total
 
 
 class _Facts:
@@ -300,11 +328,15 @@ class _Assembly:
         }  # fmt: skip
         if self.facts.monotone:
             rules.update(space(self.core, found, self.depth, self.facts.monotone))
-        rest = sum(low * weight for (low, _), weight in zip(ranges[1:], units[1:], strict=True))
+        digits = tuple(
+            Digit(unit=unit, low=low, high=high, constant=constant, denominator=denominator)
+            for unit, (low, high), (_, constant, denominator) in zip(
+                units, ranges, stages, strict=True
+            )
+        )
         return Ruled(
-            features=found, depth=self.depth, rules=rules, possible=self.possible, span=unit,
-            reach=self.reach_of(objective),
-            _unit=units[0], _rest=rest, _constant=stages[0][1], _denominator=stages[0][2],
+            features=found, depth=self.depth, rules=rules, possible=self.possible, digits=digits,
+            span=unit, reach=self.reach_of(objective),
         )  # fmt: skip
 
     def _columns(self, found: Features) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 namespace nb = nanobind;
 
+void bind_enumerate(nb::module_& module);
 void bind_regression(nb::module_& module);
 void bind_ruled(nb::module_& module);
 void bind_scan(nb::module_& module);
@@ -10,6 +11,7 @@ void bind_search(nb::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
+  bind_enumerate(module);
   bind_regression(module);
   bind_ruled(module);
   bind_scan(module);

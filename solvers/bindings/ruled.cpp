@@ -8,8 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "odt/ruled.hpp"
-#include "shared.hpp"
+#include "ruled.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -142,10 +141,10 @@ void set_rules(odt::RuledProblem& p, const nb::dict& d) {
   p.clauses = model_clauses(d["clauses"]);
 }
 
-nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth, const nb::dict& rules,
-                     const nb::object& allowed, std::optional<int> max_leaves, std::optional<double> time_limit,
-                     double relative_gap, std::optional<std::size_t> memory_limit, std::optional<Loss> upper_bound,
-                     const nb::object& progress, const nb::object& interrupted) {
+}  // namespace
+
+odt::RuledProblem odt_python::ruled_problem_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth,
+                                               const nb::dict& rules, const nb::object& allowed, std::optional<int> max_leaves) {
   odt::RuledProblem p;
   p.base = problem_of(ranks, distinct, depth);
   p.base.classes = classes;
@@ -154,6 +153,16 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
   set_components(p, rules);
   set_rules(p, rules);
   set_monotone(p, rules);
+  return p;
+}
+
+namespace {
+
+nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth, const nb::dict& rules,
+                     const nb::object& allowed, std::optional<int> max_leaves, std::optional<double> time_limit,
+                     double relative_gap, std::optional<std::size_t> memory_limit, std::optional<Loss> upper_bound,
+                     const nb::object& progress, const nb::object& interrupted) {
+  const odt::RuledProblem p = ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
   o.relative_gap = relative_gap;

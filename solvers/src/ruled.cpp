@@ -8,7 +8,6 @@
 #include "odt/ruled_simplify.hpp"
 
 namespace odt {
-namespace {
 
 void check(const RuledProblem& p) {
   const auto demand = [](bool holds, const char* what) {
@@ -37,6 +36,8 @@ void check(const RuledProblem& p) {
   for (std::size_t f = 0; f < p.base.features; ++f)
     for (std::size_t i = 0; i < n; ++i) demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
 }
+
+namespace {
 
 template <class R>
 void run(const RuledProblem& p, Control& control, Result& result) {

@@ -82,6 +82,9 @@ struct RuledProblem {
   Loss offset = 0;               // a gap that is asked for is relative to the size of the objective and this
 };
 
+// Refuses a problem whose parts do not fit together (std::invalid_argument).
+void check(const RuledProblem& problem);
+
 // Least objective among the trees that keep all rules. `result.bound` bounds it from below.
 Result solve_ruled(const RuledProblem& problem, const Options& options);
 

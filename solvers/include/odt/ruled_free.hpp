@@ -19,10 +19,11 @@ class FreeTrees {
     root.make_root(data, pairs <= (std::size_t{1} << 28), true);
   }
 
-  // A lower bound on the weighted sum of all sub-trees of these rows, exact where it is below `upper`.
-  Loss bound(View<R>& view, int depth, Loss upper, Loss lower) {
+  // A lower bound on the weighted sum of all sub-trees of these rows (of at most `most` leaves, if that is not 0), exact
+  // where it is below `upper`.
+  Loss bound(View<R>& view, int depth, Loss upper, Loss lower, int most = 0) {
     const Loss shift = weights.below_zero(depth);
-    const int leaves = weights.p.base.leaves > 0 ? weights.p.base.leaves : full_leaves(30);
+    const int leaves = most > 0 ? most : weights.p.base.leaves > 0 ? weights.p.base.leaves : full_leaves(30);
     const Loss top = std::max<Loss>(0, round_up(upper - shift, weights.grain));
     const Loss bottom = std::max<Loss>(0, round_down(lower - shift, weights.grain));
     if (bottom >= top) return std::max(lower, upper);

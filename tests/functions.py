@@ -1,0 +1,92 @@
+"""The function that a `worlds.Model` computes, as its labels at one point of every part of the space.
+
+Written from the language reference; it uses nothing of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import inf
+
+from worlds import LEVELS, Column, Model, Split, World
+
+Point = tuple[object, ...]
+UNSEEN = "unseen"
+
+
+def points(world: World, models: Iterable[Model]) -> list[Point]:
+    """Points such that models that agree on all of them agree everywhere.
+
+    Numbers stand for the part of the line between two thresholds, or for a bin. Missing cells
+    are for columns where the training rows have some.
+    """
+    thresholds: list[set[Fraction]] = [set() for _ in world.columns]
+    for model in models:
+        for split in model.splits:
+            if split.test.kind == "<=":
+                placed = world.placed[split]
+                assert placed is not None, "the model is admitted"
+                thresholds[split.test.column].add(placed)
+    each = [_cells(column, sorted(own))
+            for column, own in zip(world.columns, thresholds, strict=True)]  # fmt: skip
+    return list(product(*each))
+
+
+def _cells(column: Column, thresholds: Sequence[Fraction]) -> list[object]:
+    found: list[object]
+    if column.place.startswith("bins"):
+        found = [x for x in (column.edges[1] - 1, *column.edges[1:-1]) if x < inf]
+    elif column.kind == "ordered":
+        found = [Fraction(i) for i in range(len(LEVELS))]
+    elif column.ranked:
+        found = [*thresholds, (thresholds[-1] if thresholds else Fraction(0)) + 1]
+    else:
+        found = [*sorted({x for x in column.cells if x is not None}, key=str), UNSEEN]
+    return [*found, None] if None in column.cells else found
+
+
+def labels(
+    world: World, model: Model, at: Sequence[Point], *, sides_stay: bool
+) -> tuple[int, ...]:
+    """The model's label at each point.
+
+    Where no row of a split has a missing cell, one goes to the side of more weight, unless the
+    spec says where to; with `sides_stay`, as under rules on directions, to the side of the test.
+    """
+    return tuple(_label(world, model, point, sides_stay) for point in at)
+
+
+def _label(world: World, model: Model, point: Point, sides_stay: bool) -> int:
+    while isinstance(model.root, tuple):
+        split, left, right = model.root
+        model = left if _goes_left(world, split, point, sides_stay) else right
+    return model.root.label
+
+
+def _goes_left(world: World, split: Split, point: Point, sides_stay: bool) -> bool:
+    test, column = split.test, world.columns[split.test.column]
+    cell = point[test.column]
+    if cell is not None:
+        return test.passes(cell, world.placed.get(split))
+    if column.missing in ("left", "right"):
+        return column.missing == "left"
+    rows = world.rows(split.rows)
+    if sides_stay or any(column.cells[row] is None for row in rows):
+        return bool(test.missing_left)
+    return world.weight(split.left_rows) >= world.weight(split.rows & ~split.left_rows)
+
+
+def frame(world: World, at: Sequence[Point]) -> dict[str, list[object]]:
+    """The points as data for a predictor."""
+    return {
+        column.name: [_written(column, point[i]) for point in at]
+        for i, column in enumerate(world.columns)
+    }
+
+
+def _written(column: Column, cell: object) -> object:
+    if isinstance(cell, Fraction):
+        return LEVELS[int(cell)] if column.kind == "ordered" else float(cell)
+    return cell
