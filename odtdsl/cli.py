@@ -24,7 +24,9 @@ from odtdsl.diagnostics.render import render_text, to_json
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
+    from odtdsl.console import ProgressLine
     from odtdsl.explaining import Curve
+    from odtdsl.near_optimal import Near
     from odtdsl.predictors.tree import Tree
     from odtdsl.source import Source
     from odtdsl.syntax import ast
@@ -305,6 +307,13 @@ def solve(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
+    all_optimal: Annotated[
+        bool, typer.Option("--all-optimal", help="List all trees that are as good.")
+    ] = False,
+    near: Annotated[
+        str | None, typer.Option(help="List all nearly as good: 1%, 3 errors, 0.02.")
+    ] = None,
+    most: Annotated[int | None, typer.Option(help="Trees to list at most (1000).")] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Solve a spec: print the tree, its status, and every rule audited."""
@@ -313,12 +322,20 @@ def solve(
         from odtdsl import console, solving
         from odtdsl.limits import parse_gap, parse_seconds
 
+        wish = _list_wish(all_optimal, near, most, gap)
         _check_outputs(spec, out, svg, dot)
         analysis = _Problem(spec, data, test, settings).analysis()
         if not as_json:
             _warn(analysis.warnings)
         line = console.ProgressLine()
         first = _start_tree(start or _start_of(analysis, spec))
+        if wish is not None:
+            return _list_trees(
+                analysis, *wish, line, as_json, (out, svg, dot),
+                backend=using or (None if model is None else "milp"),
+                seconds=None if within is None else parse_seconds(within),
+                threads=threads, seed=seed, start=first,
+            )  # fmt: skip
         try:
             result = solving.solve(
                 analysis, backend=using or (None if model is None else "milp"),
@@ -335,11 +352,57 @@ def solve(
             _print_json(result.to_json())
         else:
             _warn(result.warnings[len(analysis.warnings) :])
-            sides = any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)
-            _print(console.answer(result, missing=sides))
+            _print(console.answer(result, missing=_shows_missing(analysis)))
         return STATUS_CODES[result.status]
 
     _run(action, as_json)
+
+
+def _list_wish(
+    all_optimal: bool, near: str | None, most: int | None, gap: str | None
+) -> tuple[Near | None, int] | None:
+    """The tolerance and number of trees of a list; None where one tree is asked for."""
+    from odtdsl.near_optimal import MOST, at_least_one, parse_near
+
+    if not all_optimal and near is None:
+        if most is not None:
+            raise error(
+                "U313", "`--most` is for lists of trees",
+                helps=("add `--all-optimal`, or `--near 1%`",),
+            )  # fmt: skip
+        return None
+    if gap is not None:
+        raise error("U315", "a list begins with the proven best tree", helps=("leave out `--gap`",))
+    if all_optimal and near is not None:
+        raise error(
+            "U315", "`--near` lists the optimal trees too", helps=("leave out `--all-optimal`",)
+        )
+    return None if near is None else parse_near(near), at_least_one(MOST if most is None else most)
+
+
+def _list_trees(
+    analysis: Analysis, near: Near | None, most: int, line: ProgressLine, as_json: bool,
+    pictures: tuple[Path | None, Path | None, Path | None], **options: Any,
+) -> int:  # fmt: skip
+    """`--all-optimal` and `--near`; files get the best tree."""
+    from odtdsl import console
+    from odtdsl.near_optimal import alternatives
+
+    try:
+        found = alternatives(analysis, near=near, most=most, report=line, **options)
+    finally:
+        line.clear()
+    if found.trees:
+        _save_pictures(found.trees[0].tree, *pictures)
+    if as_json:
+        _print_json(found.to_json())
+    else:
+        _print(console.listed(found, missing=_shows_missing(analysis)))
+    return STATUS_CODES[found.status]
+
+
+def _shows_missing(analysis: Analysis) -> bool:
+    return any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)
 
 
 def _check_outputs(spec: Path, *outputs: Path | None) -> None:

@@ -15,6 +15,7 @@ from odtdsl.explaining.curves import Curve
 from odtdsl.explaining.explanation import Explanation
 from odtdsl.explaining.prices import Prices, Range
 from odtdsl.ir.expr import Scope
+from odtdsl.near_optimal import STOPPED, Alternatives, Use
 from odtdsl.predictors.text import to_text
 from odtdsl.result import Result, Stage, TestScore
 from odtdsl.solving import Plan
@@ -289,6 +290,57 @@ def ranged(found: Range | None) -> str:
 
 def _stages_of(values: Iterable[Fraction | None]) -> str:
     return ", ".join(map(shown, values)) or "-"
+
+
+SHOWN_TREES, SHOWN_TESTS = 5, 12
+"""Of a list of trees, what is printed; `--json` has all of it."""
+
+
+def listed(found: Alternatives, *, missing: bool = False) -> Iterator[str]:
+    """The trees that are as good as the best one, or nearly so, and what they share."""
+    if not found.trees:
+        yield from answer(found.result)
+        return
+    for at, one in enumerate(found.trees[:SHOWN_TREES], start=1):
+        values = ", ".join(map(shown, one.objective))
+        yield f"tree {at}: {values}; {counted(one.tree.n_leaves, 'leaf', 'leaves')}"
+        yield to_text(one.tree, missing=missing)
+    if (more := len(found.trees) - SHOWN_TREES) > 0:
+        yield f"and {more} more: `--json` has them all"
+        yield ""
+    yield from _listed_status(found)
+    yield ""
+    rows = [("value", "leaves", "trees")]
+    rows += [(", ".join(map(shown, value)), str(leaves), str(trees))
+             for value, leaves, trees in found.sizes]  # fmt: skip
+    yield from table(rows, indent="  ")
+    for uses, most in ((found.features, None), (found.tests, SHOWN_TESTS)):
+        yield ""
+        yield from _uses(uses, most)
+
+
+def _listed_status(found: Alternatives) -> Iterator[str]:
+    trees = counted(len(found.trees), "distinct tree")
+    which = f"within {found.near} of the best" if found.near else "as good as the best"
+    yield f"{trees} {which}: " + (
+        "complete, there are no others" if found.complete
+        else f"incomplete, {STOPPED[found.stopped]}"
+    )  # fmt: skip
+    for stage in found.result.stages:
+        yield "  " + stage_line(stage)
+    shared = ", ".join(found.shared)
+    yield "  all of them test " + shared if shared else "  no feature is tested by all of them"
+    yield f"  every tree audited; {found.result.backend}, {found.seconds:.2f} s"
+
+
+def _uses(uses: Sequence[Use], most: int | None) -> Iterator[str]:
+    tests = most is not None
+    rows = [("test" if tests else "feature", "trees", "share")]
+    rows += [(f"{use.feature} {use.test}".rstrip(), str(use.trees), f"{float(use.share):.0%}")
+             for use in uses[:most]]  # fmt: skip
+    yield from table(rows, indent="  ")
+    if most is not None and len(uses) > most:
+        yield f"  and {len(uses) - most} more"
 
 
 class ProgressLine:

@@ -245,14 +245,10 @@ class Alternatives:
         return tuple(use.feature for use in self.features if use.share == 1)
 
     @property
-    def by_leaves(self) -> tuple[tuple[int, int], ...]:
-        """How many trees have how many leaves."""
-        return tuple(sorted(Counter(one.tree.n_leaves for one in self.trees).items()))
-
-    @property
-    def by_objective(self) -> tuple[tuple[tuple[Fraction, ...], int], ...]:
-        """How many trees have which value, the best one first."""
-        return tuple(Counter(one.objective for one in self.trees).items())
+    def sizes(self) -> tuple[tuple[tuple[Fraction, ...], int, int], ...]:
+        """How many trees have which value and how many leaves, the best first."""
+        count = Counter((one.objective, one.tree.n_leaves) for one in self.trees)
+        return tuple((value, leaves, trees) for (value, leaves), trees in count.items())
 
     def to_json(self) -> dict[str, Any]:
         """One object as `odt solve --all-optimal --json` writes it."""
@@ -277,7 +273,10 @@ class Alternatives:
             "shared": list(self.shared),
             "features": uses(self.features),
             "tests": uses(self.tests),
-            "leaves": [{"leaves": leaves, "trees": trees} for leaves, trees in self.by_leaves],
+            "sizes": [
+                {"objective": as_number(only(value)), "leaves": leaves, "trees": trees}
+                for value, leaves, trees in self.sizes
+            ],
             "counters": dict(self.counters),
             "trees": [
                 {
@@ -378,7 +377,7 @@ def _enumerate(
         if stage.value is not None
     )
     bounds = _bounds(core, analysis.rows, best, near)
-    with solving.interruptible() as interrupted:
+    with solving.interruptible() as interrupted:  # as before: a first Ctrl-C only asks
         ended = enumerate_trees(
             core, bounds, replace(limits, interrupted=interrupted), found,
             shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,

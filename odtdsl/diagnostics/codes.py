@@ -328,6 +328,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U312", "an option of a curve where none was asked for", ""),
     ("U313", "a tolerance, or a number of trees, that is none", ""),
     ("U314", "a tolerance in errors where the objective does not count them", ""),
+    ("U315", "options of a list of trees that do not go together", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),
