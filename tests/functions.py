@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import product
-from math import inf
+from itertools import pairwise, product
 
 from worlds import LEVELS, Column, Model, Split, World
 
@@ -37,7 +36,8 @@ def points(world: World, models: Iterable[Model]) -> list[Point]:
 def _cells(column: Column, thresholds: Sequence[Fraction]) -> list[object]:
     found: list[object]
     if column.place.startswith("bins"):
-        found = [x for x in (column.edges[1] - 1, *column.edges[1:-1]) if x < inf]
+        # Well inside of each: edges that are computed otherwise differ by a float.
+        found = [(low + high) / 2 for low, high in pairwise(column.edges)] or [0.0]
     elif column.kind == "ordered":
         found = [Fraction(i) for i in range(len(LEVELS))]
     elif column.ranked:

@@ -24,7 +24,7 @@ from odtdsl.near_optimal import Alternatives
 from odtdsl.predictors.function import function_of
 
 SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))
-OPEN_ENDS = re.compile(r"threshold\(\w+\) (<|>|!=) |not .*threshold")
+OPEN_ENDS = re.compile(r"threshold\(\w+\) (<|>|!=) |(not|if|count).*threshold")
 """Rules whose nearest threshold lies within a float of a number: brute force has no such ones."""
 
 
