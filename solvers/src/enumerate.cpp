@@ -18,11 +18,45 @@ struct Candidate {
   bool operator<(const Candidate& o) const { return value != o.value ? value > o.value : number > o.number; }
 };
 
+// Multipliers for the clauses and maxima under which no tree weighs little that breaks them by much: then few trees come
+// before those that are wanted. Any will do; these are found as RuledRun has it.
+template <class R>
+Multipliers choose_multipliers(const RuledProblem& p, Loss at_most, Control& control, Counters& counters) {
+  constexpr int kRounds = 40;
+  constexpr double kNear = 0.03;
+  Prices prices(p);
+  Multipliers tried = prices.first(), best = tried;
+  if (!prices.any()) return best;
+  double bound = 0;
+  std::vector<double> wanted;
+  for (int round = 0; round < kRounds; ++round) {
+    control.check();
+    FreeTrees<R> free(p, tried, p.base.depth, control);
+    Options o;
+    o.interrupted = control.options().interrupted;
+    if (control.options().time_limit >= 0) o.time_limit = std::max(0.0, control.options().time_limit - control.seconds());
+    const typename FreeTrees<R>::Answer answer = free.solve(o, counters);
+    if (!answer.complete || answer.tree.empty()) break;
+    const double found = free.weights.objective(answer.bound);
+    if (round == 0 || found > bound) {
+      bound = found;
+      best = tried;
+    }
+    prices.add(measure(p, answer.tree));
+    const double top = prices.best(wanted);
+    if (top - bound <= kNear * std::max(1.0, static_cast<double>(at_most) - bound)) break;
+    tried = prices.rounded(wanted);
+  }
+  return best;
+}
+
 template <class R>
 class Run {
  public:
   Run(const RuledProblem& p, const Listing& listing, Control& control, Listed& listed)
-      : p_(p), listing_(listing), listed_(listed), free_(p, Prices(p).first(), p.base.depth, control), streams_(free_, listing, control) {
+      : p_(p), listing_(listing), control_(control), listed_(listed),
+        free_(p, choose_multipliers<R>(p, listing.at_most, control, listed.counters), p.base.depth, control),
+        streams_(free_, listing, control) {
     // Where the leaves are limited, each number of leaves has a stream, so that none is filled with trees that are too large.
     const int most = std::min<int>(full_leaves(p.base.depth), static_cast<int>(std::min<std::size_t>(p.base.rows, 1u << 30)));
     const bool limited = p.base.leaves > 0 && p.base.leaves < most;
@@ -36,7 +70,7 @@ class Run {
     } catch (const NoMemory&) {
       listed_.no_memory = true;
     }
-    listed_.counters = free_.search.counters;
+    listed_.counters.add(free_.search.counters);
     listed_.counters.cache_entries = streams_.streams();
   }
 
@@ -56,6 +90,7 @@ class Run {
   }
 
   void consider(const TreeStream& s) {
+    control_.poll(p_.base.rows * static_cast<std::size_t>(p_.base.depth + 1));
     Tree tree = streams_.tree_of(s, s.found.size() - 1);
     const Measured m = measure(p_, tree);
     if (!m.stands) throw std::logic_error("a tree was listed that may not stand");
@@ -73,6 +108,7 @@ class Run {
 
   const RuledProblem& p_;
   const Listing& listing_;
+  Control& control_;
   Listed& listed_;
   FreeTrees<R> free_;
   TreeStreams<R> streams_;
@@ -93,8 +129,11 @@ Listed enumerate(const RuledProblem& p, const Listing& listing, const Options& o
   Control control(options);
   Listed listed;
   const bool narrow = *std::max_element(p.base.distinct.begin(), p.base.distinct.end()) < 65535;
-  if (narrow) Run<std::uint16_t>(p, listing, control, listed).run();
-  else Run<std::uint32_t>(p, listing, control, listed).run();
+  try {
+    if (narrow) Run<std::uint16_t>(p, listing, control, listed).run();
+    else Run<std::uint32_t>(p, listing, control, listed).run();
+  } catch (const Stop&) {  // before the first tree
+  }
   listed.seconds = control.seconds();
   return listed;
 }

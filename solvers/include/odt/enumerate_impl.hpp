@@ -178,6 +178,7 @@ bool TreeStreams<R>::advance(TreeStream& s, Loss limit) {
   for (;;) {
     if (s.beyond <= limit && (s.heap.empty() || s.beyond <= s.heap.front().key)) scan(s, limit);
     if (s.heap.empty() || s.heap.front().key > limit) return false;
+    control_.poll(s.heap.size() + 100);
     const Item item = s.pop();
     switch (item.kind) {
       case Kind::leaf:
