@@ -1,4 +1,4 @@
-"""What else: the distinct trees that are as good as the best one, or nearly so, and what they share.
+"""What else: the distinct trees that are as good as the best one, or nearly so.
 
 A tree counts by the function that it computes: of all trees that predict alike everywhere, one is
 kept, the best one by the objective, then that of the fewest leaves, then the shallowest.
@@ -79,7 +79,7 @@ def parse_near(text: str) -> Near:
     if match is None:
         raise error(
             "U313", f"`{text}` says nothing about how near",
-            helps=("write `1%` of the best value, `3 errors`, or `0.02` in units of the objective",),
+            helps=("write `1%` of the best value, `3 errors`, or `0.02` as the objective counts",),
         )  # fmt: skip
     amount = Fraction(match[1])
     if match[2] == "%":
@@ -278,6 +278,7 @@ class Alternatives:
                 for value, leaves, trees in self.sizes
             ],
             "counters": dict(self.counters),
+            "model": to_json(self.trees[0].tree) if self.trees else None,
             "trees": [
                 {
                     "objective": as_number(only(one.objective)),
@@ -461,7 +462,7 @@ class _Collected:
             )
             if not audited.holds or claimed != audited.objective:
                 raise error(
-                    "X101", "a listed tree did not survive its audit: a mistake of odtdsl, not yours",
+                    "X101", "a listed tree did not survive its audit: not your mistake",
                     notes=(
                         f"rules that do not hold: {[x.rule for x in audited.lines if not x.holds]}",
                         f"claimed objective {claimed}, recomputed {audited.objective}",

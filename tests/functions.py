@@ -1,4 +1,4 @@
-"""The function that a `worlds.Model` computes, as its labels at one point of every part of the space.
+"""The function of a `worlds.Model`: its labels at one point of every part of the space.
 
 Written from the language reference; it uses nothing of the package.
 """
@@ -47,9 +47,7 @@ def _cells(column: Column, thresholds: Sequence[Fraction]) -> list[object]:
     return [*found, None] if None in column.cells else found
 
 
-def labels(
-    world: World, model: Model, at: Sequence[Point], *, sides_stay: bool
-) -> tuple[int, ...]:
+def labels(world: World, model: Model, at: Sequence[Point], *, sides_stay: bool) -> tuple[int, ...]:
     """The model's label at each point.
 
     Where no row of a split has a missing cell, one goes to the side of more weight, unless the

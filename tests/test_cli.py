@@ -235,6 +235,58 @@ def test_interrupts_return_the_best_tree_so_far(spec, back_end):
     assert all(line["holds"] for line in answer["audit"])
 
 
+def test_all_optimal_and_near_list_trees(spec, tmp_path):
+    path = spec(IRIS.replace("candidates * at quantiles 4\n", ""))
+    done = odt("solve", path, "--near", "1 error", "-o", str(tmp_path / "tree.json"))
+    assert done.exit_code == 0
+    assert "distinct trees within 1 error of the best: complete" in done.stdout
+    answer = json.loads(odt("solve", path, "--near", "1 error", "--json").stdout)
+    assert answer["complete"] is True
+    assert answer["count"] == len(answer["trees"]) > 1
+    assert [tree["objective"] for tree in answer["trees"]] == sorted(
+        tree["errors"] for tree in answer["trees"]
+    )
+    assert json.loads((tmp_path / "tree.json").read_text()) == answer["trees"][0]["model"]
+    some = json.loads(odt("solve", path, "--all-optimal", "--most", "1", "--json").stdout)
+    assert (some["count"], some["near"]) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--near", "x"], ["--most", "3"], ["--near", "1%", "--gap", "1%"],
+     ["--near", "1%", "--all-optimal"], ["--all-optimal", "--most", "0"]],
+)  # fmt: skip
+def test_lists_that_cannot_be_asked_for(spec, options):
+    assert odt("solve", spec(IRIS), *options).exit_code == 2
+
+
+LIST_INTERRUPTED = """
+import json, os, signal, sys, threading
+import odtdsl
+from odtdsl.near_optimal import _Collected
+heard = _Collected.__call__
+def stop(self, raw, values):
+    if self.seen == 5:
+        os.kill(os.getpid(), signal.SIGINT)
+    return heard(self, raw, values)
+_Collected.__call__ = stop
+found = odtdsl.load(sys.argv[1]).alternatives(near="30 errors", most=10**6)
+print(json.dumps(found.to_json()))
+"""
+
+
+def test_an_interrupted_list_keeps_what_it_has(spec):
+    """Ctrl-C at the sixth tree, from inside the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIST_INTERRUPTED, spec(HARD.replace("<= 4", "<= 3"))],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    answer = json.loads(done.stdout)
+    assert (answer["status"], answer["complete"]) == ("optimal", False)
+    assert answer["stopped"] == "interrupted"
+    assert answer["count"] >= 5
+
+
 def test_internal_errors_leave_a_report_and_no_traceback(spec, monkeypatch):
     def fail(*_args: object, **_options: object) -> None:
         raise RuntimeError("boom")

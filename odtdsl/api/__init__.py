@@ -273,10 +273,11 @@ def alternatives(
 
     spec = _model(model_or_spec)
     seconds, _, memory_bytes = _limits(within, None, memory)
+    count = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = spec.analyse(**inputs)
     return near_optimal.alternatives(
-        analysis, near=_near(near), most=near_optimal.at_least_one(values.whole(most, "most")), backend=using,
-        seconds=seconds, threads=threads, seed=seed, memory_bytes=memory_bytes,
+        analysis, near=_near(near), most=count, backend=using, seconds=seconds, threads=threads,
+        seed=seed, memory_bytes=memory_bytes,
         start=_start(start, spec, analysis), report=progress,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """All trees of a problem whose stages are within bounds, the best ones first.
 
-The engine lists trees by its bounds without solving anew for each: `solvers/include/odt/enumerate.hpp`.
-Every tree is checked here against the whole core before it counts.
+The engine lists trees by its bounds without solving anew for each: see `enumerate.hpp` among the
+headers of `solvers`. Every tree is checked here against the whole core before it counts.
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ def enumerate_trees(
         least values of their stages.
     limits
         `gap`, `threads` and `seed` are not read.
+    found
+        As `Found`.
     shallowest
         The least depth that a tree can have, where the depth is the first stage.
 

@@ -141,6 +141,6 @@ class _Form:
             other = parts.pop()
             differ = {v: p for v, p in zip(cells.values, parts, strict=True) if p != other}
             return (cells.name, frozenset(differ.items()), other, absent)
-        changes = [(cut, after) for cut, before, after
-                   in zip(cells.cuts, parts, parts[1:], strict=False) if before != after]  # fmt: skip
-        return (cells.name, parts[0], tuple(changes), absent)
+        pairs = zip(cells.cuts, parts, parts[1:], strict=False)
+        changes = tuple((cut, after) for cut, before, after in pairs if before != after)
+        return (cells.name, parts[0], changes, absent)

@@ -1,0 +1,238 @@
+"""The trees that `exact` lists on tables where its bounds prune, by their number for each value.
+
+There are too many trees to list them here too: their numbers are added and multiplied up from
+sub-tables. Then what a list says at its limits.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from random_cores import errors_of, random_filter, random_rows
+
+import odtdsl
+from odtdsl.backends.base import Limits
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.exact.enumerate import enumerate_trees
+from odtdsl.exact.idle import idle_splits_go
+from odtdsl.ir.evaluate import Visit, goes_left, local_gap, split_fault
+from odtdsl.ir.families import build_families
+from odtdsl.ir.forms import Additive, Core, LinearStage
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawLeaf, RawSplit
+
+SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))
+
+Count = Counter[tuple[int, int]]
+"""How many trees have which errors and leaves."""
+
+
+def random_core(rng: random.Random) -> Core:
+    """10 to 18 rows, filters but no rules, errors (and a price of leaves) to be least."""
+    rows = random_rows(rng, n_rows=rng.randint(10, 18), n_classes=rng.randint(2, 3))
+    deep = rng.random() < 0.4
+    return Core(
+        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        columns=tuple(feature.name for feature in rows.problem.features),
+        families=build_families(rows.problem, rows.data), labels=rows.labels,
+        skeleton=TreeSkeleton(depth=3 if deep else 2, leaves=rng.choice([None, None, 3, 4, 5])),
+        filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 1]))), clauses=(),
+        objective=(LinearStage(measure=errors_of(rows) + Additive(leaves=rng.randint(0, 1))),),
+    )  # fmt: skip
+
+
+def counts(core: Core) -> Count:
+    """All trees without a split of two leaves with one label; each partition once."""
+    stage = core.objective[0]
+    assert isinstance(stage, LinearStage)
+    output = stage.measure.output
+    assert output is not None
+    most = core.skeleton.leaves or 99  # type: ignore[union-attr]
+
+    @cache
+    def splits(rows: tuple[int, ...], level: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        inside, found = np.array(rows), {}
+        for index, family in enumerate(core.families):
+            codes = family.codes[inside]
+            for test in range(family.n_tests):
+                split = RawSplit(
+                    family=index, test=test, left=RawLeaf(label=0), right=RawLeaf(label=0)
+                )
+                visit = Visit(node=split, level=level, rows=inside, above=())
+                if split_fault(core, visit, split) is not None:
+                    continue
+                left = goes_left(family, test, codes)
+                gap = local_gap(family, test, codes) if family.kind == "threshold" else (test, test)
+                key = (family.column, gap, tuple(inside[left].tolist()))
+                found[key] = (tuple(inside[left].tolist()), tuple(inside[~left].tolist()))
+        return list(found.values())
+
+    @cache
+    def leaves(rows: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        sums = output[list(rows)].sum(axis=0).tolist()
+        return tuple((total, 1) for total in sums)
+
+    @cache
+    def trees(rows: tuple[int, ...], level: int) -> Count:
+        found = Count(leaves(rows))
+        if level == core.skeleton.depth:  # type: ignore[union-attr]
+            return found
+        for left, right in splits(rows, level):
+            for (a, k), n in trees(left, level + 1).items():
+                for (b, m), o in trees(right, level + 1).items():
+                    if k + m <= most:
+                        found[a + b, k + m] += n * o
+            for (a, _), (b, _) in zip(leaves(left), leaves(right), strict=True):
+                found[a + b, 2] -= 1  # one label on both sides
+        return found
+
+    total = trees(tuple(range(core.n_rows)), 0)
+    return Count({key: n for key, n in total.items() if n and key[1] <= most})
+
+
+def test_as_many_trees_as_there_are() -> None:
+    listed = 0
+    for seed in range(40 * SCALE):
+        rng = random.Random(f"count {seed}")
+        core = random_core(rng)
+        stage = core.objective[0]
+        assert isinstance(stage, LinearStage)
+        price, expected = stage.measure.leaves, Counter[Fraction]()
+        for (wrong, leaves), n in counts(core).items():
+            expected[Fraction(wrong + price * leaves, stage.measure.denominator)] += n
+        values = sorted(expected)
+        bound = values[0]
+        while (more := [v for v in values if v > bound]) and \
+                sum(expected[v] for v in values if v <= more[0]) <= 300:  # fmt: skip
+            bound = more[0]
+        found = Counter[Fraction]()
+        ended = enumerate_trees(
+            core, (bound,), Limits(), lambda _, value, f=found: f.update([value[0]]) is None
+        )
+        assert idle_splits_go(core)
+        assert not ended.stopped
+        assert found == Counter({v: expected[v] for v in values if v <= bound}), seed
+        listed += found.total()
+    assert listed > 1000 * SCALE
+
+
+# ---- limits, and what is refused
+
+IRIS = """data sklearn "iris"
+target target
+tree depth <= 2
+minimize errors
+"""
+MANY = """data sklearn "breast_cancer"
+target target
+tree depth <= 3
+minimize errors
+"""
+
+
+def test_a_list_that_ends_early_says_so_and_has_the_best() -> None:
+    model = odtdsl.parse(MANY)
+    some = model.alternatives(near="2 errors", most=4)
+    assert (len(some.trees), some.complete, some.stopped) == (4, False, "most")
+    assert some.trees[0].objective == (some.result.objective,)
+    values = [tree.objective for tree in some.trees]
+    assert values == sorted(values)
+
+
+def test_a_time_limit_keeps_what_was_found() -> None:
+    found = odtdsl.parse(MANY).alternatives(near="30 errors", most=10**6, within=1.5)
+    assert found.trees
+    assert (found.complete, found.stopped) == (False, "time")
+    assert all(tree.audit.holds for tree in found.trees)
+
+
+def test_no_proof_no_list() -> None:
+    text = MANY.replace("depth <= 3", "depth <= 6").replace("errors", "errors + leaves")
+    found = odtdsl.parse(text).alternatives(within=0.5)
+    assert (found.status, found.complete, found.stopped) == ("feasible", False, "unproven")
+    assert len(found.trees) == 1
+
+
+def test_infeasible_is_a_complete_list_of_nothing() -> None:
+    found = odtdsl.parse(IRIS + "rule r: errors <= 2").alternatives()
+    assert (found.status, found.trees, found.complete) == ("infeasible", (), True)
+    assert found.shared == ()
+    assert found.to_json()["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("near", "of_errors"),
+    [("2 errors", 2), ("0.02", None), ("10%", None), (2, 2)],
+)  # fmt: skip
+def test_tolerances(near: str | int, of_errors: int | None) -> None:
+    """`errors` of iris: 6 at best."""
+    found = odtdsl.parse(IRIS).alternatives(near=near)
+    assert found.complete
+    assert max(t.objective[0] for t in found.trees) <= 6 + (of_errors or 0)
+    assert (len(found.trees) > len(odtdsl.parse(IRIS).alternatives().trees)) == bool(of_errors)
+
+
+def test_errors_are_worth_what_the_objective_says() -> None:
+    in_errors = odtdsl.parse(IRIS).alternatives(near="2 errors")
+    for objective in ("minimize error_rate", "maximize accuracy", "minimize 3 * errors"):
+        other = odtdsl.parse(IRIS.replace("minimize errors", objective))
+        assert len(other.alternatives(near="2 errors").trees) == len(in_errors.trees)
+    dear = (
+        IRIS.replace("minimize errors", "minimize loss")
+        + 'loss predict "setosa" when "virginica" = 3'
+    )
+    with pytest.raises(OdtError, match="does not count errors"):
+        odtdsl.parse(dear).alternatives(near="2 errors")
+
+
+@pytest.mark.parametrize("using", ["milp", "greedy"])
+def test_other_back_ends_list_nothing(using: str) -> None:
+    with pytest.raises(OdtError, match="finds one tree"):
+        odtdsl.parse(IRIS).alternatives(using=using)
+    with pytest.raises(OdtError, match="finds one tree"):
+        odtdsl.parse(IRIS + f"solve using {using}").alternatives()
+
+
+def test_number_targets_are_refused() -> None:
+    text = 'data sklearn "diabetes"\ntarget target: number\ntree depth <= 1\nminimize mse'
+    with pytest.raises(OdtError, match="not yet for number targets"):
+        odtdsl.parse(text).alternatives()
+
+
+@pytest.mark.parametrize("near", ["", "1 leaf", "-1", "1%%", "many"])
+def test_what_is_no_tolerance(near: str) -> None:
+    with pytest.raises(OdtError, match="how near"):
+        odtdsl.parse(IRIS).alternatives(near=near)
+
+
+def test_what_the_trees_share() -> None:
+    found = odtdsl.parse(IRIS).alternatives(near="1 error")
+    count = len(found.trees)
+    for use in found.features:
+        having = [one for one in found.trees if use.feature in one.tree.tested]
+        assert (use.trees, use.share) == (len(having), Fraction(len(having), count))
+    assert {use.feature for use in found.features} == {f.name for f in found.trees[0].tree.features}
+    assert sum(trees for _, _, trees in found.sizes) == count
+    assert found.to_json()["shared"] == list(found.shared)
+
+
+def test_rules_that_keep_idle_splits() -> None:
+    """Of a rule that asks for a question, every place of it makes the same function."""
+    core_text = IRIS + "rule asked: uses(`sepal length (cm)`)"
+    found = odtdsl.parse(core_text).alternatives()
+    assert found.complete
+    assert found.seen >= len(found.trees)
+    assert all("sepal length (cm)" in one.tree.tested for one in found.trees)
+
+
+def test_collapsing_is_asked_of_every_rule() -> None:
+    rng = random.Random("idle")
+    core = replace(random_core(rng), objective=(LinearStage(measure=Additive(leaves=-1)),))
+    assert not idle_splits_go(core)
