@@ -180,9 +180,11 @@ def test_tolerances(near: str | int, of_errors: int | None) -> None:
 
 
 def test_errors_are_worth_what_the_objective_says() -> None:
-    in_errors = odtdsl.parse(IRIS).alternatives(near="2 errors")
+    text = IRIS + "candidates * at quantiles 4"
+    in_errors = odtdsl.parse(text).alternatives(near="2 errors")
+    assert len(in_errors.trees) > 1
     for objective in ("minimize error_rate", "maximize accuracy", "minimize 3 * errors"):
-        other = odtdsl.parse(IRIS.replace("minimize errors", objective))
+        other = odtdsl.parse(text.replace("minimize errors", objective))
         assert len(other.alternatives(near="2 errors").trees) == len(in_errors.trees)
     dear = (
         IRIS.replace("minimize errors", "minimize loss")

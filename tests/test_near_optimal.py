@@ -8,19 +8,20 @@ from __future__ import annotations
 import os
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
 from functions import frame, labels, points
 from sentences import MONOTONE
 from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Case, case
-from worlds import Model
+from worlds import Model, TooMany
 
 import odtdsl
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.near_optimal import Alternatives
 
+MOST_TREES = 4000
 SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))
 OPEN_ENDS = re.compile(r"threshold\(\w+\) (<|>|!=) |(not|if|count).*threshold")
 """Rules whose nearest threshold lies within a float of a number: brute force has no such ones."""
@@ -91,6 +92,10 @@ def agrees(name: str, seed: object) -> str:
     one = case(name, f"list {seed}")
     rng = random.Random(f"{name} {seed}")
     if OPEN_ENDS.search(one.text):
+        return "passed over"
+    try:  # where missing cells alone go left, several tests part the rows alike
+        one = replace(one, models=one.world.models(MOST_TREES, both_sides=True))
+    except TooMany:
         return "passed over"
     near = rng.choice([None, None, Fraction(0), Fraction(1, 4), Fraction(1), Fraction(2)])
     models = within(one, near)

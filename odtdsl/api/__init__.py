@@ -259,7 +259,7 @@ def alternatives(
     Raises
     ------
     OdtError
-        With all mistakes of spec and data; B102, B103 where trees cannot be listed; U310, U314 for
+        With all mistakes of spec and data; B102, B103 where trees cannot be listed; U313, U314 for
         a tolerance that is none, or in errors where the objective does not count them.
 
     Examples
