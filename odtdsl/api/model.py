@@ -522,7 +522,13 @@ class Model:
         from odtdsl.api import curve
 
         return curve(
-            self, rule, using=using, within=within, memory=memory, points=points, jobs=jobs,
+            self,
+            rule,
+            using=using,
+            within=within,
+            memory=memory,
+            points=points,
+            jobs=jobs,
             **inputs,
         )
 
