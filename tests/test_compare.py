@@ -42,7 +42,13 @@ def spec(tmp_path: Path):
 
 def test_all_that_can_run_and_agree() -> None:
     found = odtdsl.compare(SPEC, frame=ROWS)
-    assert [entry.name for entry in found.entries] == ["exact", "milp", "milp (cptree)", "sat", "greedy"]
+    assert [entry.name for entry in found.entries] == [
+        "exact",
+        "milp",
+        "milp (cptree)",
+        "sat",
+        "greedy",
+    ]
     assert found.status == "optimal"
     values = {r.objective for r in found.ran if r.status == "optimal"}
     assert len(values) == 1

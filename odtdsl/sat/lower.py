@@ -94,7 +94,7 @@ def _demands(core: Core) -> tuple[BoolArray, tuple[Clause, ...]]:
     allowed = np.ones((core.n_rows, core.n_classes), dtype=bool)
     others: list[Clause] = []
     for clause in core.clauses:
-        demand = _demand(clause)
+        demand = demand_of(clause)
         if demand is None:
             others.append(clause)
         else:
@@ -102,7 +102,7 @@ def _demands(core: Core) -> tuple[BoolArray, tuple[Clause, ...]]:
     return allowed, tuple(others)
 
 
-def _demand(clause: Clause) -> BoolArray | None:
+def demand_of(clause: Clause) -> BoolArray | None:
     """Where the bound is the least that the rows allow, every row must be at its least."""
     atom = clause.literals[0].atom if len(clause.literals) == 1 else None
     if clause.scope is not Scope.MODEL or not isinstance(atom, Linear):
