@@ -36,6 +36,7 @@ from odtdsl.exact.lower import (
 )  # fmt: skip
 from odtdsl.exact.plain import PlainRules, plain_rules
 from odtdsl.exact.ruled import ruled_objections
+from odtdsl.exact.shapes import refuted
 from odtdsl.exact.under_rules import RuledSearch
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
@@ -104,6 +105,8 @@ class Exact:
         """
         if core.targets is not None:
             return regression.RegressionSearch(engine(), core, limits, start, report).run()
+        if refuted(core):
+            return RawAnswer(status="infeasible", tree=None)
         if (rules := _plain(core)) is not None:
             return _Search(core, rules, limits, start, report).run()
         return RuledSearch(core, limits, start, report, engine()).run()
