@@ -80,6 +80,9 @@ class Ruled:
         False where a rule cannot hold for any tree.
     digits
         The stages of the objective, the first one weighing most.
+    most
+        No tree has a larger objective, in the numbers of the search: a bound above it proves
+        that none keeps the rules.
     span
         The largest number of steps that the stacked objective can take.
     reach
@@ -91,6 +94,7 @@ class Ruled:
     rules: dict[str, Any]
     possible: bool
     digits: tuple[Digit, ...]
+    most: int
     span: int
     reach: int
 
@@ -297,6 +301,22 @@ class _Assembly:
                     for coefficient, components, _ in objective)  # fmt: skip
         return max([total, *each])
 
+    def most(
+        self, stages: list[tuple[list[Term], int, int]], ranges: list[tuple[int, int]],
+        units: list[int], clauses: list[list[ModelLiteral]],
+    ) -> int:  # fmt: skip
+        """What no tree that keeps the rules passes; a rule may bound the objective itself."""
+        bounds: dict[int, int] = {}
+        for kind, index, at_most in (clause[0] for clause in clauses if len(clause) == 1):
+            if kind == "component":
+                bounds[index] = min(at_most, bounds.get(index, at_most))
+        total = 0
+        for (terms, _, _), (_, high), unit in zip(stages, ranges, units, strict=True):
+            if len(terms) == 1 and len(terms[0][1]) == 1 and terms[0][1][0] in bounds:
+                high = min(high, terms[0][0] * bounds[terms[0][1][0]])
+            total += high * unit
+        return total
+
     # ---- all of it
 
     def build(self) -> Ruled:
@@ -336,7 +356,8 @@ class _Assembly:
         )
         return Ruled(
             features=found, depth=self.depth, rules=rules, possible=self.possible, digits=digits,
-            span=unit, reach=self.reach_of(objective),
+            most=self.most(stages, ranges, units, clauses), span=unit,
+            reach=self.reach_of(objective),
         )  # fmt: skip
 
     def _columns(self, found: Features) -> dict[str, Any]:

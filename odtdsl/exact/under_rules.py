@@ -50,7 +50,8 @@ class RuledSearch:
             self.ruled.rules, allowed=list(self.ruled.features.allowed),
             max_leaves=most_leaves(self.core, depth), time_limit=self._left(),
             relative_gap=self._gap(), memory_limit=self.limits.memory_bytes,
-            progress=self._progress, interrupted=self.limits.interrupted,
+            upper_bound=self.ruled.most, progress=self._progress,
+            interrupted=self.limits.interrupted,
         )  # fmt: skip
         return found
 
