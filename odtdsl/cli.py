@@ -513,9 +513,9 @@ def explain(
         _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
         _check_outputs(spec, csv, svg)
         analysis = _Problem(spec, data, test, settings).analysis()
-        if not as_json:
-            _warn(analysis.warnings)
         if curve is not None:
+            if not as_json:
+                _warn(analysis.warnings)
             traced = explaining.trace(
                 analysis, curve, backend=using,
                 seconds=None if within is None else parse_seconds(within),
@@ -529,6 +529,7 @@ def explain(
         if as_json:
             _print_json(found.to_json())
         else:
+            _warn(found.untold)
             _print(console.explained(found))
         return EXPLAINED_CODES[found.status]
 

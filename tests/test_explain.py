@@ -1,16 +1,20 @@
 """Conflicts, what to drop and nearest bounds, against brute force over all sets of all rules.
 
 The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
-`ODTDSL_EXPLAIN_CASES=1000` sets how many random specs are drawn.
+`ODTDSL_EXPLAIN_CASES=1000` sets how many random specs are drawn;
+`python tests/test_explain.py 1000` counts them by the size of their smallest conflict.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
+import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -246,6 +250,26 @@ def agrees(one: Doubtful) -> tuple[int, int] | None:
     return len(one.minimal), least
 
 
+def test_what_was_foreseen_is_told_once() -> None:
+    """Warnings before any search say less than the conflict that takes their place."""
+    text = """data frame target y tree depth <= 1 minimize errors cost * = 1
+        rule cheap: forall path: cost <= -1
+        rule right: accuracy >= 90%
+        rule none: forall path: cost <= 0.5"""
+    frame = {"a": [1, 2, 3, 4], "y": ["p", "n", "p", "n"]}
+    model = odtdsl.parse(text)
+    found = model.explain(frame=frame)
+    assert [one.code for one in found.warnings] == ["R107", "R109", "R108"]
+    assert [one.code for one in found.untold] == ["R109", "R108"]
+    assert found.conflicts[0].names == ("cheap",)
+    assert found.nearest[0].says == "`cheap` would hold from 0 on"
+    found = model.explain(frame=frame, most=9)
+    assert [one.names for one in found.conflicts] == [
+        ("cheap",), ("right", "tree depth"), ("right", "none"),
+    ]  # fmt: skip
+    assert [one.code for one in found.untold] == ["R109"], "it lets a single leaf stand"
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_conflicts_of_random_specs(block: int) -> None:
     seen = [agrees(doubtful(4 * seed + block)) for seed in range(CASES // 4)]
@@ -345,3 +369,25 @@ def test_ctrl_c_ends_with_what_is_known() -> None:
     assert found.interrupted
     assert found.status == "undecided"
     assert "interrupted" in found.diagnostics()[0].notes[0]
+
+
+def main(cases: int) -> None:
+    """Random specs until so many were explained; counts by size, and those passed over."""
+    sizes: Counter[int] = Counter()
+    several = refused = 0
+    for seed in itertools.count():
+        answer = agrees(doubtful(seed))
+        if answer is None:
+            refused += 1
+            continue
+        sizes[answer[1]] += 1
+        several += answer[0] > 1
+        if sizes.total() % 100 == 0:
+            print(f"{sizes.total()} specs, smallest conflict by size {dict(sorted(sizes.items()))},"
+                  f" several minimal ones {several}; refused {refused}", flush=True)  # fmt: skip
+        if sizes.total() >= cases:
+            break
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

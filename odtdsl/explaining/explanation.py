@@ -14,6 +14,9 @@ from odtdsl.explaining.prices import Prices
 from odtdsl.result import as_number
 from odtdsl.source import Source
 
+FORESEEN = ("R107", "R108")
+"""Warnings that no tree keeps some rules."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
@@ -104,6 +107,15 @@ class Explanation:
             return (self._undecided(),)
         return tuple(self._told(at, one) for at, one in enumerate(self.conflicts))
 
+    @property
+    def untold(self) -> tuple[Diagnostic, ...]:
+        """The warnings of the spec but those that a conflict tells, with a proof."""
+        told = {label.span for one in self.diagnostics() for label in one.labels}
+        return tuple(
+            one for one in self.warnings
+            if one.code not in FORESEEN or not {label.span for label in one.labels} <= told
+        )  # fmt: skip
+
     def _undecided(self) -> Diagnostic:
         notes = (f"the search ended without an answer after {self.seconds:.1f} s",)
         helps: tuple[str, ...] = ("give it more time with `--within`",)
@@ -186,7 +198,7 @@ class Explanation:
                 for one in self.nearest
             ],
             "prices": None if self.prices is None else self.prices.to_json(),
-            "diagnostics": [to_json(one) for one in (*self.warnings, *self.diagnostics())],
+            "diagnostics": [to_json(one) for one in (*self.untold, *self.diagnostics())],
         }  # fmt: skip
 
 

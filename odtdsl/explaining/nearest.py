@@ -18,8 +18,8 @@ from odtdsl.diagnostics.model import OdtError
 from odtdsl.explaining.bounded import Bounded, bounded_of
 from odtdsl.explaining.oracle import Oracle
 from odtdsl.explaining.sets import Members
-from odtdsl.ir.expr import Apply, CompareOp
-from odtdsl.ir.forms import Core
+from odtdsl.ir.expr import Apply, CompareOp, Scope
+from odtdsl.ir.forms import Core, Linear
 from odtdsl.ir.problem import RuleDecl, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of, walk
 from odtdsl.ir.rows import Rows
@@ -94,6 +94,8 @@ class _Descent:
 
     def run(self, tree: RawTree) -> Fraction | None:
         """The nearest bound, given a tree that keeps the others."""
+        if (best := self._best()) is not None:
+            return best
         met = self._value(self.without, tree)
         refuted: Fraction | None = self.bounded.bound
         for step in range(STEPS):
@@ -116,6 +118,18 @@ class _Descent:
             else:
                 refuted = between
         return None
+
+    def _best(self) -> Fraction | None:
+        """The best value by a single search, where the rule bounds one measure of the tree."""
+        forms = rule_forms(self.bounded.moved(Fraction(0)), self.rows)
+        if len(forms.clauses) != 1 or forms.filters or len(forms.clauses[0].literals) != 1:
+            return None
+        (clause,) = forms.clauses
+        atom = clause.literals[0].atom
+        if clause.scope is not Scope.MODEL or not isinstance(atom, Linear):
+            return None
+        best = self.oracle.best(self.without, atom.measure)
+        return None if best is None else self._value(self.without, best)
 
     def _is_nearer(self, value: Fraction, met: Fraction) -> bool:
         return value < met if self.bounded.op == "<=" else value > met

@@ -5,19 +5,32 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
+from odtdsl.analysis.room import Frame, Room
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.choice import back_end, choose
 from odtdsl.explaining.sets import Members
 from odtdsl.ir.evaluate import NotEvaluable, violations
-from odtdsl.ir.forms import Additive, Core, LinearStage
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Additive, Core, Linear, LinearStage, StageForm
 from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree
 from odtdsl.source import Span
 
 SHARE = 0.4
 """Of the time that is left, what one question may take."""
+
+FIRST_SLICE = 0.2
+LONGER = 3
+"""Seconds that each objective has at first where several are tried by turns, and the factor."""
+
+BEST_SLICE = 3.0
+"""Seconds for the best value of a rule in one search, before its bound is halved."""
+
+MOST_WISHES = 4
+"""Rules whose measures are tried as objectives."""
 
 DEEPER = 1
 """Where the depth is relaxed, trees of so many levels more are looked at, unless said otherwise."""
@@ -69,6 +82,7 @@ class Oracle:
         self._trees: list[RawTree] = []
         self._asked: dict[Members, Answer] = {}
         self._infeasible: list[Members] = []
+        self._served = ""
 
     # ---- sets of suspects
 
@@ -125,26 +139,66 @@ class Oracle:
     def _search(self, core: Core) -> Answer:
         if self.stopped():
             return Answer(feasible=None)
+        if self.backend not in WITHOUT_PROOF and _plainly_refuted(core):
+            return Answer(feasible=False)
         self.questions += 1
-        asked = _plain_objective(core, self.backend)
+        end, slice_ = self._deadline(), FIRST_SLICE
+        wishes = self._wishes(core)
+        while wishes and not self.stopped() and not _over(end):
+            for wish in tuple(wishes):
+                asked = replace(core, objective=wish.objective)
+                if wish.name and choose(asked, self.backend).name is None:
+                    wishes.remove(wish)
+                    continue
+                cut = None if len(wishes) == 1 else time.monotonic() + slice_
+                found = self._try(asked, _earlier(cut, end))
+                if found.feasible is not None:
+                    self._served = wish.name
+                    return found
+                if cut is None or not _over(cut):  # it gave up by itself
+                    wishes.remove(wish)
+            slice_ *= LONGER
+        self.undecided += 1
+        return Answer(feasible=None)
+
+    def _wishes(self, core: Core) -> list[_Wish]:
+        """What to make small meanwhile, first what the last answer came by."""
+        wishes = _wishes(core, self.backend)
+        wishes.sort(key=lambda one: one.name != self._served)
+        return wishes
+
+    def _try(self, core: Core, deadline: float | None) -> Answer:
+        """One search until its first tree."""
         first = _FirstTree(self.limits.interrupted)
-        limits = replace(self.limits, deadline=self._deadline(), interrupted=first.stop)
+        limits = replace(self.limits, deadline=deadline, interrupted=first.stop)
         engine = back_end(self.backend)
-        answer = engine.solve(asked, limits, None, first.report)
+        answer = engine.solve(core, limits, None, first.report)
         if answer.tree is None and first.seen and not self.stopped():
-            answer = engine.solve(asked, replace(limits, interrupted=first.asked), None, None)
+            answer = engine.solve(core, replace(limits, interrupted=first.asked), None, None)
         if answer.tree is not None and keeps(core, answer.tree):
             self._trees.append(answer.tree)
             return Answer(feasible=True, tree=answer.tree)
         if answer.status == "infeasible" and self.backend not in WITHOUT_PROOF:
             return Answer(feasible=False)
-        self.undecided += 1
         return Answer(feasible=None)
+
+    def best(self, core: Core, measure: Additive) -> RawTree | None:
+        """A tree of a core that is proven to have the least of a measure; None where undecided."""
+        asked = replace(core, objective=(LinearStage(measure=measure),))
+        if self.stopped() or choose(asked, self.backend).name is None:
+            return None
+        self.questions += 1
+        end = _earlier(self._deadline(), time.monotonic() + BEST_SLICE)
+        limits = replace(self.limits, deadline=end, gap=Fraction(0))
+        answer = back_end(self.backend).solve(asked, limits, None, None)
+        if answer.tree is None or not keeps(core, answer.tree):
+            return None
+        self._trees.append(answer.tree)
+        return answer.tree if answer.status == "optimal" else None
 
     def stopped(self) -> bool:
         """Whether the time is over, or the user has interrupted."""
-        late = self.limits.deadline is not None and time.monotonic() >= self.limits.deadline
-        return late or self.limits.interrupted()
+        return _over(self.limits.deadline) or self.limits.interrupted()
 
     def _deadline(self) -> float | None:
         if self.limits.deadline is None:
@@ -200,9 +254,55 @@ def _deepening(core: Core, given: Core) -> Iterable[Core]:
         yield replace(core, skeleton=replace(now, depth=depth))
 
 
-def _plain_objective(core: Core, backend: str) -> Core:
-    """The core with nothing to make small, where the back end takes that: any tree is best."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """An objective under which a question is asked; any will do, but some end much earlier."""
+
+    name: str
+    objective: tuple[StageForm, ...]
+
+
+def _wishes(core: Core, backend: str) -> list[_Wish]:
+    """Objectives to try: nothing at all, the measures of the rules themselves, that of the spec.
+
+    Under nothing a back end proves best that there is no tree; a measure leads to the trees
+    that keep its rule, and the rule's bound is then one of the objective. Only `exact` is
+    asked by turns: a program is not built for a moment.
+    """
+    own = _Wish(name="", objective=core.objective)
     if core.targets is not None:
-        return core
-    plain = replace(core, objective=(LinearStage(measure=Additive()),))
-    return core if choose(plain, backend).name is None else plain
+        return [own]
+    nothing = _Wish(name="nothing", objective=(LinearStage(measure=Additive()),))
+    if backend != "exact":
+        return [
+            nothing if choose(replace(core, objective=nothing.objective), backend).name else own
+        ]
+    rules = [
+        _Wish(
+            name=clause.origin.rule,
+            objective=(LinearStage(measure=clause.literals[0].atom.measure),),
+        )
+        for clause in core.clauses
+        if clause.scope is Scope.MODEL
+        and len(clause.literals) == 1
+        and isinstance(clause.literals[0].atom, Linear)
+    ]
+    return [nothing, own, *rules[:MOST_WISHES]]
+
+
+def _over(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    times = [time_ for time_ in (one, other) if time_ is not None]
+    return min(times, default=None)
+
+
+def _plainly_refuted(core: Core) -> bool:
+    """Whether it takes no search to see that no tree keeps a core."""
+    frame = Frame(
+        skeleton=core.skeleton, n_rows=core.n_rows, n_columns=len(core.columns),
+        families=core.families,
+    )  # fmt: skip
+    return Room(frame, core.clauses, core.filters).refute() is not None
