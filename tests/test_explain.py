@@ -2,7 +2,8 @@
 
 The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
 `ODTDSL_EXPLAIN_CASES=1000` sets how many random specs are drawn;
-`python tests/test_explain.py 1000` counts them by the size of their smallest conflict.
+`python tests/test_explain.py 1000` counts them by the size of their smallest conflict; a back end
+may follow (`exact` if not said).
 """
 
 from __future__ import annotations
@@ -229,9 +230,9 @@ def explained(one: Doubtful, using: str = "exact") -> Explanation | None:
         raise
 
 
-def agrees(one: Doubtful) -> tuple[int, int] | None:
+def agrees(one: Doubtful, using: str = "exact") -> tuple[int, int] | None:
     """Whether all that is said is so; how many conflicts there are, and the smallest's size."""
-    found = explained(one)
+    found = explained(one, using)
     if found is None:
         return None
     shown = f"{one.text}\n{one.world.frame}\n{one.minimal}"
@@ -276,6 +277,12 @@ def test_conflicts_of_random_specs(block: int) -> None:
     sizes = [answer[1] for answer in seen if answer is not None]
     assert len(sizes) >= len(seen) * 9 // 10
     assert max(sizes) >= 2
+
+
+def test_conflicts_under_assumptions() -> None:
+    """`sat` asks one live formula, and its refutations name conflicts."""
+    seen = [agrees(doubtful(seed), "sat") for seed in range(CASES)]
+    assert sum(answer is not None for answer in seen) > len(seen) // 2
 
 
 # ---- limits
@@ -371,12 +378,12 @@ def test_ctrl_c_ends_with_what_is_known() -> None:
     assert "interrupted" in found.diagnostics()[0].notes[0]
 
 
-def main(cases: int) -> None:
+def main(cases: int, using: str) -> None:
     """Random specs until so many were explained; counts by size, and those passed over."""
     sizes: Counter[int] = Counter()
     several = refused = 0
     for seed in itertools.count():
-        answer = agrees(doubtful(seed))
+        answer = agrees(doubtful(seed), using)
         if answer is None:
             refused += 1
             continue
@@ -390,4 +397,4 @@ def main(cases: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *(sys.argv[2:] or ["exact"]))

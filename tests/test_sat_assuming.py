@@ -31,6 +31,7 @@ def test_every_subset_of_rules() -> None:
         subsets = (combinations(rules, count) for count in range(len(rules) + 1))
         for names in chain.from_iterable(subsets):
             reply = live.ask(names)
+            assert reply is not None
             asked += 1
             kept = Judge(one.world, [rules[name] for name in names])
             assert (reply.tree is not None) == any(map(kept.admits, one.models)), f"{names}\n{one}"

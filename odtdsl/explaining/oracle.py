@@ -17,6 +17,7 @@ from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Core, Linear, LinearStage, StageForm
 from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree
+from odtdsl.sat.assuming import Assuming
 from odtdsl.source import Span
 
 SHARE = 0.4
@@ -83,6 +84,7 @@ class Oracle:
         self._asked: dict[Members, Answer] = {}
         self._infeasible: list[Members] = []
         self._served = ""
+        self._live = self._live_formula()
 
     # ---- sets of suspects
 
@@ -99,11 +101,45 @@ class Oracle:
     def _answer(self, members: Members) -> Answer:
         if any(one <= members for one in self._infeasible):
             return Answer(feasible=False)
+        if self._live is not None:
+            return self._assumed(self._live, members)
         core = self.without(self.everyone - members)
         found = self.decide(core)
         if found.feasible is False:
             self._infeasible.append(members)
         return found
+
+    def _assumed(self, live: Assuming, members: Members) -> Answer:
+        """An answer under assumptions; a refutation may name fewer suspects than were asked."""
+        core = self.without(self.everyone - members)
+        for tree in reversed(self._trees):
+            if keeps(core, tree):
+                return Answer(feasible=True, tree=tree)
+        self.questions += 1
+        names = {i: _name_of(self.suspects[i]) for i in members}
+        reply = live.ask(names.values(), self._deadline())
+        if reply is None:
+            self.undecided += 1
+            return Answer(feasible=None)
+        if reply.tree is None:
+            self._infeasible.append(
+                frozenset(i for i, name in names.items() if name in reply.conflict)
+            )
+            return Answer(feasible=False)
+        if not keeps(core, reply.tree):
+            raise RuntimeError("the formula admits a tree that breaks what was asked")
+        self._trees.append(reply.tree)
+        return Answer(feasible=True, tree=reply.tree)
+
+    def _live_formula(self) -> Assuming | None:
+        """One formula for all sets of suspects, where the back end has assumptions."""
+        widest = self.without(self.everyone)
+        everything = replace(self.core, skeleton=widest.skeleton)
+        if self.backend != "sat" or not Assuming.takes(everything):
+            return None
+        return Assuming(
+            everything, self.limits, depth=self.skeleton.depth, leaves=self.skeleton.leaves
+        )
 
     def without(self, dropped: Members, *, extra: Core | None = None) -> Core:
         """The core with some suspects relaxed; `extra` has further clauses and filters."""
@@ -206,6 +242,10 @@ class Oracle:
         now = time.monotonic()
         share = 1.0 if self.questions == 1 else SHARE
         return now + share * max(0.0, self.limits.deadline - now)
+
+
+def _name_of(suspect: Suspect) -> str:
+    return {"depth": Assuming.DEPTH, "leaves": Assuming.LEAVES}.get(suspect.kind, suspect.name)
 
 
 class _FirstTree:

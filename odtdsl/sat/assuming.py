@@ -21,7 +21,7 @@ from odtdsl.ir.forms import Additive, Core, LinearStage, SplitFilter
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree
 from odtdsl.sat.lower import Lowered, demand_of, shape_of
-from odtdsl.sat.search import DEEPEST, Live, deepest
+from odtdsl.sat.search import DEEPEST, Live, Stopped, deepest
 from odtdsl.sat.sums import at_most
 
 
@@ -42,11 +42,6 @@ class Assuming:
         The problem; its objective is not read. Its skeleton is the widest that is asked about.
     depth, leaves
         Bounds that count under the names `DEPTH` and `LEAVES`; None for none.
-
-    Raises
-    ------
-    Stopped
-        While asking: a limit was met.
     """
 
     DEPTH, LEAVES = "depth ", "leaves "
@@ -88,9 +83,15 @@ class Assuming:
             and deepest(core) <= DEEPEST
         )
 
-    def ask(self, names: Iterable[str]) -> Reply:
-        """A tree that keeps the rules and bounds of these names, if there is one."""
-        asked = set(names)
+    def ask(self, names: Iterable[str], deadline: float | None = None) -> Reply | None:
+        """A tree that keeps the rules and bounds of these names; None where time ended first."""
+        self.live.limits = replace(self.live.limits, deadline=deadline)
+        try:
+            return self._reply(set(names))
+        except Stopped:
+            return None
+
+    def _reply(self, asked: set[str]) -> Reply:
         selectors = {self.selector[name]: name for name in sorted(asked) if name in self.selector}
         while True:
             tree = self.live.ask(list(selectors))

@@ -9,6 +9,7 @@ import numpy as np
 
 from odtdsl.data.table import BoolArray
 from odtdsl.ir.expr import Scope
+from odtdsl.ir.families import admissible
 from odtdsl.ir.forms import (
     Additive,
     Budget,
@@ -83,10 +84,18 @@ def shape_of(core: Core) -> Shape:
         (m.output is not None and m.output.any()) or (m.rows is not None and m.rows.any())
         for m in measures
     )
+    idle = tells or scoped or sized or parts or not _padded(core)
     return Shape(
-        allowed=allowed, clauses=clauses, idle=tells or scoped or sized or parts,
+        allowed=allowed, clauses=clauses, idle=idle,
         single=tells, parts=parts, every=parts or of_rows,
     )  # fmt: skip
+
+
+def _padded(core: Core) -> bool:
+    """Whether a node that is not needed can always test something."""
+    return not core.filters and any(
+        admissible(family, family.domain).any() for family in core.families
+    )
 
 
 def _demands(core: Core) -> tuple[BoolArray, tuple[Clause, ...]]:
