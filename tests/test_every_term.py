@@ -239,7 +239,11 @@ def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
     core = core_of(replace(case_, stages=(case_.stages[0],)))
     if choose(core, "milp").name is None:
         return Counter()
-    live, seen = Live(core), Counter[bool]()
+    try:
+        live, seen = Live(core), Counter[bool]()
+    except OdtError as problem:
+        refused(problem, case_)
+        return Counter()
     rng, judge = random.Random(case_.text), Judge(case_.world, case_.rules)
     kept = list(filter(judge.admits, case_.models))
     broken = list(filter(lambda model: not judge.admits(model), case_.models))
