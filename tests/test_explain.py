@@ -285,6 +285,12 @@ def test_conflicts_under_assumptions() -> None:
     assert sum(answer is not None for answer in seen) > len(seen) // 2
 
 
+@pytest.mark.parametrize("seed", [3, 5])
+def test_conflicts_on_milp(seed: int) -> None:
+    """Programs are asked otherwise: the widest rule is made small instead of kept."""
+    assert agrees(doubtful(seed), "milp") is not None
+
+
 # ---- limits
 
 

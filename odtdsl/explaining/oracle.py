@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
 from odtdsl.analysis.room import Frame, Room
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.choice import back_end, choose
 from odtdsl.explaining.sets import Members
 from odtdsl.ir.evaluate import NotEvaluable, violations
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Core, Linear, LinearStage, StageForm
+from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, StageForm
 from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawTree
 from odtdsl.sat.assuming import Assuming
@@ -179,6 +181,10 @@ class Oracle:
             return Answer(feasible=False)
         self.questions += 1
         end, slice_ = self._deadline(), FIRST_SLICE
+        if self.backend == "milp" and (rule := _widest(core)) is not None:
+            found = self._relaxing(core, rule, end)
+            self.undecided += found.feasible is None
+            return found
         wishes = self._wishes(core)
         while wishes and not self.stopped() and not _over(end):
             for wish in tuple(wishes):
@@ -218,13 +224,35 @@ class Oracle:
             return Answer(feasible=False)
         return Answer(feasible=None)
 
+    def _relaxing(self, core: Core, rule: Clause, deadline: float | None) -> Answer:
+        """A rule made small instead of kept: a program's bounds say soon if it can be kept."""
+        atom = rule.literals[0].atom
+        assert isinstance(atom, Linear), "the widest rule is a bound"
+        bound = Fraction(atom.at_most, atom.measure.denominator)
+        told = _Against(bound, Fraction(1, 2 * atom.measure.denominator), self.limits.interrupted)
+        asked = replace(
+            core, clauses=tuple(clause for clause in core.clauses if clause is not rule),
+            objective=(LinearStage(measure=atom.measure),),
+        )  # fmt: skip
+        limits = replace(self.limits, deadline=deadline, interrupted=told.stop)
+        answer = back_end(self.backend).solve(asked, limits, None, told.report)
+        if answer.tree is not None and keeps(core, answer.tree):
+            self._trees.append(answer.tree)
+            return Answer(feasible=True, tree=answer.tree)
+        if answer.status == "infeasible":
+            return Answer(feasible=False)
+        least = answer.stages[0].bound if answer.stages else None
+        return Answer(feasible=False if told.beyond(least) else None)
+
     def best(self, core: Core, measure: Additive) -> RawTree | None:
         """A tree of a core that is proven to have the least of a measure; None where undecided."""
         asked = replace(core, objective=(LinearStage(measure=measure),))
         if self.stopped() or choose(asked, self.backend).name is None:
             return None
         self.questions += 1
-        end = _earlier(self._deadline(), time.monotonic() + BEST_SLICE)
+        end = self._deadline()
+        if self.backend == "exact":
+            end = _earlier(end, time.monotonic() + BEST_SLICE)
         limits = replace(self.limits, deadline=end, gap=Fraction(0))
         answer = back_end(self.backend).solve(asked, limits, None, None)
         if answer.tree is None or not keeps(core, answer.tree):
@@ -256,6 +284,24 @@ class _FirstTree:
 
     def report(self, progress: Progress) -> None:
         self.seen = self.seen or progress.incumbent is not None
+
+    def stop(self) -> bool:
+        return self.seen or self.asked()
+
+
+class _Against:
+    """Ends a search once its best value keeps a bound, or its proven bound is beyond it."""
+
+    def __init__(self, most: Fraction, half_step: Fraction, asked: Callable[[], bool]) -> None:
+        self.most, self.half_step, self.asked, self.seen = most, half_step, asked, False
+
+    def report(self, progress: Progress) -> None:
+        kept = progress.incumbent is not None and progress.incumbent <= self.most
+        self.seen = self.seen or kept or self.beyond(progress.bound)
+
+    def beyond(self, bound: Fraction | None) -> bool:
+        """Half a step of the measure is far above what a program rounds."""
+        return bound is not None and bound > self.most + self.half_step
 
     def stop(self) -> bool:
         return self.seen or self.asked()
@@ -328,6 +374,18 @@ def _wishes(core: Core, backend: str) -> list[_Wish]:
         and isinstance(clause.literals[0].atom, Linear)
     ]
     return [nothing, own, *rules[:MOST_WISHES]]
+
+
+def _widest(core: Core) -> Clause | None:
+    """The rule that bounds a measure of the tree over the most rows; None without one."""
+    bounds = [
+        (np.count_nonzero(literal.atom.measure.output.any(axis=1)), -at, clause)
+        for at, clause in enumerate(core.clauses)
+        if clause.scope is Scope.MODEL and len(clause.literals) == 1
+        and isinstance((literal := clause.literals[0]).atom, Linear)
+        and literal.atom.measure.output is not None
+    ]  # fmt: skip
+    return max(bounds, key=lambda one: one[:2])[2] if bounds else None
 
 
 def _over(deadline: float | None) -> bool:
