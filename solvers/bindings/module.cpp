@@ -6,6 +6,7 @@ namespace nb = nanobind;
 void bind_enumerate(nb::module_& module);
 void bind_regression(nb::module_& module);
 void bind_ruled(nb::module_& module);
+void bind_rup(nb::module_& module);
 void bind_scan(nb::module_& module);
 void bind_search(nb::module_& module);
 
@@ -14,6 +15,7 @@ NB_MODULE(_engine, module) {
   bind_enumerate(module);
   bind_regression(module);
   bind_ruled(module);
+  bind_rup(module);
   bind_scan(module);
   bind_search(module);
 }
