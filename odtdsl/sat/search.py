@@ -35,11 +35,13 @@ class Stopped(Exception):
 class Live:
     """A SAT solver with a problem at one depth, to which rows and bounds are added."""
 
-    def __init__(self, lowered: Lowered, limits: Limits, name: str = SOLVER) -> None:
+    def __init__(
+        self, lowered: Lowered, limits: Limits, name: str = SOLVER, *, with_proof: bool = False
+    ) -> None:
         from pysat.solvers import Solver
 
         self.lowered, self.limits = lowered, limits
-        self.solver = Solver(name=name)
+        self.solver = Solver(name=name, with_proof=with_proof)
         self.sent = self.calls = 0
 
     def close(self) -> None:
