@@ -91,8 +91,8 @@ def _term(term: dict[str, Any]) -> Iterator[str]:
 
 STAGES = {
     "F": "Files", "S": "Syntax", "N": "Names", "T": "Types and scopes", "K": "Skeleton and limits",
-    "D": "Data", "O": "Objective", "R": "Rules", "B": "Back ends", "U": "Use of what was solved",
-    "X": "Mistakes of odtdsl",
+    "D": "Data", "O": "Objective", "P": "Proofs", "R": "Rules", "B": "Back ends",
+    "U": "Use of what was solved", "X": "Mistakes of odtdsl",
 }  # fmt: skip
 
 
@@ -203,8 +203,9 @@ def cli() -> Iterator[str]:
         ("exit code", "meaning"),
         (
             ("0", "an answer"),
-            ("1", "spec, data or model wrong; an audit with a broken rule; `odt fmt --check` of a"
-                  " spec that is not in canonical form; `odt plan` without a back end"),
+            ("1", "spec, data or model wrong; an audit with a broken rule, or of a proof that"
+                  " proves nothing; `odt fmt --check` of a spec that is not in canonical form;"
+                  " `odt plan` without a back end"),
             ("2", "a wrong option or argument"),
             ("3", "infeasible: proven that no tree keeps all rules"),
             ("4", "a limit was met before any tree was found"),

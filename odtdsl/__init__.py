@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         alternatives,
         audit,
         check,
+        check_proof,
         compare,
         compile,
         curve,
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model",
     "OdtError", "Plan", "Result", "Tree", "__version__", "alternatives", "audit", "check",
-    "compare", "compile", "curve", "explain", "load", "load_tree", "parse", "plan", "solve",
-    "words",
+    "check_proof", "compare", "compile", "curve", "explain", "load", "load_tree", "parse", "plan",
+    "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
@@ -68,6 +69,7 @@ _HOMES = {
             "alternatives",
             "audit",
             "check",
+            "check_proof",
             "compare",
             "compile",
             "curve",

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -314,6 +315,9 @@ def solve(
         str | None, typer.Option(help="List all nearly as good: 1%, 3 errors, 0.02.")
     ] = None,
     most: Annotated[int | None, typer.Option(help="Trees to list at most (1000).")] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="Write a proof that nothing is better (sat).")
+    ] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Solve a spec: print the tree, its status, and every rule audited."""
@@ -321,25 +325,28 @@ def solve(
     def action() -> int:
         from odtdsl import console, solving
         from odtdsl.limits import parse_gap, parse_seconds
+        from odtdsl.proofs import commands
 
+        began = time.monotonic()
         wish = _list_wish(all_optimal, near, most, gap)
-        _check_outputs(spec, out, svg, dot)
+        _check_outputs(spec, out, svg, dot, proof)
         analysis = _Problem(spec, data, test, settings).analysis()
         if not as_json:
             _warn(analysis.warnings)
         line = console.ProgressLine()
         first = _start_tree(start or _start_of(analysis, spec))
+        chosen = using or (None if model is None else "milp")
+        if proof is not None:
+            chosen = _proving(analysis, chosen, wish)
         if wish is not None:
             return _list_trees(
                 analysis, *wish, line, as_json, (out, svg, dot),
-                backend=using or (None if model is None else "milp"),
-                seconds=None if within is None else parse_seconds(within),
+                backend=chosen, seconds=None if within is None else parse_seconds(within),
                 threads=threads, seed=seed, start=first,
             )  # fmt: skip
         try:
             result = solving.solve(
-                analysis, backend=using or (None if model is None else "milp"),
-                formulation=_formulation(model),
+                analysis, backend=chosen, formulation=_formulation(model),
                 seconds=None if within is None else parse_seconds(within),
                 gap=None if gap is None else parse_gap(gap),
                 threads=threads, seed=seed, start=first, report=line,
@@ -348,14 +355,34 @@ def solve(
             line.clear()
         if result.tree is not None:
             _save_pictures(result.tree, out, svg, dot)
-        if as_json:
-            _print_json(result.to_json())
-        else:
+        if not as_json:
             _warn(result.warnings[len(analysis.warnings) :])
             _print(console.answer(result, missing=_shows_missing(analysis)))
+        told = {}
+        if proof is not None:
+            until = None if within is None else began + parse_seconds(within)
+            known = len(result.warnings)
+            result, made = commands.log(analysis, result, proof, until)
+            told = {"proof": commands.written_json(made, proof)}
+            if not as_json:
+                _warn(result.warnings[known:])
+                _print(commands.written(made, proof, spec))
+        if as_json:
+            _print_json(result.to_json() | told)
         return STATUS_CODES[result.status]
 
     _run(action, as_json)
+
+
+def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
+    from odtdsl.proofs.commands import back_end
+
+    if listing is not None:
+        raise error(
+            "U316", "`--proof` is of one answer, not of a list of trees",
+            helps=("leave out `--all-optimal` and `--near`",),
+        )  # fmt: skip
+    return back_end(analysis, using)
 
 
 def _list_wish(
@@ -633,27 +660,27 @@ def _csv(rows: Iterable[Iterable[object]]) -> str:
 @app.command()
 def audit(
     spec: Spec,
-    model: Annotated[Path, typer.Argument(help="A saved tree, or a saved `solve --json`.")],
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="A saved tree, or a saved `solve --json`; not needed with --proof."),
+    ] = None,
+    proof: Annotated[Path | None, typer.Option(help="Check a proof of `solve --proof`.")] = None,
     data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Check a saved tree against a spec and its data, rule by rule."""
+    """Check a saved tree against a spec and its data, rule by rule; or a proof, step by step."""
 
     def action() -> int:
-        from odtdsl import checker, console
-        from odtdsl.api import load_tree
-        from odtdsl.result import as_number, audit_to_json, only
+        from odtdsl.auditing import audited
 
-        analysis = _Problem(spec, data, test, settings).analysis()
-        found = checker.audit(load_tree(model), analysis.rows)
+        if model is None and proof is None:
+            raise error("U317", "nothing to audit", helps=("name a saved tree, or `--proof FILE`",))
+        told = audited(_Problem(spec, data, test, settings).analysis(), model, proof)
         if as_json:
-            lines = audit_to_json(found)
-            objective = as_number(only(found.objective))
-            _print_json({"holds": found.holds, "objective": objective, "audit": lines})
+            _print_json(told.to_json())
         else:
-            for stage, value in zip(analysis.problem.objective, found.objective, strict=True):
-                typer.echo(f"{stage.text}: {console.shown(value)}")
-            _print(console.audited(found))
-        return OK if found.holds else WRONG
+            _print(told.lines())
+            _warn(told.shortfalls)
+        return OK if told.holds else WRONG
 
     _run(action, as_json)
 

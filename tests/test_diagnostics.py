@@ -133,7 +133,7 @@ def test_every_code_in_the_package_is_registered_and_used() -> None:
     used: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         if path.name != "codes.py":
-            for code in re.findall(r'"([SNTDKORBFUX]\d{3})"', path.read_text(encoding="utf-8")):
+            for code in re.findall(r'"([SNTDKORBFUXP]\d{3})"', path.read_text(encoding="utf-8")):
                 used.setdefault(code, set()).add(str(path.relative_to(PACKAGE)))
     unknown = {code: sorted(where) for code, where in used.items() if code not in CODES}
     assert not unknown, "register these codes in odtdsl/diagnostics/codes.py"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives, Near
     from odtdsl.predictors.tree import Tree
+    from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
 
 __all__ = [
-    "FilePath", "Inputs", "Model", "Setting", "alternatives", "audit", "check", "compare",
-    "compile", "curve", "explain", "load", "load_tree", "parse", "plan", "solve",
+    "FilePath", "Inputs", "Model", "Setting", "alternatives", "audit", "check", "check_proof",
+    "compare", "compile", "curve", "explain", "load", "load_tree", "parse", "plan", "solve",
 ]  # fmt: skip
 
 ModelLike = Model | str | os.PathLike[str]
@@ -165,7 +167,7 @@ def solve(
     within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
     threads: int | None = None, seed: int | None = None, memory: str | None = None,
     start: Tree | FilePath | None = None, progress: Report | None = None,
-    **inputs: Unpack[Inputs],
+    proof: FilePath | None = None, **inputs: Unpack[Inputs],
 ) -> Result:  # fmt: skip
     """Solve a model: a tree with a proven status, audited rule by rule.
 
@@ -191,6 +193,9 @@ def solve(
         A tree, or the path of a saved one, to start from.
     progress
         Called with every improvement of incumbent or bound.
+    proof
+        A file for a proof that nothing is better, which `check_proof` checks; the back end is
+        `sat` then. Where none could be written, the result has a warning (P201, P202).
     inputs
         As in `Inputs`: `frame`, `test_frame`, `data`, `test`, `settings`.
 
@@ -218,11 +223,20 @@ def solve(
     spec = _model(model_or_spec)
     seconds, relative_gap, memory_bytes = _limits(within, gap, memory)
     analysis = spec.analyse(**inputs)
-    return solving.solve(
-        analysis, backend=using or (None if model is None else "milp"), formulation=model,
+    chosen = using or (None if model is None else "milp")
+    began = time.monotonic()
+    if proof is not None:
+        chosen = _proving(analysis, chosen, Path(proof))
+    result = solving.solve(
+        analysis, backend=chosen, formulation=model,
         seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
         start=_start(start, spec, analysis), report=progress,
     )  # fmt: skip
+    if proof is None:
+        return result
+    from odtdsl.proofs.commands import log
+
+    return log(analysis, result, Path(proof), None if seconds is None else began + seconds)[0]
 
 
 def alternatives(
@@ -508,6 +522,64 @@ def audit(tree: Tree | Result | FilePath, model: ModelLike, **inputs: Unpack[Inp
     from odtdsl import checker
 
     return checker.audit(_tree(tree), _model(model).analyse(**inputs).rows)
+
+
+def check_proof(
+    proof: FilePath, model: ModelLike, tree: Tree | Result | FilePath | None = None,
+    **inputs: Unpack[Inputs],
+) -> tuple[Verified, ...]:  # fmt: skip
+    """Check a proof that nothing is better, step by step: see `docs/how-to/proofs.md`.
+
+    Parameters
+    ----------
+    proof
+        A file that `solve(..., proof=...)` or `odt solve --proof` has written.
+    model
+        A model, a text or a path.
+    tree
+        A tree, a result or a path: the proof must show that it is optimal, too. That it keeps
+        all rules is for `audit` to say.
+    inputs
+        As in `Inputs`.
+
+    Returns
+    -------
+    tuple of Verified
+        What is proven, part by part.
+
+    Raises
+    ------
+    OdtError
+        P101 to P107: the proof is none, or proves nothing of this model. P108: it does not show
+        that the tree is optimal. P202: interrupted.
+
+    Examples
+    --------
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "yes", "no", "yes"]}
+    >>> spec = Model().data(rows).target("sick").add("tree").minimize("depth")
+    >>> spec = spec.rule("exact", "errors <= 0")
+    >>> result = spec.solve(proof="/dev/null")
+    >>> result.objective, result.backend
+    (Fraction(2, 1), 'sat')
+    """
+    from odtdsl import checker
+    from odtdsl.proofs.commands import shortfalls, verify
+
+    analysis = _model(model).analyse(**inputs)
+    found = verify(analysis, Path(proof))
+    if tree is not None:
+        audited = checker.audit(_tree(tree), analysis.rows)
+        if short := shortfalls(analysis, audited, found):
+            raise OdtError(short)
+    return found
+
+
+def _proving(analysis: Analysis, using: str | None, path: Path) -> str:
+    from odtdsl.files import check_writable
+    from odtdsl.proofs.commands import back_end
+
+    check_writable(path)
+    return back_end(analysis, using)
 
 
 def _model(model: ModelLike) -> Model:

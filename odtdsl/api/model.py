@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives
     from odtdsl.predictors.tree import Tree
+    from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
     from odtdsl.solving import Formulation, Plan
 
@@ -492,14 +493,14 @@ class Model:
         within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
         threads: int | None = None, seed: int | None = None, memory: str | None = None,
         start: Tree | FilePath | None = None, progress: Report | None = None,
-        **inputs: Unpack[Inputs],
+        proof: FilePath | None = None, **inputs: Unpack[Inputs],
     ) -> Result:  # fmt: skip
         """Solve the model; see `odtdsl.solve`."""
         from odtdsl.api import solve
 
         return solve(
             self, using=using, model=model, within=within, gap=gap, threads=threads, seed=seed,
-            memory=memory, start=start, progress=progress, **inputs,
+            memory=memory, start=start, progress=progress, proof=proof, **inputs,
         )  # fmt: skip
 
     def explain(
@@ -561,3 +562,12 @@ class Model:
         from odtdsl.api import audit
 
         return audit(tree, self, **inputs)
+
+    def check_proof(
+        self, proof: FilePath, tree: Tree | Result | FilePath | None = None,
+        **inputs: Unpack[Inputs],
+    ) -> tuple[Verified, ...]:  # fmt: skip
+        """Check a proof that nothing is better; see `odtdsl.check_proof`."""
+        from odtdsl.api import check_proof
+
+        return check_proof(proof, self, tree, **inputs)

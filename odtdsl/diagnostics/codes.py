@@ -177,6 +177,17 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("O101", "an objective that is a constant", "minimize 3"),
     ("O102", "a stage that takes the direction of the first", "maximize accuracy then leaves"),
     ("O103", "a direction that is probably not meant", "maximize errors"),
+    # ---- P: proofs
+    ("P101", "a file that is no proof of odt, or a part or step of it that makes no sense", ""),
+    ("P102", "a proof that is cut short", ""),
+    ("P103", "a proof of other data", ""),
+    ("P104", "a proof of another spec", ""),
+    ("P105", "a proof that refutes another formula than that of the spec", ""),
+    ("P106", "a step of a proof that does not follow by unit propagation", ""),
+    ("P107", "a proof that never comes to the empty clause", ""),
+    ("P108", "a tree that a proof does not show to be optimal", ""),
+    ("P201", "no proof was written, since the answer proves nothing", ""),
+    ("P202", "a limit was met before a proof was written or checked", ""),
     # ---- R: rules
     ("R101", "a rule that says nothing about the model", "rule r: 1 <= 2"),
     (
@@ -329,6 +340,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U313", "a tolerance, or a number of trees, that is none", ""),
     ("U314", "a tolerance in errors where the objective does not count them", ""),
     ("U315", "options of a list of trees that do not go together", ""),
+    ("U316", "a proof of a back end that writes none, or of a list of trees", ""),
+    ("U317", "an audit of nothing: neither a tree nor a proof", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),

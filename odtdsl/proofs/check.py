@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +51,7 @@ class Verified:
     variables: int = 0
     clauses: int = 0
     lemmas: int = 0
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
 
 
 def check(
@@ -95,9 +94,7 @@ def check(
     return tuple(found)
 
 
-def reached(
-    core: Core, values: Sequence[Fraction], found: Sequence[Verified]
-) -> tuple[bool, ...]:
+def reached(core: Core, values: Sequence[Fraction], found: Sequence[Verified]) -> tuple[bool, ...]:
     """Per stage, whether no tree is better there that is no worse in the stages before.
 
     `values` are those of a tree in the terms of the spec. All true: the tree is optimal.
@@ -197,7 +194,9 @@ def _part(
         return Verified(says=says, claim=part.claim)
     lowered = formula(core, part.claim, () if made.rows is None else made.rows)
     if (made.rows is None) != lowered.shape.every:
-        raise _other_formula(number, "it is on all rows" if made.rows is None else "rows are left out")
+        raise _other_formula(
+            number, "it is on all rows" if made.rows is None else "rows are left out"
+        )
     _same_formula(lowered.formula, made, number)
     steps = engine().check_rup(made.formula, made.steps, interrupted)
     _accepted(steps, made, number, says)
@@ -209,21 +208,18 @@ def _part(
 
 
 def _same_formula(own: Formula, made: Refutation, number: int) -> None:
-    if own.top == made.variables and np.array_equal(_flat(own), made.formula):
-        return
-    theirs = int((made.formula == 0).sum())
-    ends = np.flatnonzero(made.formula == 0).tolist()
-    starts = [0, *(end + 1 for end in ends)]
-    for index, (clause, start, end) in enumerate(zip_longest(own.clauses, starts[:-1], ends)):
-        if clause is None or end is None:
-            break
-        if list(clause) != made.formula[start:end].tolist():
-            raise _other_formula(number, *_difference(own, made, index))
-    raise _other_formula(
-        number,
-        f"it has {made.variables} variables and {theirs} clauses,"
-        f" that of the spec {own.top} and {len(own.clauses)}",
-    )
+    mine, theirs = _flat(own), made.formula
+    both = min(len(mine), len(theirs))
+    differing = np.flatnonzero(mine[:both] != theirs[:both])
+    if len(differing):
+        clause = int((theirs[: differing[0]] == 0).sum())
+        raise _other_formula(number, *_difference(own, made, clause))
+    if own.top != made.variables or len(mine) != len(theirs):
+        raise _other_formula(
+            number,
+            f"it has {made.variables} variables and {int((theirs == 0).sum())} clauses,"
+            f" that of the spec {own.top} and {len(own.clauses)}",
+        )
 
 
 def _flat(own: Formula) -> Literals:

@@ -84,14 +84,14 @@ def in_words(core: Core, texts: tuple[str, ...], claim: Claim) -> str:
     if claim.stage is None:
         return "no tree keeps all rules"
     has = [
-        f"has {_measure(texts[i])} {_side(core, i)} {user_value(core, i, value)}"
+        f"{_measure(texts[i])} {_side(core, i)} {user_value(core, i, value)}"
         for i, value in enumerate(claim.earlier)
     ]
     assert claim.below is not None
     better = "above" if _turned(core, claim.stage) else "below"
     last = f"{better} {user_value(core, claim.stage, claim.below)}"
-    kept = " and ".join([*has, f"has {_measure(texts[claim.stage])} {last}"])
-    return f"no tree that keeps all rules {kept}"
+    kept = " and ".join([*has, f"{_measure(texts[claim.stage])} {last}"])
+    return f"no tree that keeps all rules has {kept}"
 
 
 def user_value(core: Core, stage: int, value: Fraction) -> str:

@@ -317,6 +317,18 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def size_of(part: Part) -> dict[str, int | None]:
+    """Rows (None: all), variables, clauses and steps, deletions left out; 0 without any."""
+    made = part.refutation
+    if made is None:
+        return {"rows": 0, "variables": 0, "clauses": 0, "steps": 0}
+    gone = made.steps.startswith(b"d") + made.steps.count(b"\nd")
+    return {
+        "rows": None if made.rows is None else len(made.rows), "variables": made.variables,
+        "clauses": int((made.formula == 0).sum()), "steps": made.steps.count(b"\n") - gone,
+    }  # fmt: skip
+
+
 def clause_at(formula: Literals, index: int) -> Sequence[int]:
     """A clause by its number, from 0, without its end; empty where there is none."""
     ends = np.flatnonzero(formula == 0)

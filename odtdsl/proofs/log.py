@@ -63,7 +63,7 @@ def prove(
     limits = Limits(deadline=deadline, interrupted=interrupted)
     texts = tuple(stage.text for stage in analysis.problem.objective)
     parts = tuple(
-        Part(says=in_words(core, texts, one), claim=one, refutation=_refute(core, one, limits))
+        Part(says=in_words(core, texts, one), claim=one, refutation=refute(core, one, limits))
         for one in found
     )
     made = f"odtdsl {__version__}, {MADE_BY}; python-sat {version('python-sat')}, {SOLVER}"
@@ -91,7 +91,7 @@ def asked(problem: Problem) -> tuple[str, ...]:
     return tuple(line for line in lines if line.split(" ")[0] not in ("data", "solve", "growth"))
 
 
-def _refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
+def refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
     """The formula of a claim on the rows that matter, and the steps of a solver on it."""
     from odtdsl.sat.search import Live, Stopped
 

@@ -1,0 +1,97 @@
+"""What `odt audit` finds: rules kept by a saved tree, and what a proof proves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odtdsl.checker import Audit, audit
+from odtdsl.diagnostics.model import Diagnostic
+from odtdsl.diagnostics.render import to_json
+from odtdsl.result import as_number, audit_to_json, only
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
+    from odtdsl.proofs.check import Verified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """A tree, a proof, or both, checked.
+
+    Attributes
+    ----------
+    texts
+        The stages of the objective, such as `minimize errors`.
+    audit
+        Of the tree; None without one.
+    proven
+        What the proof proves; None without one.
+    shortfalls
+        Stages where the proof does not show that no tree is better than this one.
+    """
+
+    texts: tuple[str, ...]
+    audit: Audit | None
+    proven: tuple[Verified, ...] | None
+    shortfalls: tuple[Diagnostic, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.shortfalls and (self.audit is None or self.audit.holds)
+
+    def lines(self) -> Iterator[str]:
+        """As text."""
+        from odtdsl import console
+        from odtdsl.proofs.commands import verified
+
+        if self.audit is not None:
+            for text, value in zip(self.texts, self.audit.objective, strict=True):
+                yield f"{text}: {console.shown(value)}"
+            yield from console.audited(self.audit)
+        if self.proven is not None:
+            if self.audit is not None:
+                yield ""
+            yield from verified(self.proven)
+            if self.audit is not None and self.holds:
+                yield "so the tree is optimal"
+
+    def to_json(self) -> dict[str, Any]:
+        """As data."""
+        from odtdsl.proofs.commands import verified_json
+
+        told: dict[str, Any] = {"holds": self.holds}
+        if self.audit is not None:
+            told["objective"] = as_number(only(self.audit.objective))
+            told["audit"] = audit_to_json(self.audit)
+        if self.proven is not None:
+            told["proven"] = verified_json(self.proven)
+            told["diagnostics"] = [to_json(one) for one in self.shortfalls]
+        return told
+
+
+def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audited:
+    """Check a saved tree, a proof, or that the one proves the other optimal.
+
+    Raises
+    ------
+    OdtError
+        As of `checker.audit`, `proofs.file.read` and `proofs.check.check`.
+    """
+    from odtdsl.api import load_tree
+
+    found = None if model is None else audit(load_tree(model), analysis.rows)
+    proven: tuple[Verified, ...] | None = None
+    shortfalls: tuple[Diagnostic, ...] = ()
+    if proof is not None:
+        from odtdsl.proofs import commands
+
+        proven = commands.verify(analysis, proof)
+        if found is not None:
+            shortfalls = commands.shortfalls(analysis, found, proven)
+    return Audited(
+        texts=tuple(stage.text for stage in analysis.problem.objective), audit=found,
+        proven=proven, shortfalls=shortfalls,
+    )  # fmt: skip
