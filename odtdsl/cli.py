@@ -360,9 +360,9 @@ def solve(
             _print(console.answer(result, missing=_shows_missing(analysis)))
         told = {}
         if proof is not None:
-            until = None if within is None else began + parse_seconds(within)
             known = len(result.warnings)
-            result, made = commands.log(analysis, result, proof, until)
+            seconds = None if within is None else parse_seconds(within)
+            result, made = commands.log(analysis, result, proof, began, seconds)
             told = {"proof": commands.written_json(made, proof)}
             if not as_json:
                 _warn(result.warnings[known:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -25,6 +26,7 @@ from odtdsl.cli import app
 from odtdsl.ir.forms import Core, LinearStage
 from odtdsl.proofs.check import check, reached
 from odtdsl.proofs.claims import Claim, depth_of, formula, optimum
+from odtdsl.proofs.commands import log
 from odtdsl.proofs.file import Proof, from_bytes, to_bytes
 from odtdsl.proofs.log import prove, refute
 from odtdsl.sat.search import Live
@@ -572,6 +574,16 @@ def test_a_limit_leaves_the_answer(spec: Path, tmp_path: Path) -> None:
     limited = odtdsl.load(spec).solve(proof=proof, within=1e-6)
     assert limited.warnings[-1].code in ("P201", "P202")
     assert not proof.exists()
+
+
+def test_the_limit_of_the_spec_is_that_of_the_proof_too(spec: Path, tmp_path: Path) -> None:
+    proof = tmp_path / "a.proof"
+    model = odtdsl.load(spec).options(within=60)
+    analysis, result = model.analyse(), model.solve(using="sat")
+    late = log(analysis, result, proof, time.monotonic() - 61, None)
+    assert ([one.code for one in late[0].warnings], late[1]) == (["P202"], None)
+    assert not proof.exists()
+    assert log(analysis, result, proof, time.monotonic() - 61, 3600.0)[1] is not None
 
 
 def test_a_proof_from_python(spec: Path, tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def solve(
         return result
     from odtdsl.proofs.commands import log
 
-    return log(analysis, result, Path(proof), None if seconds is None else began + seconds)[0]
+    return log(analysis, result, Path(proof), began, seconds)[0]
 
 
 def alternatives(

@@ -37,11 +37,13 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
 
 
 def log(
-    analysis: Analysis, result: Result, path: Path, deadline: float | None = None
+    analysis: Analysis, result: Result, path: Path, began: float, seconds: float | None
 ) -> tuple[Result, Proof | None]:
     """Write the proof of a result of `sat` to a file.
 
-    Where none could be written, the result has a warning more (P201, P202): it stands without.
+    `began` is the `time.monotonic()` value that the time limit counts from: `seconds`, else that
+    of the spec. Where none could be written, the result has a warning more (P201, P202): it
+    stands without.
 
     Raises
     ------
@@ -50,6 +52,8 @@ def log(
     """
     from odtdsl.solving import interruptible
 
+    seconds = analysis.problem.options.seconds if seconds is None else seconds
+    deadline = None if seconds is None else began + seconds
     try:
         with interruptible() as pressed:
             proof = prove(analysis, result, deadline=deadline, interrupted=pressed)
