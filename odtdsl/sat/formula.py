@@ -32,8 +32,26 @@ class Group:
     first: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A sum of positive weights of literals is at most `most`, or a literal of `guard` is true.
+
+    It stands in the last of the first `groups` groups.
+    """
+
+    groups: int
+    weighted: tuple[tuple[int, int], ...]
+    most: int
+    guard: tuple[int, ...]
+
+
 class Formula:
     """A formula in conjunctive normal form that can still grow.
+
+    Parameters
+    ----------
+    sums
+        Whether bounds on sums stay sums, in `bounds`, and are not written out as clauses.
 
     Attributes
     ----------
@@ -43,7 +61,8 @@ class Formula:
         Tuples of literals; a literal is a variable or its negative.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, sums: bool = False) -> None:
+        self.bounds: list[Bound] | None = [] if sums else None
         self.top = 0
         self.clauses: list[tuple[int, ...]] = []
         self.groups: list[Group] = []
@@ -68,8 +87,8 @@ class Formula:
     def counted(self, top: int, meaning: str) -> None:
         """Variables up to `top` that an encoder has taken for itself."""
         if top > self.top:
-            first = self.top
-            self.block(lambda index: f"{meaning}, {index + 1}", top - first)
+            title = self.groups[-1].title if self.groups else ""
+            self.block(lambda index: f"{index + 1} {meaning} for {title}", top - self.top)
 
     def meaning(self, variable: int) -> str:
         """What a variable says when it is true."""

@@ -25,6 +25,8 @@ from odtdsl.ir.forms import (
     Used,
 )  # fmt: skip
 from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.sat.formula import Formula
+from odtdsl.sat.names import Names
 from odtdsl.sat.rules import Rules
 from odtdsl.sat.tree import TreeCode
 
@@ -38,6 +40,8 @@ class Shape:
     allowed
         bool (n_rows, n_classes): the classes that a row may be predicted as. Demands of no
         error come to this, and need no sum.
+    demanded
+        The rules that these demands are.
     clauses
         The other clauses.
     idle
@@ -53,6 +57,7 @@ class Shape:
     """
 
     allowed: BoolArray
+    demanded: str
     clauses: tuple[Clause, ...]
     idle: bool
     single: bool
@@ -62,7 +67,7 @@ class Shape:
 
 def shape_of(core: Core) -> Shape:
     """What the rules and the objective of a problem ask for."""
-    allowed, clauses = _demands(core)
+    allowed, demanded, clauses = _demands(core)
     atoms = [signed for clause in clauses for signed in clause.literals]
     measures = [signed.atom.measure for signed in atoms if isinstance(signed.atom, Linear)]
     stages = [stage for stage in core.objective if isinstance(stage, LinearStage)]
@@ -86,7 +91,7 @@ def shape_of(core: Core) -> Shape:
     )
     idle = tells or scoped or sized or parts or not _padded(core)
     return Shape(
-        allowed=allowed, clauses=clauses, idle=idle,
+        allowed=allowed, demanded=demanded, clauses=clauses, idle=idle,
         single=tells, parts=parts, every=parts or of_rows,
     )  # fmt: skip
 
@@ -98,17 +103,20 @@ def _padded(core: Core) -> bool:
     )
 
 
-def _demands(core: Core) -> tuple[BoolArray, tuple[Clause, ...]]:
-    """The classes that demands of no error leave each row, and the clauses that are no demand."""
+def _demands(core: Core) -> tuple[BoolArray, str, tuple[Clause, ...]]:
+    """The classes that demands of no error leave each row, the names of these rules, and the
+    clauses that are no demand."""
     allowed = np.ones((core.n_rows, core.n_classes), dtype=bool)
     others: list[Clause] = []
+    names: list[str] = []
     for clause in core.clauses:
         demand = demand_of(clause)
         if demand is None:
             others.append(clause)
         else:
             allowed &= demand
-    return allowed, tuple(others)
+            names.append(clause.origin.rule)
+    return allowed, ", ".join(dict.fromkeys(names)), tuple(others)
 
 
 def demand_of(clause: Clause) -> BoolArray | None:
@@ -157,9 +165,14 @@ def _negative(measure: Additive) -> bool:
 class Lowered:
     """A problem at one depth, whose rows can be added one after the other."""
 
-    def __init__(self, core: Core, depth: int, shape: Shape) -> None:
+    def __init__(
+        self, core: Core, depth: int, shape: Shape, *, formula: Formula | None = None,
+        names: Names | None = None,
+    ) -> None:  # fmt: skip
         self.core, self.shape = core, shape
-        self.tree = TreeCode(core, depth, idle=shape.idle, single=shape.single)
+        self.tree = TreeCode(
+            core, depth, idle=shape.idle, single=shape.single, formula=formula, names=names
+        )
         self.rules = Rules(self.tree)
         self.formula = self.tree.formula
         self.in_: set[int] = set()
@@ -192,6 +205,11 @@ class Lowered:
             self.tree.add_row(row)
             labels = np.flatnonzero(self.shape.allowed[row]).tolist()
             if len(labels) < self.core.n_classes:
+                names = self.tree.names
+                allowed = " or ".join(map(names.label, labels)) or "nothing: none is allowed"
+                self.formula.group(
+                    f"{names.row(row)} is predicted as {allowed}", self.shape.demanded
+                )
                 self.tree.allow(row, labels)
 
 

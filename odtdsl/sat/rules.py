@@ -203,7 +203,7 @@ class Rules:
         return self.all_of(level, f"the depth is at most {atom.at_most}")
 
     def _link(self, atom: Link) -> Literal:
-        pair = f"rows {atom.first} and {atom.second}"
+        pair = " and ".join(map(self.tree.names.row, (atom.first, atom.second)))
         for row in (atom.first, atom.second):
             self.tree.add_row(row)
         ways = zip(self.tree.right[atom.first], self.tree.right[atom.second], strict=True)
@@ -270,8 +270,8 @@ class Rules:
         key = (row, labels)
         if key not in self._costs:
             self.tree.add_row(row)
-            named = ", ".join(str(label) for label in sorted(labels))
-            found = self.formula.variable(f"row {row} is predicted as class {named}")
+            named = " or ".join(self.tree.names.label(label) for label in sorted(labels))
+            found = self.formula.variable(f"{self.tree.names.row(row)} is predicted as {named}")
             for slot in self.tree.at_level(self.tree.depth):
                 away = self.tree.elsewhere(row, slot)
                 for label in sorted(labels):
@@ -287,10 +287,13 @@ class Rules:
         self.tree.add_row(row)
         away = self.tree.elsewhere(row, place)
         what = "slot" if place >= 2**self.tree.depth else "node"
-        return self.all_of([-x for x in away], f"row {row} comes to {what} {place}")
+        return self.all_of(
+            [-x for x in away], f"{self.tree.names.row(row)} comes to {what} {place}"
+        )
 
     def _at_label(self, row: int, slot: int, label: int) -> Literal:
-        told = f"row {row} comes to slot {slot}, which predicts class {label}"
+        names = self.tree.names
+        told = f"{names.row(row)} comes to slot {slot}, which predicts {names.label(label)}"
         return self.all_of([self.at(row, slot), self._label(slot, label)], told)
 
     def path_terms(self, measure: PathMeasure, slot: int) -> Terms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from odtdsl.sat.formula import Formula
+from odtdsl.sat.formula import Bound, Formula
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +57,11 @@ def at_most(formula: Formula, terms: Terms, bound: int, guard: tuple[int, ...] =
     room //= common
     if room == 0:
         formula.extend([(-literal,) for literal in literals], guard)
+    elif formula.bounds is not None:
+        kept = tuple(zip(literals, weights, strict=True))
+        formula.bounds.append(
+            Bound(groups=len(formula.groups), weighted=kept, most=room, guard=guard)
+        )
     elif max(weights) == 1:
         _count(formula, literals, room, guard)
     else:

@@ -1,7 +1,7 @@
 """A perfect tree of a given depth as clauses, with ordered thresholds.
 
 Nodes are 1, 2, ..., as in a heap: the children of q are 2q and 2q + 1; the leaf slots follow
-the nodes. Per node q, family f and test t:
+the nodes and are counted on. Per node q, family f and test t:
 
 - `select(q, f)`: q tests f. `upto(q, f, t)`: it does, and the test is t or a lower one; of the
   last test this is `select` itself.
@@ -32,6 +32,7 @@ from odtdsl.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.sat.formula import Describe, Formula
+from odtdsl.sat.names import Names
 
 
 class TreeCode:
@@ -49,35 +50,39 @@ class TreeCode:
         Whether a node tests one family at most. Without it a node may select several that send
         every row the same way, and one of them is taken: fewer clauses, and sound where no
         rule speaks of tests.
+    formula
+        Where to; default a new one.
+    names
+        How meanings speak of tests, classes and rows; default by their indices.
     """
 
-    def __init__(self, core: Core, depth: int, *, idle: bool, single: bool) -> None:
+    def __init__(
+        self, core: Core, depth: int, *, idle: bool, single: bool,
+        formula: Formula | None = None, names: Names | None = None,
+    ) -> None:  # fmt: skip
         self.core, self.depth = core, depth
-        self.formula = Formula()
+        self.formula = Formula() if formula is None else formula
+        self.names = Names(core) if names is None else names
         self.families = [i for i, family in enumerate(core.families) if family.n_tests]
         self.rows_in: list[int] = []
         self.right: dict[int, IntArray] = {}
         self._idle = idle
-        formula, nodes = self.formula, 2**depth - 1
+        formula, names, nodes = self.formula, self.names, 2**depth - 1
         self.idle = formula.block(lambda q: f"node {q + 1} is no split", nodes) if idle else None
         self.upto: dict[int, IntArray] = {}
         for f in self.families:
             family = core.families[f]
             self.upto[f] = formula.block(self._says(f), nodes, family.n_tests)
         self.label = formula.block(
-            lambda s, c: f"slot {s + 1} predicts class {c}", 2**depth, core.n_classes
-        )
+            lambda s, c: f"slot {2**depth + s} predicts {names.label(c)}",
+            2**depth, core.n_classes,
+        )  # fmt: skip
         self._shape(single)
         self._signs = [self._prefixes(level) for level in range(depth + 1)]
 
     def _says(self, family: int) -> Describe:
-        name = self.core.columns[self.core.families[family].column]
-        side = self.core.families[family].missing
-        told = f"`{name}`" + (f" (missing {side})" if side else "")
-        last = self.core.families[family].n_tests - 1
-
         def says(q: int, t: int) -> str:
-            return f"node {q + 1} tests {told}" + ("" if t == last else f", test {t} or below")
+            return f"node {q + 1} tests {self.names.tests(family, t, self.level(q + 1))}"
 
         return says
 
@@ -177,7 +182,8 @@ class TreeCode:
 
     def _filters(self) -> None:
         core = self.core
-        self.formula.group("thresholds that candidates and rules on splits leave out")
+        rules = dict.fromkeys(one.origin.rule for one in core.filters)
+        self.formula.group("tests that candidates and rules leave out", ", ".join(rules))
         for f in self.families:
             family = core.families[f]
             for level in range(self.depth):
@@ -205,10 +211,11 @@ class TreeCode:
         if row in self.right:
             return
         formula = self.formula
-        way = formula.block(lambda level: f"row {row} goes right at level {level}", self.depth)
+        name = self.names.row(row)
+        way = formula.block(lambda level: f"{name} goes right at level {level}", self.depth)
         self.right[row] = way
         self.rows_in.append(row)
-        formula.group(f"row {row} goes where the tests send it")
+        formula.group(f"{name} goes where the tests send it")
         for level in range(self.depth):
             prefix = self._signs[level] * way[:level][None, :]
             nodes = np.array(self.at_level(level)) - 1
