@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         compare,
         compile,
         curve,
+        decode,
         explain,
         load,
         load_tree,
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model",
     "OdtError", "Plan", "Result", "Tree", "__version__", "alternatives", "audit", "check",
-    "check_proof", "compare", "compile", "curve", "explain", "load", "load_tree", "parse", "plan",
-    "solve", "words",
+    "check_proof", "compare", "compile", "curve", "decode", "explain", "load", "load_tree", "parse",
+    "plan", "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
@@ -73,6 +74,7 @@ _HOMES = {
             "compare",
             "compile",
             "curve",
+            "decode",
             "explain",
             "load",
             "load_tree",

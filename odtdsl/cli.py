@@ -1,5 +1,5 @@
-"""The command line, `odt COMMAND`: check, fmt, plan, solve, explain, compare, compile, predict,
-audit, why, rules.
+"""The command line, `odt COMMAND`: check, fmt, plan, solve, explain, compare, compile, decode,
+predict, audit, why, rules.
 
 Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails); 2 usage;
 3 infeasible, proven; 4 a limit without an answer; 70 a mistake of odtdsl; 130 interrupted.
@@ -7,21 +7,40 @@ Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails);
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import tempfile
 import time
-import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from odtdsl.cli_base import (
+    EXPLAINED_CODES,
+    OK,
+    STATUS_CODES,
+    WRONG,
+    Data,
+    Formulation,
+    Json,
+    Problem,
+    Sets,
+    Spec,
+    Test,
+    Using,
+    check_outputs,
+    formulation,
+    print_json,
+    print_lines,
+    run,
+    save_pictures,
+    shows_missing,
+    warn,
+    write_file,
+)
+from odtdsl.cli_formulas import compile_, decode
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.diagnostics.render import render_text, to_json
+from odtdsl.diagnostics.render import to_json
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
@@ -29,149 +48,11 @@ if TYPE_CHECKING:
     from odtdsl.explaining import Curve
     from odtdsl.near_optimal import Near
     from odtdsl.predictors.tree import Tree
-    from odtdsl.source import Source
-    from odtdsl.syntax import ast
-
-OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
-EXPLAINED_CODES = {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}
-STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
 
 app = typer.Typer(
     name="odt", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Optimal decision trees under domain rules, from a short .odt file.",
 )  # fmt: skip
-
-Spec = Annotated[Path, typer.Argument(help="The .odt file.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Data = Annotated[str | None, typer.Option(help="Training rows, instead of the spec's path.")]
-Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
-Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greedy.")]
-Formulation = Annotated[
-    str | None, typer.Option("--model", help="Formulation of milp: pattern or cptree.")
-]
-
-
-# ---- loading
-
-
-class _Problem:
-    """A spec file, parsed on demand, with the options that change what it reads."""
-
-    def __init__(
-        self, path: Path, data: str | None = None, test: str | None = None,
-        sets: list[str] | None = None,
-    ) -> None:  # fmt: skip
-        self.path, self.data, self.test, self.sets = path, data, test, sets or []
-
-    def source(self) -> Source:
-        from odtdsl.syntax.parser import read_source
-
-        return read_source(self.path)
-
-    def analysis(self) -> Analysis:
-        from odtdsl.analysis import analyse
-        from odtdsl.syntax.parser import parse
-
-        source = self.source()
-        return analyse(
-            parse(source), source=source, base=self.path.parent, data=self.data, test=self.test,
-            settings=dict(_setting(text) for text in self.sets),
-        )  # fmt: skip
-
-
-def _setting(text: str) -> tuple[str, ast.Expr]:
-    """`alpha=0.5` as a name and the expression that replaces its value."""
-    from odtdsl.source import Source
-    from odtdsl.syntax import ast
-    from odtdsl.syntax.parser import parse
-
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
-    source = Source(name="--set", text=f"let {name} = {value}")
-    statement = parse(source).statements[0]
-    if not isinstance(statement, ast.Let):
-        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
-    return statement.name, statement.value
-
-
-# ---- output
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(line)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
-
-
-def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
-    found = list(diagnostics)
-    if as_json:
-        _print_json({"status": "error", "diagnostics": [to_json(d) for d in found]})
-    else:
-        color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        typer.echo("\n\n".join(render_text(d, color=color) for d in found), err=True)
-
-
-def _warn(diagnostics: Iterable[Diagnostic]) -> None:
-    for diagnostic in diagnostics:
-        typer.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
-
-
-def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
-    codes = [d.code for d in diagnostics if d.severity == "error"]
-    if any(code.startswith("X") for code in codes):
-        return INTERNAL
-    return USAGE if any(code.startswith("U3") and code != "U301" for code in codes) else WRONG
-
-
-def _run(action: Callable[[], int], as_json: bool) -> None:
-    """Run a command; whatever goes wrong becomes a message and an exit code."""
-    try:
-        code = action()
-        sys.stdout.flush()
-    except OdtError as failure:
-        code = _code_of(failure.diagnostics)
-        _tell(failure.diagnostics, as_json)
-        if code == INTERNAL:
-            _report_file(failure)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
-        code = OK
-    except OSError as failure:
-        code = WRONG
-        message = f"reading or writing failed: {failure}"
-        _tell(
-            [Diagnostic(code="F302", message=message)], False
-        )  # standard output may be what failed
-    except Exception as failure:
-        code = INTERNAL
-        message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
-        _tell([Diagnostic(code="X001", message=message)], as_json)
-        _report_file(failure)
-    raise typer.Exit(code)
-
-
-def _report_file(failure: BaseException) -> None:
-    """Keep what a bug report needs, outside the working folder."""
-    handle, path = tempfile.mkstemp(prefix="odt-report-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write("command: " + " ".join(sys.argv) + "\n\n")
-        file.write("".join(traceback.format_exception(failure)))
-    typer.echo(f"a report was written to {path}; please send it", err=True)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    from odtdsl.files import write_text
-
-    write_text(path, text)
 
 
 # ---- commands
@@ -188,7 +69,7 @@ def check(
         from odtdsl.backends.choice import choose, refused
         from odtdsl.terms.normalize import normalize
 
-        analysis = _Problem(spec, data, test, settings).analysis()
+        analysis = Problem(spec, data, test, settings).analysis()
         notes: list[Diagnostic] = []
         try:
             core = normalize(analysis.rows)
@@ -202,9 +83,9 @@ def check(
             notes = [replace(d, severity="warning") for d in failure.diagnostics]
         if as_json:
             warnings = [to_json(d) for d in (*analysis.warnings, *notes)]
-            _print_json({"status": "ok", "diagnostics": warnings})
+            print_json({"status": "ok", "diagnostics": warnings})
             return OK
-        _warn((*analysis.warnings, *notes))
+        warn((*analysis.warnings, *notes))
         rows, problem = analysis.rows, analysis.problem
         typer.echo(
             f"{spec}: {console.counted(rows.n_rows, 'training row')},"
@@ -214,7 +95,7 @@ def check(
         )
         return OK
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 @app.command()
@@ -230,18 +111,18 @@ def fmt(
     def action() -> int:
         from odtdsl.syntax.printer import format_source
 
-        source = _Problem(spec).source()
+        source = Problem(spec).source()
         text = format_source(source)
         if check_only:
             return OK if text == source.text else WRONG
         if write:
             if text != source.text:
-                _write(spec, text)
+                write_file(spec, text)
         else:
             typer.echo(text, nl=False)
         return OK
 
-    _run(action, False)
+    run(action, False)
 
 
 @app.command()
@@ -256,17 +137,17 @@ def plan(
         from odtdsl import console, solving
         from odtdsl.ir.dump import dump_core
 
-        analysis = _Problem(spec, data, test, settings).analysis()
+        analysis = Problem(spec, data, test, settings).analysis()
         planned = solving.plan(analysis, backend=using)
         if as_json:
-            _print_json(_plan_json(planned))
+            print_json(_plan_json(planned))
         else:
-            _print(console.planned(planned))
+            print_lines(console.planned(planned))
             if dump:
                 typer.echo("\n" + dump_core(planned.core))
         return OK if planned.choice.name is not None else WRONG
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 def _plan_json(planned: Any) -> dict[str, Any]:
@@ -329,10 +210,10 @@ def solve(
 
         began = time.monotonic()
         wish = _list_wish(all_optimal, near, most, gap)
-        _check_outputs(spec, out, svg, dot, proof)
-        analysis = _Problem(spec, data, test, settings).analysis()
+        check_outputs(spec, out, svg, dot, proof)
+        analysis = Problem(spec, data, test, settings).analysis()
         if not as_json:
-            _warn(analysis.warnings)
+            warn(analysis.warnings)
         line = console.ProgressLine()
         first = _start_tree(start or _start_of(analysis, spec))
         chosen = using or (None if model is None else "milp")
@@ -346,7 +227,7 @@ def solve(
             )  # fmt: skip
         try:
             result = solving.solve(
-                analysis, backend=chosen, formulation=_formulation(model),
+                analysis, backend=chosen, formulation=formulation(model),
                 seconds=None if within is None else parse_seconds(within),
                 gap=None if gap is None else parse_gap(gap),
                 threads=threads, seed=seed, start=first, report=line,
@@ -354,10 +235,10 @@ def solve(
         finally:
             line.clear()
         if result.tree is not None:
-            _save_pictures(result.tree, out, svg, dot)
+            save_pictures(result.tree, out, svg, dot)
         if not as_json:
-            _warn(result.warnings[len(analysis.warnings) :])
-            _print(console.answer(result, missing=_shows_missing(analysis)))
+            warn(result.warnings[len(analysis.warnings) :])
+            print_lines(console.answer(result, missing=shows_missing(analysis)))
         told = {}
         if proof is not None:
             known = len(result.warnings)
@@ -365,13 +246,13 @@ def solve(
             result, made = commands.log(analysis, result, proof, began, seconds)
             told = {"proof": commands.written_json(made, proof)}
             if not as_json:
-                _warn(result.warnings[known:])
-                _print(commands.written(made, proof, spec))
+                warn(result.warnings[known:])
+                print_lines(commands.written(made, proof, spec))
         if as_json:
-            _print_json(result.to_json() | told)
+            print_json(result.to_json() | told)
         return STATUS_CODES[result.status]
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
@@ -420,27 +301,12 @@ def _list_trees(
     finally:
         line.clear()
     if found.trees:
-        _save_pictures(found.trees[0].tree, *pictures)
+        save_pictures(found.trees[0].tree, *pictures)
     if as_json:
-        _print_json(found.to_json())
+        print_json(found.to_json())
     else:
-        _print(console.listed(found, missing=_shows_missing(analysis)))
+        print_lines(console.listed(found, missing=shows_missing(analysis)))
     return STATUS_CODES[found.status]
-
-
-def _shows_missing(analysis: Analysis) -> bool:
-    return any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)
-
-
-def _check_outputs(spec: Path, *outputs: Path | None) -> None:
-    """What cannot be written is said before the search, and the spec is not overwritten."""
-    from odtdsl.files import check_writable
-
-    for path in outputs:
-        if path is not None:
-            check_writable(path)
-            if path.exists() and path.samefile(spec):
-                raise error("U308", f"`{path}` is the spec itself", helps=("choose another name",))
 
 
 def _start_of(analysis: Analysis, spec: Path) -> Path | None:
@@ -454,28 +320,6 @@ def _start_tree(path: Path | None) -> Tree | None:
     from odtdsl.api import load_tree
 
     return load_tree(path)
-
-
-def _formulation(name: str | None) -> Any:
-    if name not in (None, "pattern", "cptree"):
-        raise error(
-            "U302", f"`--model {name}` is unknown",
-            helps=("write `--model pattern` or `--model cptree`",),
-        )  # fmt: skip
-    return name
-
-
-def _save_pictures(tree: Tree, out: Path | None, svg: Path | None, dot: Path | None) -> None:
-    from odtdsl.predictors.dot import to_dot
-    from odtdsl.predictors.json import save
-    from odtdsl.predictors.svg import to_svg
-
-    if out is not None:
-        save(tree, out)
-    if svg is not None:
-        _write(svg, to_svg(tree))
-    if dot is not None:
-        _write(dot, to_dot(tree))
 
 
 @app.command()
@@ -496,20 +340,20 @@ def compare(
         from odtdsl import comparing, console
         from odtdsl.limits import parse_gap, parse_seconds
 
-        analysis = _Problem(spec, data, test, settings).analysis()
+        analysis = Problem(spec, data, test, settings).analysis()
         if not as_json:
-            _warn(analysis.warnings)
+            warn(analysis.warnings)
         found = comparing.compare(
             analysis, backends=on, seconds=None if within is None else parse_seconds(within),
             gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
         )  # fmt: skip
         if as_json:
-            _print_json(found.to_json())
+            print_json(found.to_json())
         else:
-            _print(console.compared(found))
+            print_lines(console.compared(found))
         return STATUS_CODES[found.status] if found.ran else WRONG
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 @app.command()
@@ -538,11 +382,11 @@ def explain(
         from odtdsl.limits import parse_seconds
 
         _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
-        _check_outputs(spec, csv, svg)
-        analysis = _Problem(spec, data, test, settings).analysis()
+        check_outputs(spec, csv, svg)
+        analysis = Problem(spec, data, test, settings).analysis()
         if curve is not None:
             if not as_json:
-                _warn(analysis.warnings)
+                warn(analysis.warnings)
             traced = explaining.trace(
                 analysis, curve, backend=using,
                 seconds=None if within is None else parse_seconds(within),
@@ -554,13 +398,13 @@ def explain(
             most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper,
         )  # fmt: skip
         if as_json:
-            _print_json(found.to_json())
+            print_json(found.to_json())
         else:
-            _warn(found.untold)
-            _print(console.explained(found))
+            warn(found.untold)
+            print_lines(console.explained(found))
         return EXPLAINED_CODES[found.status]
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 def _check_curve(curve: str | None, options: dict[str, object]) -> None:
@@ -576,40 +420,18 @@ def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool)
     from odtdsl import console
 
     if csv is not None:
-        _write(csv, curve.to_csv())
+        write_file(csv, curve.to_csv())
     if svg is not None:
-        _write(svg, curve.to_svg())
+        write_file(svg, curve.to_svg())
     if as_json:
-        _print_json(curve.to_json())
+        print_json(curve.to_json())
     else:
-        _print(console.traced(curve))
+        print_lines(console.traced(curve))
     return EXPLAINED_CODES[curve.status]
 
 
-@app.command("compile")
-def compile_(
-    spec: Spec,
-    to: Annotated[str, typer.Option(help="lp or mps.")] = "lp",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
-    data: Data = None, test: Test = None, settings: Sets = None, model: Formulation = None,
-    as_json: Json = False,
-) -> None:  # fmt: skip
-    """Write the problem as an LP or MPS file with readable names."""
-
-    def action() -> int:
-        from odtdsl import solving
-
-        analysis = _Problem(spec, data, test, settings).analysis()
-        path = out or spec.with_suffix(f".{to}")
-        _check_outputs(spec, path)
-        size = solving.compile_to(analysis, path, to, _formulation(model) or "pattern")
-        if as_json:
-            _print_json({"file": str(path), "size": dict(size)})
-        else:
-            typer.echo(f"{path}: " + ", ".join(f"{count} {name}" for name, count in size))
-        return OK
-
-    _run(action, as_json)
+app.command("compile")(compile_)
+app.command()(decode)
 
 
 @app.command()
@@ -636,16 +458,16 @@ def predict(
         )  # fmt: skip
         values = tree.predict(read(request, base=Path())).tolist()
         if as_json:
-            _print_json({"target": list(tree.targets), "predictions": values})
+            print_json({"target": list(tree.targets), "predictions": values})
             return OK
         text = _csv([tree.targets, *(v if isinstance(v, list) else [v] for v in values)])
         if out is None:
             typer.echo(text, nl=False)
         else:
-            _write(out, text)
+            write_file(out, text)
         return OK
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 def _csv(rows: Iterable[Iterable[object]]) -> str:
@@ -674,15 +496,15 @@ def audit(
 
         if model is None and proof is None:
             raise error("U317", "nothing to audit", helps=("name a saved tree, or `--proof FILE`",))
-        told = audited(_Problem(spec, data, test, settings).analysis(), model, proof)
+        told = audited(Problem(spec, data, test, settings).analysis(), model, proof)
         if as_json:
-            _print_json(told.to_json())
+            print_json(told.to_json())
         else:
-            _print(told.lines())
-            _warn(told.shortfalls)
+            print_lines(told.lines())
+            warn(told.shortfalls)
         return OK if told.holds else WRONG
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 @app.command("why")
@@ -707,19 +529,19 @@ def why_(
         from odtdsl.why import why
 
         asked = _asked_row(row, cell or [])
-        analysis = _Problem(spec, data, test, settings).analysis()
+        analysis = Problem(spec, data, test, settings).analysis()
         tree = load_tree(model)
         found = why(
             tree, analysis.rows, asked, to=to, frozen=freeze or (),
             audit=checker.audit(tree, analysis.rows),
         )  # fmt: skip
         if as_json:
-            _print_json(found.to_json())
+            print_json(found.to_json())
         else:
-            _print(found.lines())
+            print_lines(found.lines())
         return OK
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]:
@@ -744,12 +566,12 @@ def rules(
         from odtdsl.terms import catalogue
 
         if as_json:
-            _print_json(catalogue.as_json(word))
+            print_json(catalogue.as_json(word))
         else:
-            _print(catalogue.as_text(word))
+            print_lines(catalogue.as_text(word))
         return OK
 
-    _run(action, as_json)
+    run(action, as_json)
 
 
 def _version(wanted: bool) -> None:

@@ -61,10 +61,7 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
     if result.tree is not None:
         for stage in result.stages:
             yield "  " + stage_line(stage)
-        tree, audit = result.tree, result.audit
-        errors = None if audit is None else audit.errors
-        size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
-        yield f"  {size}" + ("" if errors is None else f", {shown(errors)} training errors")
+        yield "  " + size_line(result)
     elif result.status == "unknown":
         for stage in result.stages:
             if stage.bound is not None:
@@ -75,6 +72,31 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
     if result.audit is not None:
         yield ""
         yield from audited(result.audit)
+
+
+def decoded(result: Result, name: str, *, missing: bool = False) -> Iterator[str]:
+    """A tree that was read from an assignment, its values and its audit."""
+    assert result.tree is not None, "a model is a tree"
+    yield to_text(result.tree, missing=missing).rstrip("\n")
+    yield ""
+    yield f"the tree of the model in {name}"
+    for stage in result.stages:
+        yield f"  {stage.text}: {shown(stage.value)}"
+    yield "  " + size_line(result)
+    if result.test is not None:
+        yield "  " + test_line(result.test)
+    if result.audit is not None:
+        yield ""
+        yield from audited(result.audit)
+
+
+def size_line(result: Result) -> str:
+    """`depth 3, 7 leaves, 2 training errors`."""
+    assert result.tree is not None, "there is a tree"
+    tree, audit = result.tree, result.audit
+    errors = None if audit is None else audit.errors
+    size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
+    return size + ("" if errors is None else f", {shown(errors)} training errors")
 
 
 def test_line(test: TestScore) -> str:

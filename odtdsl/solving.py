@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -37,6 +37,7 @@ from odtdsl.terms.normalize import normalize
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
     from odtdsl.backends.decode import Idle
+    from odtdsl.sat.encode import Format
 
 Formulation = Literal["pattern", "cptree"]
 QUICK = ("greedy", "exact")
@@ -356,27 +357,72 @@ def _test(analysis: Analysis, tree: Tree | None) -> TestScore | None:
 
 
 def compile_to(
-    analysis: Analysis, path: str | Path, to: str, formulation: Formulation = "pattern"
-) -> tuple[tuple[str, int], ...]:
-    """Write the problem as an LP or MPS file; returns the size of the encoding.
+    analysis: Analysis, path: str | Path, to: str, formulation: Formulation | None = None, *,
+    depth: int | None = None, bounds: Sequence[Fraction] = (),
+) -> tuple[tuple[str, int], ...]:  # fmt: skip
+    """Write the problem as a program (LP, MPS) or a formula (CNF, WCNF, OPB).
+
+    Parameters
+    ----------
+    analysis, path, to
+        The spec, resolved; where to; `lp`, `mps`, `cnf`, `wcnf` or `opb`.
+    formulation
+        Of programs: `pattern` (default) or `cptree`.
+    depth, bounds
+        Of formulas: see `odtdsl.sat.encode.encode`.
+
+    Returns
+    -------
+    tuple of (str, int)
+        The size of the encoding.
 
     Raises
     ------
     OdtError
-        B102: the formulation cannot express the problem. U303: an unknown format.
+        B102 and other B codes: the encoding cannot express the problem. U302, U320: an
+        argument of the other kind of file. U303: an unknown format. F301: the file cannot be
+        written.
     """
+    formula = formula_format(to)
+    if formula is not None:
+        if formulation is not None:
+            raise _other("U302", f"--model {formulation}", "--to lp")
+        from odtdsl.formulas import write_formula
+
+        return write_formula(analysis, Path(path), formula, depth=depth, bounds=bounds)
     if to not in ("lp", "mps"):
         raise error(
             "U303", f"`{to}` is no format of this version",
-            helps=("write `--to lp` or `--to mps`",),
+            helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
         )  # fmt: skip
+    if depth is not None or bounds:
+        raise _other("U320", "--bound" if depth is None else "--depth", "--to cnf")
     core = normalize(analysis.rows)
     choice = choose(core, "milp")
     if choice.name is None:
         raise refused(choice, "milp", analysis.problem.source)
     from odtdsl.milp.write import write
 
-    return write(core, Path(path), "lp" if to == "lp" else "mps", formulation)
+    return write(core, Path(path), "lp" if to == "lp" else "mps", formulation or "pattern")
 
 
-__all__ = ["Plan", "Progress", "Status", "compile_to", "plan", "relative_gap", "solve"]
+def format_of(path: Path) -> str:
+    """The format of a file by the ending of its name, else `lp`."""
+    ending = path.suffix.lower().removeprefix(".")
+    return ending if ending == "mps" or formula_format(ending) else "lp"
+
+
+def formula_format(to: str) -> Format | None:
+    """The format of formulas that is called so."""
+    formats: dict[str, Format] = {"cnf": "cnf", "wcnf": "wcnf", "opb": "opb"}
+    return formats.get(to)
+
+
+def _other(code: str, option: str, instead: str) -> OdtError:
+    return error(code, f"`{option}` is of another kind of file", helps=(f"add `{instead}`",))
+
+
+__all__ = [
+    "Plan", "Progress", "Status", "compile_to", "format_of", "formula_format", "plan",
+    "relative_gap", "solve",
+]  # fmt: skip

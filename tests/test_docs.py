@@ -115,7 +115,7 @@ def test_json_page_names_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_exit_codes_are_those_of_the_program() -> None:
-    from odtdsl import cli
+    from odtdsl import cli_base as cli
 
     shown = set(re.findall(r"^\| (\d+) \|", generate.text("cli.md"), flags=re.M))
     names = ("OK", "WRONG", "USAGE", "INFEASIBLE", "LIMIT", "INTERNAL", "INTERRUPTED")

@@ -31,6 +31,8 @@ FilePath = str | os.PathLike[str]
 Columns = str | Measure | Iterable[str | Measure]
 """A column, several, or `"*"` for all that no other statement of the kind names."""
 Splits = Literal["axis", "hyperplane"]
+FormulaFormat = Literal["cnf", "wcnf", "opb"]
+FileFormat = Literal["lp", "mps", "cnf", "wcnf", "opb"]
 Setting = Expression | Numeric | str
 """The value of a `let`; a text is in the language, so a text value is `'"a"'`."""
 
@@ -549,13 +551,24 @@ class Model:
         )  # fmt: skip
 
     def compile(
-        self, path: FilePath, *, to: Literal["lp", "mps"] | None = None,
-        model: Formulation = "pattern", **inputs: Unpack[Inputs],
+        self, path: FilePath, *, to: FileFormat | None = None, model: Formulation | None = None,
+        depth: int | None = None, bound: Numeric | Iterable[Numeric] = (),
+        **inputs: Unpack[Inputs],
     ) -> dict[str, int]:  # fmt: skip
-        """Write the model as an LP or MPS file; see `odtdsl.compile`."""
+        """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""
         from odtdsl.api import compile
 
-        return compile(self, path, to=to, model=model, **inputs)
+        return compile(self, path, to=to, model=model, depth=depth, bound=bound, **inputs)
+
+    def decode(
+        self, assignment: FilePath | Iterable[int], *, to: FormulaFormat | None = None,
+        depth: int | None = None, bound: Numeric | Iterable[Numeric] = (),
+        **inputs: Unpack[Inputs],
+    ) -> Result:  # fmt: skip
+        """The tree of another solver's model of the formula; see `odtdsl.decode`."""
+        from odtdsl.api import decode
+
+        return decode(self, assignment, to=to, depth=depth, bound=bound, **inputs)
 
     def audit(self, tree: Tree | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
         """Check a tree against the model; see `odtdsl.audit`."""

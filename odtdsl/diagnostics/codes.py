@@ -37,6 +37,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("F208", "a tree deeper than 64", ""),
     ("F209", "a number in a tree is not finite", ""),
     ("F210", "a tree speaks of a feature, level or class that it does not have", ""),
+    ("F220", "a file with the answer of another solver that cannot be read", ""),
+    ("F221", "a file that holds no assignment of another solver", ""),
     # ---- U: use of what was solved
     ("U201", "the data to predict on lack a column that the tree tests", ""),
     ("U202", "an array to predict on has a wrong shape", ""),
@@ -45,6 +47,9 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U205", "a mapping to predict on holds single values", ""),
     ("U206", "class shares of a tree of number targets", ""),
     ("U207", "a question about a row, class or feature that there is not", ""),
+    ("U210", "an answer of another solver without a model", ""),
+    ("U211", "an assignment of another number of variables than the formula has", ""),
+    ("U212", "an assignment that is no model of the formula", ""),
     # ---- S: syntax
     ("S001", "something else should stand here", "drop 5"),
     ("S002", "no statement starts with this word", "tagret y"),
@@ -87,6 +92,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B220", "numbers with more digits than a back end computes with", ""),
     ("B221", "an objective whose numbers have more digits than a back end holds", ""),
     ("B222", "a tree deeper than `milp` builds", ""),
+    ("B223", "a tree deeper than formulas are written of", ""),
+    ("B224", "an objective whose weights have more digits than solvers of formulas hold", ""),
     # ---- D: data as read
     ("D101", "the data file is missing, a folder or not readable", ""),
     ("D102", "the data file is not text in its encoding", ""),
@@ -342,6 +349,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U315", "options of a list of trees that do not go together", ""),
     ("U316", "a proof of a back end that writes none, or of a list of trees", ""),
     ("U317", "an audit of nothing: neither a tree nor a proof", ""),
+    ("U320", "an option of formulas where another kind of file is written", ""),
+    ("U321", "a bound of an objective that is none", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),

@@ -1,0 +1,197 @@
+"""What the commands of `odt` share: options, loading, output, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.diagnostics.render import render_text, to_json
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.source import Source
+    from odtdsl.syntax import ast
+
+OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+EXPLAINED_CODES = {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}
+STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
+
+Spec = Annotated[Path, typer.Argument(help="The .odt file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Data = Annotated[str | None, typer.Option(help="Training rows, instead of the spec's path.")]
+Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
+Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greedy.")]
+Formulation = Annotated[
+    str | None, typer.Option("--model", help="Formulation of milp: pattern or cptree.")
+]
+
+
+# ---- loading
+
+
+class Problem:
+    """A spec file, parsed on demand, with the options that change what it reads."""
+
+    def __init__(
+        self, path: Path, data: str | None = None, test: str | None = None,
+        sets: list[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self.data, self.test, self.sets = path, data, test, sets or []
+
+    def source(self) -> Source:
+        from odtdsl.syntax.parser import read_source
+
+        return read_source(self.path)
+
+    def analysis(self) -> Analysis:
+        from odtdsl.analysis import analyse
+        from odtdsl.syntax.parser import parse
+
+        source = self.source()
+        return analyse(
+            parse(source), source=source, base=self.path.parent, data=self.data, test=self.test,
+            settings=dict(_setting(text) for text in self.sets),
+        )  # fmt: skip
+
+
+def _setting(text: str) -> tuple[str, ast.Expr]:
+    """`alpha=0.5` as a name and the expression that replaces its value."""
+    from odtdsl.source import Source
+    from odtdsl.syntax import ast
+    from odtdsl.syntax.parser import parse
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+    source = Source(name="--set", text=f"let {name} = {value}")
+    statement = parse(source).statements[0]
+    if not isinstance(statement, ast.Let):
+        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+    return statement.name, statement.value
+
+
+# ---- output
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
+    found = list(diagnostics)
+    if as_json:
+        print_json({"status": "error", "diagnostics": [to_json(d) for d in found]})
+    else:
+        color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        typer.echo("\n\n".join(render_text(d, color=color) for d in found), err=True)
+
+
+def warn(diagnostics: Iterable[Diagnostic]) -> None:
+    for diagnostic in diagnostics:
+        typer.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
+
+
+def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
+    codes = [d.code for d in diagnostics if d.severity == "error"]
+    if any(code.startswith("X") for code in codes):
+        return INTERNAL
+    return USAGE if any(code.startswith("U3") and code != "U301" for code in codes) else WRONG
+
+
+def run(action: Callable[[], int], as_json: bool) -> None:
+    """Run a command; whatever goes wrong becomes a message and an exit code."""
+    try:
+        code = action()
+        sys.stdout.flush()
+    except OdtError as failure:
+        code = _code_of(failure.diagnostics)
+        _tell(failure.diagnostics, as_json)
+        if code == INTERNAL:
+            _report_file(failure)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
+        code = OK
+    except OSError as failure:
+        code = WRONG
+        message = f"reading or writing failed: {failure}"
+        _tell(
+            [Diagnostic(code="F302", message=message)], False
+        )  # standard output may be what failed
+    except Exception as failure:
+        code = INTERNAL
+        message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
+        _tell([Diagnostic(code="X001", message=message)], as_json)
+        _report_file(failure)
+    raise typer.Exit(code)
+
+
+def _report_file(failure: BaseException) -> None:
+    """Keep what a bug report needs, outside the working folder."""
+    handle, path = tempfile.mkstemp(prefix="odt-report-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write("command: " + " ".join(sys.argv) + "\n\n")
+        file.write("".join(traceback.format_exception(failure)))
+    typer.echo(f"a report was written to {path}; please send it", err=True)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    from odtdsl.files import write_text
+
+    write_text(path, text)
+
+
+def check_outputs(spec: Path, *outputs: Path | None) -> None:
+    """What cannot be written is said before the search, and the spec is not overwritten."""
+    from odtdsl.files import check_writable
+
+    for path in outputs:
+        if path is not None:
+            check_writable(path)
+            if path.exists() and path.samefile(spec):
+                raise error("U308", f"`{path}` is the spec itself", helps=("choose another name",))
+
+
+def formulation(name: str | None) -> Any:
+    if name not in (None, "pattern", "cptree"):
+        raise error(
+            "U302", f"`--model {name}` is unknown",
+            helps=("write `--model pattern` or `--model cptree`",),
+        )  # fmt: skip
+    return name
+
+
+def save_pictures(tree: Tree, out: Path | None, svg: Path | None, dot: Path | None) -> None:
+    from odtdsl.predictors.dot import to_dot
+    from odtdsl.predictors.json import save
+    from odtdsl.predictors.svg import to_svg
+
+    if out is not None:
+        save(tree, out)
+    if svg is not None:
+        write_file(svg, to_svg(tree))
+    if dot is not None:
+        write_file(dot, to_dot(tree))
+
+
+def shows_missing(analysis: Analysis) -> bool:
+    """Whether pictures of a tree say where missing cells go."""
+    return any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)

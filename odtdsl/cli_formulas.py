@@ -1,0 +1,120 @@
+"""`odt compile` and `odt decode`: files for other solvers, and their answers as trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtdsl.cli_base import (
+    OK,
+    WRONG,
+    Data,
+    Formulation,
+    Json,
+    Problem,
+    Sets,
+    Spec,
+    Test,
+    check_outputs,
+    formulation,
+    print_json,
+    print_lines,
+    run,
+    save_pictures,
+    shows_missing,
+    warn,
+)
+
+Depth = Annotated[
+    int | None, typer.Option(min=0, max=30, help="Of formulas: a bound beside the spec's.")
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bound", help="Of formulas: the objective is this good, stage by stage."),
+]
+
+
+def compile_(
+    spec: Spec,
+    to: Annotated[
+        str | None, typer.Option(help="lp, mps, cnf, wcnf or opb; default by --out, else lp.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
+    data: Data = None, test: Test = None, settings: Sets = None, model: Formulation = None,
+    depth: Depth = None, bound: Bounds = None, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Write the problem for other solvers: as a program (LP, MPS) with readable names, or as a
+    formula (CNF, WCNF for MaxSAT, OPB) with comments that say what all is."""
+
+    def action() -> int:
+        from odtdsl import solving
+        from odtdsl.formulas import parse_bound
+
+        bounds = tuple(map(parse_bound, bound or ()))
+        analysis = Problem(spec, data, test, settings).analysis()
+        form = to or ("lp" if out is None else solving.format_of(out))
+        path = out or spec.with_suffix(f".{form}")
+        check_outputs(spec, path)
+        size = solving.compile_to(
+            analysis, path, form, formulation(model), depth=depth, bounds=bounds
+        )
+        if as_json:
+            print_json({"file": str(path), "size": dict(size)})
+        else:
+            counts = (
+                f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
+            )
+            typer.echo(f"{path}: " + ", ".join(counts))
+        return OK
+
+    run(action, as_json)
+
+
+def decode(
+    spec: Spec,
+    assignment: Annotated[
+        Path, typer.Option(help="What the solver printed or wrote.", show_default=False)
+    ],
+    to: Annotated[
+        str | None, typer.Option(help="cnf, wcnf or opb; default by what the file looks like.")
+    ] = None,
+    depth: Depth = None, bound: Bounds = None,
+    data: Data = None, test: Test = None, settings: Sets = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
+    dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Read another solver's model of a formula of `odt compile` as a tree, and audit it."""
+
+    def action() -> int:
+        from odtdsl import console, formulas, solving
+        from odtdsl.diagnostics.model import error
+        from odtdsl.formulas import parse_bound
+        from odtdsl.sat.assignment import read
+
+        check_outputs(spec, out, svg, dot)
+        form = None if to is None else solving.formula_format(to)
+        if form is None and to is not None:
+            raise error(
+                "U303", f"`{to}` is no format of formulas", helps=("write cnf, wcnf or opb",)
+            )
+        bounds = tuple(map(parse_bound, bound or ()))
+        values = read(assignment)
+        analysis = Problem(spec, data, test, settings).analysis()
+        if not as_json:
+            warn(analysis.warnings)
+        result = formulas.decode(analysis, values, to=form, depth=depth, bounds=bounds)
+        assert result.tree is not None, "a model is a tree"
+        assert result.audit is not None, "it is audited"
+        save_pictures(result.tree, out, svg, dot)
+        if as_json:
+            print_json(result.to_json())
+        else:
+            missing = shows_missing(analysis)
+            print_lines(console.decoded(result, assignment.name, missing=missing))
+        return OK if result.audit.holds else WRONG
+
+    run(action, as_json)
