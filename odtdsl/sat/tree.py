@@ -22,7 +22,8 @@ Source: Avellaneda, "Efficient inference of optimal decision trees" (AAAI 2020),
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,6 +34,28 @@ from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.sat.formula import Describe, Formula
 from odtdsl.sat.names import Names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Turns:
+    """What the tests of a node say of one row, as clauses of a same length.
+
+    Attributes
+    ----------
+    first
+        int64 (n, length): the variables of the literals on tests, at the first node.
+    stride
+        int64 (n, 1): how far those of the next node are.
+    signs
+        int64 (length,): of the literals.
+    way
+        int64 (n,): 1 where the row then goes right, -1 for left.
+    """
+
+    first: IntArray
+    stride: IntArray
+    signs: IntArray
+    way: IntArray
 
 
 class TreeCode:
@@ -216,41 +239,59 @@ class TreeCode:
         self.right[row] = way
         self.rows_in.append(row)
         formula.group(f"{name} goes where the tests send it")
+        turns = self._turns(row)
         for level in range(self.depth):
             prefix = self._signs[level] * way[:level][None, :]
             nodes = np.array(self.at_level(level)) - 1
-            right = np.full((len(nodes), 1), way[level])
             if self.idle is not None:
+                right = np.full((len(nodes), 1), way[level])
                 formula.rows(np.hstack([prefix, -self.idle[nodes][:, None], -right]))
-            for f in self.families:
-                for head, turn in self._turns(f, row, nodes, right):
-                    formula.rows(np.hstack([prefix, head, turn]))
+            for turn in turns:
+                heads = turn.first[None, :, :] + nodes[:, None, None] * turn.stride[None, :, :]
+                clauses = np.empty((*heads.shape[:2], level + heads.shape[2] + 1), dtype=np.int64)
+                clauses[:, :, :level] = prefix[:, None, :]
+                clauses[:, :, level:-1] = heads * turn.signs
+                clauses[:, :, -1] = turn.way[None, :] * way[level]
+                formula.rows(clauses.reshape(-1, clauses.shape[2]))
 
-    def _turns(
-        self, f: int, row: int, nodes: IntArray, right: IntArray
-    ) -> Iterable[tuple[IntArray, IntArray]]:
-        """Per side of a family's tests: the literals that deny them, and where the row goes."""
-        family, upto = self.core.families[f], self.upto[f][nodes]
-        select, code = upto[:, -1:], int(family.codes[row])
-        tests = family.n_tests
-        if code == LEFT_CODE:
-            yield -select, -right
-        elif family.kind == "threshold":
-            lower = upto[:, min(code, tests) - 1][:, None] if code else None
-            if lower is not None:
-                yield -lower, right
-            if code < tests:
-                yield -select if lower is None else np.hstack([-select, lower]), -right
-        elif code >= tests:
-            yield -select, right
-        else:
-            lower = upto[:, code - 1][:, None] if code else None
-            here = upto[:, code][:, None]
-            yield -here if lower is None else np.hstack([-here, lower]), -right
-            if lower is not None:
-                yield -lower, right
-            if code + 1 < tests:
-                yield np.hstack([-select, here]), right
+    def _turns(self, row: int) -> list[_Turns]:
+        """How the tests of a node send a row: clauses of one literal on tests, and of two."""
+        ones: list[tuple[int, int, int]] = []
+        twos: list[tuple[int, int, int, int]] = []
+        for f in self.families:
+            family = self.core.families[f]
+            code, last = int(family.codes[row]), family.n_tests - 1
+            if code == LEFT_CODE:
+                ones.append((f, last, -1))
+            elif family.kind == "threshold" or code > last:
+                if code:
+                    above = last if family.kind != "threshold" else min(code - 1, last)
+                    ones.append((f, above, 1))
+                if code == 0:
+                    ones.append((f, last, -1))
+                elif code <= last:
+                    twos.append((f, last, code - 1, -1))
+            else:
+                if code:
+                    ones.append((f, code - 1, 1))
+                    twos.append((f, code, code - 1, -1))
+                else:
+                    ones.append((f, 0, -1))
+                if code < last:
+                    twos.append((f, last, code, 1))
+        found = []
+        for entries, signs in ((ones, (-1,)), (twos, (-1, 1))):
+            if entries:
+                table = np.array(entries, dtype=np.int64)
+                firsts = np.array([self.upto[f][0, 0] for f in table[:, 0].tolist()])
+                strides = np.array([self.upto[f].shape[1] for f in table[:, 0].tolist()])
+                found.append(
+                    _Turns(
+                        first=firsts[:, None] + table[:, 1:-1], stride=strides[:, None],
+                        signs=np.array(signs), way=table[:, -1],
+                    )
+                )  # fmt: skip
+        return found
 
     def allow(self, row: int, classes: Sequence[int], unless: tuple[int, ...] = ()) -> None:
         """The leaf of a row predicts one of these classes, or a literal of `unless` is true."""
