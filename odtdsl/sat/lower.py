@@ -46,6 +46,9 @@ class Shape:
         The other clauses.
     idle
         Nodes may be no split.
+    counted
+        Slots that predict a class are counted as leaves, which needs no such nodes, but rows
+        that each ask for one.
     single
         A node tests one family at most.
     parts
@@ -60,6 +63,7 @@ class Shape:
     demanded: str
     clauses: tuple[Clause, ...]
     idle: bool
+    counted: bool
     single: bool
     parts: bool
     every: bool
@@ -75,10 +79,10 @@ def shape_of(core: Core) -> Shape:
     tells = any(not isinstance(signed.atom, Depth | Linear | Link) for signed in atoms)
     tells = tells or any(m.columns is not None and m.columns.any() for m in measures)
     scoped = any(clause.scope is not Scope.MODEL for clause in clauses)
-    sized = any(isinstance(signed.atom, Depth) for signed in atoms)
-    sized = sized or any(isinstance(stage, DepthStage) for stage in core.objective[1:])
+    deep = any(isinstance(signed.atom, Depth) for signed in atoms)
+    deep = deep or any(isinstance(stage, DepthStage) for stage in core.objective[1:])
     assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
-    sized = sized or any(m.leaves for m in measures) or core.skeleton.leaves is not None
+    sized = any(m.leaves for m in measures) or core.skeleton.leaves is not None
     parts = not all(prunes(one) for one in atoms) or any(
         stage.measure.leaves < 0 or _negative(stage.measure) for stage in stages
     )
@@ -89,10 +93,12 @@ def shape_of(core: Core) -> Shape:
         (m.output is not None and m.output.any()) or (m.rows is not None and m.rows.any())
         for m in measures
     )
-    idle = tells or scoped or sized or parts or not _padded(core)
+    told = bool((~allowed).any(axis=1).all())
+    idle = tells or scoped or deep or parts or not _padded(core)
+    idle = idle or (sized and (of_rows or not told))
     return Shape(
         allowed=allowed, demanded=demanded, clauses=clauses, idle=idle,
-        single=tells, parts=parts, every=parts or of_rows,
+        counted=sized and not idle, single=tells, parts=parts, every=parts or of_rows,
     )  # fmt: skip
 
 
@@ -171,7 +177,8 @@ class Lowered:
     ) -> None:  # fmt: skip
         self.core, self.shape = core, shape
         self.tree = TreeCode(
-            core, depth, idle=shape.idle, single=shape.single, formula=formula, names=names
+            core, depth, idle=shape.idle, single=shape.single, counted=shape.counted,
+            formula=formula, names=names,
         )
         self.rules = Rules(self.tree)
         self.formula = self.tree.formula

@@ -250,12 +250,20 @@ class Rules:
                     if weight:
                         terms.add(tree.select(node, f), weight)
         if measure.leaves:
-            terms.constant += measure.leaves
-            for node in range(1, 2**tree.depth):
-                if tree.idle is None:
-                    terms.constant += measure.leaves
-                else:
-                    terms.add(-int(tree.idle[node - 1]), measure.leaves)
+            self._leaves(measure.leaves, terms)
+
+    def _leaves(self, each: int, terms: Terms) -> None:
+        tree = self.tree
+        if tree.holds is not None:
+            for slot in tree.holds.tolist():
+                terms.add(slot, each)
+            return
+        terms.constant += each
+        for node in range(1, 2**tree.depth):
+            if tree.idle is None:
+                terms.constant += each
+            else:
+                terms.add(-int(tree.idle[node - 1]), each)
 
     def _predicted(self, row: int, values: list[int], terms: Terms) -> None:
         """What the prediction of a row adds: the least of its values, and what is above it."""

@@ -16,13 +16,16 @@ from odtdsl.ir.forms import Core, Depth, LinearStage, SignedAtom
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
 from odtdsl.sat.lower import Lowered, Shape, depth_first, shape_of
-from odtdsl.sat.sums import at_most
+from odtdsl.sat.sums import Counter, at_most
 
 SOLVER = "minisat22"
 """The fastest where clauses are added between calls, see `benchmarks/sat.py`."""
 
 DEEPEST = 12
 """The deepest perfect tree that a formula is built on: 4,096 slots."""
+
+COUNTED = 100_000
+"""Literals times bound, up to which one counter serves all bounds of a stage."""
 
 POLL = 0.02
 """Seconds between two looks at the limits."""
@@ -103,13 +106,13 @@ class Live:
             self.lowered.add_rows(wrong)
 
     def _wrong(self, tree: RawTree) -> list[int]:
-        """One row per leaf that must not be predicted as it is."""
+        """One row per leaf that must not be predicted as it is, or is no leaf to the formula."""
         lowered = self.lowered
         found = Evaluation(lowered.core, tree)
         rows = np.arange(lowered.core.n_rows)
         wrong = np.flatnonzero(~lowered.shape.allowed[rows, found.predicted])
         _, first = np.unique(found.leaf_of[wrong], return_index=True)
-        return [int(row) for row in wrong[first]]
+        return [*map(int, wrong[first]), *lowered.tree.uncounted]
 
 
 def stopped(limits: Limits) -> bool:
@@ -123,6 +126,7 @@ class Goal:
     def __init__(self, lowered: Lowered, stage: int) -> None:
         self.lowered = lowered
         self.form = lowered.core.objective[stage]
+        self.counter: Counter | None = None
         if isinstance(self.form, LinearStage):
             self.terms = lowered.rules.terms(self.form.measure, Scope.MODEL, 0)
 
@@ -130,7 +134,7 @@ class Goal:
         """The stage is less than a value that some tree has."""
         if isinstance(self.form, LinearStage):
             most = int(value * self.form.measure.denominator) - 1
-            at_most(self.lowered.formula, self.terms, most, guard)
+            self._bounded(most, guard)
         else:
             self._shallow(int(value) - 1, guard)
 
@@ -138,9 +142,27 @@ class Goal:
         """The stage is a value at most."""
         if isinstance(self.form, LinearStage):
             most = int(value * self.form.measure.denominator)
-            at_most(self.lowered.formula, self.terms, most)
+            self._bounded(most, ())
         else:
             self._shallow(int(value), ())
+
+    def _bounded(self, most: int, guard: tuple[int, ...]) -> None:
+        """The sum is at most `most`; equal weights are counted once for all bounds."""
+        formula = self.lowered.formula
+        constant, weighted = self.terms.positive()
+        weights = {weight for _, weight in weighted}
+        if len(weights) != 1 or most < constant:
+            at_most(formula, self.terms, most, guard)
+            return
+        room = (most - constant) // weights.pop()
+        if len(weighted) * room > COUNTED:
+            at_most(formula, self.terms, most, guard)
+            return
+        if self.counter is None:
+            self.counter = Counter(formula, [literal for literal, _ in weighted], room)
+        bounded = self.counter.at_most(room)
+        if bounded is not None:
+            formula.add(*guard, bounded)
 
     def _shallow(self, most: int, guard: tuple[int, ...]) -> None:
         formula = self.lowered.formula

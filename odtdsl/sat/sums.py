@@ -77,6 +77,27 @@ def _count(formula: Formula, literals: list[int], most: int, guard: tuple[int, .
     formula.extend(made.clauses, guard)
 
 
+class Counter:
+    """A totalizer of literals whose bound can fall: every bound is one literal.
+
+    Source: Bailleux and Boufkhad, "Efficient CNF encoding of Boolean cardinality constraints"
+    (CP 2003).
+    """
+
+    def __init__(self, formula: Formula, literals: list[int], most: int) -> None:
+        from pysat.card import ITotalizer
+
+        made = ITotalizer(lits=literals, ubound=min(most, len(literals)), top_id=formula.top)
+        formula.counted(made.top_id, "of a counter")
+        formula.extend(made.cnf.clauses)
+        self._above = list(made.rhs)
+        made.delete()
+
+    def at_most(self, most: int) -> int | None:
+        """The literal that bounds the count; None where nothing exceeds the bound."""
+        return -int(self._above[most]) if most < len(self._above) else None
+
+
 def _weigh(
     formula: Formula, literals: list[int], weights: list[int], most: int, guard: tuple[int, ...]
 ) -> None:

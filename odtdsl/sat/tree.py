@@ -73,6 +73,10 @@ class TreeCode:
         Whether a node tests one family at most. Without it a node may select several that send
         every row the same way, and one of them is taken: fewer clauses, and sound where no
         rule speaks of tests.
+    counted
+        Whether slots that predict a class are counted as leaves. Rows come to such slots only,
+        so that a tree has no more leaves: fewer clauses than nodes that are no split, and
+        enough where leaves are to be few.
     formula
         Where to; default a new one.
     names
@@ -80,7 +84,7 @@ class TreeCode:
     """
 
     def __init__(
-        self, core: Core, depth: int, *, idle: bool, single: bool,
+        self, core: Core, depth: int, *, idle: bool, single: bool, counted: bool = False,
         formula: Formula | None = None, names: Names | None = None,
     ) -> None:  # fmt: skip
         self.core, self.depth = core, depth
@@ -89,6 +93,7 @@ class TreeCode:
         self.families = [i for i, family in enumerate(core.families) if family.n_tests]
         self.rows_in: list[int] = []
         self.right: dict[int, IntArray] = {}
+        self.uncounted: list[int] = []
         self._idle = idle
         formula, names, nodes = self.formula, self.names, 2**depth - 1
         self.idle = formula.block(lambda q: f"node {q + 1} is no split", nodes) if idle else None
@@ -99,6 +104,10 @@ class TreeCode:
         self.label = formula.block(
             lambda s, c: f"slot {2**depth + s} predicts {names.label(c)}",
             2**depth, core.n_classes,
+        )  # fmt: skip
+        self.holds = (
+            formula.block(lambda s: f"slot {2**depth + s} predicts some class", 2**depth)
+            if counted else None
         )  # fmt: skip
         self._shape(single)
         self._signs = [self._prefixes(level) for level in range(depth + 1)]
@@ -174,6 +183,10 @@ class TreeCode:
         formula.group("each slot predicts one class at most")
         for classes in self.label:
             self.at_most_one([int(c) for c in classes], "classes")
+        if self.holds is not None:
+            formula.group("slots that predict a class are counted")
+            pairs = np.stack([-self.label, np.broadcast_to(self.holds[:, None], self.label.shape)])
+            formula.rows(pairs.reshape(2, -1).T)
         self._filters()
 
     def _idle_nodes(self, single: bool) -> None:
@@ -239,7 +252,7 @@ class TreeCode:
         self.right[row] = way
         self.rows_in.append(row)
         formula.group(f"{name} goes where the tests send it")
-        turns = self._turns(row)
+        turns = self._turns(row) if self.depth else []
         for level in range(self.depth):
             prefix = self._signs[level] * way[:level][None, :]
             nodes = np.array(self.at_level(level)) - 1
@@ -303,7 +316,12 @@ class TreeCode:
     # ---- back to trees
 
     def decode(self, true: set[int]) -> RawTree:
-        """The tree of a model, given by its true variables; splits without rows are left out."""
+        """The tree of a model, given by its true variables; splits without rows are left out.
+
+        `uncounted` has one row, not in the formula, of each leaf that the formula has no class
+        for, where it counts those with one.
+        """
+        self.uncounted = []
         return self._node(true, 1, np.arange(self.core.n_rows))
 
     def _node(self, true: set[int], place: int, rows: IntArray) -> RawTree:
@@ -328,6 +346,8 @@ class TreeCode:
         for label, variable in enumerate(self.label[slot - 2**self.depth].tolist()):
             if variable in true:
                 return label
+        if self.holds is not None:
+            self.uncounted.append(int(rows[0]))
         assert self.core.labels is not None
         return int(np.bincount(self.core.labels[rows], minlength=self.core.n_classes).argmax())
 
