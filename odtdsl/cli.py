@@ -21,15 +21,16 @@ from odtdsl.cli_base import (
     STATUS_CODES,
     WRONG,
     Data,
+    Encoding,
     Formulation,
     Json,
     Problem,
     Sets,
+    Solver,
     Spec,
     Test,
     Using,
     check_outputs,
-    formulation,
     print_json,
     print_lines,
     run,
@@ -128,6 +129,7 @@ def fmt(
 @app.command()
 def plan(
     spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    encoding: Encoding = None, solver: Solver = None,
     dump: Annotated[bool, typer.Option("--dump", help="Print the core forms too.")] = False,
     as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -135,10 +137,13 @@ def plan(
 
     def action() -> int:
         from odtdsl import console, solving
+        from odtdsl.backends.variants import named
         from odtdsl.ir.dump import dump_core
 
         analysis = Problem(spec, data, test, settings).analysis()
-        planned = solving.plan(analysis, backend=using)
+        planned = solving.plan(
+            analysis, backend=using, formulation=named(encoding=encoding), solver=solver
+        )
         if as_json:
             print_json(_plan_json(planned))
         else:
@@ -180,7 +185,7 @@ def _plan_json(planned: Any) -> dict[str, Any]:
 @app.command()
 def solve(
     spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
-    model: Formulation = None,
+    model: Formulation = None, encoding: Encoding = None, solver: Solver = None,
     within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
     gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
@@ -205,10 +210,12 @@ def solve(
 
     def action() -> int:
         from odtdsl import console, solving
+        from odtdsl.backends.variants import named, owner
         from odtdsl.limits import parse_gap, parse_seconds
         from odtdsl.proofs import commands
 
         began = time.monotonic()
+        formulation = named(model=model, encoding=encoding)
         wish = _list_wish(all_optimal, near, most, gap)
         check_outputs(spec, out, svg, dot, proof)
         analysis = Problem(spec, data, test, settings).analysis()
@@ -216,7 +223,7 @@ def solve(
             warn(analysis.warnings)
         line = console.ProgressLine()
         first = _start_tree(start or _start_of(analysis, spec))
-        chosen = using or (None if model is None else "milp")
+        chosen = using or owner(formulation, solver)
         if proof is not None:
             chosen = _proving(analysis, chosen, wish)
         if wish is not None:
@@ -227,7 +234,7 @@ def solve(
             )  # fmt: skip
         try:
             result = solving.solve(
-                analysis, backend=chosen, formulation=formulation(model),
+                analysis, backend=chosen, formulation=formulation, solver=solver,
                 seconds=None if within is None else parse_seconds(within),
                 gap=None if gap is None else parse_gap(gap),
                 threads=threads, seed=seed, start=first, report=line,
@@ -326,7 +333,8 @@ def _start_tree(path: Path | None) -> Tree | None:
 def compare(
     spec: Spec, data: Data = None, test: Test = None, settings: Sets = None,
     on: Annotated[
-        list[str] | None, typer.Option(help='A back end, or "milp (cptree)"; default: all.')
+        list[str] | None,
+        typer.Option(help='A back end, "milp (cptree)", "sat (paper)"; default: all.'),
     ] = None,
     within: Annotated[str | None, typer.Option(help="Time limit of each run.")] = None,
     gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,

@@ -35,6 +35,8 @@ Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greed
 Formulation = Annotated[
     str | None, typer.Option("--model", help="Formulation of milp: pattern or cptree.")
 ]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of sat: ordered or paper.")]
+Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4.")]
 
 
 # ---- loading
@@ -168,15 +170,6 @@ def check_outputs(spec: Path, *outputs: Path | None) -> None:
             check_writable(path)
             if path.exists() and path.samefile(spec):
                 raise error("U308", f"`{path}` is the spec itself", helps=("choose another name",))
-
-
-def formulation(name: str | None) -> Any:
-    if name not in (None, "pattern", "cptree"):
-        raise error(
-            "U302", f"`--model {name}` is unknown",
-            helps=("write `--model pattern` or `--model cptree`",),
-        )  # fmt: skip
-    return name
 
 
 def save_pictures(tree: Tree, out: Path | None, svg: Path | None, dot: Path | None) -> None:

@@ -18,7 +18,6 @@ from odtdsl.cli_base import (
     Spec,
     Test,
     check_outputs,
-    formulation,
     print_json,
     print_lines,
     run,
@@ -50,6 +49,7 @@ def compile_(
 
     def action() -> int:
         from odtdsl import solving
+        from odtdsl.backends.variants import named
         from odtdsl.formulas import parse_bound
 
         bounds = tuple(map(parse_bound, bound or ()))
@@ -58,7 +58,7 @@ def compile_(
         path = out or spec.with_suffix(f".{form}")
         check_outputs(spec, path)
         size = solving.compile_to(
-            analysis, path, form, formulation(model), depth=depth, bounds=bounds
+            analysis, path, form, named(model=model), depth=depth, bounds=bounds
         )
         if as_json:
             print_json({"file": str(path), "size": dict(size)})

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Status
 from odtdsl.backends.choice import available, back_end, choose
+from odtdsl.backends.variants import Formulation, variants, varied
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.ir.forms import Core, RegressionStage
 from odtdsl.ir.regression import near
 from odtdsl.result import Result, as_number
-from odtdsl.solving import Formulation, solve
+from odtdsl.solving import solve
 from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Entry:
     Attributes
     ----------
     name
-        The back end, and `milp (cptree)` for the other formulation of `milp`.
+        The back end, and in brackets another formulation or solver: `milp (cptree)`.
     result
         Its answer; None where it cannot express the problem.
     reason
@@ -93,7 +94,8 @@ def compare(
     analysis
         The spec, resolved.
     backends
-        Names; `milp (cptree)` is the study's formulation. By default all that there are.
+        Names. `milp (cptree)` and `sat (paper)` are the studies' formulations, `sat (glucose4)`
+        is another solver. By default all back ends and formulations that there are.
     seconds
         Wall time of each run.
     gap, threads, seed
@@ -104,15 +106,16 @@ def compare(
     Raises
     ------
     OdtError
-        B101: an unknown back end. X102: proven answers that disagree, a mistake of this package.
+        B101: an unknown back end; U302, U318: an unknown formulation or solver. X102: proven
+        answers that disagree, a mistake of this package.
     """
     names = tuple(backends) if backends is not None else _all()
     for name in names:
-        back_end(_engine(name)[0])
+        _engine(name)
     core = normalize(analysis.rows)
     entries: list[Entry] = []
     for name in names:
-        engine, formulation = _engine(name)
+        engine, formulation, solver = _engine(name)
         reason = _refusal(core, engine, formulation)
         if reason:
             entries.append(Entry(name=name, reason=reason))
@@ -120,8 +123,8 @@ def compare(
         if began is not None:
             began(name)
         result = solve(
-            analysis, backend=engine, formulation=formulation, seconds=seconds, gap=gap,
-            threads=threads, seed=seed,
+            analysis, backend=engine, formulation=formulation, solver=solver,
+            seconds=seconds, gap=gap, threads=threads, seed=seed,
         )  # fmt: skip
         entries.append(Entry(name=name, result=result))
         if result.interrupted:
@@ -135,13 +138,18 @@ def _all() -> tuple[str, ...]:
     names: list[str] = []
     for name in available():
         names.append(name)
-        if name == "milp":
-            names.append("milp (cptree)")
+        names += [f"{name} ({other})" for other in variants(name)]
     return tuple(names)
 
 
-def _engine(name: str) -> tuple[str, Formulation | None]:
-    return ("milp", "cptree") if name == "milp (cptree)" else (name, None)
+def _engine(name: str) -> tuple[str, Formulation | None, str | None]:
+    """The back end, formulation and solver of a name such as `sat (glucose4)`."""
+    engine, _, inner = name.removesuffix(")").partition(" (")
+    made = back_end(engine)
+    formulation = next((one for one in variants(engine) if one == inner), None)
+    solver = inner if inner and formulation is None else None
+    varied(made, formulation, solver)
+    return engine, formulation, solver
 
 
 def _refusal(core: Core, engine: str, formulation: Formulation | None) -> str:
@@ -150,11 +158,10 @@ def _refusal(core: Core, engine: str, formulation: Formulation | None) -> str:
     if refusals:
         first = refusals[0]
         return f"{first.need.form.value} of `{first.need.origin.rule}`: {first.reason}"
-    if formulation == "cptree":
-        from odtdsl.milp.backend import refuse
-
+    if formulation is not None:
+        check = getattr(varied(back_end(engine), formulation, None), "check")  # noqa: B009
         try:
-            refuse(core, formulation)
+            check(core)
         except OdtError as refused:
             first_one = refused.diagnostics[0]
             return "; ".join((first_one.message, *first_one.notes))

@@ -14,7 +14,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 from odtdsl.backends.base import (
-    BackEnd,
     Limits,
     Progress,
     RawAnswer,
@@ -23,6 +22,7 @@ from odtdsl.backends.base import (
     Status,
 )  # fmt: skip
 from odtdsl.backends.choice import Choice, Supported, back_end, choose, refused, supported
+from odtdsl.backends.variants import Formulation, owner, varied
 from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from odtdsl.backends.decode import Idle
     from odtdsl.sat.encode import Format
 
-Formulation = Literal["pattern", "cptree"]
 QUICK = ("greedy", "exact")
 """Back ends that find a first tree sooner than `greedy` would find one for them."""
 
@@ -69,21 +68,32 @@ class Plan:
     support: tuple[Supported, ...]
 
 
-def plan(analysis: Analysis, *, backend: str | None = None) -> Plan:
-    """Which back end would run and why, and the size of its encoding."""
+def plan(
+    analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
+    solver: str | None = None,
+) -> Plan:  # fmt: skip
+    """Which back end would run and why, and the size of its encoding.
+
+    Raises
+    ------
+    OdtError
+        B102: the formulation cannot express the problem. U302, U318: as in `solve`.
+    """
     core = normalize(analysis.rows)
-    choice = choose(core, backend or analysis.problem.options.backend)
+    wish = backend or owner(formulation, solver) or analysis.problem.options.backend
+    choice = choose(core, wish)
     size: tuple[tuple[str, int], ...] = ()
     if choice.name is not None:
-        size = back_end(choice.name).size(core)
+        size = varied(back_end(choice.name), formulation, solver).size(core)
     return Plan(core=core, choice=choice, size=size, support=supported(core))
 
 
 def solve(
     analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
-    seconds: float | None = None, gap: Fraction | None = None, threads: int | None = None,
-    seed: int | None = None, memory_bytes: int | None = None, start: Tree | None = None,
-    report: Report | None = None, stop: Callable[[], bool] | None = None,
+    solver: str | None = None, seconds: float | None = None, gap: Fraction | None = None,
+    threads: int | None = None, seed: int | None = None, memory_bytes: int | None = None,
+    start: Tree | None = None, report: Report | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Result:  # fmt: skip
     """Solve a spec; arguments override its `solve` statement.
 
@@ -94,7 +104,10 @@ def solve(
     backend
         `auto` or a name.
     formulation
-        Of `milp`: `pattern` (default) or `cptree`.
+        Of `milp`: `pattern` (default) or `cptree`; of `sat`: `ordered` (default) or `paper`.
+        The back end is then theirs where none is named.
+    solver
+        Of `sat`: the name of a solver of python-sat.
     seconds
         Wall time, counted from here, compiling included.
     gap, threads, seed, memory_bytes
@@ -114,7 +127,8 @@ def solve(
     Raises
     ------
     OdtError
-        B101, B102, B201: no such back end, or none that expresses the problem. X101: the
+        B101, B102, B201: no such back end, or none that expresses the problem. U302, U318: a
+        formulation or solver of another back end, or an unknown solver. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
     began = time.monotonic()
@@ -124,7 +138,7 @@ def solve(
     with interruptible() as pressed:
         interrupted = pressed if stop is None else lambda: pressed() or stop()
         core = normalize(analysis.rows)
-        wish = backend or options.backend
+        wish = backend or owner(formulation, solver) or options.backend
         choice = choose(core, wish)
         if choice.name is None:
             raise refused(choice, wish, analysis.problem.source)
@@ -138,9 +152,7 @@ def solve(
             interrupted=interrupted,
         )
         first = _start(analysis, core, choice.name, limits, start)
-        engine = back_end(choice.name)
-        if formulation is not None:
-            engine = _with_formulation(engine, formulation)
+        engine = varied(back_end(choice.name), formulation, solver)
         tell = None if report is None else lambda progress: report(_told(core, progress))
         answer = engine.solve(core, limits, first, tell)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
@@ -156,17 +168,6 @@ def _check_growth(problem: Problem, name: str) -> None:
             "B102", f"`greedy` scores splits and fills leaves by `optimal` only, not by `{other}`",
             helps=("write `using greedy`",),
         )  # fmt: skip
-
-
-def _with_formulation(engine: BackEnd, formulation: Formulation) -> BackEnd:
-    with_formulation = getattr(engine, "with_formulation", None)
-    if with_formulation is None:
-        raise error(
-            "U302", f"`--model {formulation}` is a formulation of `milp`",
-            helps=("add `--using milp`",),
-        )  # fmt: skip
-    chosen: BackEnd = with_formulation(formulation)
-    return chosen
 
 
 def _start(
@@ -403,7 +404,8 @@ def compile_to(
         raise refused(choice, "milp", analysis.problem.source)
     from odtdsl.milp.write import write
 
-    return write(core, Path(path), "lp" if to == "lp" else "mps", formulation or "pattern")
+    form: Literal["pattern", "cptree"] = "cptree" if formulation == "cptree" else "pattern"
+    return write(core, Path(path), "lp" if to == "lp" else "mps", form)
 
 
 def format_of(path: Path) -> str:
@@ -423,6 +425,6 @@ def _other(code: str, option: str, instead: str) -> OdtError:
 
 
 __all__ = [
-    "Plan", "Progress", "Status", "compile_to", "format_of", "formula_format", "plan",
-    "relative_gap", "solve",
+    "Formulation", "Plan", "Progress", "Status", "compile_to", "format_of", "formula_format",
+    "plan", "relative_gap", "solve",
 ]  # fmt: skip

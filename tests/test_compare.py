@@ -47,6 +47,7 @@ def test_all_that_can_run_and_agree() -> None:
         "milp",
         "milp (cptree)",
         "sat",
+        "sat (paper)",
         "greedy",
     ]
     assert found.status == "optimal"

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,10 +148,10 @@ def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
     return [(scope, term), *terms][:most]
 
 
-def solved(case_: Case, using: str) -> str:
+def solved(case_: Case, using: str, **options: Any) -> str:
     """Whether the answer is that of brute force; its status, or `refused`."""
     try:
-        result = odtdsl.parse(case_.text).solve(using=using, frame=case_.world.frame)
+        result = odtdsl.parse(case_.text).solve(using=using, frame=case_.world.frame, **options)
     except OdtError as problem:
         return refused(problem, case_)
     expected = case_.best(case_.kept())

@@ -1,10 +1,15 @@
-"""What is easily forgotten in clauses: trees without splits."""
+"""What is easily forgotten in clauses: trees without splits, alike rows, starts that are best."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+from pysat.solvers import Solver
 
 import odtdsl
+from odtdsl.sat.formula import Formula
+from odtdsl.sat.sums import Counter
 
 TABLE = {"a": [0, 1, 2, 3], "y": ["p", "p", "n", "p"]}
 HEAD = "data frame target y tree depth <= 2 minimize errors\n"
@@ -32,3 +37,35 @@ def test_a_single_leaf_where_there_is_nothing_to_test() -> None:
     assert (result.status, result.objective) == ("optimal", 1)
     exactly = HEAD.replace("depth <= 2 minimize errors", "minimize depth rule r: errors <= 0")
     assert odtdsl.parse(exactly).solve(using="sat", frame=table).status == "infeasible"
+
+
+def test_rows_alike_of_two_classes_are_told_at_once() -> None:
+    """No depth has a tree; 40 rows allow a depth of 39, beyond what formulas are built for."""
+    table = {"a": [*range(39), 0], "y": ["p", "n"] * 20}
+    spec = "data frame target y tree minimize depth rule r: errors <= 0"
+    for encoding in ("ordered", "paper"):
+        result = odtdsl.solve(spec, frame=table, using="sat", encoding=encoding)
+        assert result.status == "infeasible"
+
+
+def test_a_start_that_is_best_leaves_the_later_stages_to_the_search() -> None:
+    """The bound of the first stage is then one that no tree of the search has had."""
+    table = {"a": [0, 1, 2, 3, 4, 5], "y": ["p", "n", "n", "p", "n", "p"]}
+    spec = "data frame target y tree depth <= 2 minimize errors then leaves"
+    best = odtdsl.solve(spec, frame=table, using="exact")
+    again = odtdsl.solve(spec, frame=table, using="sat", start=best.tree)
+    assert again.status == "optimal"
+    assert [x.value for x in again.stages] == [x.value for x in best.stages]
+
+
+@pytest.mark.parametrize("most", range(6))
+def test_a_counter_bounds_just_what_it_counts(most: int) -> None:
+    formula = Formula()
+    literals = [formula.variable("x") for _ in range(5)]
+    counter = Counter(formula, literals, most)
+    with Solver("minisat22", bootstrap_with=formula.clauses) as solver:
+        for bound, bits in product(range(most + 1), product((0, 1), repeat=5)):
+            chosen = [x if bit else -x for x, bit in zip(literals, bits, strict=True)]
+            bounded = counter.at_most(bound)
+            assumed = [*chosen, *([] if bounded is None else [bounded])]
+            assert solver.solve(assumptions=assumed) == (sum(bits) <= bound)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.api import statements
 from odtdsl.api.model import FileFormat, FilePath, FormulaFormat, Inputs, Model, Setting
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from odtdsl.predictors.tree import Tree
     from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
-    from odtdsl.solving import Formulation, Plan
+    from odtdsl.solving import Plan
 
 __all__ = [
     "FilePath", "Inputs", "Model", "Setting", "alternatives", "audit", "check", "check_proof",
@@ -140,7 +140,11 @@ def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
     return warnings
 
 
-def plan(model: ModelLike, *, using: str | None = None, **inputs: Unpack[Inputs]) -> Plan:
+def plan(
+    model: ModelLike, *, using: str | None = None,
+    encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
+    **inputs: Unpack[Inputs],
+) -> Plan:  # fmt: skip
     """Which back end would run and why, and the size of its encoding.
 
     Parameters
@@ -149,6 +153,8 @@ def plan(model: ModelLike, *, using: str | None = None, **inputs: Unpack[Inputs]
         A model, a text or a path.
     using
         A back end instead of that of the model.
+    encoding, solver
+        As in `solve`.
     inputs
         As in `Inputs`.
 
@@ -159,11 +165,15 @@ def plan(model: ModelLike, *, using: str | None = None, **inputs: Unpack[Inputs]
     """
     from odtdsl import solving
 
-    return solving.plan(_model(model).analyse(**inputs), backend=using)
+    return solving.plan(
+        _model(model).analyse(**inputs), backend=using, formulation=encoding, solver=solver
+    )
 
 
 def solve(
-    model_or_spec: ModelLike, /, *, using: str | None = None, model: Formulation | None = None,
+    model_or_spec: ModelLike, /, *, using: str | None = None,
+    model: Literal["pattern", "cptree"] | None = None,
+    encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
     within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
     threads: int | None = None, seed: int | None = None, memory: str | None = None,
     start: Tree | FilePath | None = None, progress: Report | None = None,
@@ -181,6 +191,8 @@ def solve(
         `"auto"`, or a back end by name.
     model
         Of `milp`: the formulation, `"pattern"` (default) or `"cptree"`.
+    encoding, solver
+        Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat.
     within
         Wall time in seconds, or a text such as `"2 min"`.
     gap
@@ -219,16 +231,18 @@ def solve(
     ['no', 'yes']
     """
     from odtdsl import solving
+    from odtdsl.backends.variants import named, owner
 
     spec = _model(model_or_spec)
     seconds, relative_gap, memory_bytes = _limits(within, gap, memory)
     analysis = spec.analyse(**inputs)
-    chosen = using or (None if model is None else "milp")
+    formulation = named(model=model, encoding=encoding)
+    chosen = using or owner(formulation, solver)
     began = time.monotonic()
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))
     result = solving.solve(
-        analysis, backend=chosen, formulation=model,
+        analysis, backend=chosen, formulation=formulation, solver=solver,
         seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
         start=_start(start, spec, analysis), report=progress,
     )  # fmt: skip
@@ -308,7 +322,8 @@ def compare(
     model
         A model, a text or a path.
     backends
-        Names instead of all; `"milp (cptree)"` is the CPTree study's formulation.
+        Names instead of all; `"milp (cptree)"` and `"sat (paper)"` are the studies'
+        formulations, `"sat (glucose4)"` is another solver.
     within
         Wall time of each run, in seconds or as a text such as `"2 min"`.
     gap, threads, seed
@@ -458,7 +473,7 @@ def curve(
 
 def compile(
     spec: ModelLike, path: FilePath, /, *, to: FileFormat | None = None,
-    model: Formulation | None = None, depth: int | None = None,
+    model: Literal["pattern", "cptree"] | None = None, depth: int | None = None,
     bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
 ) -> dict[str, int]:  # fmt: skip
     """Write a model as a file that other solvers and people can read.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from odtdsl.predictors.tree import Tree
     from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
-    from odtdsl.solving import Formulation, Plan
+    from odtdsl.solving import Plan
 
 FilePath = str | os.PathLike[str]
 Columns = str | Measure | Iterable[str | Measure]
@@ -472,11 +472,14 @@ class Model:
 
         return check(self, **inputs)
 
-    def plan(self, *, using: str | None = None, **inputs: Unpack[Inputs]) -> Plan:
+    def plan(
+        self, *, using: str | None = None, encoding: Literal["ordered", "paper"] | None = None,
+        solver: str | None = None, **inputs: Unpack[Inputs],
+    ) -> Plan:  # fmt: skip
         """Which back end would run and why; see `odtdsl.plan`."""
         from odtdsl.api import plan
 
-        return plan(self, using=using, **inputs)
+        return plan(self, using=using, encoding=encoding, solver=solver, **inputs)
 
     def compare(
         self, *, backends: Iterable[str] | None = None,
@@ -491,7 +494,8 @@ class Model:
         )
 
     def solve(
-        self, *, using: str | None = None, model: Formulation | None = None,
+        self, *, using: str | None = None, model: Literal["pattern", "cptree"] | None = None,
+        encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
         within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
         threads: int | None = None, seed: int | None = None, memory: str | None = None,
         start: Tree | FilePath | None = None, progress: Report | None = None,
@@ -501,8 +505,9 @@ class Model:
         from odtdsl.api import solve
 
         return solve(
-            self, using=using, model=model, within=within, gap=gap, threads=threads, seed=seed,
-            memory=memory, start=start, progress=progress, proof=proof, **inputs,
+            self, using=using, model=model, encoding=encoding, solver=solver, within=within,
+            gap=gap, threads=threads, seed=seed, memory=memory, start=start, progress=progress,
+            proof=proof, **inputs,
         )  # fmt: skip
 
     def explain(
@@ -551,9 +556,9 @@ class Model:
         )  # fmt: skip
 
     def compile(
-        self, path: FilePath, *, to: FileFormat | None = None, model: Formulation | None = None,
-        depth: int | None = None, bound: Numeric | Iterable[Numeric] = (),
-        **inputs: Unpack[Inputs],
+        self, path: FilePath, *, to: FileFormat | None = None,
+        model: Literal["pattern", "cptree"] | None = None, depth: int | None = None,
+        bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
     ) -> dict[str, int]:  # fmt: skip
         """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""
         from odtdsl.api import compile

@@ -349,6 +349,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U315", "options of a list of trees that do not go together", ""),
     ("U316", "a proof of a back end that writes none, or of a list of trees", ""),
     ("U317", "an audit of nothing: neither a tree nor a proof", ""),
+    ("U318", "an unknown SAT solver", ""),
     ("U320", "an option of formulas where another kind of file is written", ""),
     ("U321", "a bound of an objective that is none", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),

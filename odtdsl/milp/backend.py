@@ -35,6 +35,10 @@ class Milp:
         """The same back end with another formulation."""
         return Milp(formulation)
 
+    def check(self, core: Core) -> None:
+        """Raise B102 for what the formulation does not express."""
+        refuse(core, self.formulation)
+
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether the formulation expresses a form, alone or inside a disjunction."""
         return supports(form, inside_or=inside_or, formulation=self.formulation)
@@ -50,7 +54,7 @@ class Milp:
         where the depth is for the search to find)."""
         from odtdsl.milp.search import deepest, lower
 
-        refuse(core, self.formulation)
+        self.check(core)
         first = core.objective[0]
         depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
         lowered = lower(core, depth, 0, formulation=self.formulation, lookahead=False)
@@ -81,7 +85,7 @@ class Milp:
         """
         from odtdsl.milp.search import Search
 
-        refuse(core, self.formulation)
+        self.check(core)
         return Search(core, limits, start, report, self.formulation).run()
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.ir.forms import Core, Form
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree
+
+if TYPE_CHECKING:
+    from odtdsl.sat.lower import Lowered
+    from odtdsl.sat.paper import PaperCode
+
+Encoding = Literal["ordered", "paper"]
 
 _UNSUPPORTED = {
     Form.DIAGRAM: "rows would choose among several parents; the clauses are of a tree",
@@ -37,14 +45,37 @@ class Sat:
     ----------
     solver
         A name of python-sat's, such as `minisat22` or `cadical153`.
+    encoding
+        `ordered`: prefixes of an order of thresholds. `paper`: the study's own, for what that
+        study has.
+
+    Raises
+    ------
+    OdtError
+        U318: an unknown solver.
     """
 
     name = "sat"
 
-    def __init__(self, solver: str | None = None) -> None:
-        from odtdsl.sat.search import SOLVER
+    def __init__(self, solver: str | None = None, encoding: Encoding = "ordered") -> None:
+        from odtdsl.sat.solvers import DEFAULT, known
 
-        self.solver = solver or SOLVER
+        self.solver, self.encoding = known(solver or DEFAULT), encoding
+
+    def with_formulation(self, encoding: Encoding) -> Sat:
+        """The same back end with another encoding."""
+        return Sat(self.solver, encoding)
+
+    def with_solver(self, solver: str) -> Sat:
+        """The same back end with another solver."""
+        return Sat(solver, self.encoding)
+
+    def check(self, core: Core) -> None:
+        """Raise B102 for what the encoding does not express."""
+        if self.encoding == "paper":
+            from odtdsl.sat.paper import refuse
+
+            refuse(core)
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether clauses express a form, alone or inside a disjunction."""
@@ -71,13 +102,23 @@ class Sat:
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the formula with all rows, at the depth that the skeleton allows (at most 3
         where the depth is for the search to find)."""
-        from odtdsl.sat.lower import Lowered, depth_first, shape_of
+        from odtdsl.sat.lower import depth_first
         from odtdsl.sat.search import deepest
 
+        self.check(core)
         depth = min(3, deepest(core)) if depth_first(core) else deepest(core)
-        lowered = Lowered(core, depth, shape_of(core))
+        lowered = self._code(core, depth)
         lowered.add_rows(range(core.n_rows))
         return (*lowered.formula.size(), ("depth", depth))
+
+    def _code(self, core: Core, depth: int) -> Lowered | PaperCode:
+        from odtdsl.sat.lower import Lowered, shape_of
+
+        if self.encoding == "ordered":
+            return Lowered(core, depth, shape_of(core))
+        from odtdsl.sat.paper import PaperCode
+
+        return PaperCode(core, depth, shape_of(core))
 
     def solve(
         self, core: Core, limits: Limits, start: RawTree | None = None,
@@ -95,8 +136,18 @@ class Sat:
             A tree that keeps all rules, or None.
         report
             Called with every better tree and bound.
+
+        Raises
+        ------
+        OdtError
+            B102: forms that the encoding does not express.
         """
         from odtdsl.sat.search import Search
 
         assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
+        self.check(core)
+        if self.encoding == "paper":
+            from odtdsl.sat.paper import PaperSearch
+
+            return PaperSearch(core, limits, start, report, self.solver).run()
         return Search(core, limits, start, report, self.solver).run()

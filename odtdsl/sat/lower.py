@@ -177,9 +177,10 @@ class Lowered:
     ) -> None:  # fmt: skip
         self.core, self.shape = core, shape
         self.tree = TreeCode(
-            core, depth, idle=shape.idle, single=shape.single, counted=shape.counted,
+            core, depth, idle=shape.idle, single=shape.single,
+            counted=shape.counted and not shape.idle and not shape.every,
             formula=formula, names=names,
-        )
+        )  # fmt: skip
         self.rules = Rules(self.tree)
         self.formula = self.tree.formula
         self.in_: set[int] = set()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -15,11 +17,10 @@ from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core, Depth, LinearStage, SignedAtom
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.sat.formula import Formula
 from odtdsl.sat.lower import Lowered, Shape, depth_first, shape_of
+from odtdsl.sat.solvers import DEFAULT, INTERRUPTIBLE
 from odtdsl.sat.sums import Counter, at_most
-
-SOLVER = "minisat22"
-"""The fastest where clauses are added between calls, see `benchmarks/sat.py`."""
 
 DEEPEST = 12
 """The deepest perfect tree that a formula is built on: 4,096 slots."""
@@ -35,15 +36,38 @@ class Stopped(Exception):
     """A limit was met."""
 
 
+class TreeOf(Protocol):
+    """The variables of a perfect tree."""
+
+    depth: int
+    rows_in: list[int]
+    uncounted: list[int]
+
+    def decode(self, true: set[int]) -> RawTree: ...
+
+
+class Code(Protocol):
+    """A formula of a tree that takes rows one after the other."""
+
+    core: Core
+    shape: Shape
+    formula: Formula
+
+    @property
+    def tree(self) -> TreeOf: ...
+
+    def add_rows(self, rows: Iterable[int]) -> None: ...
+
+
 class Live:
     """A SAT solver with a problem at one depth, to which rows and bounds are added."""
 
     def __init__(
-        self, lowered: Lowered, limits: Limits, name: str = SOLVER, *, with_proof: bool = False
+        self, lowered: Code, limits: Limits, name: str = DEFAULT, *, with_proof: bool = False
     ) -> None:
         from pysat.solvers import Solver
 
-        self.lowered, self.limits = lowered, limits
+        self.lowered, self.limits, self.name = lowered, limits, name
         self.solver = Solver(name=name, with_proof=with_proof)
         self.sent = self.calls = 0
 
@@ -73,6 +97,8 @@ class Live:
     def _run(self, assumptions: list[int]) -> bool | None:
         if stopped(self.limits):
             return None
+        if self.name not in INTERRUPTIBLE:
+            return bool(self.solver.solve(assumptions=assumptions))
         done = threading.Event()
 
         def watch() -> None:
@@ -155,11 +181,12 @@ class Goal:
             at_most(formula, self.terms, most, guard)
             return
         room = (most - constant) // weights.pop()
-        if len(weighted) * room > COUNTED:
+        if self.counter is None and len(weighted) * room <= COUNTED:
+            literals = [literal for literal, _ in weighted]
+            self.counter = Counter(formula, literals, room + 1)  # the bound that is not beaten
+        if self.counter is None or room > self.counter.most:
             at_most(formula, self.terms, most, guard)
             return
-        if self.counter is None:
-            self.counter = Counter(formula, [literal for literal, _ in weighted], room)
         bounded = self.counter.at_most(room)
         if bounded is not None:
             formula.add(*guard, bounded)
@@ -179,11 +206,11 @@ class Search:
 
     def __init__(
         self, core: Core, limits: Limits, start: RawTree | None, report: Report | None,
-        solver: str = SOLVER,
+        solver: str = DEFAULT,
     ) -> None:  # fmt: skip
         self.core, self.limits, self.report, self.solver = core, limits, report, solver
         self.shape = shape_of(core)
-        self.simple = shape_of(replace(core, objective=core.objective[:1]))
+        self.simple = self._first_shape()
         self.began = time.monotonic()
         self.timeline: list[Progress] = []
         self.best: RawTree | None = None
@@ -195,16 +222,28 @@ class Search:
         if start is not None and not violations(core, start):
             self._take(start, 0)
 
+    def _first_shape(self) -> Shape:
+        """What the least depth is searched with: the clauses that it needs, or all of them where
+        these are few more, so that what was learned serves the later stages."""
+        first = shape_of(replace(self.core, objective=self.core.objective[:1]))
+        kinds = [(one.idle, one.single, one.parts, one.every) for one in (first, self.shape)]
+        return self.shape if kinds[0] == kinds[1] else first
+
     # ---- the course
 
     def run(self) -> RawAnswer:
         try:
-            status = self._by_depth() if depth_first(self.core) else self._at_depth()
+            status = self._status()
         except Stopped:
             status = "unknown" if self.best is None else "feasible"
         finally:
             self._close()
         return self._answer(status)
+
+    def _status(self) -> Status:
+        if not agreeing(self.core, self.shape):
+            return "infeasible"
+        return self._by_depth() if depth_first(self.core) else self._at_depth()
 
     def _by_depth(self) -> Status:
         """The least depth that has a tree, then the other stages at that depth."""
@@ -224,7 +263,7 @@ class Search:
 
     def _after_depth(self, depth: int) -> Status:
         self.proven = 1
-        if len(self.core.objective) > 1:
+        if len(self.core.objective) > 1 and not self._opened(depth):
             self._open(depth, self.shape)
         return self._stages(1)
 
@@ -247,6 +286,7 @@ class Search:
         """Better and better trees, until there is none."""
         assert self.live is not None
         lowered, formula = self.live.lowered, self.live.lowered.formula
+        assert isinstance(lowered, Lowered), "the study's encoding has its own search"
         goal = Goal(lowered, stage)
         while True:
             value = self.values[stage]
@@ -258,9 +298,17 @@ class Search:
             if tree is None:
                 break
             self._take(tree, stage)
+            if self.values[stage] >= value:
+                raise RuntimeError(f"the formula admits a tree that is not below {value}")
         self._bound(stage, self.values[stage])
         formula.group(f"objective stays at {self.values[stage]}", "objective")
         goal.at_most(self.values[stage])
+
+    def _opened(self, depth: int) -> bool:
+        """Whether the live formula is that of all stages at the depth."""
+        if self.live is None or self.live.lowered.shape is not self.shape:
+            return False
+        return self.live.lowered.tree.depth == depth
 
     # ---- its state
 
@@ -329,6 +377,21 @@ class Search:
             )
             for i in stages[: self.proven + 1]
         )  # fmt: skip
+
+
+def agreeing(core: Core, shape: Shape) -> bool:
+    """Whether rows that no test tells apart may all be predicted as one class.
+
+    Without that, no depth has a tree, and each would have to be refuted.
+    """
+    if shape.allowed.all():
+        return True
+    codes = [core.families[f].codes for f in range(len(core.families))]
+    table = np.stack(codes, axis=1) if codes else np.zeros((core.n_rows, 1), dtype=np.int64)
+    _, kind = np.unique(table, axis=0, return_inverse=True)
+    together = np.ones((int(kind.max()) + 1, core.n_classes), dtype=bool)
+    np.logical_and.at(together, kind.reshape(-1), shape.allowed)
+    return bool(together.any(axis=1).all())
 
 
 def deepest(core: Core) -> int:

@@ -78,7 +78,7 @@ def _count(formula: Formula, literals: list[int], most: int, guard: tuple[int, .
 
 
 class Counter:
-    """A totalizer of literals whose bound can fall: every bound is one literal.
+    """A totalizer of literals whose bound can fall from `most`: every bound is one literal.
 
     Source: Bailleux and Boufkhad, "Efficient CNF encoding of Boolean cardinality constraints"
     (CP 2003).
@@ -87,6 +87,7 @@ class Counter:
     def __init__(self, formula: Formula, literals: list[int], most: int) -> None:
         from pysat.card import ITotalizer
 
+        self.most, self._count = most, len(literals)
         made = ITotalizer(lits=literals, ubound=min(most, len(literals)), top_id=formula.top)
         formula.counted(made.top_id, "of a counter")
         formula.extend(made.cnf.clauses)
@@ -95,7 +96,8 @@ class Counter:
 
     def at_most(self, most: int) -> int | None:
         """The literal that bounds the count; None where nothing exceeds the bound."""
-        return -int(self._above[most]) if most < len(self._above) else None
+        assert most <= self.most, "the counter does not count so far"
+        return -int(self._above[most]) if most < self._count else None
 
 
 def _weigh(

@@ -22,7 +22,7 @@ Source: Avellaneda, "Efficient inference of optimal decision trees" (AAAI 2020),
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,7 +110,7 @@ class TreeCode:
             if counted else None
         )  # fmt: skip
         self._shape(single)
-        self._signs = [self._prefixes(level) for level in range(depth + 1)]
+        self._signs = [prefixes(level) for level in range(depth + 1)]
 
     def _says(self, family: int) -> Describe:
         def says(q: int, t: int) -> str:
@@ -235,13 +235,6 @@ class TreeCode:
 
     # ---- rows
 
-    def _prefixes(self, level: int) -> IntArray:
-        """Per node of a level, the signs of the literals that deny its prefix: (2^level, level)."""
-        nodes = np.arange(2**level)
-        bits = nodes[:, None] >> np.arange(level - 1, -1, -1)[None, :] & 1
-        signs: IntArray = 1 - 2 * bits
-        return signs
-
     def add_row(self, row: int) -> None:
         """The path of a training row; what its leaf must predict is for the caller to say."""
         if row in self.right:
@@ -322,25 +315,16 @@ class TreeCode:
         for, where it counts those with one.
         """
         self.uncounted = []
-        return self._node(true, 1, np.arange(self.core.n_rows))
 
-    def _node(self, true: set[int], place: int, rows: IntArray) -> RawTree:
-        level = self.level(place)
-        if level == self.depth:
-            return RawLeaf(label=self._predicted(true, place, rows))
-        if self.idle is not None and int(self.idle[place - 1]) in true:
-            return self._node(true, 2 * place, rows)
-        f = next(f for f in self.families if self.select(place, f) in true)
-        test = next(t for t, v in enumerate(self.upto[f][place - 1].tolist()) if v in true)
-        family = self.core.families[f]
-        left = goes_left(family, test, family.codes[rows])
-        if empty_side(family, family.codes[rows], left):
-            side = left.sum() * 2 >= len(rows)
-            return self._node(true, 2 * place + (not side), rows)
-        return RawSplit(
-            family=f, test=test, left=self._node(true, 2 * place, rows[left]),
-            right=self._node(true, 2 * place + 1, rows[~left]),
-        )  # fmt: skip
+        def split(place: int) -> tuple[int, int] | None:
+            if self.idle is not None and int(self.idle[place - 1]) in true:
+                return None
+            f = next(f for f in self.families if self.select(place, f) in true)
+            return f, next(t for t, v in enumerate(self.upto[f][place - 1].tolist()) if v in true)
+
+        return grown(
+            self.core, self.depth, split, lambda slot, rows: self._predicted(true, slot, rows)
+        )
 
     def _predicted(self, true: set[int], slot: int, rows: IntArray) -> int:
         for label, variable in enumerate(self.label[slot - 2**self.depth].tolist()):
@@ -358,3 +342,46 @@ def empty_side(family: Family, codes: IntArray, left: BoolArray) -> bool:
     if family.kind == "threshold":
         present = (codes >= 0) & (codes < len(family.values))
     return not (left & present).any() or not (~left & present).any()
+
+
+def prefixes(level: int) -> IntArray:
+    """Per node of a level, the signs of the literals that deny its path: (2^level, level)."""
+    nodes = np.arange(2**level)
+    bits = nodes[:, None] >> np.arange(level - 1, -1, -1)[None, :] & 1
+    signs: IntArray = 1 - 2 * bits
+    return signs
+
+
+def grown(
+    core: Core, depth: int, split: Callable[[int], tuple[int, int] | None],
+    label: Callable[[int, IntArray], int],
+) -> RawTree:  # fmt: skip
+    """A perfect tree without the splits that part no rows.
+
+    Parameters
+    ----------
+    core, depth
+        The problem, and the depth of the perfect tree.
+    split
+        The family and the test of a node, as a heap index; None: all rows go left.
+    label
+        The class that a slot, as a heap index, predicts; it is given its rows.
+    """
+
+    def node(place: int, rows: IntArray) -> RawTree:
+        if place >= 2**depth:
+            return RawLeaf(label=label(place, rows))
+        chosen = split(place)
+        if chosen is None:
+            return node(2 * place, rows)
+        family = core.families[chosen[0]]
+        codes = family.codes[rows]
+        left = goes_left(family, chosen[1], codes)
+        if empty_side(family, codes, left):
+            return node(2 * place + (left.sum() * 2 < len(rows)), rows)
+        return RawSplit(
+            family=chosen[0], test=chosen[1], left=node(2 * place, rows[left]),
+            right=node(2 * place + 1, rows[~left]),
+        )  # fmt: skip
+
+    return node(1, np.arange(core.n_rows))

@@ -1,0 +1,33 @@
+"""Solvers of python-sat, by name."""
+
+from __future__ import annotations
+
+DEFAULT = "minisat22"
+"""The fastest where clauses are added between calls, see `benchmarks/sat.py solvers`."""
+
+INTERRUPTIBLE = (
+    "minisat22", "minisat-gh", "minicard", "glucose3", "glucose4", "glucose42", "gluecard3",
+    "gluecard4", "maplecm", "maplechrono", "mergesat3",
+)  # fmt: skip
+"""Those that stop within a call. `maplesat` is left out: in python-sat 1.9 it crashes on some
+formulas of the study's encoding."""
+
+WHOLE_CALLS = ("cadical103", "cadical153", "cadical195", "lingeling")
+"""Those that look at no limit before a call has ended."""
+
+NAMES = (*INTERRUPTIBLE, *WHOLE_CALLS)
+
+
+def known(name: str) -> str:
+    """The name itself.
+
+    Raises
+    ------
+    OdtError
+        U318: there is no such solver.
+    """
+    if name not in NAMES:
+        from odtdsl.backends.variants import unknown_solver
+
+        raise unknown_solver(name, NAMES)
+    return name
