@@ -147,9 +147,9 @@ def test_compile_writes_readable_rows_named_after_rules(spec, tmp_path):
     assert odt("compile", path, "--to", "xls").exit_code == 2
 
 
-def test_both_formulations_of_milp_agree(spec):
+def test_formulations_of_milp_agree(spec):
     path = spec(IRIS.replace("quantiles 4", "bins 3"))
-    for formulation in ("pattern", "cptree"):
+    for formulation in ("pattern", "subtrees", "cptree"):
         answer = json.loads(odt("solve", path, "--model", formulation, "--json").stdout)
         assert (answer["status"], answer["objective"]) == ("optimal", 7)
 

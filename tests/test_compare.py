@@ -45,6 +45,7 @@ def test_all_that_can_run_and_agree() -> None:
     assert [entry.name for entry in found.entries] == [
         "exact",
         "milp",
+        "milp (subtrees)",
         "milp (cptree)",
         "sat",
         "sat (paper)",

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from larger import Larger, larger_case
 from meanings import Goal, Judge, Rule
-from milp_trees import Live
+from milp_trees import Live, depth_cap
 from objectives import goals, plain_goals, row_groups, weighting
 from sat_trees import models_of, partition_of, rows_of
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
@@ -37,6 +37,8 @@ from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.forms import Additive, Core, LinearStage
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.milp.search import lower
+from odtdsl.milp.subtrees import Subtrees
 from odtdsl.result import Stage
 from odtdsl.source import Source
 from odtdsl.syntax.parser import parse
@@ -54,6 +56,8 @@ ONE_DIRECTION = "a direction alone"
 ASIDE = (PLAIN, PLAIN_PATHS, ONE_DIRECTION)
 DIFFERENT = "DIFFERENT"
 MOST_LISTED = 2000
+FORMULATIONS = ("pattern", "subtrees")
+WHAT = ["exact", "milp", "subtrees", "sat", "sets", "sat-sets", "larger"]
 NO_CLASSES = ("mse", "mae", "poisson", "output")
 """Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
 
@@ -235,16 +239,23 @@ def _label(core: Core, case_: Case, label: int) -> int:
     return int(core.labels[case_.world.target.index(label)])
 
 
+def by_subtrees(core: Core) -> list[Live]:
+    """The model by whole subtrees, where it is another one."""
+    lowered = lower(core, depth_cap(core), 0, formulation="subtrees")
+    return [Live(core, lowered)] if isinstance(lowered.encoding, Subtrees) else []
+
+
 def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
     """Some trees that keep the rules, and some that do not: the model admits just the first."""
     core = core_of(replace(case_, stages=(case_.stages[0],)))
     if choose(core, "milp").name is None:
         return Counter()
     try:
-        live, seen = Live(core), Counter[bool]()
+        models = [Live(core), *by_subtrees(core)]
     except OdtError as problem:
         refused(problem, case_)
         return Counter()
+    seen = Counter[bool]()
     rng, judge = random.Random(case_.text), Judge(case_.world, case_.rules)
     kept = list(filter(judge.admits, case_.models))
     broken = list(filter(lambda model: not judge.admits(model), case_.models))
@@ -254,7 +265,8 @@ def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
     ]:
         raw = raw_of(core, case_, model)
         if raw is not None:
-            assert live.admits(raw) == keeps, f"{keeps}: {raw}\n{case_}"
+            for live in models:
+                assert live.admits(raw) == keeps, f"{keeps}: {raw}\n{case_}"
             seen[keeps] += 1
     return seen
 
@@ -313,8 +325,9 @@ def test_the_optimum_on_exact(name: str) -> None:
 @pytest.mark.parametrize("name", [*NAMES, MIXED])
 def test_the_optimum_on_milp(name: str) -> None:
     count = (6 if name == MIXED else 1) * SCALE
-    found = Counter(solved(case(name, seed), "milp") for seed in range(count))
-    assert not found["refused"]
+    for model in FORMULATIONS:
+        found = Counter(solved(case(name, seed), "milp", model=model) for seed in range(count))
+        assert not found["refused"]
 
 
 @pytest.mark.parametrize("name", [*NAMES, PLAIN, PLAIN_PATHS, MIXED])
@@ -361,6 +374,8 @@ def _run(name: str, what: str, seed: int) -> Counter[str]:
         return Counter([solved_larger(larger_case(seed))])
     if what == "sat-sets":
         return set_on_sat(case(name, f"set {seed}", most_rules=1))
+    if what == "subtrees":
+        return Counter([solved(case(name, seed), "milp", model="subtrees")])
     if what != "sets":
         return Counter([solved(case(name, seed), what)])
     one = case(name, f"set {seed}", most_rules=1)
@@ -384,7 +399,7 @@ def _runs(names: Sequence[str], what: str, count: int) -> Iterator[tuple[str, Co
 def main() -> None:
     """Counts by term as JSON lines; a difference is told with the spec and table that show it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["exact", "milp", "sat", "sets", "sat-sets", "larger"])
+    parser.add_argument("what", choices=WHAT)
     parser.add_argument("--each", type=int, default=100, help="instances per term")
     parser.add_argument("--mixed", type=int, default=0, help="instances of up to four rules")
     parser.add_argument("--only", default="", help="terms whose name has this part")

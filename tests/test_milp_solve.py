@@ -280,7 +280,7 @@ def test_lookahead_starts_at_the_optimum_where_only_path_rules_stand() -> None:
 
 
 def test_every_form_has_an_answer_with_a_reason_where_it_is_not_exact() -> None:
-    for model in ("pattern", "cptree"):
+    for model in ("pattern", "subtrees", "cptree"):
         for form in Form:
             for inside in (False, True):
                 support = Milp(model).supports(form, inside_or=inside)  # type: ignore[arg-type]
@@ -345,7 +345,7 @@ def ruled() -> Core:
     return replace(core, clauses=rules)
 
 
-@pytest.mark.parametrize("formulation", ["pattern", "cptree"])
+@pytest.mark.parametrize("formulation", ["pattern", "subtrees", "cptree"])
 @pytest.mark.parametrize("to", ["lp", "mps"])
 def test_files_keep_names_rules_and_optimum(tmp_path: Path, to: Any, formulation: Any) -> None:
     import highspy
@@ -363,7 +363,11 @@ def test_files_keep_names_rules_and_optimum(tmp_path: Path, to: Any, formulation
     assert sorted(lp.col_names_) == sorted(program.column_names)
     assert sorted(lp.row_names_) == sorted(program.matrix().names)
     rules = {name.split("(")[0] for name in lp.row_names_ if name.startswith("rule_")}
-    assert rules == {"rule_reihenfolge__", "rule_reihenfolge___2", "rule_order"}
+    if formulation == "subtrees":
+        assert not rules
+        assert path.read_text().count("subtrees that break rule") == 3
+    else:
+        assert rules == {"rule_reihenfolge__", "rule_reihenfolge___2", "rule_order"}
     assert all(re.fullmatch(r"[A-Za-z0-9_.,()]+", name) for name in lp.col_names_ + lp.row_names_)
     highs.run()
     text = path.read_text()

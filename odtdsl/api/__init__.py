@@ -172,7 +172,7 @@ def plan(
 
 def solve(
     model_or_spec: ModelLike, /, *, using: str | None = None,
-    model: Literal["pattern", "cptree"] | None = None,
+    model: Literal["pattern", "subtrees", "cptree"] | None = None,
     encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
     within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
     threads: int | None = None, seed: int | None = None, memory: str | None = None,
@@ -190,7 +190,7 @@ def solve(
     using
         `"auto"`, or a back end by name.
     model
-        Of `milp`: the formulation, `"pattern"` (default) or `"cptree"`.
+        Of `milp`: the formulation, `"pattern"` (default), `"subtrees"` or `"cptree"`.
     encoding, solver
         Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat.
     within
@@ -473,7 +473,7 @@ def curve(
 
 def compile(
     spec: ModelLike, path: FilePath, /, *, to: FileFormat | None = None,
-    model: Literal["pattern", "cptree"] | None = None, depth: int | None = None,
+    model: Literal["pattern", "subtrees", "cptree"] | None = None, depth: int | None = None,
     bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
 ) -> dict[str, int]:  # fmt: skip
     """Write a model as a file that other solvers and people can read.
@@ -489,7 +489,7 @@ def compile(
         keeps the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean), both with the
         objective. Default by the ending of the file, else `"lp"`.
     model
-        The formulation of programs, `"pattern"` (default) or `"cptree"`.
+        The formulation of programs, `"pattern"` (default), `"subtrees"` or `"cptree"`.
     depth
         Of formulas: a bound beside that of the model, which needs one or the other.
     bound

@@ -494,7 +494,8 @@ class Model:
         )
 
     def solve(
-        self, *, using: str | None = None, model: Literal["pattern", "cptree"] | None = None,
+        self, *, using: str | None = None,
+        model: Literal["pattern", "subtrees", "cptree"] | None = None,
         encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
         within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
         threads: int | None = None, seed: int | None = None, memory: str | None = None,
@@ -557,7 +558,7 @@ class Model:
 
     def compile(
         self, path: FilePath, *, to: FileFormat | None = None,
-        model: Literal["pattern", "cptree"] | None = None, depth: int | None = None,
+        model: Literal["pattern", "subtrees", "cptree"] | None = None, depth: int | None = None,
         bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
     ) -> dict[str, int]:  # fmt: skip
         """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""

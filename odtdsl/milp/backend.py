@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
-from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, Form
 from odtdsl.ir.raw import RawTree
 from odtdsl.milp.support import cptree_supports, flow_supports
 
-Formulation = Literal["pattern", "cptree"]
+Formulation = Literal["pattern", "cptree", "subtrees"]
 
 SHOWN_DEPTH = 3
 """`size` of a tree without a depth is told at this one."""
@@ -23,7 +23,8 @@ class Milp:
     ----------
     formulation
         `pattern`: pattern flow with ordered thresholds. `cptree`: the CPTree study's first
-        formulation, repaired and tightened, for what that study has.
+        formulation, repaired and tightened, for what that study has. `subtrees`: one column per
+        subtree below the root, of trees up to depth 2 with few candidates; else `pattern`.
     """
 
     name = "milp"
@@ -36,8 +37,15 @@ class Milp:
         return Milp(formulation)
 
     def check(self, core: Core) -> None:
-        """Raise B102 for what the formulation does not express."""
+        """Raise B102 for what the formulation does not express, or leaves to another one."""
         refuse(core, self.formulation)
+        if self.formulation == "subtrees":
+            from odtdsl.milp.search import deepest
+            from odtdsl.milp.subtrees import fits
+
+            if not fits(core, deepest(core)):
+                message = "whole subtrees are for trees of depth 1 or 2 with few candidates"
+                raise error("B102", message, notes=("`milp` is then the same by pattern flow",))
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether the formulation expresses a form, alone or inside a disjunction."""
@@ -54,7 +62,7 @@ class Milp:
         where the depth is for the search to find)."""
         from odtdsl.milp.search import deepest, lower
 
-        self.check(core)
+        refuse(core, self.formulation)
         first = core.objective[0]
         depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
         lowered = lower(core, depth, 0, formulation=self.formulation, lookahead=False)
@@ -85,13 +93,13 @@ class Milp:
         """
         from odtdsl.milp.search import Search
 
-        self.check(core)
+        refuse(core, self.formulation)
         return Search(core, limits, start, report, self.formulation).run()
 
 
 def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Support:
     """Whether a formulation expresses a form."""
-    table = flow_supports if formulation == "pattern" else cptree_supports
+    table = cptree_supports if formulation == "cptree" else flow_supports
     return table(form, inside_or=inside_or)
 
 

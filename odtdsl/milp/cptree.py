@@ -38,9 +38,9 @@ from odtdsl.ir.forms import Additive, Core, Linear
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.milp.charges import Charges
 from odtdsl.milp.clauses import Point, RowMaker, Rules
-from odtdsl.milp.pattern_flow import Tick, tests_by_level, usable_tests
 from odtdsl.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
 from odtdsl.milp.program import SKELETON, Affine, Program, safe_names
+from odtdsl.milp.structure import Tick, tests_by_level, usable_tests
 
 
 @dataclass(frozen=True, slots=True)

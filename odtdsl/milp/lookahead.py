@@ -120,7 +120,7 @@ class _Lookahead:
         self.gain = gains.gain.astype(np.float64)
         self.levels = tuple(self._level(level) for level in range(self.depth))
         self.limits = tuple(self._leaf_limits())
-        self.path_clauses = tuple(c for c in self.core.clauses if _speaks_of_columns(c))
+        self.path_clauses = tuple(c for c in self.core.clauses if speaks_of_columns(c))
         self._allowed = self._paths()
 
     def _level(self, level: int) -> _Level:
@@ -167,7 +167,7 @@ class _Lookahead:
             table = np.ones((count,) * length, dtype=bool)
             if asks:
                 for path in np.ndindex(*table.shape):
-                    table[path] = all(_path_holds(c, path) for c in self.path_clauses)
+                    table[path] = all(path_holds(c, path) for c in self.path_clauses)
                 self._tick()
             tables.append(table)
         return tuple(tables)
@@ -320,12 +320,12 @@ class _Lookahead:
         encoding.program.row(f"lookahead_{name}(n0)", OBJECTIVE, row, upper=0)
 
 
-def _speaks_of_columns(clause: Clause) -> bool:
+def speaks_of_columns(clause: Clause) -> bool:
     kinds = (Used, Order, Budget)
     return clause.scope is Scope.PATH and all(isinstance(x.atom, kinds) for x in clause.literals)
 
 
-def _path_holds(clause: Clause, path: tuple[int, ...]) -> bool:
+def path_holds(clause: Clause, path: tuple[int, ...]) -> bool:
     return any(_holds(literal.atom, path) == literal.positive for literal in clause.literals)
 
 

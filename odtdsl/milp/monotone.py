@@ -45,8 +45,9 @@ from odtdsl.data.table import IntArray
 from odtdsl.ir.families import Family, place, threshold_set
 from odtdsl.ir.forms import Core, Monotone
 from odtdsl.milp.clauses import RowMaker, Rules
-from odtdsl.milp.pattern_flow import PatternFlow, Tick
+from odtdsl.milp.pattern_flow import PatternFlow
 from odtdsl.milp.program import Affine, Completion, sum_of
+from odtdsl.milp.structure import Tick
 
 Step = tuple[int, bool]
 """A node of a path and whether the path goes left there."""

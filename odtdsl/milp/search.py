@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.diagnostics.model import error
+from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.evaluate import stage_values, violations
 from odtdsl.ir.forms import Additive, Core, DepthStage, Linear, LinearStage, PathTotal
 from odtdsl.ir.problem import TreeSkeleton
@@ -22,17 +22,24 @@ from odtdsl.milp.cptree import CpRules, CpTree
 from odtdsl.milp.highs import WIDE, Run, Solver
 from odtdsl.milp.lookahead import add_lookahead
 from odtdsl.milp.monotone import FlowRules
-from odtdsl.milp.pattern_flow import PatternFlow, Tick, tests_by_level, usable_tests
+from odtdsl.milp.pattern_flow import PatternFlow
 from odtdsl.milp.patterns import find_patterns
 from odtdsl.milp.program import Program
 from odtdsl.milp.pyomo_model import Built, build, standard_form
 from odtdsl.milp.stages import Goal, keep, lower_stage, measures_of, trivial_bound
+from odtdsl.milp.structure import Tick, tests_by_level, usable_tests
+from odtdsl.milp.subtrees import SubtreeRules, Subtrees, fits
 
 TIGHT = 1e-9
 """Tolerance of integer columns in programs with wide numbers."""
 
 DEEPEST = 10
 """The deepest perfect tree that a model is built on: 1,024 leaf slots."""
+
+
+WIDEST_SUM = 10**8
+"""Sums over the rows of subtrees stay below: at the tolerance of `TIGHT`, which HiGHS also keeps
+its linear programs to, a column then moves none by more than a tenth of a step."""
 
 
 BUILD_ROW, COMPILE_ROW, COMPILE_NONZERO, SHORT = 10e-6, 15e-6, 2e-6, 0.2
@@ -95,7 +102,7 @@ def lower(
     tick
         Called often; may raise to stop.
     formulation
-        `pattern` or `cptree`.
+        `pattern`, `cptree`, or `subtrees`, which is `pattern` where it does not fit.
     lookahead
         Whether bounds of root tests tighten the relaxation.
 
@@ -104,35 +111,64 @@ def lower(
     OdtError
         B220, B221 numbers that spread too far for a solver with floats.
     """
-    assert isinstance(core.skeleton, TreeSkeleton)
+    if formulation == "subtrees":
+        if (found := _by_subtrees(core, depth, stage, kept, tick)) is not None:
+            return found
+        formulation = "pattern"
     wanted = [index for index, _ in kept] + ([] if stage is None else [stage])
     measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
     for clause in core.clauses:
         atoms = [literal.atom for literal in clause.literals]
         measures += [atom.measure for atom in atoms if isinstance(atom, Linear | PathTotal)]
-    encoding: Encoding
-    if formulation == "pattern":
-        encoding = PatternFlow(core, depth, core.skeleton.leaves, measures, tick)
-        rules: Rules = FlowRules(encoding, core.n_classes, tick)
-    else:
-        encoding = CpTree(core, depth, core.skeleton.leaves, measures, tick)
-        rules = CpRules(encoding, core.n_classes, tick)
+    assert isinstance(core.skeleton, TreeSkeleton)
+    leaves = core.skeleton.leaves
+    if formulation == "cptree":
+        study = CpTree(core, depth, leaves, measures, tick)
+        return _ruled(core, study, CpRules(study, core.n_classes, tick), stage, kept)
+    flow = PatternFlow(core, depth, leaves, measures, tick)
+    lowered = _ruled(core, flow, FlowRules(flow, core.n_classes, tick), stage, kept)
+    for index, _ in kept:
+        earlier = core.objective[index]
+        if isinstance(earlier, LinearStage):
+            add_lookahead(flow, earlier.measure, tick)
+    if stage is None or not lookahead:
+        return lowered
+    form = core.objective[stage]
+    hint = add_lookahead(flow, form.measure, tick) if isinstance(form, LinearStage) else None
+    return replace(lowered, hint=hint)
+
+
+def _by_subtrees(
+    core: Core, depth: int, stage: int | None, kept: Kept, tick: Tick
+) -> Lowered | None:
+    """The program by whole subtrees, where they are few and their sums small enough for floats."""
+    if not fits(core, depth):
+        return None
+    assert isinstance(core.skeleton, TreeSkeleton)
+    encoding = Subtrees(core, depth, core.skeleton.leaves, tick)
+    rules = SubtreeRules(encoding, core.n_classes, tick)
+    try:
+        lowered = _ruled(core, encoding, rules, stage, kept)
+    except OdtError:  # more than nine digits
+        return None
+    program = lowered.program
+    widest = int(np.abs(program.matrix().values).max(initial=0))
+    widest = max([widest, *map(abs, program.objective.terms.values())])
+    return lowered if widest <= WIDEST_SUM else None
+
+
+def _ruled(core: Core, encoding: Encoding, rules: Rules, stage: int | None, kept: Kept) -> Lowered:
+    """The structure with its rules, earlier stages and objective."""
     for clause in core.clauses:
         rules.add(clause)
     for index, value in kept:
         earlier = core.objective[index]
         keep(encoding, lower_stage(encoding, earlier, index), index, value)
-        if isinstance(earlier, LinearStage) and isinstance(encoding, PatternFlow):
-            add_lookahead(encoding, earlier.measure, tick)
-    hint: RawTree | None = None
     if stage is None:
         return Lowered(encoding=encoding, goal=None, hint=None)
-    form = core.objective[stage]
-    goal = lower_stage(encoding, form, stage)
+    goal = lower_stage(encoding, core.objective[stage], stage)
     encoding.program.objective = goal.cost
-    if lookahead and isinstance(form, LinearStage) and isinstance(encoding, PatternFlow):
-        hint = add_lookahead(encoding, form.measure, tick)
-    return Lowered(encoding=encoding, goal=goal, hint=hint)
+    return Lowered(encoding=encoding, goal=goal, hint=None)
 
 
 def deepest(core: Core) -> int:

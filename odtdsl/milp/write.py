@@ -11,8 +11,11 @@ from odtdsl.files import write_text
 from odtdsl.ir.forms import Core
 from odtdsl.milp.backend import Formulation, refuse
 from odtdsl.milp.highs import Solver
+from odtdsl.milp.parts import is_of_parts
+from odtdsl.milp.program import safe_name
 from odtdsl.milp.pyomo_model import build, standard_form
 from odtdsl.milp.search import DEEPEST, Lowered, deepest, lower
+from odtdsl.milp.subtrees import Subtrees
 
 COMMENT = {"lp": "\\", "mps": "*"}
 
@@ -34,7 +37,7 @@ def write(
     to
         The format.
     formulation
-        `pattern` or `cptree`.
+        `pattern`, `subtrees` or `cptree`.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def write(
             helps=(f"write `tree depth <= {DEEPEST}` or less",),
         )
     lowered = lower(core, depth, 0, formulation=formulation)
-    text = _comments(lowered, COMMENT[to]) + _text(lowered, to)
+    text = _comments(core, lowered, COMMENT[to]) + _text(lowered, to)
     write_text(path, text)
     return lowered.program.size()
 
@@ -70,7 +73,7 @@ def _text(lowered: Lowered, to: str) -> str:
         return place.read_text(encoding="ascii")
 
 
-def _comments(lowered: Lowered, mark: str) -> str:
+def _comments(core: Core, lowered: Lowered, mark: str) -> str:
     goal = lowered.goal
     assert goal is not None, "the first stage is lowered"
     lines = [
@@ -79,4 +82,10 @@ def _comments(lowered: Lowered, mark: str) -> str:
         f"objective of the spec = ({goal.constant} + {goal.grid} * objective of this file)"
         f" / {goal.scale}",
     ]
+    if isinstance(lowered.encoding, Subtrees):
+        rules = dict.fromkeys(c.origin.rule for c in core.clauses if is_of_parts(c))
+        lines += [
+            f"subtrees that break rule_{safe_name(rule)} by themselves have no column"
+            for rule in rules
+        ]
     return "".join(f"{mark} {line}\n" for line in lines)
