@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from odtdsl.analysis.room import Frame, Room
-from odtdsl.backends.base import Limits, Progress
+from odtdsl.backends.base import BackEnd, Limits, Progress
 from odtdsl.backends.choice import back_end, choose
 from odtdsl.explaining.sets import Members
 from odtdsl.ir.evaluate import NotEvaluable, violations
@@ -213,7 +213,7 @@ class Oracle:
         """One search until its first tree."""
         first = _FirstTree(self.limits.interrupted)
         limits = replace(self.limits, deadline=deadline, interrupted=first.stop)
-        engine = back_end(self.backend)
+        engine = self._engine()
         answer = engine.solve(core, limits, None, first.report)
         if answer.tree is None and first.seen and not self.stopped():
             answer = engine.solve(core, replace(limits, interrupted=first.asked), None, None)
@@ -235,7 +235,7 @@ class Oracle:
             objective=(LinearStage(measure=atom.measure),),
         )  # fmt: skip
         limits = replace(self.limits, deadline=deadline, interrupted=told.stop)
-        answer = back_end(self.backend).solve(asked, limits, None, told.report)
+        answer = self._engine().solve(asked, limits, None, told.report)
         if answer.tree is not None and keeps(core, answer.tree):
             self._trees.append(answer.tree)
             return Answer(feasible=True, tree=answer.tree)
@@ -254,11 +254,19 @@ class Oracle:
         if self.backend == "exact":
             end = _earlier(end, time.monotonic() + BEST_SLICE)
         limits = replace(self.limits, deadline=end, gap=Fraction(0))
-        answer = back_end(self.backend).solve(asked, limits, None, None)
+        answer = self._engine().solve(asked, limits, None, None)
         if answer.tree is None or not keeps(core, answer.tree):
             return None
         self._trees.append(answer.tree)
         return answer.tree if answer.status == "optimal" else None
+
+    def _engine(self) -> BackEnd:
+        """The back end; `milp` by whole subtrees, whose questions of small trees end early."""
+        if self.backend == "milp":
+            from odtdsl.milp import Milp
+
+            return Milp("subtrees")
+        return back_end(self.backend)
 
     def stopped(self) -> bool:
         """Whether the time is over, or the user has interrupted."""

@@ -222,6 +222,7 @@ class _Optima:
         try:
             result = solve(
                 asked, backend=self.backend, seconds=seconds, gap=Fraction(0),
+                formulation="subtrees" if self.backend == "milp" else None,
                 memory_bytes=self.memory_bytes,
                 start=None if known.met is None else known.met.tree,
             )  # fmt: skip
