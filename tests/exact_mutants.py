@@ -518,6 +518,17 @@ def cut(where: str, *, tight: bool) -> Mutant:
     return change
 
 
+def row_moved(rng: random.Random, call: Call) -> bool:
+    """A row on the other side of a cut: what a wrong merge of values would do."""
+    places = [f for f in range(len(call.ranks)) if call.distinct[f] > 1]
+    if not places:
+        return False
+    ranks = call.ranks[rng.choice(places)]
+    row = rng.randrange(len(ranks))
+    ranks[row] = ranks[row] - 1 if ranks[row] else 1
+    return True
+
+
 def level_dropped(rng: random.Random, call: Call) -> bool:
     """A level's own rules forgotten."""
     if not call.rules["allowed_at"]:

@@ -120,7 +120,7 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "a leaf less": (under_rules(m.most_leaves(-1)), (MIXED,)),
     # the search without rules
     "plain: a cut less": (plainly(m.cut("all", tight=True)), (PLAIN,)),
-    "plain: a cut more": (plainly(m.cut("all", tight=False)), (PLAIN,)),
+    "plain: a row beyond a cut": (plainly(m.row_moved), (PLAIN, "split threshold")),
     "plain: a leaf less": (plainly(m.most_leaves(-1)), (PLAIN,)),
     "plain: a leaf more": (plainly(m.most_leaves(1)), (PLAIN,)),
     "plain: a weight more": (m.option("weights", 1), (PLAIN,)),

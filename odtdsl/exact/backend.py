@@ -28,6 +28,7 @@ from odtdsl.exact.lower import (
     from_raw,
     least,
     losses,
+    merged,
     most_leaves,
     objections,
     size_of,
@@ -142,7 +143,9 @@ class _Search:
         self.rules = rules
         self.engine = engine()
         self.began = time.monotonic()
-        self.features: Features = rules.restricted(core, features(core))
+        found = features(core)
+        self.size = size_of(core, found)
+        self.features: Features = merged(rules.restricted(core, found))
         self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
         self.by_depth = isinstance(core.objective[0], DepthStage)
         self.timeline: list[Progress] = []
@@ -232,7 +235,7 @@ class _Search:
             tree, status = self.start, "feasible"
         return RawAnswer(
             status=status, tree=tree, stages=self._outcomes(tree, status, found, depth),
-            timeline=tuple(self.timeline), size=size_of(self.core),
+            timeline=tuple(self.timeline), size=self.size,
             counters=tuple(found["counters"].items()),
             interrupted=bool(found["interrupted"]),
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,9 @@ class Features:
         own (equality, bins); -1 for thresholds, whose test is the cut.
     by_level
         Per level as `allowed`, where rules tell levels apart; else empty.
+    cuts
+        Per feature None, or int64 (distinct - 1,): the cuts between its ranks, where ranks
+        stand for several values (`merged`); else empty.
     """
 
     ranks: npt.NDArray[np.uint32]
@@ -59,6 +62,7 @@ class Features:
     allowed: tuple[BoolArray | None, ...]
     tests: tuple[tuple[int, int], ...]
     by_level: tuple[tuple[BoolArray | None, ...], ...] = ()
+    cuts: tuple[IntArray | None, ...] = ()
 
 
 def features(core: Core) -> Features:
@@ -111,14 +115,39 @@ def ruled_features(core: Core, depth: int) -> Features:
     )  # fmt: skip
 
 
-def size_of(core: Core) -> tuple[tuple[str, int], ...]:
+def merged(found: Features) -> Features:
+    """The same partitions with one rank for all values between two cuts that may stand.
+
+    No test parts such values, and the search scans fewer of them.
+    """
+    ranks, distinct = found.ranks.copy(), found.distinct.copy()
+    cuts: list[IntArray | None] = []
+    for feature, allowed in enumerate(found.allowed):
+        if allowed is None:
+            cuts.append(None)
+            continue
+        kept = np.flatnonzero(allowed[:-1])
+        below = np.concatenate([[0], np.cumsum(allowed[:-1])]).astype(np.uint32)
+        ranks[feature] = below[ranks[feature]]
+        distinct[feature] = len(kept) + 1
+        cuts.append(kept)
+    if all(each is None for each in cuts):
+        return found
+    return replace(
+        found, ranks=ranks, distinct=distinct, allowed=(None,) * len(cuts), cuts=tuple(cuts)
+    )
+
+
+def size_of(core: Core, found: Features | None = None) -> tuple[tuple[str, int], ...]:
     """Rows, features and cuts that the search looks at."""
-    found = features(core)
+    found = features(core) if found is None else found
     cuts = int((found.distinct.astype(np.int64) - 1).sum())
     return (("rows", core.n_rows), ("features", len(found.tests)), ("cuts", cuts))
 
 
 def _either(flags: list[BoolArray | None]) -> BoolArray | None:
+    if len(flags) == 1:
+        return flags[0]
     known = [flag for flag in flags if flag is not None]
     return np.any(known, axis=0) if len(known) == len(flags) else None
 
@@ -415,12 +444,18 @@ def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) 
         family, test = found.tests[feature]
         return RawSplit(
             family=family,
-            test=int(tree["cut"][at]) - (core.families[family].missing == "left")
-            if test < 0 else test,
+            test=_cut(found, feature, int(tree["cut"][at]))
+            - (core.families[family].missing == "left") if test < 0 else test,
             left=node(int(tree["left"][at])), right=node(int(tree["right"][at])),
         )  # fmt: skip
 
     return node(0)
+
+
+def _cut(found: Features, feature: int, cut: int) -> int:
+    """The engine's cut as one between the values of the feature."""
+    cuts = found.cuts[feature] if found.cuts else None
+    return cut if cuts is None else int(cuts[cut])
 
 
 def from_raw(core: Core, found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]] | None:
@@ -474,6 +509,10 @@ def _allowed_cut(core: Core, found: Features, feature: int, split: RawSplit, row
     allowed = found.allowed[feature]
     if allowed is not None:
         cuts = cuts[allowed[cuts]]
+    kept = found.cuts[feature] if found.cuts else None
+    if kept is not None:
+        cuts = np.intersect1d(cuts, kept, assume_unique=True)
     if not cuts.size:
         return -1
-    return int(cuts[np.abs(cuts - shift - split.test).argmin()])
+    cut = int(cuts[np.abs(cuts - shift - split.test).argmin()])
+    return cut if kept is None else int(np.searchsorted(kept, cut))

@@ -103,8 +103,8 @@ class DepthTwo {
   std::int32_t least_ = 1;
   Aligned<std::int32_t> scratch_;
   Aligned<std::int64_t> column_counts_;
-  std::int32_t left_count_[16], right_count_[16], all_count_[16];
-  std::int32_t left_rows_ = 0, right_rows_ = 0;  // those that count
+  std::int32_t left_count_[16], right_count_[16], all_count_[16];  // on each side of the cut, in the view
+  std::int32_t left_rows_ = 0, right_rows_ = 0, all_rows_ = 0;     // those that count
   std::int32_t left_size_ = 0, right_size_ = 0;  // all of them
   std::vector<Loss> upto_;
   template <class T>

@@ -114,10 +114,10 @@ void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std
   const auto rows_of = [&](std::size_t w) { return (side == 0 ? left[w] : ~left[w]) & valid_bits(view.rows(), w); };
   std::size_t first = 0, last = view.words() - 1;
   std::int32_t rest = least_;
-  for (; rest > __builtin_popcountll(rows_of(first)); ++first) rest -= __builtin_popcountll(rows_of(first));
+  for (; rest > popcount(rows_of(first)); ++first) rest -= popcount(rows_of(first));
   const std::uint64_t from = from_bit(rows_of(first), rest);
-  for (rest = least_; rest > __builtin_popcountll(rows_of(last)); --last) rest -= __builtin_popcountll(rows_of(last));
-  const std::uint64_t behind = from_bit(rows_of(last), __builtin_popcountll(rows_of(last)) - rest + 1);
+  for (rest = least_; rest > popcount(rows_of(last)); --last) rest -= popcount(rows_of(last));
+  const std::uint64_t behind = from_bit(rows_of(last), popcount(rows_of(last)) - rest + 1);
   std::copy(view.ends(inner) + first, view.ends(inner) + last + 1, ends + first);
   ends[first] &= from;
   ends[last] &= ~behind;

@@ -18,20 +18,33 @@ void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   const std::size_t stride = static_cast<std::size_t>(view.stride());
   const std::uint64_t* classes = view.classes(outer);
   const std::uint64_t* all = view.all(outer);
-  if (view.idle()) left_rows_ = right_rows_ = 0;
-  std::fill(left_count_, left_count_ + 16, 0);
-  std::fill(right_count_, right_count_ + 16, 0);
-  for (std::size_t w = 0; w < view.words(); ++w) {
-    const std::int32_t start = static_cast<std::int32_t>(w * kBlock);
-    const std::uint64_t mask = cut <= start ? 0 : low_bits(static_cast<std::size_t>(cut - start));
-    for (std::size_t c = 0; c < stride; ++c) {
-      left_count_[c] += __builtin_popcountll(classes[w * stride + c] & mask & all[w]);
-      right_count_[c] += __builtin_popcountll(classes[w * stride + c] & ~mask & all[w]);
-    }
-    if (!view.idle()) continue;
-    left_rows_ += __builtin_popcountll(all[w] & mask);
-    right_rows_ += __builtin_popcountll(all[w] & ~mask);
+  // One side is counted, the one with fewer rows; the first cut of a view, behind all of its rows, counts them all.
+  const bool whole = cut == rows, left = whole || 2 * cut <= rows;
+  std::int32_t* here = left ? left_count_ : right_count_;
+  std::int32_t* there = left ? right_count_ : left_count_;
+  std::int32_t counted = 0;
+  std::fill(here, here + 16, 0);
+  const std::size_t at = static_cast<std::size_t>(cut) / kBlock;
+  const std::uint64_t below = low_bits(static_cast<std::size_t>(cut) % kBlock);
+  const auto add = [&](std::size_t w, std::uint64_t mask) {
+    for (std::size_t c = 0; c < stride; ++c) here[c] += popcount(classes[w * stride + c] & mask & all[w]);
+    if (view.idle()) counted += popcount(all[w] & mask);
+  };
+  if (left) {
+    for (std::size_t w = 0; w < at; ++w) add(w, ~0ULL);
+    if (below != 0) add(at, below);
+  } else {
+    add(at, ~below);
+    for (std::size_t w = at + 1; w < view.words(); ++w) add(w, ~0ULL);
   }
+  if (!view.idle()) counted = left ? cut : rows - cut;
+  if (whole) {
+    std::copy(here, here + 16, all_count_);
+    all_rows_ = counted;
+  }
+  for (std::size_t c = 0; c < 16; ++c) there[c] = all_count_[c] - here[c];
+  (left ? left_rows_ : right_rows_) = counted;
+  (left ? right_rows_ : left_rows_) = all_rows_ - counted;
   if (stride == 1) {
     leaf_left_ = std::min(left_count_[0], left_rows_ - left_count_[0]);
     leaf_right_ = std::min(right_count_[0], right_rows_ - right_count_[0]);

@@ -190,7 +190,7 @@ class View {
     const std::uint64_t* keep = keep_[f].data();
     if (f == 0) {
       rows_ = 0;
-      for (std::size_t w = 0; w < parent_->words_; ++w) rows_ += static_cast<std::size_t>(__builtin_popcountll(keep[w]));
+      for (std::size_t w = 0; w < parent_->words_; ++w) rows_ += static_cast<std::size_t>(popcount(keep[w]));
       words_ = words_of(rows_);
     }
     if (!keep_pairs_ || stride_ == 0 || keep_order_) {
