@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,10 +31,16 @@ def analysed(name: str, text: str, data: Path | None = None) -> Analysis:
 def run(analysis: Analysis, limit: float) -> Outcome:
     """Solve on `exact`: `seconds` are from the spec with its data to the audited answer.
 
-    `raw` has the `result`, and the seconds of the `search` itself, in C++.
+    `raw` has the `result`, and the seconds of the `search` itself, in C++. The collector of
+    garbage is off, as `timeit` has it: its turns come by counts, so always to the same run.
     """
-    with _searching() as spent:
-        result = solve(analysis, backend="exact", seconds=limit, threads=1)
+    gc.collect()
+    gc.disable()
+    try:
+        with _searching() as spent:
+            result = solve(analysis, backend="exact", seconds=limit, threads=1)
+    finally:
+        gc.enable()
     return Outcome(
         seconds=result.seconds, value=_whole(result.objective), bound=_whole(result.bound),
         proven=result.status in PROOFS, raw={"result": result, "search": sum(spent)},

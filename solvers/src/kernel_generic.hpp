@@ -122,13 +122,15 @@ inline void two_class_block(BlockSide& side, int32_t total, uint64_t rows, uint6
                             uint32_t& opened) {
   const int32_t up = pop(rows & positive), down = pop(rows) - up;
   int32_t cap = larger(2 * (side.before + up) - total, total - 2 * (side.before - down));
-  if (cap > side.gain && ends) {
-    const Extremes e = Open(rows, positive, ends);
-    cap = larger(2 * (side.before + e.largest) - total, total - 2 * (side.before + e.smallest));
-    side.gain = larger(side.gain, cap);
-    ++opened;
+  if (ends) {
+    if (cap > side.gain) {
+      const Extremes e = Open(rows, positive, ends);
+      cap = larger(2 * (side.before + e.largest) - total, total - 2 * (side.before + e.smallest));
+      side.gain = larger(side.gain, cap);
+      ++opened;
+    }
+    side.cap = larger(side.cap, cap);
   }
-  side.cap = larger(side.cap, cap);
   side.before += up - down;
 }
 
