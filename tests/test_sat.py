@@ -8,8 +8,11 @@ import pytest
 from pysat.solvers import Solver
 
 import odtdsl
+from odtdsl.backends.base import Limits
+from odtdsl.sat.backend import Sat
 from odtdsl.sat.formula import Formula
 from odtdsl.sat.sums import Counter
+from odtdsl.terms.normalize import normalize
 
 TABLE = {"a": [0, 1, 2, 3], "y": ["p", "p", "n", "p"]}
 HEAD = "data frame target y tree depth <= 2 minimize errors\n"
@@ -37,6 +40,15 @@ def test_a_single_leaf_where_there_is_nothing_to_test() -> None:
     assert (result.status, result.objective) == ("optimal", 1)
     exactly = HEAD.replace("depth <= 2 minimize errors", "minimize depth rule r: errors <= 0")
     assert odtdsl.parse(exactly).solve(using="sat", frame=table).status == "infeasible"
+
+
+def test_a_single_leaf_where_every_test_parts_rows_that_share_a_leaf() -> None:
+    """Nodes that are not needed have no test then; without a start the formula alone finds it."""
+    table = {"a": [0, 1, 1], "b": ["p", "q", "q"], "y": ["n", "n", "p"]}
+    text = HEAD + "rule r: same_leaf(0, 1) and same_leaf(0, 2)"
+    core = normalize(odtdsl.parse(text).analyse(frame=table).rows)
+    answer = Sat().solve(core, Limits())
+    assert (answer.status, answer.stages[0].value) == ("optimal", 1)
 
 
 def test_rows_alike_of_two_classes_are_told_at_once() -> None:

@@ -94,7 +94,8 @@ def shape_of(core: Core) -> Shape:
         for m in measures
     )
     told = bool((~allowed).any(axis=1).all())
-    idle = tells or scoped or deep or parts or not _padded(core)
+    linked = any(isinstance(signed.atom, Link) for signed in atoms)
+    idle = tells or linked or scoped or deep or parts or not _padded(core)
     idle = idle or (sized and (of_rows or not told))
     return Shape(
         allowed=allowed, demanded=demanded, clauses=clauses, idle=idle,
@@ -103,7 +104,10 @@ def shape_of(core: Core) -> Shape:
 
 
 def _padded(core: Core) -> bool:
-    """Whether a node that is not needed can always test something."""
+    """Whether a node that is not needed can always test something.
+
+    It may part rows then, at the root: a rule that two rows share a leaf needs more.
+    """
     return not core.filters and any(
         admissible(family, family.domain).any() for family in core.families
     )
