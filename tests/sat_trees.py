@@ -1,19 +1,23 @@
-"""All trees that the clauses of a problem admit, by ruling out each one that is seen."""
+"""The trees that the clauses of a problem admit: all of them, each ruled out once it is seen, or
+one after the other; and searches with all rows in the formula from the start."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 from pysat.solvers import Solver
 from worlds import Model
 
+from odtdsl.backends.base import Limits
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.sat.lower import Lowered, shape_of
-from odtdsl.sat.search import deepest
+from odtdsl.sat.lower import Lowered, Shape, shape_of
+from odtdsl.sat.search import Live, Search, deepest
 from odtdsl.sat.tree import TreeCode
 
 Partition = object
@@ -52,6 +56,63 @@ def _chosen(tree: TreeCode, true: set[int]) -> list[int]:
         found += [tree.select(place, f), upto[test], *([-upto[test - 1]] if test else [])]
         pending += [2 * place, 2 * place + 1]
     return found
+
+
+class Lazy:
+    """The formula as the search has it: rows join where a tree is wrong, if the rules permit."""
+
+    def __init__(self, core: Core) -> None:
+        lowered = Lowered(core, deepest(core), shape_of(core))
+        self.tree, self.all_rows = lowered.tree, lowered.shape.every
+        self.live = Live(lowered, Limits())
+
+    def admits(self, tree: RawTree) -> bool:
+        """Whether a tree, its tests and labels assumed, keeps all of the problem."""
+        return self.live.tree(self._fixed(tree, 1)) is not None
+
+    def _fixed(self, tree: RawTree, place: int) -> list[int]:
+        code = self.tree
+        if isinstance(tree, RawLeaf):
+            idle = [] if code.idle is None or place >= 2**code.depth else [code.idle[place - 1]]
+            labels = code.label[self._slots(place)]
+            others = np.delete(labels, tree.label, axis=1).reshape(-1)
+            mine = labels[:, tree.label] if code.holds is None else ()  # else one slot may do
+            return [*map(int, idle), *(-int(x) for x in others), *map(int, mine)]
+        assert isinstance(tree, RawSplit)
+        upto = code.upto[tree.family][place - 1].tolist()
+        others = [-code.select(place, f) for f in code.families if f != tree.family]
+        split = [] if code.idle is None else [-int(code.idle[place - 1])]
+        return [
+            *split, *others, upto[tree.test], *([-upto[tree.test - 1]] if tree.test else []),
+            *self._fixed(tree.left, 2 * place), *self._fixed(tree.right, 2 * place + 1),
+        ]  # fmt: skip
+
+    def _slots(self, place: int) -> list[int]:
+        """The slots below a node, counted from 0."""
+        below = self.tree.depth - self.tree.level(place)
+        first = (place << below) - 2**self.tree.depth
+        return list(range(first, first + 2**below))
+
+
+@contextmanager
+def without_start() -> Iterator[None]:
+    """Searches that no greedy tree begins: what the formula cannot find is not found."""
+    with patch("odtdsl.solving._start", return_value=None):
+        yield
+
+
+@contextmanager
+def all_rows_first() -> Iterator[None]:
+    """Searches whose formulas have all rows from the start."""
+    opened = Search._open
+
+    def open_(self: Search, depth: int, shape: Shape) -> Live:
+        live = opened(self, depth, shape)
+        live.lowered.add_rows(range(self.core.n_rows))
+        return live
+
+    with patch.object(Search, "_open", open_):
+        yield
 
 
 def rows_of(core: Core, tree: RawTree) -> Partition:
