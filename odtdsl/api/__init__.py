@@ -341,7 +341,7 @@ def compare(
     >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "no", "yes", "yes"]}
     >>> found = compare("data frame target sick tree depth <= 1 minimize errors", frame=rows)
     >>> found.status, [int(result.objective) for result in found.ran]
-    ('optimal', [0, 0, 0, 0, 0])
+    ('optimal', [0, 0, 0, 0, 0, 0])
     """
     from odtdsl import comparing
 
