@@ -11,6 +11,7 @@ from odtdsl.analysis.cells import Cells
 from odtdsl.analysis.columns import Columns
 from odtdsl.analysis.desk import Desk, Stop
 from odtdsl.analysis.doubts import doubts
+from odtdsl.analysis.feasible import output_doubts
 from odtdsl.analysis.rows import RowChoice, with_target
 from odtdsl.analysis.rules import rules, stages
 from odtdsl.analysis.skeleton import options, skeleton
@@ -209,6 +210,8 @@ class _Analyser:
         self._check_hyperplanes(rows)
         self.desk.check()
         doubts(rows, self.desk)
+        output_doubts(rows, self.desk)
+        self.desk.check()
         return Analysis(problem=problem, rows=rows, test=test, warnings=self.desk.warnings)
 
     def _check_groups(self, rows: Rows) -> None:

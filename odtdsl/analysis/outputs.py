@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from math import gcd, lcm
 
 from odtdsl.analysis.desk import Desk
 from odtdsl.ir.expr import (
     COMPLEMENT,
     MIRRORED,
-    Abs,
     AndC,
-    Apply,
     Arith,
     Compare,
     CompareOp,
     Condition,
     Const,
     Count,
-    Expr,
-    Minus,
     NotC,
     OneOf,
     OrC,
-    RowShare,
-    TargetArg,
 )  # fmt: skip
+from odtdsl.ir.outputs import NotLinear, counted, difference, linear
 from odtdsl.syntax import ast
 from odtdsl.terms.evaluate import applications
 
 CLOSED: dict[CompareOp, CompareOp] = {"<": "<=", ">": ">="}
 
-Form = tuple[Fraction, tuple[tuple[int, Fraction], ...]]
-"""A constant, and the factor of each target that has one."""
-
-
-class _NotLinear(Exception):
-    pass
-
-
-def closed(condition: Condition, rule: ast.Rule, desk: Desk) -> Condition:
+def closed(
+    condition: Condition, rule: ast.Rule, desk: Desk, step: Fraction | None = None
+) -> Condition:
     """A rule on outputs as it is meant: every comparison is closed.
 
-    Negations are pushed inwards first, then strict comparisons become non-strict. Conditions
-    inside `count` keep their form: what counts them says on which side they are closed.
-    Files a mix with other terms, products of outputs and what would have to differ; warns of
-    a condition that became always true.
+    Negations are pushed inwards first, then strict comparisons become non-strict; on a grid
+    (`step`) the bound moves to the next value. Conditions inside `count` keep their form: what
+    counts them says on which side they are closed. Files a mix with other terms, products of
+    outputs and what would have to differ; warns of a condition that became always true, and of
+    one that admits its bound though it says otherwise.
 
     Raises
     ------
@@ -59,9 +51,10 @@ def closed(condition: Condition, rule: ast.Rule, desk: Desk) -> Condition:
             helps=("write two rules: one on the outputs, one on the rest",),
         )  # fmt: skip
     try:
-        found = _pushed(condition, positive=True)
+        opened: list[Compare] = []
+        found = _pushed(condition, positive=True, step=step, opened=opened)
         _check(found)
-    except _NotLinear as problem:
+    except NotLinear as problem:
         raise desk.error(
             "R104", f"rule `{rule.name}` cannot be kept by leaf outputs: {problem}", rule.condition
         ) from None
@@ -70,29 +63,71 @@ def closed(condition: Condition, rule: ast.Rule, desk: Desk) -> Condition:
             "R105", f"rule `{rule.name}` is always true once its bounds belong to it",
             rule.condition, notes=("on outputs `<` is read as `<=` and `>` as `>=`",),
         )  # fmt: skip
+    elif opened:
+        desk.warn(
+            "R111", f"rule `{rule.name}` admits its bounds: on outputs `<` is read as `<=`",
+            rule.condition,
+            notes=("no best output exists where the bound itself is left out",),
+            helps=("say how far off outputs stay, as a bound or as a `step` of the target",),
+        )  # fmt: skip
     return found
 
 
-def _pushed(condition: Condition, *, positive: bool) -> Condition:
+def _pushed(
+    condition: Condition, *, positive: bool, step: Fraction | None = None,
+    opened: list[Compare] | None = None,
+) -> Condition:  # fmt: skip
     match condition:
         case NotC():
-            return _pushed(condition.operand, positive=not positive)
+            return _pushed(condition.operand, positive=not positive, step=step, opened=opened)
         case AndC() | OrC():
-            items = tuple(_pushed(item, positive=positive) for item in condition.items)
+            items = tuple(
+                _pushed(item, positive=positive, step=step, opened=opened)
+                for item in condition.items
+            )
             return (
                 AndC(items=items) if isinstance(condition, AndC) == positive else OrC(items=items)
             )
         case Compare():
             op = condition.op if positive else COMPLEMENT[condition.op]
             if op == "!=":
-                raise _NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
-            return Compare(op=CLOSED.get(op, op), left=condition.left, right=condition.right)
+                raise NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
+            return _shut(
+                Compare(op=op, left=condition.left, right=condition.right), step, opened
+            )
         case OneOf() if not positive:
-            raise _NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
+            raise NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
         case OneOf():
             return condition
         case _:
-            raise _NotLinear("only comparisons of outputs have a meaning here")
+            raise NotLinear("only comparisons of outputs have a meaning here")
+
+
+def _shut(
+    condition: Compare, step: Fraction | None, opened: list[Compare] | None
+) -> Compare:
+    """A strict comparison closed: at the next value of a grid, else at its bound (`opened`)."""
+    op = CLOSED.get(condition.op)
+    if op is None:
+        return condition
+    if (count := counted(condition)) is not None:
+        bound = -(-count[2] // 1) - 1 if count[1] == "<" else count[2] // 1 + 1
+        return Compare(op=CLOSED[count[1]], left=count[0], right=Const(value=Fraction(bound)))
+    constant, parts = difference(condition)
+    if step is None or not parts:
+        if opened is not None:
+            opened.append(condition)
+        return replace(condition, op=op)
+    # The sum of multiples of some numbers is a multiple of their greatest common divisor.
+    factors = [factor * step for _, factor in parts]
+    common = lcm(*(factor.denominator for factor in factors))
+    unit = Fraction(gcd(*(int(factor * common) for factor in factors)), common)
+    bound = -constant / unit
+    last = (-(-bound // 1) - 1 if op == "<=" else bound // 1 + 1) * unit + constant
+    return Compare(
+        op=op, left=Arith(op="-", left=condition.left, right=condition.right),
+        right=Const(value=last),
+    )  # fmt: skip
 
 
 def _check(condition: Condition) -> None:
@@ -104,64 +139,25 @@ def _check(condition: Condition) -> None:
         case Compare():
             counts = [side for side in (condition.left, condition.right) if isinstance(side, Count)]
             if not counts:
-                _linear(Arith(op="-", left=condition.left, right=condition.right))
+                difference(condition)
                 return
             other = condition.right if counts[0] is condition.left else condition.left
             _check_count(counts[0], other, condition)
         case OneOf():
-            _linear(condition.item)
+            linear(condition.item)
         case _:
             pass
 
 
 def _check_count(count: Count, other: Expr, condition: Compare) -> None:
     if not isinstance(other, Const):
-        raise _NotLinear("`count` is compared with constants only")
+        raise NotLinear("`count` is compared with constants only")
     op = condition.op if count is condition.left else MIRRORED[condition.op]
     for inner in count.conditions:
         if op in (">=", "="):
             _check(_pushed(inner, positive=True))
         if op in ("<=", "="):
             _check(_pushed(inner, positive=False))
-
-
-def _linear(expr: Expr) -> Form:
-    match expr:
-        case Const():
-            return expr.value, ()
-        case Apply(args=(TargetArg(index=index),)):
-            return Fraction(0), ((index, Fraction(1)),)
-        case Minus():
-            return _scaled(_linear(expr.operand), Fraction(-1))
-        case Arith(op="+" | "-"):
-            right = _linear(expr.right)
-            return _sum(_linear(expr.left), _scaled(right, Fraction(1 if expr.op == "+" else -1)))
-        case Arith():
-            left, right = _linear(expr.left), _linear(expr.right)
-            if expr.op == "*" and not left[1]:
-                return _scaled(right, left[0])
-            if right[1] or (expr.op == "/" and right[0] == 0):
-                raise _NotLinear("products and quotients of outputs are not linear")
-            return _scaled(left, right[0] if expr.op == "*" else 1 / right[0])
-        case Abs():
-            inner = _linear(expr.operand)
-            if inner[1]:
-                raise _NotLinear("write `-5 <= x <= 5` for `abs(x) <= 5`")
-            return abs(inner[0]), ()
-        case Count() | RowShare() | Apply():
-            raise _NotLinear("a count stands alone on one side of a comparison")
-
-
-def _scaled(form: Form, factor: Fraction) -> Form:
-    parts = tuple((index, factor * a) for index, a in form[1] if factor)
-    return form[0] * factor, parts
-
-
-def _sum(left: Form, right: Form) -> Form:
-    total: dict[int, Fraction] = {}
-    for index, a in (*left[1], *right[1]):
-        total[index] = total.get(index, Fraction(0)) + a
-    return left[0] + right[0], tuple(sorted((i, a) for i, a in total.items() if a))
 
 
 def _always(condition: Condition) -> bool:
@@ -186,7 +182,7 @@ def _covers(items: Sequence[Condition]) -> bool:
             continue
         if isinstance(item.right, Count):
             continue
-        constant, parts = _linear(Arith(op="-", left=item.left, right=item.right))
+        constant, parts = difference(item)
         if not parts:
             if (constant <= 0 and item.op == "<=") or (constant >= 0 and item.op == ">="):
                 return True

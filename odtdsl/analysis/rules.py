@@ -103,7 +103,7 @@ def _rule(rule: ast.Rule, world: World, desk: Desk) -> RuleDecl:
         )  # fmt: skip
     _check_thresholds(rule, condition, desk)
     if "output" in terms:
-        condition = closed(condition, rule, desk)
+        condition = closed(condition, rule, desk, world.target.step)
     head = "" if rule.scope is None else f"forall {rule.scope}: "
     text = head + expr_to_text(rule.condition, rule_head=rule.scope is None)
     return RuleDecl(name=rule.name, scope=scope, condition=condition, text=text, span=rule.span)

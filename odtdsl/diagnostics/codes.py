@@ -234,6 +234,14 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
         "rules that together leave no threshold of a column",
         "rule r: forall split: threshold(age) <= 30 rule s: forall split: threshold(age) >= 40",
     ),
+    ("R111", "a strict bound on leaf outputs, which is closed", "rule r: forall leaf: price > 0"),
+    (
+        "R112",
+        "rules on leaf outputs that no output obeys",
+        "rule r: forall leaf: price <= 0 rule s: forall leaf: price >= 1",
+    ),
+    ("R113", "training rows whose targets the rules on outputs refuse", ""),
+    ("R114", "rules on leaf outputs that force a loss to be infinite", ""),
     (
         "R201",
         "a product or quotient of measures, which is not linear",

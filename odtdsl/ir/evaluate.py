@@ -42,6 +42,7 @@ from odtdsl.ir.forms import (
     TargetLoss,
     Used,
 )  # fmt: skip
+from odtdsl.ir.outputs import admits, on_grid
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.ir.regression import loss_of, room
@@ -267,7 +268,10 @@ class Evaluation:
                 total = self.of_model(atom.measure) + self.over_paths(atom.path_sum)
                 return total <= atom.at_most
             case OutputSet():
-                raise NotEvaluable("rules on outputs are read by the checker only")
+                output = visit.node.output if isinstance(visit.node, RawLeaf) else None
+                if output is None:
+                    raise NotEvaluable("a leaf without outputs under a rule on outputs")
+                return admits(atom.condition, output)
             case LossBound():
                 return self.of_loss(atom.loss) <= atom.at_most + room(atom.at_most)
             case _:
@@ -379,7 +383,7 @@ def violations(core: Core, tree: RawTree) -> tuple[Violation, ...]:
     Raises
     ------
     NotEvaluable
-        The core asks for a diagram, or for rules on outputs.
+        The core asks for a diagram, or for outputs that a leaf does not have.
     """
     return Evaluation(core, tree).violations()
 

@@ -201,9 +201,12 @@ class PathSum:
         return self.denominator * self.measure.denominator
 
 
+LossKind = Literal["squared", "absolute", "poisson"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetLoss:
-    """The weighted mean over rows of a loss of number targets: `mse`, `mae`.
+    """The weighted mean over rows of a loss of number targets: `mse`, `mae`, `poisson`.
 
     Its value is the sum over targets t of `factors[t]` times the sum over rows i of
     `weights[i] * loss(y[i, t] - output of i's leaf for t)`, over the sum of the weights.
@@ -212,14 +215,15 @@ class TargetLoss:
     Attributes
     ----------
     kind
-        `squared`: the square of the difference; `absolute`: its size.
+        `squared`: the square of the difference; `absolute`: its size; `poisson`: half the
+        Poisson deviance.
     factors
         One per target; 0 where a target does not count.
     weights
         int64 (n_rows,), at least 0, their sum above 0.
     """
 
-    kind: Literal["squared", "absolute"]
+    kind: LossKind
     factors: tuple[Fraction, ...]
     weights: IntArray = field(repr=False)
 
@@ -409,6 +413,9 @@ class Core:
         int64 (n_rows,), class of each row; None for number targets.
     targets
         float64 (n_rows, n_targets), the number targets; None for classes.
+    steps
+        The grid that outputs of each number target lie on, None without one; empty where no
+        target has a grid.
     filters
         All split filters; `admissible` in `ir.families` combines them.
     """
@@ -423,6 +430,7 @@ class Core:
     clauses: tuple[Clause, ...]
     objective: tuple[StageForm, ...]
     targets: FloatArray | None = None
+    steps: tuple[Fraction | None, ...] = ()
 
 
 class Form(StrEnum):

@@ -4,6 +4,8 @@
 namespace nb = nanobind;
 
 void bind_enumerate(nb::module_& module);
+void bind_outputs(nb::module_& module);
+void bind_outputs_trees(nb::module_& module);
 void bind_regression(nb::module_& module);
 void bind_ruled(nb::module_& module);
 void bind_rup(nb::module_& module);
@@ -13,6 +15,8 @@ void bind_search(nb::module_& module);
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
   bind_enumerate(module);
+  bind_outputs(module);
+  bind_outputs_trees(module);
   bind_regression(module);
   bind_ruled(module);
   bind_rup(module);

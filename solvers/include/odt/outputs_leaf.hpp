@@ -1,0 +1,98 @@
+// Rows with output vectors, and the four ways of filling a leaf with an output.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "odt/outputs.hpp"
+#include "odt/problem.hpp"
+
+namespace odt {
+
+enum class OutputLoss { squared, absolute, poisson };
+// The feasible output of least loss; of least loss plus price times violation; the row of least loss that is feasible; the
+// output of least loss, feasible or not.
+enum class OutputWay { optimal, relaxed, medoid, average };
+
+struct OutputProblem {
+  Problem base;                 // ranks, distinct, allowed, depth, leaves; labels and classes unused
+  std::vector<double> target;   // [row * targets + target]
+  std::vector<double> weight;   // per row; empty: one each
+  std::vector<double> factor;   // per target: what its loss weighs
+  OutputLoss loss = OutputLoss::squared;
+  OutputSet set;
+  double leaf_price = 0;
+  std::vector<std::int64_t> bounded;  // [row * minima + k]: each leaf needs these sums
+  std::vector<std::int64_t> minima;
+
+  std::size_t targets() const { return factor.size(); }
+  double weight_of(std::uint32_t row) const { return weight.empty() ? 1 : weight[row]; }
+};
+
+// Weight, weighted sums per target of what is relative to a centre, and the loss of the best free output.
+struct OutputSums {
+  double w = 0, q = 0;
+  std::vector<double> s;
+};
+
+// Losses of sets of rows, filled in one way.
+class OutputLeaf {
+ public:
+  OutputLeaf(const OutputProblem& problem, OutputWay way, double price);
+
+  bool by_sums() const { return problem_.loss != OutputLoss::absolute; }
+  // Sums of rows, row by row.
+  void clear(OutputSums& sums) const;
+  void add(OutputSums& sums, std::uint32_t row) const;
+  void rest(const OutputSums& all, const OutputSums& part, OutputSums& rest) const;
+  // The loss of the best free output, from sums.
+  double free(const OutputSums& sums) const;
+  void mean(const OutputSums& sums, std::vector<double>& out) const;
+  // The loss of rows filled in this way, at least `free`; infinite where it is `limit` or more. `sums` are theirs.
+  double fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free, double limit, std::vector<double>& output);
+  bool needs_rows() const { return way_ == OutputWay::medoid || !by_sums(); }
+  // Lower bounds of what sets near a known one lose above the free loss: distances to a convex set, or to any.
+  void know(const OutputSums& sums);
+  double beyond(const OutputSums& sums) const;
+  bool bounded_below() const { return far_ > 0; }
+  bool exact_free() const { return way_ == OutputWay::average || solver_.everything(); }
+  std::uint64_t relaxations() const { return solver_.relaxations; }
+  bool feasible(std::uint32_t row) const { return feasible_[row] != 0; }
+
+ private:
+  double nearest(const std::vector<double>& goal, double w, double limit, std::vector<double>& output);
+  double medoid(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free, std::vector<double>& output);
+  double lost_at(const std::vector<double>& mean, const double* y) const;
+
+  const OutputProblem& problem_;
+  OutputWay way_;
+  OutputSolver solver_;
+  SquaredLoss squared_;
+  SquaredLoss distance_;
+  PoissonLoss poisson_;
+  AbsoluteLoss absolute_;
+  std::vector<double> centre_, goal_;
+  std::vector<double> entropy_;  // Poisson, per row: weighted sum of y log y - y
+  std::vector<double> known_, foot_, ahead_;
+  double far_ = 0;
+  std::vector<char> feasible_;
+};
+
+// A tree grown from the root by the best split each time, and its outputs.
+struct OutputGrowth {
+  OutputWay split = OutputWay::optimal, leaf = OutputWay::optimal;
+  double split_price = 0, leaf_price = 0;
+  std::function<bool()> interrupted;
+};
+
+struct GrownOutputs {
+  Tree tree;
+  std::vector<double> output;  // [node * targets + target]
+  double value = 0;            // of the splits' way, over leaves
+  std::uint64_t relaxations = 0, candidates = 0, evaluated = 0;
+};
+
+GrownOutputs grow_outputs(const OutputProblem& problem, const OutputGrowth& growth);
+
+}  // namespace odt

@@ -1,0 +1,345 @@
+#include "odt/outputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace odt {
+namespace {
+
+double reach(const OutputRange& range, const double* y, double& size) {
+  double sum = 0;
+  size = 0;
+  for (std::size_t t = 0; t < range.factor.size(); ++t)
+    if (range.factor[t] != 0) {
+      sum += range.factor[t] * y[t];
+      size = std::max(size, std::fabs(range.factor[t] * y[t]));
+    }
+  return sum;
+}
+
+
+bool within(double value, double low, double high, double slack) {
+  return (low == -kUnbounded || value >= low - slack * (1 + std::fabs(low))) &&
+         (high == kUnbounded || value <= high + slack * (1 + std::fabs(high)));
+}
+
+bool keeps(const OutputRange& range, const double* y, double slack) {
+  double size;
+  const double value = reach(range, y, size);
+  return within(value, range.low - slack * size, range.high + slack * size, slack);
+}
+
+bool keeps_all(const std::vector<OutputRange>& ranges, const double* y, double slack) {
+  return std::all_of(ranges.begin(), ranges.end(), [&](const OutputRange& r) { return keeps(r, y, slack); });
+}
+
+bool on_grid(double value, double step, double slack) {
+  const double multiple = value / step;
+  return std::fabs(multiple - std::nearbyint(multiple)) <= slack * (1 + std::fabs(multiple));
+}
+
+constexpr double kSlack = 1e-9;
+
+}  // namespace
+
+OutputSolver::OutputSolver(const OutputSet& set) : set_(set) {
+  const std::size_t n = set.targets;
+  for (const OutputPiece& piece : set.pieces) {
+    Shape shape;
+    std::vector<int> named(n, 0);
+    shape.separable = piece.ranges.empty() && piece.choices.empty();
+    for (const OutputCount& count : piece.counts) {
+      for (std::uint32_t t : count.target) shape.separable &= ++named[t] == 1;
+      bool same = true;
+      for (std::size_t k = 0; k < count.target.size() && same; ++k) {
+        const std::uint32_t a = count.target[0], b = count.target[k];
+        same = piece.low[a] == piece.low[b] && piece.high[a] == piece.high[b] && set.step[a] == set.step[b] && piece.gaps[a].empty() &&
+               piece.gaps[b].empty() && count.low[0] == count.low[k] && count.high[0] == count.high[k] && count.low[k] <= piece.low[b];
+        for (const OutputRange& range : piece.ranges) same &= range.factor[a] == range.factor[b];
+      }
+      shape.symmetric.push_back(same && piece.choices.empty() && piece.counts.size() == 1);
+    }
+    shapes_.push_back(std::move(shape));
+  }
+  const auto loose = [](double low, double high) { return low == -kUnbounded && high == kUnbounded; };
+  const bool grid = std::any_of(set.step.begin(), set.step.end(), [](double s) { return s > 0; });
+  if (set.pieces.size() == 1 && !grid) {
+    const OutputPiece& p = set.pieces[0];
+    convex_ = p.counts.empty() && p.choices.empty();
+    for (const auto& gap : p.gaps) convex_ &= gap.empty();
+    everything_ = convex_ && p.ranges.empty();
+    for (std::size_t t = 0; t < n; ++t) everything_ &= loose(p.low[t], p.high[t]);
+  }
+  saved_.resize(n);
+  inside_.resize(n);
+  trial_.resize(n);
+}
+
+bool OutputSolver::contains(const double* y, double slack) const {
+  for (std::size_t t = 0; t < set_.targets; ++t)
+    if (set_.step[t] > 0 && !on_grid(y[t], set_.step[t], slack)) return false;
+  return std::any_of(set_.pieces.begin(), set_.pieces.end(), [&](const OutputPiece& piece) {
+    for (std::size_t t = 0; t < set_.targets; ++t) {
+      if (!within(y[t], piece.low[t], piece.high[t], slack)) return false;
+      for (const auto& gap : piece.gaps[t])
+        if (y[t] > gap.first + slack * (1 + std::fabs(gap.first)) && y[t] < gap.second - slack * (1 + std::fabs(gap.second))) return false;
+    }
+    if (!keeps_all(piece.ranges, y, slack)) return false;
+    for (const OutputCount& count : piece.counts) {
+      int out = 0;
+      for (std::size_t k = 0; k < count.target.size(); ++k) out += !within(y[count.target[k]], count.low[k], count.high[k], slack);
+      if (out > count.most) return false;
+    }
+    for (const auto& choice : piece.choices)
+      if (std::none_of(choice.begin(), choice.end(), [&](const auto& ranges) { return keeps_all(ranges, y, slack); })) return false;
+    return true;
+  });
+}
+
+// Least loss of one target in an interval less gaps, on its grid.
+double OutputSolver::one(const OutputPiece& piece, const LeafLoss& loss, std::size_t t, double low, double high, double& output) const {
+  if (low > high) return kUnbounded;
+  double value = loss.best(t, low, high, output);
+  // By convexity the best outputs of a set with holes lie beside the hole that holds the best of all.
+  for (const auto& [from, to] : piece.gaps[t]) {
+    if (output <= from || output >= to) continue;
+    double left = kUnbounded, right = kUnbounded, at_left = 0, at_right = 0;
+    if (from >= low) left = loss.best(t, low, from, at_left);
+    if (to <= high) right = loss.best(t, to, high, at_right);
+    value = std::min(left, right);
+    output = left <= right ? at_left : at_right;
+    break;
+  }
+  const double step = set_.step[t];
+  if (step > 0 && value < kUnbounded) {
+    const double below = std::floor(output / step + 1e-12) * step, above = below + step;
+    if (output > below + 1e-12 * (1 + std::fabs(below))) {
+      double at_left = 0, at_right = 0;
+      const double left = below >= low ? loss.best(t, below, below, at_left) : kUnbounded;
+      const double right = above <= high ? loss.best(t, above, above, at_right) : kUnbounded;
+      value = std::min(left, right);
+      output = left <= right ? at_left : at_right;
+    } else if (below >= low && below <= high) {
+      output = below;
+    }
+  }
+  return value;
+}
+
+// Without ranges targets are tied by counts alone: those leave their intervals that gain most by it.
+double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double limit, double* y) const {
+  double total = 0;
+  for (std::size_t t = 0; t < set_.targets; ++t) {
+    saved_[t] = one(piece, loss, t, piece.low[t], piece.high[t], y[t]);
+    if (saved_[t] == kUnbounded) return kUnbounded;
+    total += saved_[t];
+    if (total >= limit) return kUnbounded;
+  }
+  for (const OutputCount& count : piece.counts) {
+    const std::size_t k = count.target.size();
+    order_.resize(k);
+    std::vector<double>& more = trial_;  // what an entry loses by staying inside
+    for (std::size_t e = 0; e < k; ++e) {
+      const std::uint32_t t = count.target[e];
+      order_[e] = static_cast<std::uint32_t>(e);
+      const double here = one(piece, loss, t, std::max(piece.low[t], count.low[e]), std::min(piece.high[t], count.high[e]), inside_[e]);
+      more[e] = here == kUnbounded ? kUnbounded : here - saved_[t];
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return more[a] > more[b]; });
+    for (std::size_t e = static_cast<std::size_t>(std::max(0, count.most)); e < k; ++e) {
+      const std::uint32_t entry = order_[e];
+      if (more[entry] == kUnbounded) return kUnbounded;
+      total += more[entry];
+      y[count.target[entry]] = inside_[entry];
+    }
+  }
+  return total < limit ? total : kUnbounded;
+}
+
+OutputSolver::State& OutputSolver::state_at(std::size_t level) {
+  while (states_.size() <= level) states_.emplace_back();
+  return states_[level];
+}
+
+double OutputSolver::solve(LeafLoss& loss, double* output, double limit) {
+  best_ = limit;
+  output_ = output;
+  std::vector<double>& y = point_;
+  y.resize(set_.targets);
+  for (std::size_t k = 0; k < set_.pieces.size(); ++k) {
+    const OutputPiece& piece = set_.pieces[k];
+    if (shapes_[k].separable) {
+      const double value = separate(piece, loss, best_, y.data());
+      if (value < best_) {
+        best_ = value;
+        std::copy(y.begin(), y.end(), output);
+      }
+      continue;
+    }
+    State& state = state_at(1);
+    state.box.low = piece.low;
+    state.box.high = piece.high;
+    state.ranges.clear();
+    for (const OutputRange& range : piece.ranges) state.ranges.push_back(&range);
+    state.sides.resize(piece.counts.size());
+    for (std::size_t c = 0; c < piece.counts.size(); ++c) state.sides[c].assign(piece.counts[c].target.size(), 0);
+    state.chosen.assign(piece.choices.size(), 0);
+    const double* wish = loss.wish();
+    for (std::size_t c = 0; c < piece.counts.size(); ++c) {
+      const OutputCount& count = piece.counts[c];
+      bool same = shapes_[k].symmetric[c] && wish != nullptr;
+      for (std::uint32_t t : count.target) same = same && loss.alike(t, count.target[0]);
+      if (!same) continue;
+      // Some best output rises with the wishes, so those that leave are of the largest.
+      std::vector<std::uint32_t> entries(count.target.size());
+      std::iota(entries.begin(), entries.end(), 0u);
+      std::stable_sort(entries.begin(), entries.end(), [&](std::uint32_t a, std::uint32_t b) { return wish[count.target[a]] > wish[count.target[b]]; });
+      for (std::size_t e = 0; e < entries.size(); ++e) state.sides[c][entries[e]] = static_cast<int>(e) < count.most ? 2 : 1;
+      for (std::size_t e = 0; e < entries.size(); ++e)
+        if (state.sides[c][e] == 1) {
+          const std::uint32_t t = count.target[e];
+          state.box.low[t] = std::max(state.box.low[t], count.low[e]);
+          state.box.high[t] = std::min(state.box.high[t], count.high[e]);
+        }
+    }
+    if (settle(piece, state)) branch(piece, k, loss, 1);
+  }
+  return best_ < limit ? best_ : kUnbounded;
+}
+
+// What follows from a state: where as many may leave as do, the others stay. False: nothing fits.
+bool OutputSolver::settle(const OutputPiece& piece, State& state) const {
+  for (std::size_t c = 0; c < piece.counts.size(); ++c) {
+    const OutputCount& count = piece.counts[c];
+    int leave = 0;
+    for (char side : state.sides[c]) leave += side == 2;
+    if (leave > count.most) return false;
+    if (leave < count.most) continue;
+    for (std::size_t e = 0; e < count.target.size(); ++e)
+      if (state.sides[c][e] == 0) {
+        state.sides[c][e] = 1;
+        const std::uint32_t t = count.target[e];
+        state.box.low[t] = std::max(state.box.low[t], count.low[e]);
+        state.box.high[t] = std::min(state.box.high[t], count.high[e]);
+      }
+  }
+  for (std::size_t t = 0; t < set_.targets; ++t)
+    if (state.box.low[t] > state.box.high[t]) return false;
+  return true;
+}
+
+void OutputSolver::branch(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level) {
+  std::vector<double> y(set_.targets);
+  ++relaxations;
+  const double value = loss.least(states_[level].box, states_[level].ranges, best_, y.data());
+  if (!(value < best_)) return;
+  if (split_choice(piece, index, loss, level, y) || split_count(piece, index, loss, level, y) || split_gap(piece, index, loss, level, y)) return;
+  best_ = value;
+  std::copy(y.begin(), y.end(), output_);
+}
+
+// Both sides of a hole in a target's values, the nearer one first.
+bool OutputSolver::halves(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, std::size_t t, double left, double right, double at) {
+  const bool left_first = at - left <= right - at;
+  for (int side = 0; side < 2; ++side) {
+    State& next = state_at(level + 1);
+    next = states_[level];
+    if ((side == 0) == left_first)
+      next.box.high[t] = std::min(next.box.high[t], left);
+    else
+      next.box.low[t] = std::max(next.box.low[t], right);
+    if (next.box.low[t] <= next.box.high[t]) branch(piece, index, loss, level + 1);
+  }
+  return true;
+}
+
+bool OutputSolver::split_gap(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
+  for (std::size_t t = 0; t < set_.targets; ++t)
+    for (const auto& [from, to] : piece.gaps[t])
+      if (y[t] > from + kSlack * (1 + std::fabs(from)) && y[t] < to - kSlack * (1 + std::fabs(to)))
+        return halves(piece, index, loss, level, t, from, to, y[t]);
+  std::size_t worst = set_.targets;
+  double most = 0;
+  for (std::size_t t = 0; t < set_.targets; ++t) {
+    const double step = set_.step[t];
+    if (!(step > 0) || on_grid(y[t], step, kSlack)) continue;
+    const double multiple = y[t] / step, off = std::fabs(multiple - std::nearbyint(multiple));
+    if (off > most) {
+      most = off;
+      worst = t;
+    }
+  }
+  if (worst < set_.targets) {
+    const double step = set_.step[worst], below = std::floor(y[worst] / step) * step;
+    return halves(piece, index, loss, level, worst, below, below + step, y[worst]);
+  }
+  // On the grid but for rounding: fix the outputs there, and see what the others are then.
+  bool off = false;
+  State& next = state_at(level + 1);
+  next = states_[level];
+  for (std::size_t t = 0; t < set_.targets; ++t) {
+    const double step = set_.step[t];
+    if (!(step > 0) || next.box.low[t] == next.box.high[t]) continue;
+    off = true;
+    next.box.low[t] = next.box.high[t] = std::nearbyint(y[t] / step) * step;
+  }
+  if (off) branch(piece, index, loss, level + 1);
+  return off;
+}
+
+bool OutputSolver::split_count(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
+  for (std::size_t c = 0; c < piece.counts.size(); ++c) {
+    const OutputCount& count = piece.counts[c];
+    int out = 0;
+    std::size_t entry = count.target.size();
+    double far = 0;
+    for (std::size_t e = 0; e < count.target.size(); ++e) {
+      const double value = y[count.target[e]];
+      if (states_[level].sides[c][e] == 2) {
+        ++out;
+        continue;
+      }
+      if (within(value, count.low[e], count.high[e], kSlack)) continue;
+      ++out;
+      const double apart = value < count.low[e] ? count.low[e] - value : value - count.high[e];
+      if (states_[level].sides[c][e] == 0 && apart > far) {
+        far = apart;
+        entry = e;
+      }
+    }
+    if (out <= count.most || entry == count.target.size()) continue;
+    for (char side : {char{2}, char{1}}) {
+      State& next = state_at(level + 1);
+      next = states_[level];
+      next.sides[c][entry] = side;
+      const std::uint32_t t = count.target[entry];
+      if (side == 1) {
+        next.box.low[t] = std::max(next.box.low[t], count.low[entry]);
+        next.box.high[t] = std::min(next.box.high[t], count.high[entry]);
+      }
+      if (settle(piece, next)) branch(piece, index, loss, level + 1);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool OutputSolver::split_choice(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
+  for (std::size_t c = 0; c < piece.choices.size(); ++c) {
+    const auto& choice = piece.choices[c];
+    if (states_[level].chosen[c]) continue;
+    if (std::any_of(choice.begin(), choice.end(), [&](const auto& ranges) { return keeps_all(ranges, y.data(), 1e-12); })) continue;
+    for (const auto& ranges : choice) {
+      State& next = state_at(level + 1);
+      next = states_[level];
+      next.chosen[c] = 1;
+      for (const OutputRange& range : ranges) next.ranges.push_back(&range);
+      branch(piece, index, loss, level + 1);
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace odt
