@@ -7,11 +7,11 @@ rules and objective are evaluated by the terms' own meaning, in exact arithmetic
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from odtdsl.checker_outputs import CALLED_FOR, loss_called, worst_output
+from odtdsl.checker_lines import Audit, Checked
+from odtdsl.checker_outputs import audited_outputs, growth_of, on_outputs, softened
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Compare, Condition, Scope
@@ -19,60 +19,19 @@ from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.predictors.tree import InBin, Threshold, Tree
 from odtdsl.terms.base import Ratio
-from odtdsl.terms.evaluate import FLOAT_TOLERANCE, holds, instances, number
+from odtdsl.terms.evaluate import holds, instances, number
 from odtdsl.terms.view import ModelView, SplitView, View
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """One line of an audit.
-
-    Attributes
-    ----------
-    rule
-        The rule's name, or a part of the skeleton.
-    value, bound, slack
-        For a comparison, the sides where it is tightest and how much room is left
-        (negative where it is broken); None for other conditions. Exact.
-    instances
-        How many paths, leaves or splits the rule ranges over; 1 for the whole model.
-    note
-        Why the line deserves a second look, such as "vacuous".
-    """
-
-    rule: str
-    text: str
-    holds: bool
-    value: Fraction | None = None
-    bound: Fraction | None = None
-    slack: Fraction | None = None
-    instances: int = 1
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
-    """All rules and the skeleton, checked; and the objective, recomputed.
-
-    Attributes
-    ----------
-    objective
-        The value of each stage, in the terms of the spec.
-    errors
-        Weight of the wrong predictions on the training rows; None for number targets.
-    """
-
-    lines: tuple[Checked, ...]
-    objective: tuple[Fraction, ...]
-    errors: Fraction | None
-
-    @property
-    def holds(self) -> bool:
-        return all(line.holds for line in self.lines)
-
-
-def audit(tree: Tree, rows: Rows) -> Audit:
+def audit(tree: Tree, rows: Rows, *, backend: str | None = None) -> Audit:
     """Check a tree against a problem on its training rows.
+
+    Parameters
+    ----------
+    tree, rows
+        The tree, and the problem with its rows.
+    backend
+        What made the tree, where the spec does not say it: the ways of `greedy` are its own.
 
     Raises
     ------
@@ -83,9 +42,13 @@ def audit(tree: Tree, rows: Rows) -> Audit:
     _fits(tree, rows)
     view = ModelView(tree, rows)
     lines = [*_skeleton(view), _reduced(view), _candidates(view)]
+    growth = growth_of(rows.problem, backend)
     if rows.problem.target.kind == "number":
-        lines.append(_outputs(view))
-    lines += [_check(rule, view) for rule in rows.problem.rules]
+        lines += audited_outputs(view, growth)
+    soft = growth.leaf in ("relaxed", "average")
+    for rule in rows.problem.rules:
+        line = _check(rule, view)
+        lines.append(softened(line, rule, view) if soft and on_outputs(rule) else line)
     objective = tuple(_plain(number(stage.measure, view)) for stage in rows.problem.objective)
     errors = None
     if rows.problem.target.kind == "class":
@@ -141,17 +104,6 @@ def _reduced(view: ModelView) -> Checked:
         rule="tree reduced", text="every leaf holds a training row", holds=smallest >= 1,
         value=Fraction(smallest), bound=Fraction(1), slack=Fraction(smallest - 1),
         instances=len(view.leaves),
-    )  # fmt: skip
-
-
-def _outputs(view: ModelView) -> Checked:
-    """Every leaf's output is what makes the objective's loss least on its rows."""
-    loss = loss_called(view.rows.problem)
-    worst = Fraction(worst_output(view, loss))
-    return Checked(
-        rule="tree outputs", text=f"every leaf's output is {CALLED_FOR[loss]}",
-        holds=worst <= FLOAT_TOLERANCE, instances=len(view.leaves),
-        note="" if worst <= FLOAT_TOLERANCE else f"off by {float(worst):.3g} of the spread",
     )  # fmt: skip
 
 
@@ -274,3 +226,6 @@ def _is_vacuous(condition: Condition, view: View) -> bool:
         return False
     sides = (number(condition.left, view), number(condition.right, view))
     return any(isinstance(side, Ratio) and side.under == 0 for side in sides)
+
+
+__all__ = ["Audit", "Checked", "audit"]

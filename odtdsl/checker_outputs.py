@@ -1,25 +1,165 @@
 """The checker's part for number targets: what every leaf's output should be.
 
 It shares nothing with the code that made the outputs: a mean is recognised by its residuals,
-a median by the weight on either side of it.
+a median by the weight on either side of it. Under rules on outputs the best output is not
+computed again; the leaf's own rows that obey the rules must not predict better than it does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.data.table import FloatArray
-from odtdsl.ir.expr import Apply
-from odtdsl.ir.problem import Problem
-from odtdsl.terms.evaluate import applications
+from odtdsl.checker_lines import Checked
+from odtdsl.data.table import BoolArray, FloatArray
+from odtdsl.ir.expr import Apply, TargetArg
+from odtdsl.ir.problem import Growth, Problem, RuleDecl
+from odtdsl.terms.evaluate import FLOAT_TOLERANCE, applications, holds
 from odtdsl.terms.view import LeafView, ModelView
 
-CALLED_FOR = {"mse": "the mean of its rows", "mae": "a median of its rows"}
+CALLED_FOR = {
+    "mse": "the mean of its rows", "mae": "a median of its rows",
+    "poisson": "the mean of its rows",
+}  # fmt: skip
+
+MOST_ROWS = 30
+"""Rows of a leaf that are tried as outputs."""
 
 ROUNDING = 1e-6
 """What a residual may owe to the rounding of values far from 0, times the tolerance of audits."""
+
+
+def growth_of(problem: Problem, backend: str | None) -> Growth:
+    """How leaves were to be filled: as the spec says of `greedy`, else by the best output."""
+    name = backend or problem.options.backend
+    return problem.options.growth if name == "greedy" else Growth()
+
+
+def on_outputs(rule: RuleDecl) -> bool:
+    """Whether a rule speaks of leaf outputs."""
+    return any(call.term == "output" for call in applications(rule.condition))
+
+
+def softened(line: Checked, rule: RuleDecl, view: ModelView) -> Checked:
+    """The line of a rule that leaves may break, with how many do."""
+    broken = sum(not holds(rule.condition, leaf) for leaf in view.leaves)
+    note = f"{broken} of {len(view.leaves)} leaves break it" if broken else ""
+    return replace(line, soft=True, note=note)
+
+
+def audited_outputs(view: ModelView, growth: Growth) -> Iterator[Checked]:
+    """Lines on the outputs of leaves: what they are to be, and the grid that they are on."""
+    problem = view.rows.problem
+    step = problem.target.step
+    soft = growth.leaf in ("relaxed", "average")
+    ruled = step is not None or any(on_outputs(rule) for rule in problem.rules)
+    if growth.leaf == "average" or (not ruled and growth.leaf in ("optimal", "relaxed")):
+        yield _best(view)
+    elif growth.leaf == "medoid":
+        yield _medoids(view)
+    elif growth.leaf == "optimal":
+        yield _best_of_rows(view)
+    if step is not None:
+        yield replace(_grid(view, step), soft=soft)
+
+
+def _best(view: ModelView) -> Checked:
+    """Every leaf's output is what makes the objective's loss least on its rows."""
+    loss = loss_called(view.rows.problem)
+    worst = Fraction(worst_output(view, loss))
+    return Checked(
+        rule="tree outputs", text=f"every leaf's output is {CALLED_FOR[loss]}",
+        holds=worst <= FLOAT_TOLERANCE, instances=len(view.leaves),
+        note="" if worst <= FLOAT_TOLERANCE else f"off by {float(worst):.3g} of the spread",
+    )  # fmt: skip
+
+
+def _medoids(view: ModelView) -> Checked:
+    """Every leaf's output is that of one of its rows, where one of these obeys the rules."""
+    wrong = 0
+    for leaf in view.leaves:
+        truth, allowed = _admitted(leaf)
+        if allowed.any():
+            wrong += not (truth[allowed] == np.array(leaf.leaf.output)).all(axis=1).any()
+    return Checked(
+        rule="tree outputs", text="every leaf's output is one of its rows', if one obeys the rules",
+        holds=not wrong, instances=len(view.leaves),
+        note=f"not in {wrong} leaves" if wrong else "",
+    )  # fmt: skip
+
+
+def _best_of_rows(view: ModelView) -> Checked:
+    """No row of a leaf that obeys the rules would be a better output for the leaf."""
+    loss = loss_called(view.rows.problem)
+    wrong = 0
+    for leaf in view.leaves:
+        truth, allowed = _admitted(leaf)
+        weights = leaf.rows.weights[leaf.inside].astype(np.float64)
+        if not allowed.any() or not weights.any():
+            continue
+        mine = _lost(loss, leaf.rows.problem, truth, weights, np.array(leaf.leaf.output))
+        rows = np.flatnonzero(allowed)[:MOST_ROWS]
+        best = min(_lost(loss, leaf.rows.problem, truth, weights, truth[row]) for row in rows)
+        wrong += mine > best * (1 + ROUNDING * 1e-3) + ROUNDING * 1e-3
+    return Checked(
+        rule="tree outputs", text="no row of a leaf that obeys the rules is a better output",
+        holds=not wrong, instances=len(view.leaves),
+        note=f"one is in {wrong} leaves" if wrong else "",
+    )  # fmt: skip
+
+
+def _admitted(leaf: LeafView) -> tuple[FloatArray, BoolArray]:
+    """The rows of a leaf, and which of them would keep the rules as outputs."""
+    truth = leaf.rows.data.targets
+    assert truth is not None, "number targets are there"
+    inside = truth[leaf.inside]
+    problem = leaf.rows.problem
+    rules = [rule.condition for rule in problem.rules if on_outputs(rule)]
+    kept = np.zeros(len(inside), dtype=bool)
+    for at, row in enumerate(inside[:MOST_ROWS].tolist()):
+        as_output = replace(leaf, leaf=replace(leaf.leaf, output=tuple(row)))
+        kept[at] = all(holds(condition, as_output) for condition in rules)
+    return inside, kept
+
+
+def _lost(
+    loss: str, problem: Problem, truth: FloatArray, weights: FloatArray, output: FloatArray
+) -> float:
+    """The loss of a leaf with an output, over the targets that the objective names."""
+    apart = truth - output
+    if loss == "poisson":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(truth > 0, np.log(np.where(truth > 0, truth, 1) / output), 0)
+        each = truth * logs - truth + output
+    else:
+        each = np.abs(apart) if loss == "mae" else apart**2
+    return float(weights @ each @ _shares(problem, loss, truth.shape[1]))
+
+
+def _shares(problem: Problem, loss: str, n_targets: int) -> FloatArray:
+    """How much each target counts in the objective: all alike if one is not named."""
+    for stage in problem.objective:
+        for call in applications(stage.measure):
+            if call.term == loss and call.args and isinstance(call.args[0], TargetArg):
+                if len(problem.objective) > 1 or stage.measure != call:
+                    return np.zeros(n_targets)  # sums of losses are left to the objective's line
+                return np.eye(n_targets)[call.args[0].index]
+    return np.full(n_targets, 1.0)
+
+
+def _grid(view: ModelView, step: Fraction) -> Checked:
+    """Every output is a multiple of its target's step."""
+    off = sum(
+        abs(value - float(step) * round(value / float(step))) > 1e-9 * (1 + abs(value))
+        for leaf in view.leaves for value in leaf.leaf.output or ()
+    )  # fmt: skip
+    return Checked(
+        rule="tree steps", text=f"every output is a multiple of {step}", holds=not off,
+        instances=len(view.leaves), note=f"{off} outputs are not" if off else "",
+    )  # fmt: skip
 
 
 def loss_called(problem: Problem) -> str:

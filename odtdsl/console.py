@@ -128,7 +128,7 @@ def audited(audit: Audit) -> Iterator[str]:
 def _line(line: Checked) -> tuple[str, ...]:
     says = line.text + (f"   ({line.note})" if line.note else "")
     return (
-        line.rule, "yes" if line.holds else "NO", shown(line.value), shown(line.bound),
+        line.rule, "yes" if line.holds else "soft" if line.soft else "NO", shown(line.value), shown(line.bound),
         shown(line.slack), says,
     )  # fmt: skip
 

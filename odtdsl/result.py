@@ -218,6 +218,7 @@ def audit_to_json(audit: Audit) -> list[dict[str, Any]]:
             "rule": line.rule, "text": line.text, "holds": line.holds,
             "value": as_number(line.value), "bound": as_number(line.bound),
             "slack": as_number(line.slack), "instances": line.instances, "note": line.note,
+            **({"soft": True} if line.soft else {}),
         }
         for line in audit.lines
     ]  # fmt: skip

@@ -28,6 +28,7 @@ def output_doubts(rows: Rows, desk: Desk) -> None:
             _tell_empty(rules, rows, desk)
         else:
             _tell_rows(rules, rows, desk)
+            _tell_infinite(found, rules, rows, desk)
     except OdtError:  # too many cases, or no engine: what solves tells it
         return
 
@@ -85,3 +86,22 @@ def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
         worst.span, notes=notes,
         helps=("check rows and rules; predictions obey the rules all the same",),
     )  # fmt: skip
+
+
+def _tell_infinite(
+    found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, desk: Desk
+) -> None:
+    """Under `poisson`, rules that let no output be above 0 where rows are."""
+    measures = [stage.measure for stage in rows.problem.objective]
+    calls = [call.term for measure in measures for call in applications(measure)]
+    assert rows.data.targets is not None
+    if "poisson" not in calls or rows.data.targets.min() < 0:
+        return
+    values, _ = found.deviance(rows.data.targets.mean(axis=0)[None])
+    if not np.isfinite(values[0]):
+        desk.error(
+            "R114", "the rules on outputs force a target to 0 that rows have above 0:"
+            " its Poisson deviance is infinite", rules[0].span,
+            also=tuple((rule.span, "") for rule in rules[1:]),
+            helps=("admit a small output, such as `>= 0.01`, or minimize `mse`",),
+        )  # fmt: skip

@@ -38,7 +38,8 @@ from odtdsl.ir.forms import (
 )  # fmt: skip
 from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of
-from odtdsl.ir.regression import TOLERANCE, fitted, room
+from odtdsl.ir.regression import TOLERANCE, room
+from odtdsl.outputs.leaves import fitted
 
 OBJECTIVE = Origin(rule="objective")
 

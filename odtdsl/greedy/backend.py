@@ -17,15 +17,18 @@ from odtdsl.greedy.grow import Grower, Plan
 from odtdsl.greedy.improve import alternate, settled, with_column
 from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.labels import label_leaves
+from odtdsl.greedy.outputs import OutputGrowth, is_soft, softened
 from odtdsl.greedy.paths import PathRules
 from odtdsl.greedy.regress import RegressionGrowth
 from odtdsl.greedy.small import small_trees
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Core, DepthStage, Form, Origin, Used
-from odtdsl.ir.problem import DiagramSkeleton
+from odtdsl.ir.forms import Core, DepthStage, Form, Used
+from odtdsl.ir.problem import DiagramSkeleton, Growth
 from odtdsl.ir.raw import RawLeaf, RawTree
+from odtdsl.ir.regression import loss_in
+from odtdsl.outputs.feasible import feasible_set
 
 ATTEMPTS = 60
 """Trees grown at most."""
@@ -39,14 +42,22 @@ TRIMS = 40
 _REFUSED = {
     Form.DIAGRAM: "`greedy` grows trees, and a diagram is asked for",
     Form.HYPERPLANE: "`greedy` tests one feature at a split",
-    Form.OUTPUT_SET: "`greedy` fills leaves with the best output, whatever the rules on it",
 }
 
 
 class GreedyBackEnd:
-    """CART under the rules of a spec."""
+    """CART under the rules of a spec.
+
+    Parameters
+    ----------
+    growth
+        How splits are scored and leaves filled, of number targets.
+    """
 
     name = "greedy"
+
+    def __init__(self, growth: Growth | None = None) -> None:
+        self.growth = Growth() if growth is None else growth
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether trees are judged by a form; `greedy` promises nothing but validity."""
@@ -54,11 +65,8 @@ class GreedyBackEnd:
         return EXACT if reason is None else Support(level="unsupported", reason=reason)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """Several number targets; else what is expressed is so whatever the numbers."""
-        if core.targets is None or core.targets.shape[1] == 1:
-            return ()
-        reason = "`greedy` takes one number target so far"
-        return (Objection(form=Form.REGRESSION, origin=Origin(rule="skeleton"), reason=reason),)
+        """None: what is expressed is so whatever the numbers."""
+        return ()
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """The rows and the candidate tests that are scanned."""
@@ -76,14 +84,26 @@ class GreedyBackEnd:
         OdtError
             X202: the native part of the package is not built.
         """
-        judge = Judge(core, limits, report)
+        judged = softened(core) if is_soft(self.growth) else core
+        judge = Judge(judged, limits, report)
         if isinstance(core.skeleton, DiagramSkeleton):
             return RawAnswer(status="unknown", tree=None)
         if start is not None:
             judge.offer(start)
-        search = _Search if core.targets is None else RegressionGrowth
-        search(core, judge, limits.seed).run()
-        return _answer(core, judge)
+        if core.targets is None:
+            _Search(core, judge, limits.seed).run()
+        elif self.grows_vectors(core):
+            OutputGrowth(core, judge, limits.seed, self.growth).run()
+        else:
+            RegressionGrowth(core, judge, limits.seed).run()
+        return _answer(judged, judge)
+
+    def grows_vectors(self, core: Core) -> bool:
+        """Whether the growth for output vectors is asked for, with its ways of scoring."""
+        assert core.targets is not None
+        loss = loss_in(core)
+        plain = core.targets.shape[1] == 1 and (loss is None or loss.kind != "poisson")
+        return not plain or self.growth != Growth() or feasible_set(core) is not None
 
 
 def _answer(core: Core, judge: Judge) -> RawAnswer:

@@ -21,7 +21,8 @@ from odtdsl.greedy.paths import PathRules
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.forms import Core, RegressionStage
 from odtdsl.ir.raw import RawLeaf
-from odtdsl.ir.regression import fitted, loss_in
+from odtdsl.ir.regression import loss_in
+from odtdsl.outputs.leaves import fitted
 
 RESTARTS = 30
 WORK = 20_000_000
@@ -59,7 +60,7 @@ class RegressionGrowth:
 
     def run(self) -> None:
         """Offer trees until the effort is spent."""
-        self.judge.offer(fitted(self.core, RawLeaf()))
+        self._offer(self.tables.root())
         for share, ahead, depth in self._plans():
             if self.judge.stopped() or self.tables.work > WORK:
                 return
@@ -76,7 +77,10 @@ class RegressionGrowth:
             yield SHARE, attempt % 2 == 1, depth
 
     def _attempt(self, share: float, ahead: bool, depth: int) -> None:
-        root = self._grow(share, ahead, depth)
+        self._fold(self._grow(share, ahead, depth))
+
+    def _fold(self, root: Node) -> None:
+        """Offer a tree, and without the splits that rules or prices take away."""
         self._offer(root)
         for node in reversed(root.splits()):  # rules on leaves and prices, from below
             if self.judge.stopped():

@@ -16,6 +16,9 @@ from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.ir.forms import Core, LossBound, RegressionStage, TargetLoss
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 
+INFINITE = Fraction(10**300)
+"""Stands for a loss without bound: an output of 0 where a row has more, under `poisson`."""
+
 TOLERANCE = Fraction(1, 10**9)
 """Two values of a loss are taken for equal where they differ by this share of the larger."""
 
@@ -38,9 +41,23 @@ def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
     for index, factor in enumerate(loss.factors):
         if factor:
             apart = core.targets[:, index] - predicted[:, index]
-            each = apart * apart if loss.kind == "squared" else np.abs(apart)
+            if loss.kind == "poisson":
+                each = deviance(core.targets[:, index], predicted[:, index])
+            else:
+                each = apart * apart if loss.kind == "squared" else np.abs(apart)
+            if not np.isfinite(each).all():
+                return INFINITE
             total += factor * Fraction(math.fsum((loss.weights * each).tolist())) / weight
     return total
+
+
+def deviance(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Half the Poisson deviance of each row; infinite where 0 is predicted for more."""
+    positive = truth > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.where(positive, truth, 1.0) / np.where(positive, predicted, 1.0))
+    found: FloatArray = np.where(positive, truth * logs, 0.0) - truth + predicted
+    return np.where(predicted < 0, np.inf, found)
 
 
 def loss_in(core: Core) -> TargetLoss | None:
@@ -58,7 +75,7 @@ def loss_in(core: Core) -> TargetLoss | None:
 def leaf_output(core: Core, rows: IntArray) -> tuple[float, ...]:
     """The output that makes the loss of a leaf of these rows least.
 
-    The weighted mean for squared errors, the lower weighted median for absolute ones; rows
+    The weighted mean for squared errors and deviances, the lower weighted median for absolute ones; rows
     count alike where all of them weigh nothing, and where no loss is asked for (the mean).
     """
     assert core.targets is not None, "outputs are for number targets"

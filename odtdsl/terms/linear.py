@@ -146,7 +146,10 @@ def one_loss(form: LinearForm) -> tuple[TargetLoss, Additive]:
     if rest is None:
         raise Unsupported("`mse` and `mae` stand beside numbers of leaves and splits only")
     if len({loss.kind for loss in losses}) > 1:
-        raise Unsupported("squared and absolute errors have different best outputs: take one")
+        raise Unsupported(
+            "losses of two kinds, such as squared and absolute errors, have different best"
+            " outputs: take one"
+        )
     factors = tuple(map(sum, zip(*(loss.factors for loss in losses), strict=True)))
     first = losses[0]
     loss = TargetLoss(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
 from odtdsl.data.table import FloatArray
 from odtdsl.ir.expr import Apply, TargetArg
-from odtdsl.ir.forms import TargetLoss
+from odtdsl.ir.forms import LossKind, TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Param, Signature, Unsupported
 from odtdsl.terms.shares import argument, nonzero
@@ -18,6 +17,9 @@ from odtdsl.terms.view import ModelView
 
 OF_TARGETS = (Signature(), Signature(params=(Param.TARGET,)))
 """Signatures of a loss over all targets or of one."""
+
+INFINITE = Fraction(10**300)
+"""Stands for a loss without bound: `poisson` where 0 is predicted for more."""
 
 LARGEST = 1e300
 """Sums over rows of weighted losses stay below this."""
@@ -36,16 +38,17 @@ def mean_loss(
         truth, predicted = truth[:, [target.index]], predicted[:, [target.index]]
     per_row = loss(truth, predicted).mean(axis=1)
     weights = view.rows.weights
-    return Fraction(float((per_row * weights).sum() / weights.sum()))
+    value = float((per_row * weights).sum() / weights.sum())
+    return Fraction(value) if np.isfinite(value) else INFINITE
 
 
-def target_loss(rows: Rows, call: Apply, kind: Literal["squared", "absolute"]) -> TargetLoss:
+def target_loss(rows: Rows, call: Apply, kind: LossKind) -> TargetLoss:
     """The core form of a mean loss over all targets or of one.
 
     Raises
     ------
     Unsupported
-        Targets so large that sums of the loss are beyond floats.
+        Targets so large that sums of the loss are beyond floats, or below 0 under `poisson`.
     EmptyDenominator
         Rows that all have weight 0.
     """
@@ -60,4 +63,7 @@ def target_loss(rows: Rows, call: Apply, kind: Literal["squared", "absolute"]) -
     widest = float(np.abs(truth).max())
     if widest > LARGEST / total or (kind == "squared" and widest > (LARGEST / total) ** 0.5):
         raise Unsupported(f"targets as large as {widest:g} have losses beyond floats", code="R301")
+    below = truth[:, [bool(factor) for factor in factors]].min()
+    if kind == "poisson" and below < 0:
+        raise Unsupported(f"`poisson` is for counts: a target holds {below:g}", code="R301")
     return TargetLoss(kind=kind, factors=tuple(factors), weights=rows.weights)
