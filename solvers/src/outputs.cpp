@@ -60,6 +60,18 @@ OutputSolver::OutputSolver(const OutputSet& set) : set_(set) {
       }
       shape.symmetric.push_back(same && piece.choices.empty() && piece.counts.size() == 1);
     }
+    // The sum of all outputs is given, on one grid from zero up: units are handed out one by one.
+    shape.apportioned = piece.ranges.size() == 1 && piece.choices.empty() && piece.ranges[0].low == piece.ranges[0].high &&
+                        (piece.counts.empty() || shape.symmetric[0]);
+    double units = 0;
+    for (std::size_t t = 0; t < n && shape.apportioned; ++t)
+      shape.apportioned = set.step[t] > 0 && set.step[t] == set.step[0] && piece.ranges[0].factor[t] == piece.ranges[0].factor[0] &&
+                          piece.gaps[t].empty() && piece.low[t] > -kUnbounded;
+    if (shape.apportioned) {
+      units = piece.ranges[0].low / (piece.ranges[0].factor[0] * set.step[0]);
+      for (std::size_t t = 0; t < n; ++t) units -= piece.low[t] / set.step[0];
+      shape.apportioned = units >= 0 && units <= 1000 && std::fabs(units - std::nearbyint(units)) < 1e-9;
+    }
     shapes_.push_back(std::move(shape));
   }
   const auto loose = [](double low, double high) { return low == -kUnbounded && high == kUnbounded; };
@@ -157,6 +169,58 @@ double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double l
   return total < limit ? total : kUnbounded;
 }
 
+// Handing out one unit after the other to whom it costs least is best for convex losses. Below 0 where the loss does not
+// say who may be left out.
+double OutputSolver::apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit, double* y) {
+  const std::size_t n = set_.targets;
+  const double* wish = loss.wish();
+  if (!piece.counts.empty()) {
+    if (wish == nullptr || !shapes_[index].symmetric[0]) return -1;
+    for (std::uint32_t t : piece.counts[0].target)
+      if (!loss.alike(t, piece.counts[0].target[0])) return -1;
+  }
+  ++relaxations;
+  const double step = set_.step[0];
+  std::vector<double>&high = saved_, &cost = inside_, &next = trial_;
+  for (std::size_t t = 0; t < n; ++t) high[t] = piece.high[t];
+  if (!piece.counts.empty()) {
+    const OutputCount& count = piece.counts[0];
+    order_.resize(count.target.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return wish[count.target[a]] > wish[count.target[b]]; });
+    for (std::size_t e = static_cast<std::size_t>(std::max(0, count.most)); e < order_.size(); ++e) {
+      const std::uint32_t t = count.target[order_[e]];
+      high[t] = std::min(high[t], count.high[order_[e]]);
+    }
+  }
+  double total = 0, ignored;
+  double left = piece.ranges[0].low / (piece.ranges[0].factor[0] * step);
+  for (std::size_t t = 0; t < n; ++t) {
+    y[t] = piece.low[t];
+    if (y[t] > high[t]) return kUnbounded;
+    left -= y[t] / step;
+    cost[t] = loss.best(t, y[t], y[t], ignored);
+    total += cost[t];
+    next[t] = y[t] + step <= high[t] ? loss.best(t, y[t] + step, y[t] + step, ignored) : kUnbounded;
+  }
+  for (long units = std::lround(left); units > 0; --units) {
+    std::size_t to = n;
+    for (std::size_t t = 0; t < n; ++t)
+      if (next[t] < kUnbounded && (to == n || next[t] - cost[t] < next[to] - cost[to])) to = t;
+    if (to == n) return kUnbounded;
+    total += next[to] - cost[to];
+    y[to] += step;
+    cost[to] = next[to];
+    next[to] = y[to] + step <= high[to] ? loss.best(to, y[to] + step, y[to] + step, ignored) : kUnbounded;
+  }
+  total = 0;
+  for (std::size_t t = 0; t < n; ++t) {
+    y[t] = std::nearbyint(y[t] / step) * step;
+    total += cost[t];
+  }
+  return total < limit ? total : kUnbounded;
+}
+
 OutputSolver::State& OutputSolver::state_at(std::size_t level) {
   while (states_.size() <= level) states_.emplace_back();
   return states_[level];
@@ -176,6 +240,16 @@ double OutputSolver::solve(LeafLoss& loss, double* output, double limit) {
         std::copy(y.begin(), y.end(), output);
       }
       continue;
+    }
+    if (shapes_[k].apportioned) {
+      const double value = loss.priced() ? -1 : apportion(piece, k, loss, best_, y.data());
+      if (value >= 0) {
+        if (value < best_) {
+          best_ = value;
+          std::copy(y.begin(), y.end(), output);
+        }
+        continue;
+      }
     }
     State& state = state_at(1);
     state.box.low = piece.low;

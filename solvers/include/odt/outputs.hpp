@@ -58,6 +58,8 @@ class LeafLoss {
   // What targets are wished to be, if of two that are otherwise alike the one of the larger wish never gets less.
   virtual const double* wish() const { return nullptr; }
   virtual bool alike(std::size_t, std::size_t) const { return false; }
+  // Whether what is outside a set is only paid for.
+  virtual bool priced() const { return false; }
 };
 
 class OutputSolver {
@@ -81,9 +83,11 @@ class OutputSolver {
   };
   struct Shape {
     bool separable = false;
+    bool apportioned = false;  // a grid, and one range: the sum of all targets is given
     std::vector<char> symmetric;  // [count]
   };
   double separate(const OutputPiece& piece, LeafLoss& loss, double limit, double* output) const;
+  double apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit, double* output);
   double one(const OutputPiece& piece, const LeafLoss& loss, std::size_t target, double low, double high, double& output) const;
   void branch(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level);
   bool settle(const OutputPiece& piece, State& state) const;
@@ -113,6 +117,7 @@ class SquaredLoss final : public LeafLoss {
   double best(std::size_t target, double low, double high, double& output) const override;
   double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) override;
   const double* wish() const override { return goal_; }
+  bool priced() const override { return price_ < kUnbounded; }
   bool alike(std::size_t a, std::size_t b) const override { return weight_[a] == weight_[b]; }
 
  private:
@@ -166,6 +171,7 @@ class AbsoluteLoss final : public LeafLoss {
   void aim(const std::vector<std::uint32_t>& rows, const double* points, const double* weights);
   double best(std::size_t target, double low, double high, double& output) const override;
   double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) override;
+  bool priced() const override { return price_ < kUnbounded; }
   double value(std::size_t target, double y) const;
 
  private:
