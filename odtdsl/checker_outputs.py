@@ -81,9 +81,10 @@ def _medoids(view: ModelView) -> Checked:
     """Every leaf's output is that of one of its rows, where one of these obeys the rules."""
     wrong = 0
     for leaf in view.leaves:
-        truth, allowed = _admitted(leaf)
-        if allowed.any():
-            wrong += not (truth[allowed] == np.array(leaf.leaf.output)).all(axis=1).any()
+        assert leaf.rows.data.targets is not None, "number targets are there"
+        truth = leaf.rows.data.targets[leaf.inside]
+        if not (truth == np.array(leaf.leaf.output)).all(axis=1).any():
+            wrong += bool(_admitted(leaf, len(truth))[1].any())
     return Checked(
         rule="tree outputs", text="every leaf's output is one of its rows', if one obeys the rules",
         holds=not wrong, instances=len(view.leaves),
@@ -96,12 +97,12 @@ def _best_of_rows(view: ModelView) -> Checked:
     loss = loss_called(view.rows.problem)
     wrong = 0
     for leaf in view.leaves:
-        truth, allowed = _admitted(leaf)
+        truth, allowed = _admitted(leaf, MOST_ROWS)
         weights = leaf.rows.weights[leaf.inside].astype(np.float64)
         if not allowed.any() or not weights.any():
             continue
         mine = _lost(loss, leaf.rows.problem, truth, weights, np.array(leaf.leaf.output))
-        rows = np.flatnonzero(allowed)[:MOST_ROWS]
+        rows = np.flatnonzero(allowed)
         best = min(_lost(loss, leaf.rows.problem, truth, weights, truth[row]) for row in rows)
         wrong += mine > best * (1 + ROUNDING * 1e-3) + ROUNDING * 1e-3
     return Checked(
@@ -111,15 +112,15 @@ def _best_of_rows(view: ModelView) -> Checked:
     )  # fmt: skip
 
 
-def _admitted(leaf: LeafView) -> tuple[FloatArray, BoolArray]:
-    """The rows of a leaf, and which of them would keep the rules as outputs."""
+def _admitted(leaf: LeafView, most: int) -> tuple[FloatArray, BoolArray]:
+    """The rows of a leaf, and which of the first of them would keep the rules as outputs."""
     truth = leaf.rows.data.targets
     assert truth is not None, "number targets are there"
     inside = truth[leaf.inside]
     problem = leaf.rows.problem
     rules = [rule.condition for rule in problem.rules if on_outputs(rule)]
     kept = np.zeros(len(inside), dtype=bool)
-    for at, row in enumerate(inside[:MOST_ROWS].tolist()):
+    for at, row in enumerate(inside[:most].tolist()):
         as_output = replace(leaf, leaf=replace(leaf.leaf, output=tuple(row)))
         kept[at] = all(holds(condition, as_output) for condition in rules)
     return inside, kept

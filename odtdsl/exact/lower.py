@@ -395,7 +395,9 @@ def about_rules(core: Core) -> Iterator[Objection]:
             )
             continue
         atom = clause.literals[0].atom
-        if isinstance(atom, Linear) and id(clause) not in hard and leaf_bound(atom) is None:
+        if not isinstance(atom, Linear) or leaf_rows(clause) is not None:
+            continue
+        if id(clause) not in hard and leaf_bound(atom) is None:
             yield Objection(
                 form=Form.LINEAR_MODEL, origin=clause.origin,
                 reason="the search takes bounds on leaves and `errors = 0`, not this bound yet",

@@ -1,4 +1,4 @@
-"""`exact` on one number target: the search for trees of least squared or absolute error.
+"""`exact` on number targets: the search for trees of least squared or absolute error, or deviance.
 
 Values are floats here. What is called proven is proven up to `TOLERANCE` of the loss of a
 single leaf, which covers the rounding of sums in the search.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,24 +24,38 @@ from odtdsl.backends.base import (
     StageOutcome,
 )  # fmt: skip
 from odtdsl.data.table import IntArray
-from odtdsl.exact.lower import features, from_raw, most_leaves, size_of, to_raw
+from odtdsl.exact.lower import (
+    features,
+    from_raw,
+    leaf_rows,
+    least_leaf_rows,
+    most_leaves,
+    size_of,
+    to_raw,
+)  # fmt: skip
 from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Additive,
     Clause,
     Core,
     Form,
+    Linear,
     LinearStage,
     LossBound,
     Origin,
     RegressionStage,
 )  # fmt: skip
-from odtdsl.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.ir.problem import DEEPEST, Growth, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of
 from odtdsl.ir.regression import TOLERANCE, room
-from odtdsl.outputs.leaves import fitted
+from odtdsl.outputs.feasible import anything, feasible_set
+from odtdsl.outputs.leaves import fitted, target_weights
 
 OBJECTIVE = Origin(rule="objective")
+
+START_SHARE = 0.3
+"""Of a time limit, what growing a first tree of vectors may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +85,13 @@ class RegressionSearch:
         assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
         assert core.targets is not None, "a loss of number targets has targets"
         self.stage = first
-        self.factor = first.loss.factors[0]
+        self.factor = max(first.loss.factors)
         self.weights = _unequal(first.loss.weights)
         total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
         self.unit = self.factor / total  # what one of the engine's units of loss is worth
         self.target = np.ascontiguousarray(core.targets[:, 0])
+        self.vectors = takes_vectors(core)
+        self.space = feasible_set(core) or anything(core.targets.shape[1])
         needed = core.skeleton.depth
         if needed is None:  # no reduced tree is deeper
             needed = max(0, most_leaves(core, DEEPEST) - 1)
@@ -83,7 +99,7 @@ class RegressionSearch:
         self.cut_off = self.depth < needed
         self.single = fitted(core, RawLeaf())
         self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
-        self.starts = [self.single, *([] if start is None else [start])]
+        self.starts = [self.single, *([] if start is None else [start]), *self._grown()]
         self.timeline: list[Progress] = []
         self.later = False
 
@@ -156,17 +172,7 @@ class RegressionSearch:
 
     def _search(self, leaves: int, upper: Fraction | None = None) -> _Found:
         """The best tree of at most so many leaves; `refuted` where none is as good as `upper`."""
-        found = self.engine.solve_regression(
-            self.features.ranks, self.features.distinct, self.target, self.depth,
-            allowed=list(self.features.allowed), weights=self.weights, max_leaves=leaves,
-            leaf_price=float(self._price() / self.unit),
-            absolute=self.stage.loss.kind == "absolute", time_limit=self._left(),
-            relative_gap=float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
-            threads=self.limits.threads, memory_limit=self.limits.memory_bytes,
-            upper_bound=None if upper is None else float((upper - self._rest(0)) / self.unit),
-            start=self._start(leaves), progress=self._progress,
-            interrupted=self.limits.interrupted,
-        )  # fmt: skip
+        found = self._asked(leaves, upper)
         met = [tree for tree in self.starts if self._fits(tree, leaves)]
         if found["tree"] is not None:
             met.append(fitted(self.core, to_raw(self.core, self.features, found["tree"])))
@@ -183,6 +189,50 @@ class RegressionSearch:
             refuted=found["status"] == "infeasible" and not self.cut_off,
             counters=tuple(found["counters"].items()), interrupted=bool(found["interrupted"]),
         )  # fmt: skip
+
+    def _asked(self, leaves: int, upper: Fraction | None) -> dict[str, Any]:
+        """The engine's answer: of the search for vectors of outputs, or for one free number."""
+        given: dict[str, Any] = {
+            "allowed": list(self.features.allowed), "weights": self.weights,
+            "max_leaves": leaves, "leaf_price": float(self._price() / self.unit),
+            "time_limit": self._left(),
+            "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
+            "memory_limit": self.limits.memory_bytes,
+            "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
+            "start": self._start(leaves), "progress": self._progress,
+            "interrupted": self.limits.interrupted,
+        }  # fmt: skip
+        features = self.features
+        found: dict[str, Any]
+        if self.vectors:
+            assert self.core.targets is not None
+            found = self.engine.solve_outputs(
+                features.ranks, features.distinct, np.ascontiguousarray(self.core.targets),
+                target_weights(self.core), self.space.native, self.depth,
+                loss=self.stage.loss.kind, leaf_rows=least_leaf_rows(self.core), **given,
+            )  # fmt: skip
+        else:
+            found = self.engine.solve_regression(
+                features.ranks, features.distinct, self.target, self.depth,
+                absolute=self.stage.loss.kind == "absolute", threads=self.limits.threads, **given,
+            )  # fmt: skip
+        return found
+
+    def _grown(self) -> list[RawTree]:
+        """A grown tree of vectors, for the search to start from."""
+        from odtdsl.greedy.backend import GreedyBackEnd
+
+        if not self.vectors:
+            return []
+        early = self.limits
+        if early.deadline is not None:
+            now = time.monotonic()
+            early = replace(early, deadline=now + START_SHARE * max(0.0, early.deadline - now))
+        grown = [
+            GreedyBackEnd(Growth(split=split)).solve(self.core, early, None, None).tree
+            for split in ("optimal", "average")
+        ]
+        return [tree for tree in grown if tree is not None]
 
     def _start(self, leaves: int) -> Any:
         """The best tree so far that fits, as the engine's arrays."""
@@ -251,12 +301,6 @@ def loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
 def objections(core: Core) -> Iterator[Objection]:
     """Reasons that lie in targets, objective and bounds on the loss."""
     assert core.targets is not None
-    if core.targets.shape[1] > 1:
-        yield Objection(
-            form=Form.REGRESSION, origin=Origin(rule="skeleton"),
-            reason="the search takes one number target so far",
-        )  # fmt: skip
-        return
     first, *later = core.objective
     if not isinstance(first, RegressionStage):
         yield Objection(
@@ -264,6 +308,15 @@ def objections(core: Core) -> Iterator[Objection]:
             reason="the search wants `mse` or `mae` as the first stage of the objective",
         )  # fmt: skip
         return
+    for clause in core.clauses:
+        kinds = {type(literal.atom) for literal in clause.literals}
+        if clause.scope is Scope.LEAF and kinds == {Linear} and leaf_rows(clause) is None:
+            yield Objection(
+                form=Form.LINEAR_LEAF, origin=clause.origin,
+                reason="of rules on leaves the search takes outputs and `size >= k`",
+            )  # fmt: skip
+    if takes_vectors(core):
+        yield from _vectors_refused(core, first)
     if first.rest.leaves < 0 or first.rest.columns is not None:
         yield Objection(
             form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
@@ -277,6 +330,34 @@ def objections(core: Core) -> Iterator[Objection]:
     for clause, atom in loss_bounds(core):
         if (reason := _bound_refused(clause, atom, first)) is not None:
             yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
+
+
+def takes_vectors(core: Core) -> bool:
+    """Whether a problem needs the search for output vectors: several targets, rules on outputs,
+    least leaf sizes, or a deviance."""
+    assert core.targets is not None
+    first = core.objective[0] if core.objective else None
+    poisson = isinstance(first, RegressionStage) and first.loss.kind == "poisson"
+    return (
+        poisson or core.targets.shape[1] > 1 or feasible_set(core) is not None
+        or least_leaf_rows(core) > 1
+    )  # fmt: skip
+
+
+def _vectors_refused(core: Core, first: RegressionStage) -> Iterator[Objection]:
+    """What the search for output vectors does not take."""
+    assert core.targets is not None
+    if first.loss.kind == "absolute":
+        yield Objection(
+            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            reason="the search for several targets, rules on outputs and leaf sizes takes `mse`"
+            " and `poisson`, not `mae`",
+        )  # fmt: skip
+    if not all(first.loss.factors):
+        yield Objection(
+            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            reason="every number target needs a loss in the objective",
+        )  # fmt: skip
 
 
 def _counts_leaves(stage: object) -> bool:

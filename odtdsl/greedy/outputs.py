@@ -25,9 +25,8 @@ from odtdsl.ir.forms import Core, OutputSet
 from odtdsl.ir.problem import Growth
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.ir.regression import loss_in
-from odtdsl.outputs.feasible import FeasibleSet, feasible_set
+from odtdsl.outputs.feasible import anything, feasible_set
 from odtdsl.outputs.leaves import target_weights
-from odtdsl.outputs.union import FREE, OutputUnion, Piece
 
 SOFT = ("relaxed", "average")
 """Ways of filling leaves that may leave the rules on outputs."""
@@ -143,12 +142,6 @@ class OutputGrowth(RegressionGrowth):
             family=node.family, test=node.test, left=self._filled(node.left),
             right=self._filled(node.right),
         )  # fmt: skip
-
-
-def anything(n_targets: int) -> FeasibleSet:
-    """The set of all vectors."""
-    piece = Piece(bounds=(FREE,) * n_targets)
-    return FeasibleSet(OutputUnion(steps=(None,) * n_targets, pieces=(piece,)))
 
 
 def _with_outputs(raw: RawTree, tree: dict[str, Any], outputs: Any, at: int = 0) -> RawTree:

@@ -18,7 +18,7 @@ from odtdsl.ir.forms import Core, OutputSet
 from odtdsl.ir.intervals import nearest_float
 from odtdsl.ir.outputs import TOLERANCE
 from odtdsl.outputs.compile import compile_outputs
-from odtdsl.outputs.union import Apart, Number, OutputUnion, Piece, Range
+from odtdsl.outputs.union import FREE, Apart, Number, OutputUnion, Piece, Range
 
 
 class FeasibleSet:
@@ -166,6 +166,12 @@ def compiled(
         R302: too many alternatives. X202: the native part of the package is not built.
     """
     return _compiled(tuple(conditions), tuple(steps))
+
+
+def anything(n_targets: int) -> FeasibleSet:
+    """The set of all vectors."""
+    piece = Piece(bounds=(FREE,) * n_targets)
+    return FeasibleSet(OutputUnion(steps=(None,) * n_targets, pieces=(piece,)))
 
 
 # ---- to the engine
