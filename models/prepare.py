@@ -1,4 +1,4 @@
-"""Write the data of `digits.odt` and `diabetes.odt` beside them, from what scikit-learn ships.
+"""Write the data of the models beside them: from what scikit-learn ships, and made-up ones.
 
 Usage: python models/prepare.py [FOLDER]
 """
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sklearn.datasets import load_diabetes, load_digits
+
+from odtdsl import datasets
 
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -42,7 +44,18 @@ def diabetes(folder: Path) -> None:
     write(folder / "diabetes_high.csv", [*data.feature_names, "high"], rows)
 
 
+def made_up(folder: Path) -> None:
+    """Sets whose outputs obey rules, from the generators of `odtdsl.datasets`."""
+    for name, columns in (
+        ("electives", datasets.elective_grades(400, 3, seed=0)),
+        ("exam_scores", datasets.exam_scores(800, seed=0)),
+        ("car_claims", datasets.car_claims(500, seed=0)),
+    ):
+        write(folder / f"{name}.csv", list(columns), zip(*columns.values(), strict=True))
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     digits(target)
     diabetes(target)
+    made_up(target)

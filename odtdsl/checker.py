@@ -14,7 +14,7 @@ from odtdsl.checker_lines import Audit, Checked
 from odtdsl.checker_outputs import audited_outputs, growth_of, on_outputs, softened
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
 from odtdsl.diagnostics.model import error
-from odtdsl.ir.expr import Compare, Condition, Scope
+from odtdsl.ir.expr import Compare, Condition, Count, Scope
 from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.predictors.tree import InBin, Threshold, Tree
@@ -209,6 +209,8 @@ def _sides(condition: Condition, view: View) -> tuple[Fraction, Fraction, Fracti
     """Left side, right side and slack of a comparison; None for other conditions."""
     if not isinstance(condition, Compare):
         return None
+    if isinstance(condition.left, Count) or isinstance(condition.right, Count):
+        return None  # of outputs at their bounds no number is the count
     left, right = _plain(number(condition.left, view)), _plain(number(condition.right, view))
     match condition.op:
         case "<=" | "<":

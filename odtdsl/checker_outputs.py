@@ -147,7 +147,8 @@ def _shares(problem: Problem, loss: str, n_targets: int) -> FloatArray:
             if call.term == loss and call.args and isinstance(call.args[0], TargetArg):
                 if len(problem.objective) > 1 or stage.measure != call:
                     return np.zeros(n_targets)  # sums of losses are left to the objective's line
-                return np.eye(n_targets)[call.args[0].index]
+                one: FloatArray = np.eye(n_targets)[call.args[0].index]
+                return one
     return np.full(n_targets, 1.0)
 
 

@@ -127,8 +127,9 @@ def audited(audit: Audit) -> Iterator[str]:
 
 def _line(line: Checked) -> tuple[str, ...]:
     says = line.text + (f"   ({line.note})" if line.note else "")
+    kept = "yes" if line.holds else "soft" if line.soft else "NO"
     return (
-        line.rule, "yes" if line.holds else "soft" if line.soft else "NO", shown(line.value), shown(line.bound),
+        line.rule, kept, shown(line.value), shown(line.bound),
         shown(line.slack), says,
     )  # fmt: skip
 

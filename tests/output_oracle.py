@@ -118,7 +118,8 @@ def _counted(count: Count, op: str, bound: object, *, n: int, positive: bool) ->
             continue
         for chosen in combinations(range(size), k):
             each = [
-                list(cases(one, n, positive=at in chosen)) for at, one in enumerate(count.conditions)
+                list(cases(one, n, positive=at in chosen))
+                for at, one in enumerate(count.conditions)
             ]
             yield from together(each)
 

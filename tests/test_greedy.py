@@ -316,7 +316,7 @@ def test_what_it_does_not_grow_is_unknown_and_said() -> None:
     diagram = replace(core, skeleton=DiagramSkeleton(widths=(1, 2)))
     assert solve(diagram).status == "unknown"
     assert rows.n_rows
-    for form in (Form.DIAGRAM, Form.HYPERPLANE, Form.OUTPUT_SET):
+    for form in (Form.DIAGRAM, Form.HYPERPLANE):
         support = back_end.supports(form, inside_or=False)
         assert support.level == "unsupported"
         assert "`greedy`" in support.reason

@@ -68,7 +68,9 @@ def random_condition(rng: random.Random, n: int, depth: int = 2) -> Condition:
         return AndC(items=items) if rng.random() < 0.4 else OrC(items=items)
     if kind < 0.65:
         op: CompareOp = rng.choice(["<=", ">="])
-        return NotC(operand=Compare(op=op, left=random_sum(rng, n), right=number(rng.randint(-2, 3))))
+        return NotC(
+            operand=Compare(op=op, left=random_sum(rng, n), right=number(rng.randint(-2, 3)))
+        )
     if kind < 0.8:
         return OneOf(item=y(rng.randrange(n)), values=(Fraction(0), Fraction(1), Fraction(3)))
     size = rng.randint(2, min(4, n))
@@ -115,6 +117,11 @@ def random_polyhedron(rng: np.random.Generator, n: int) -> tuple[Piece, Case]:
         for a, b in zip(low, high, strict=True)
     )
     return Piece(bounds=bounds, ranges=tuple(ranges)), rows
+
+
+def sum_is(n: int, value: int) -> Range:
+    factors = tuple((t, Fraction(1)) for t in range(n))
+    return Range(factors=factors, low=Fraction(value), high=Fraction(value))
 
 
 def one_piece(piece: Piece) -> FeasibleSet:
@@ -173,8 +180,10 @@ def test_sets_compiled_from_rules_are_those_of_all_cases() -> None:
 def test_outputs_on_a_grid_are_the_nearest_of_all_grid_points() -> None:
     rng = random.Random(2)
     numbers = np.random.default_rng(2)
-    box = [AndC(items=(Compare(op=">=", left=y(t), right=number(-2)),
-                       Compare(op="<=", left=y(t), right=number(3)))) for t in range(3)]  # fmt: skip
+    box = [
+        Compare(op=op, left=y(t), right=number(end))
+        for t in range(3) for op, end in ((">=", -2), ("<=", 3))
+    ]  # fmt: skip
     for _ in range(SETS // 4):
         step = rng.choice([Fraction(1), Fraction(1, 2)])
         rules = [*box, *(random_condition(rng, 3, 1) for _ in range(rng.randint(0, 2)))]
@@ -199,7 +208,7 @@ def test_units_are_handed_out_as_if_all_divisions_were_tried() -> None:
         count = Apart(most=most, inside=tuple((t, None, Fraction(0)) for t in range(n)))
         piece = Piece(
             bounds=((Fraction(0), Fraction(5)),) * n, counts=(count,) if most < n else (),
-            ranges=(Range(factors=tuple((t, Fraction(1)) for t in range(n)), low=Fraction(6), high=Fraction(6)),),
+            ranges=(sum_is(n, 6),),
         )  # fmt: skip
         found = FeasibleSet(OutputUnion(steps=(Fraction(1),) * n, pieces=(piece,)))
         points = np.array([
@@ -244,8 +253,15 @@ def test_absolute_errors_are_those_of_a_linear_program() -> None:
     for turn in range(SETS // 5):
         n, n_rows = int(rng.integers(2, 7)), int(rng.integers(1, 10))
         piece, rows = random_polyhedron(rng, n)
-        points = rng.integers(-4, 5, (n_rows, n)).astype(float) if turn % 2 else rng.normal(0, 3, (n_rows, n))
-        row_weights, weights = rng.integers(0, 3, n_rows).astype(float), rng.choice([1.0, 0.5, 2.0], n)
+        points = (
+            rng.integers(-4, 5, (n_rows, n)).astype(float)
+            if turn % 2
+            else rng.normal(0, 3, (n_rows, n))
+        )
+        row_weights, weights = (
+            rng.integers(0, 3, n_rows).astype(float),
+            rng.choice([1.0, 0.5, 2.0], n),
+        )
         row_weights[0] = 1
         found = one_piece(piece)
         expected = absolute(points, row_weights, weights, rows)
@@ -264,7 +280,7 @@ def test_the_median_is_not_the_best_output_even_of_a_convex_set() -> None:
     simplex = one_piece(
         Piece(
             bounds=((Fraction(0), None),) * 3,
-            ranges=(Range(factors=tuple((t, Fraction(1)) for t in range(3)), low=Fraction(1), high=Fraction(1)),),
+            ranges=(sum_is(3, 1),),
         )
     )  # fmt: skip
     assert simplex.convex
@@ -311,7 +327,7 @@ def test_deviances_on_the_simplex_are_those_of_a_scan() -> None:
     simplex = one_piece(
         Piece(
             bounds=((Fraction(0), None),) * 2,
-            ranges=(Range(factors=((0, Fraction(1)), (1, Fraction(1))), low=Fraction(1), high=Fraction(1)),),
+            ranges=(sum_is(2, 1),),
         )
     )  # fmt: skip
     rng = np.random.default_rng(7)
@@ -319,7 +335,8 @@ def test_deviances_on_the_simplex_are_those_of_a_scan() -> None:
     for goal in rng.gamma(1, 1, (20, 2)):
         (value,), _ = simplex.deviance(goal[None])
         each = [
-            _deviance(goal[t : t + 1], np.ones(1), at[:, None]) for t, at in enumerate((line, 1 - line))
+            _deviance(goal[t : t + 1], np.ones(1), at[:, None])
+            for t, at in enumerate((line, 1 - line))
         ]
         assert value <= float((each[0] + each[1]).min()) + 1e-9
         assert near(value, float((each[0] + each[1]).min()), 1e-6)
@@ -327,7 +344,9 @@ def test_deviances_on_the_simplex_are_those_of_a_scan() -> None:
 
 def _deviance(goal: np.ndarray, weights: np.ndarray, output: np.ndarray):  # type: ignore[no-untyped-def,type-arg]
     safe = np.maximum(output, 1e-300)
-    each = np.where(goal > 0, output - goal - goal * np.log(safe / np.where(goal > 0, goal, 1)), output)
+    each = np.where(
+        goal > 0, output - goal - goal * np.log(safe / np.where(goal > 0, goal, 1)), output
+    )
     found = (weights * each).sum(axis=-1)
     return float(found) if np.ndim(found) == 0 else found
 
@@ -342,20 +361,30 @@ def test_violations_are_paid_for() -> None:
         found = one_piece(piece)
         if found.is_empty:
             continue
-        pieces = [(np.array([float(dict(r.factors).get(t, 0)) for t in range(n)]), r) for r in piece.ranges]
+        pieces = [
+            (np.array([float(dict(r.factors).get(t, 0)) for t in range(n)]), r)
+            for r in piece.ranges
+        ]
         scaled = [*rows[:n], *((f, _end(r.low, -1), _end(r.high, 1)) for f, r in pieces)]
 
-        def value_at(at: np.ndarray) -> float:  # type: ignore[type-arg]
-            beside = sum(max(0.0, low - f @ at, f @ at - high) for f, low, high in scaled)
-            return float(((at - goal) ** 2).sum() + price * beside)
-
         (value,), (output,) = found.project(goal[None], price=price)
-        assert near(value_at(output), value)
+        assert near(_paid(scaled, goal, price, output), value)
         _, (hard,) = found.project(goal[None])
-        assert value <= value_at(hard) + 1e-9
-        assert value <= value_at(goal) + 1e-9
+        assert value <= _paid(scaled, goal, price, hard) + 1e-9
+        assert value <= _paid(scaled, goal, price, goal) + 1e-9
         for _ in range(30):
-            assert value <= value_at(output + rng.normal(0, rng.choice([1e-4, 1e-2, 1]), n)) + 1e-9
+            assert (
+                value
+                <= _paid(
+                    scaled, goal, price, output + rng.normal(0, rng.choice([1e-4, 1e-2, 1]), n)
+                )
+                + 1e-9
+            )
+
+
+def _paid(rows: Case, goal: np.ndarray, price: float, at: np.ndarray) -> float:  # type: ignore[type-arg]
+    beside = sum(max(0.0, low - f @ at, f @ at - high) for f, low, high in rows)
+    return float(((at - goal) ** 2).sum() + price * beside)
 
 
 def _end(value: Fraction | None, sign: int) -> float:

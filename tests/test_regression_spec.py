@@ -42,7 +42,9 @@ def codes(text: str, **frame: list[object]) -> list[str]:
     [
         ("minimize errors", "T219"),
         ("minimize mse + mae", "B201"),
-        ("minimize poisson", "B201"),
+        ("minimize poisson + mse", "B201"),
+        ("minimize mae rule a: forall leaf: y <= 3", "B102"),
+        ("minimize mae rule a: forall leaf: size >= 2", "B102"),
         ("maximize mse", "R205"),
         ("minimize abs(mse - 3)", "B201"),
         ("minimize mse - leaves", "B102"),
@@ -56,10 +58,11 @@ def codes(text: str, **frame: list[object]) -> list[str]:
         ("minimize mse rule a: mse <= leaves", "B201"),
         ("minimize mse rule a: mse - mae <= 3", "B201"),
         ("minimize mse rule a: mse <= 5%", "T209"),
-        ("minimize mse rule a: forall leaf: y <= 3", "B102"),
+        ("minimize mse rule a: forall leaf: y <= 3 rule b: forall leaf: y >= 4", "R112"),
         ("minimize mse rule a: forall leaf: purity >= 50%", "T219"),
         ("minimize mse solve using milp", "B102"),
-        ("minimize mse solve using greedy(split = medoid)", "B102"),
+        ("minimize poisson solve using greedy(split = relaxed 2)", "B102"),
+        ("minimize poisson rule a: forall leaf: y <= 0", "R114"),
     ],
 )
 def test_what_is_refused_is_refused_with_a_code(lines: str, code: str) -> None:
@@ -72,8 +75,9 @@ def test_targets_that_are_no_numbers_are_told() -> None:
     assert codes(HEAD + "minimize mse", y=[1e200, 2, 3, 4, 5, 6]) == ["R301"]
     assert codes("data frame\ntarget k\ntree depth <= 2\nminimize mse") == ["T219"]
     several = "data frame\ntarget x, y: number\ntree depth <= 2\nminimize mse"
-    assert codes(several) == ["B102"]
-    assert codes(several + "\nsolve using greedy") == ["B102"]
+    assert codes(several.replace("mse", "mae")) == ["B102"]
+    assert codes(several + "\nrule a: forall leaf: x * y <= 3") == ["R104"]
+    assert codes(several.replace("mse", "mse(x)")) == ["B102"]
 
 
 def test_a_bound_is_read_with_its_factor() -> None:

@@ -88,9 +88,7 @@ def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
     )  # fmt: skip
 
 
-def _tell_infinite(
-    found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, desk: Desk
-) -> None:
+def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
     """Under `poisson`, rules that let no output be above 0 where rows are."""
     measures = [stage.measure for stage in rows.problem.objective]
     calls = [call.term for measure in measures for call in applications(measure)]

@@ -18,6 +18,7 @@ from odtdsl.ir.expr import (
     Condition,
     Const,
     Count,
+    Expr,
     NotC,
     OneOf,
     OrC,
@@ -27,6 +28,7 @@ from odtdsl.syntax import ast
 from odtdsl.terms.evaluate import applications
 
 CLOSED: dict[CompareOp, CompareOp] = {"<": "<=", ">": ">="}
+
 
 def closed(
     condition: Condition, rule: ast.Rule, desk: Desk, step: Fraction | None = None
@@ -92,9 +94,7 @@ def _pushed(
             op = condition.op if positive else COMPLEMENT[condition.op]
             if op == "!=":
                 raise NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
-            return _shut(
-                Compare(op=op, left=condition.left, right=condition.right), step, opened
-            )
+            return _shut(Compare(op=op, left=condition.left, right=condition.right), step, opened)
         case OneOf() if not positive:
             raise NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
         case OneOf():
@@ -103,9 +103,7 @@ def _pushed(
             raise NotLinear("only comparisons of outputs have a meaning here")
 
 
-def _shut(
-    condition: Compare, step: Fraction | None, opened: list[Compare] | None
-) -> Compare:
+def _shut(condition: Compare, step: Fraction | None, opened: list[Compare] | None) -> Compare:
     """A strict comparison closed: at the next value of a grid, else at its bound (`opened`)."""
     op = CLOSED.get(condition.op)
     if op is None:
@@ -122,8 +120,8 @@ def _shut(
     factors = [factor * step for _, factor in parts]
     common = lcm(*(factor.denominator for factor in factors))
     unit = Fraction(gcd(*(int(factor * common) for factor in factors)), common)
-    bound = -constant / unit
-    last = (-(-bound // 1) - 1 if op == "<=" else bound // 1 + 1) * unit + constant
+    at = -constant / unit
+    last = (-(-at // 1) - 1 if op == "<=" else at // 1 + 1) * unit + constant
     return Compare(
         op=op, left=Arith(op="-", left=condition.left, right=condition.right),
         right=Const(value=last),

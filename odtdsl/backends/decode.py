@@ -20,8 +20,8 @@ from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_
 from odtdsl.ir.families import Family, place, threshold_set
 from odtdsl.ir.forms import Clause, Core, Monotone, SplitFilter
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.outputs.leaves import fitted
 from odtdsl.ir.rows import Rows
+from odtdsl.outputs.leaves import fitted
 from odtdsl.predictors.routing import reach, route
 from odtdsl.predictors.tree import (
     Branch,

@@ -20,7 +20,6 @@ from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.paths import PathRules
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.forms import Core, RegressionStage
-from odtdsl.ir.raw import RawLeaf
 from odtdsl.ir.regression import loss_in
 from odtdsl.outputs.leaves import fitted
 

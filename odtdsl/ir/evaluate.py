@@ -42,7 +42,7 @@ from odtdsl.ir.forms import (
     TargetLoss,
     Used,
 )  # fmt: skip
-from odtdsl.ir.outputs import admits, on_grid
+from odtdsl.ir.outputs import admits
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.ir.regression import loss_of, room

@@ -165,6 +165,7 @@ def _compared(form: Form, op: str, output: Sequence[float], value: Fraction = Fr
 def on_grid(steps: Sequence[Fraction | None], output: Sequence[float]) -> bool:
     """Whether outputs are multiples of their targets' steps."""
     return all(
-        step is None or abs(value - float(step) * round(value / float(step))) <= TOLERANCE * (1 + abs(value))
+        step is None
+        or abs(value - float(step) * round(value / float(step))) <= TOLERANCE * (1 + abs(value))
         for step, value in zip(steps, output, strict=True)
     )

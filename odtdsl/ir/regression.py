@@ -75,8 +75,9 @@ def loss_in(core: Core) -> TargetLoss | None:
 def leaf_output(core: Core, rows: IntArray) -> tuple[float, ...]:
     """The output that makes the loss of a leaf of these rows least.
 
-    The weighted mean for squared errors and deviances, the lower weighted median for absolute ones; rows
-    count alike where all of them weigh nothing, and where no loss is asked for (the mean).
+    The weighted mean for squared errors and deviances, the lower weighted median for absolute
+    ones; rows count alike where all of them weigh nothing, and where no loss is asked for (the
+    mean).
     """
     assert core.targets is not None, "outputs are for number targets"
     loss = loss_in(core)

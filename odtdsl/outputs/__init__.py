@@ -1,1 +1,1 @@
-"""Feasible sets of leaf outputs: compiled from rules, projected on, and the trees that keep them."""
+"""Feasible sets of leaf outputs: compiled from rules, projected on, and kept by leaves."""

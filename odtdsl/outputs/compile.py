@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 
 from odtdsl.diagnostics.model import error
@@ -234,14 +234,16 @@ def _opened(node: Formula) -> Formula:
             return AtLeast(least=node.least, items=tuple(_opened(item) for item in node.items))
         case Any():
             opened = [_opened(item) for item in node.items]
-            flat = [part for one in opened for part in (one.items if isinstance(one, Any) else (one,))]
+            flat = [
+                part for one in opened for part in (one.items if isinstance(one, Any) else (one,))
+            ]
             return Any(items=tuple(flat))
 
 
 def _gaps(key: Key, intervals: Sequence[Interval]) -> tuple[tuple[int, Fraction, Fraction], ...]:
     assert len(key) == 1, "forms of several targets are multiplied out before"
     found: list[tuple[int, Fraction, Fraction]] = []
-    for (_, below), (above, _) in zip(intervals, intervals[1:], strict=False):
+    for (_, below), (above, _) in pairwise(intervals):
         assert below is not None
         assert above is not None
         found.append((key[0][0], below, above))

@@ -21,6 +21,9 @@ from odtdsl.outputs.compile import compile_outputs
 from odtdsl.outputs.union import FREE, Apart, Number, OutputUnion, Piece, Range
 
 
+Weights = Sequence[float] | FloatArray
+
+
 class FeasibleSet:
     """The output vectors that all rules admit.
 
@@ -66,7 +69,7 @@ class FeasibleSet:
         return found
 
     def project(
-        self, goals: FloatArray, weights: Sequence[float] | None = None, *,
+        self, goals: FloatArray, weights: Weights | None = None, *,
         price: float | None = None,
     ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
         """The nearest members of the set.
@@ -91,7 +94,7 @@ class FeasibleSet:
         return values, outputs
 
     def deviance(
-        self, goals: FloatArray, weights: Sequence[float] | None = None
+        self, goals: FloatArray, weights: Weights | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """As `project`, by half the Poisson deviance of means `goals`; infinite where a goal
         above 0 would get an output of 0."""
@@ -99,8 +102,8 @@ class FeasibleSet:
         return values, outputs
 
     def absolute(
-        self, points: FloatArray, row_weights: Sequence[float] | None = None,
-        weights: Sequence[float] | None = None, *, price: float | None = None,
+        self, points: FloatArray, row_weights: Weights | None = None,
+        weights: Weights | None = None, *, price: float | None = None,
     ) -> tuple[float, FloatArray]:  # fmt: skip
         """The member with the least weighted sum of absolute differences from the points.
 
@@ -118,7 +121,7 @@ class FeasibleSet:
         )
         return float(value), output
 
-    def _weights(self, weights: Sequence[float] | None) -> FloatArray:
+    def _weights(self, weights: Weights | None) -> FloatArray:
         given = [1.0] * self.n_targets if weights is None else list(weights)
         return np.array(given, dtype=np.float64)
 
@@ -149,15 +152,11 @@ def output_conditions(core: Core) -> tuple[Condition, ...]:
 
 
 @lru_cache(maxsize=128)
-def _compiled(
-    conditions: tuple[Condition, ...], steps: tuple[Fraction | None, ...]
-) -> FeasibleSet:
+def _compiled(conditions: tuple[Condition, ...], steps: tuple[Fraction | None, ...]) -> FeasibleSet:
     return FeasibleSet(compile_outputs(conditions, steps))
 
 
-def compiled(
-    conditions: Sequence[Condition], steps: Sequence[Fraction | None]
-) -> FeasibleSet:
+def compiled(conditions: Sequence[Condition], steps: Sequence[Fraction | None]) -> FeasibleSet:
     """The set where all conditions hold, compiled once.
 
     Raises

@@ -80,7 +80,9 @@ def normalize(rows: Rows) -> Core:
         families=build_families(problem, rows.data),
         labels=rows.data.labels,
         targets=rows.data.targets,
-        steps=() if problem.target.step is None else (problem.target.step,) * len(problem.target.names),
+        steps=()
+        if problem.target.step is None
+        else (problem.target.step,) * len(problem.target.names),
         skeleton=problem.skeleton,
         filters=tuple(filters),
         clauses=tuple(all_clauses),

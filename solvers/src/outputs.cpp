@@ -60,6 +60,8 @@ OutputSolver::OutputSolver(const OutputSet& set) : set_(set) {
       }
       shape.symmetric.push_back(same && piece.choices.empty() && piece.counts.size() == 1);
     }
+    shape.plain = shape.separable && piece.counts.size() <= 1;
+    for (std::size_t t = 0; t < n; ++t) shape.plain = shape.plain && piece.gaps[t].empty() && set.step[t] == 0;
     // The sum of all outputs is given, on one grid from zero up: units are handed out one by one.
     shape.apportioned = piece.ranges.size() == 1 && piece.choices.empty() && piece.ranges[0].low == piece.ranges[0].high &&
                         (piece.counts.empty() || shape.symmetric[0]);
@@ -169,6 +171,51 @@ double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double l
   return total < limit ? total : kUnbounded;
 }
 
+// The same for squared distances in boxes, with one count at most.
+double OutputSolver::separate_squared(const OutputPiece& piece, const double* goal, const double* weight, double limit, double* y) const {
+  const std::size_t n = set_.targets;
+  const auto near = [](double x, double low, double high) { return x < low ? low : x > high ? high : x; };
+  double total = 0;
+  for (std::size_t t = 0; t < n; ++t) {
+    y[t] = near(goal[t], piece.low[t], piece.high[t]);
+    const double d = y[t] - goal[t];
+    total += weight[t] * d * d;
+  }
+  if (total >= limit || piece.counts.empty()) return total < limit ? total : kUnbounded;
+  const OutputCount& count = piece.counts[0];
+  const std::size_t k = count.target.size(), most = static_cast<std::size_t>(std::max(0, count.most));
+  double* more = trial_.data();  // what an entry loses by staying inside
+  double all = 0;
+  int never = 0;
+  for (std::size_t e = 0; e < k; ++e) {
+    const std::uint32_t t = count.target[e];
+    const double low = std::max(piece.low[t], count.low[e]), high = std::min(piece.high[t], count.high[e]);
+    if (low > high) {
+      more[e] = kUnbounded;
+      ++never;
+      continue;
+    }
+    inside_[e] = near(goal[t], low, high);
+    const double a = inside_[e] - goal[t], b = y[t] - goal[t];
+    more[e] = weight[t] * (a * a - b * b);
+    all += more[e];
+  }
+  if (never > count.most) return kUnbounded;
+  for (std::size_t turn = 0; turn < std::min(most, k); ++turn) {
+    std::size_t dearest = 0;
+    for (std::size_t e = 1; e < k; ++e)
+      if (more[e] > more[dearest]) dearest = e;
+    if (more[dearest] < 0) break;
+    if (more[dearest] < kUnbounded) all -= more[dearest];
+    more[dearest] = -1;
+  }
+  total = std::max(total, total + all);
+  if (total >= limit) return kUnbounded;
+  for (std::size_t e = 0; e < k; ++e)
+    if (more[e] >= 0) y[count.target[e]] = inside_[e];
+  return total;
+}
+
 // Handing out one unit after the other to whom it costs least is best for convex losses. Below 0 where the loss does not
 // say who may be left out.
 double OutputSolver::apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit, double* y) {
@@ -234,7 +281,8 @@ double OutputSolver::solve(LeafLoss& loss, double* output, double limit) {
   for (std::size_t k = 0; k < set_.pieces.size(); ++k) {
     const OutputPiece& piece = set_.pieces[k];
     if (shapes_[k].separable) {
-      const double value = separate(piece, loss, best_, y.data());
+      const double* weight = shapes_[k].plain ? loss.squared_weights() : nullptr;
+      const double value = weight != nullptr ? separate_squared(piece, loss.wish(), weight, best_, y.data()) : separate(piece, loss, best_, y.data());
       if (value < best_) {
         best_ = value;
         std::copy(y.begin(), y.end(), output);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -15,6 +16,8 @@ namespace odt {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
+// How much more than its share of the loss a side of a cut is asked for: bounds of neighbours gain by it.
+const double kGenerous = std::getenv("GEN") ? std::atof(std::getenv("GEN")) : 1.1;
 constexpr std::size_t kCache = std::size_t{1} << 29;
 
 // The rows of a node in the order of every feature, and their sums: weight, floor, own loss, then the targets.
@@ -98,7 +101,7 @@ class Search {
   std::vector<std::uint32_t> used_;                 // rows with a weight
   std::vector<std::unique_ptr<std::pair<Node, Node>>> nodes_;
   mutable std::vector<char> side_;
-  std::vector<double> scanned_, quick_[2], rest_;
+  std::vector<double> scanned_, rest_;
   std::vector<double> known_, foot_, ahead_;  // a mean, its nearest feasible output, and the way between
   double far_ = 0;
   struct Cut {
@@ -276,29 +279,25 @@ double Search::beyond(const double* sums) const {
   return least > 0 ? sums[0] * least * least : 0;
 }
 
-// Every cut of every feature, with sums and quick bounds of its sides.
+// Every cut of every feature, with the sums of its left side.
 void Search::fill_cuts(const Node& node) {
   cuts_.clear();
-  scanned_.clear();
-  quick_[0].clear();
-  quick_[1].clear();
-  std::vector<double> sums(width_);
+  std::size_t room = 0;
   for (std::size_t f = 0; f < p_.base.features; ++f) {
     const std::uint32_t* rows = node.of(f);
     const std::uint32_t* rank = p_.base.ranks(f);
     if (rank[rows[0]] == rank[rows[node.rows - 1]]) continue;
     const std::uint32_t* counts = counts_[f].data();
-    std::fill(sums.begin(), sums.end(), 0.0);
+    if (scanned_.size() < room + node.rows * width_) scanned_.resize(2 * (room + node.rows * width_));
+    std::fill(rest_.begin(), rest_.end(), 0.0);
     for (std::size_t i = 0; i + 1 < node.rows; ++i) {
       const double* row = &row_[rows[i] * width_];
-      for (std::size_t k = 0; k < width_; ++k) sums[k] += row[k];
+      for (std::size_t k = 0; k < width_; ++k) rest_[k] += row[k];
       const std::uint32_t below = rank[rows[i]], above = rank[rows[i + 1]];
       if (below == above || counts[above] == counts[below]) continue;
-      for (std::size_t k = 0; k < width_; ++k) rest_[k] = node.sums[k] - sums[k];
       cuts_.push_back({static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(i + 1)});
-      scanned_.insert(scanned_.end(), sums.begin(), sums.end());
-      quick_[0].push_back(quick(sums.data()));
-      quick_[1].push_back(quick(rest_.data()));
+      std::copy(rest_.begin(), rest_.end(), scanned_.begin() + static_cast<std::ptrdiff_t>(room));
+      room += width_;
     }
   }
 }
@@ -306,16 +305,18 @@ void Search::fill_cuts(const Node& node) {
 // Fills both sides of a cut as far as they may be best; lower bounds of them come in and exact ones, or better bounds, go out.
 bool Search::try_cut(const Node& node, std::size_t cut, double upper, double& left, double& right, Answer& found) {
   const double limit = std::min(found.value, upper) - tolerance_;
+  const double* sums = &scanned_[cut * width_];
+  for (std::size_t k = 0; k < width_; ++k) rest_[k] = node.sums[k] - sums[k];
+  left = std::max(left, quick(sums));
+  right = std::max(right, quick(rest_.data()));
   if (left + right >= limit) return false;
   ++counters_.scans;
-  const double* sums = &scanned_[cut * width_];
   const double one = leaf(sums, limit - right);
   if (one == kNone) {
     left = std::max(left, limit - right);
     return false;
   }
   left = one;
-  for (std::size_t k = 0; k < width_; ++k) rest_[k] = node.sums[k] - sums[k];
   const double other = leaf(rest_.data(), limit - one);
   if (other == kNone) {
     right = std::max(right, limit - one);
@@ -339,7 +340,7 @@ void Search::halve(const Node& node, std::size_t low, std::size_t high, double l
     return;
   }
   const std::size_t middle = (low + high) / 2;
-  double below = std::max(left, quick_[0][middle]), beside = std::max(right, quick_[1][middle]);
+  double below = left, beside = right;
   try_cut(node, middle, upper, below, beside, found);
   found.lower = std::min(found.lower, below + beside);
   halve(node, low, middle, left, beside, upper, found);
@@ -359,14 +360,6 @@ Answer Search::stump(const Node& node, double upper, double leaf_value) {
   know(node.sums.data());
   fill_cuts(node);
   const std::size_t count = cuts_.size();
-  std::size_t first = 0;
-  for (std::size_t c = 1; c < count; ++c)
-    if (quick_[0][c] + quick_[1][c] < quick_[0][first] + quick_[1][first]) first = c;
-  if (count > 0) {
-    double left = quick_[0][first], right = quick_[1][first];
-    try_cut(node, first, upper, left, right, found);
-    found.lower = std::min(found.lower, left + right);
-  }
   for (std::size_t from = 0; from < count;) {
     std::size_t to = from + 1;
     while (to < count && cuts_[to].feature == cuts_[from].feature) ++to;
@@ -438,10 +431,21 @@ void Search::evaluate(const Node& node, int depth, int leaves, const Span& span,
   part(node, span.feature, place, left, right);
   ++counters_.cuts;
   control_.poll(node.rows);
-  sides[0] = solve(left, depth - 1, span.leaves, limit - span.right, level + 1);
-  sides[1] = Answer{};
-  sides[1].lower = sides[1].least = span.right;
-  if (sides[0].value < kNone) sides[1] = solve(right, depth - 1, leaves - span.leaves, limit - sides[0].value, level + 1);
+  // What a tree of both may lose is shared out as leaves of them would lose it, so that neither side is searched further
+  // than it takes to show that the cut is not best.
+  const double alone[2] = {leaf(left.sums.data(), kNone), leaf(right.sums.data(), kNone)};
+  const double share = alone[0] + alone[1] > 0 ? alone[0] / (alone[0] + alone[1]) : 0.5;
+  const double most[2] = {limit - span.right, limit - span.left};
+  const double asked[2] = {std::min(most[0], std::max(span.left, limit * share * kGenerous)),
+                           std::min(most[1], std::max(span.right, limit * (1 - share) * kGenerous))};
+  sides[0] = solve(left, depth - 1, span.leaves, asked[0], level + 1);
+  const double rest = sides[0].value < kNone ? limit - sides[0].value : std::max(limit - sides[0].least, asked[1]);
+  sides[1] = solve(right, depth - 1, leaves - span.leaves, rest, level + 1);
+  if (sides[0].value == kNone && sides[1].value < kNone && sides[0].least + sides[1].value < limit) {
+    const double known = sides[0].lower;
+    sides[0] = solve(left, depth - 1, span.leaves, limit - sides[1].value, level + 1);
+    sides[0].lower = std::max(sides[0].lower, known);
+  }
 }
 
 void Search::branch(const Node& node, int depth, int leaves, double upper, int level, Answer& answer) {

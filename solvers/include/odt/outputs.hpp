@@ -58,6 +58,8 @@ class LeafLoss {
   // What targets are wished to be, if of two that are otherwise alike the one of the larger wish never gets less.
   virtual const double* wish() const { return nullptr; }
   virtual bool alike(std::size_t, std::size_t) const { return false; }
+  // Weights and goal of a squared distance, to be computed in line; null for others.
+  virtual const double* squared_weights() const { return nullptr; }
   // Whether what is outside a set is only paid for.
   virtual bool priced() const { return false; }
 };
@@ -83,9 +85,11 @@ class OutputSolver {
   };
   struct Shape {
     bool separable = false;
+    bool plain = false;        // separable, without gaps, grids, or more than one count
     bool apportioned = false;  // a grid, and one range: the sum of all targets is given
     std::vector<char> symmetric;  // [count]
   };
+  double separate_squared(const OutputPiece& piece, const double* goal, const double* weight, double limit, double* output) const;
   double separate(const OutputPiece& piece, LeafLoss& loss, double limit, double* output) const;
   double apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit, double* output);
   double one(const OutputPiece& piece, const LeafLoss& loss, std::size_t target, double low, double high, double& output) const;
@@ -118,6 +122,7 @@ class SquaredLoss final : public LeafLoss {
   double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) override;
   const double* wish() const override { return goal_; }
   bool priced() const override { return price_ < kUnbounded; }
+  const double* squared_weights() const override { return price_ < kUnbounded ? nullptr : weight_.data(); }
   bool alike(std::size_t a, std::size_t b) const override { return weight_[a] == weight_[b]; }
 
  private:
