@@ -20,7 +20,6 @@ from odtdsl.ir.outputs import TOLERANCE
 from odtdsl.outputs.compile import compile_outputs
 from odtdsl.outputs.union import FREE, Apart, Number, OutputUnion, Piece, Range
 
-
 Weights = Sequence[float] | FloatArray
 
 
