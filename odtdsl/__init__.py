@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from odtdsl import datasets as datasets
     from odtdsl import words as words
     from odtdsl.api import (
         Model,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from odtdsl.diagnostics.model import Diagnostic, OdtError
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives
+    from odtdsl.outputs.forest import OutputConstrainedForestRegressor
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
@@ -48,9 +50,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model",
-    "OdtError", "Plan", "Result", "Tree", "__version__", "alternatives", "audit", "check",
-    "check_proof", "compare", "compile", "curve", "decode", "explain", "load", "load_tree", "parse",
-    "plan", "solve", "words",
+    "OdtError", "OutputConstrainedForestRegressor", "Plan", "Result", "Tree", "__version__",
+    "alternatives", "audit", "check", "check_proof", "compare", "compile", "curve", "datasets",
+    "decode", "explain", "load", "load_tree", "parse", "plan", "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
@@ -61,6 +63,7 @@ _HOMES = {
     "Explanation": "odtdsl.explaining",
     "Diagnostic": "odtdsl.diagnostics.model",
     "OdtError": "odtdsl.diagnostics.model",
+    "OutputConstrainedForestRegressor": "odtdsl.outputs.forest",
     "Plan": "odtdsl.solving",
     "Result": "odtdsl.result",
     "Tree": "odtdsl.predictors.tree",
@@ -93,8 +96,8 @@ def __getattr__(name: str) -> Any:
 
     if name == "__version__":
         value: Any = _version()
-    elif name == "words":
-        return import_module("odtdsl.words")
+    elif name in ("datasets", "words"):
+        return import_module(f"odtdsl.{name}")
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

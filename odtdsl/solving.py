@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 from odtdsl.backends.base import (
+    BackEnd,
     Limits,
     Progress,
     RawAnswer,

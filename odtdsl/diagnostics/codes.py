@@ -361,6 +361,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U320", "an option of formulas where another kind of file is written", ""),
     ("U321", "a bound of an objective that is none", ""),
     ("U330", "made-up data of too few rows or targets", ""),
+    ("U331", "a forest without a tree", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),
     ("U402", "a call from Python whose arguments do not go together", ""),
     ("U403", "a call from Python that has to follow another", ""),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 // How much more than its share of the loss a side of a cut is asked for: bounds of neighbours gain by it.
-const double kGenerous = std::getenv("GEN") ? std::atof(std::getenv("GEN")) : 1.1;
+constexpr double kGenerous = 1.2;
 constexpr std::size_t kCache = std::size_t{1} << 29;
 
 // The rows of a node in the order of every feature, and their sums: weight, floor, own loss, then the targets.
