@@ -230,7 +230,8 @@ def proofs(chosen: list[Set]) -> Iterator[str]:
             for way in ways
         )
         value = float(result.stages[0].value or 0)
-        line = f"| {of.name} | {of.exact} | {best:.6g} | {value:.6g} | {result.status} | {seconds:.2f} |"
+        cells = (of.name, of.exact, f"{best:.6g}", f"{value:.6g}", result.status, f"{seconds:.2f}")
+        line = f"| {' | '.join(map(str, cells))} |"
         print(line, file=sys.stderr)
         yield line
 
