@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from odtdsl.checker_diagrams import reduced, widths
 from odtdsl.checker_outputs import CALLED_FOR, loss_called, worst_output
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Compare, Condition, Scope
-from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
+from odtdsl.ir.problem import DiagramSkeleton, FeatureDecl, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import InBin, Threshold, Tree
 from odtdsl.terms.base import Ratio
 from odtdsl.terms.evaluate import FLOAT_TOLERANCE, holds, instances, number
-from odtdsl.terms.view import ModelView, SplitView, View
+from odtdsl.terms.view import DiagramView, ModelView, SplitView, TreeView, View, model_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,20 +73,24 @@ class Audit:
         return all(line.holds for line in self.lines)
 
 
-def audit(tree: Tree, rows: Rows) -> Audit:
-    """Check a tree against a problem on its training rows.
+def audit(model: Tree | Diagram, rows: Rows) -> Audit:
+    """Check a tree or a diagram against a problem on its training rows.
 
     Raises
     ------
     OdtError
-        U301: the tree is not one for this problem (other classes or targets). U201 to U204:
-        the data lack a column that the tree tests, or hold cells that it cannot read.
+        U301: the model is not one for this problem (other classes or targets, or a tree for a
+        diagram). U201 to U204: the data lack a column that the model tests, or hold cells that
+        it cannot read.
     """
-    _fits(tree, rows)
-    view = ModelView(tree, rows)
-    lines = [*_skeleton(view), _reduced(view), _candidates(view)]
-    if rows.problem.target.kind == "number":
-        lines.append(_outputs(view))
+    _fits(model, rows)
+    view = model_view(model, rows)
+    if isinstance(view, DiagramView):
+        lines = [*widths(view), reduced(view), _candidates(view)]
+    else:
+        lines = [*_skeleton(view), _reduced(view), _candidates(view)]
+        if rows.problem.target.kind == "number":
+            lines.append(_outputs(view))
     lines += [_check(rule, view) for rule in rows.problem.rules]
     objective = tuple(_plain(number(stage.measure, view)) for stage in rows.problem.objective)
     errors = None
@@ -94,14 +100,17 @@ def audit(tree: Tree, rows: Rows) -> Audit:
     return Audit(lines=tuple(lines), objective=objective, errors=errors)
 
 
-def _fits(tree: Tree, rows: Rows) -> None:
+def _fits(model: Tree | Diagram, rows: Rows) -> None:
     target = rows.problem.target
-    if tree.classes != target.classes or tree.targets != target.names:
+    if isinstance(model, Diagram) != isinstance(rows.problem.skeleton, DiagramSkeleton):
+        one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")
+        raise error("U301", f"this model is a {one}, and the spec asks for a {other}")
+    if model.classes != target.classes or model.targets != target.names:
         raise error(
             "U301",
             "this model predicts something else than the spec asks for",
             notes=(
-                f"model: {', '.join(tree.targets)} {_shown(tree.classes)}",
+                f"model: {', '.join(model.targets)} {_shown(model.classes)}",
                 f"spec: {', '.join(target.names)} {_shown(target.classes)}",
             ),
         )
@@ -120,7 +129,7 @@ def _plain(value: Fraction | Ratio) -> Fraction:
 # ---- skeleton
 
 
-def _skeleton(view: ModelView) -> Iterator[Checked]:
+def _skeleton(view: TreeView) -> Iterator[Checked]:
     skeleton = view.rows.problem.skeleton
     assert isinstance(skeleton, TreeSkeleton), "a tree answers a tree skeleton"
     for name, value, bound in (
@@ -134,7 +143,7 @@ def _skeleton(view: ModelView) -> Iterator[Checked]:
             )  # fmt: skip
 
 
-def _reduced(view: ModelView) -> Checked:
+def _reduced(view: TreeView) -> Checked:
     """Every split sends a training row each way, so that every leaf holds one."""
     smallest = min(int(leaf.inside.sum()) for leaf in view.leaves)
     return Checked(
@@ -144,7 +153,7 @@ def _reduced(view: ModelView) -> Checked:
     )  # fmt: skip
 
 
-def _outputs(view: ModelView) -> Checked:
+def _outputs(view: TreeView) -> Checked:
     """Every leaf's output is what makes the objective's loss least on its rows."""
     loss = loss_called(view.rows.problem)
     worst = Fraction(worst_output(view, loss))
@@ -160,17 +169,19 @@ def _candidates(view: ModelView) -> Checked:
     problem = view.rows.problem
     features = {feature.name: feature for feature in problem.features}
     guessed = _guessed(view.rows)
-    wrong = [
-        split
+    planes = problem.skeleton.splits == "hyperplane"
+    wrong = {
+        name
         for split in view.splits
-        if split.branch.feature not in features
-        or not _is_candidate(split, features[split.branch.feature], guessed)
-    ]
-    note = ""
-    if wrong:
-        note = "not a candidate: " + ", ".join(sorted({s.branch.feature for s in wrong}))
+        for name in split.features
+        if name not in features
+        or (split.test is None) != planes
+        or (not planes and not _is_candidate(split, features[name], guessed))
+    }
+    note = "not a candidate: " + ", ".join(sorted(wrong)) if wrong else ""
+    kind = "diagram" if isinstance(problem.skeleton, DiagramSkeleton) else "tree"
     return Checked(
-        rule="tree candidates", text="every split is a candidate", holds=not wrong,
+        rule=f"{kind} candidates", text="every split is a candidate", holds=not wrong,
         instances=len(view.splits), note=note,
     )  # fmt: skip
 
@@ -190,7 +201,7 @@ def _is_candidate(
     split: SplitView, feature: FeatureDecl, guessed: dict[str, tuple[float, ...]]
 ) -> bool:
     """Whether a test is one that `candidates` admits."""
-    test = split.branch.test
+    test = split.test
     if isinstance(test, Threshold) and feature.type.kind == "ordered":
         return test.value in feature.type.levels
     numbers = split.rows.data.columns[feature.name].numbers
@@ -235,7 +246,8 @@ def _check(rule: RuleDecl, view: ModelView) -> Checked:
     kept = all(holds(rule.condition, instance) for instance in over)
     base = Checked(rule=rule.name, text=rule.text, holds=kept, instances=len(over))
     if not over:
-        return _with(base, note=f"vacuous: the tree has no such {rule.scope.value}")
+        kind = "diagram" if isinstance(view, DiagramView) else "tree"
+        return _with(base, note=f"vacuous: the {kind} has no such {rule.scope.value}")
     sides = [side for instance in over if (side := _sides(rule.condition, instance)) is not None]
     if len(sides) < len(over):
         return base

@@ -14,7 +14,7 @@ from odtdsl.data.table import FloatArray
 from odtdsl.ir.expr import Apply
 from odtdsl.ir.problem import Problem
 from odtdsl.terms.evaluate import applications
-from odtdsl.terms.view import LeafView, ModelView
+from odtdsl.terms.view import LeafView, TreeView
 
 CALLED_FOR = {"mse": "the mean of its rows", "mae": "a median of its rows"}
 
@@ -32,7 +32,7 @@ def loss_called(problem: Problem) -> str:
     return next((call.term for call in said if call.term in CALLED_FOR), "mse")
 
 
-def worst_output(view: ModelView, loss: str) -> float:
+def worst_output(view: TreeView, loss: str) -> float:
     """The largest share by which an output is off; 0 for a leaf whose rows weigh nothing."""
     return max((off for leaf in view.leaves for off in _off(leaf, loss)), default=0.0)
 

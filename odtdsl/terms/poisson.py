@@ -10,7 +10,7 @@ from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Measure, Term, Unsupported
 from odtdsl.terms.regression import OF_TARGETS, mean_loss
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.view import TreeView, View
 
 
 class Poisson(Term):
@@ -28,7 +28,7 @@ class Poisson(Term):
     fewer_is_better = True
 
     def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
+        assert isinstance(view, TreeView)
         return mean_loss(
             view,
             call,
