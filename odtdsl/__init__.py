@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         decode,
         explain,
         load,
+        load_model,
         load_tree,
         parse,
         plan,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from odtdsl.diagnostics.model import Diagnostic, OdtError
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
@@ -47,10 +49,11 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model",
-    "OdtError", "Plan", "Result", "Tree", "__version__", "alternatives", "audit", "check",
-    "check_proof", "compare", "compile", "curve", "decode", "explain", "load", "load_tree", "parse",
-    "plan", "solve", "words",
+    "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Diagram", "Explanation",
+    "Model", "OdtError", "Plan", "Result", "Tree", "__version__", "alternatives", "audit",
+    "check", "check_proof", "compare", "compile", "curve", "decode", "explain", "load",
+    "load_model",
+    "load_tree", "parse", "plan", "solve", "words",
 ]  # fmt: skip
 
 _HOMES = {
@@ -60,6 +63,7 @@ _HOMES = {
     "Curve": "odtdsl.explaining",
     "Explanation": "odtdsl.explaining",
     "Diagnostic": "odtdsl.diagnostics.model",
+    "Diagram": "odtdsl.predictors.diagram",
     "OdtError": "odtdsl.diagnostics.model",
     "Plan": "odtdsl.solving",
     "Result": "odtdsl.result",
@@ -77,6 +81,7 @@ _HOMES = {
             "decode",
             "explain",
             "load",
+            "load_model",
             "load_tree",
             "parse",
             "plan",

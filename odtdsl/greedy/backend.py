@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, StageOutcome, Support
+from odtdsl.backends.base import (
+    EXACT,
+    Limits,
+    Objection,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Support,
+    started,
+)  # fmt: skip
 from odtdsl.backends.decode import simplify
 from odtdsl.greedy.aims import Aim, Aims
 from odtdsl.greedy.grow import Grower, Plan
@@ -25,7 +34,7 @@ from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core, DepthStage, Form, Origin, Used
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawLeaf, RawTree
+from odtdsl.ir.raw import RawDiagram, RawLeaf, RawModel, RawTree
 
 ATTEMPTS = 60
 """Trees grown at most."""
@@ -37,8 +46,6 @@ TRIMS = 40
 """Trees of more splits are not trimmed by trying every fold."""
 
 _REFUSED = {
-    Form.DIAGRAM: "`greedy` grows trees, and a diagram is asked for",
-    Form.HYPERPLANE: "`greedy` tests one feature at a split",
     Form.OUTPUT_SET: "`greedy` fills leaves with the best output, whatever the rules on it",
 }
 
@@ -55,6 +62,11 @@ class GreedyBackEnd:
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Several number targets; else what is expressed is so whatever the numbers."""
+        skeleton = core.skeleton
+        if skeleton.splits == "hyperplane" and not isinstance(skeleton, DiagramSkeleton):
+            reason = "`greedy` tests one feature at a split of a tree"
+            origin = Origin(rule="skeleton")
+            return (Objection(form=Form.HYPERPLANE, origin=origin, reason=reason),)
         if core.targets is None or core.targets.shape[1] == 1:
             return ()
         reason = "`greedy` takes one number target so far"
@@ -65,7 +77,7 @@ class GreedyBackEnd:
         return (("rows", core.n_rows), ("tests", sum(f.n_tests for f in core.families)))
 
     def solve(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
         """Grow trees until the effort is spent; deterministic for a seed within the limits.
 
@@ -76,17 +88,19 @@ class GreedyBackEnd:
         OdtError
             X202: the native part of the package is not built.
         """
-        judge = Judge(core, limits, report)
         if isinstance(core.skeleton, DiagramSkeleton):
-            return RawAnswer(status="unknown", tree=None)
-        if start is not None:
-            judge.offer(start)
+            from odtdsl.greedy.diagrams import grow
+
+            return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
+        judge: Judge[RawTree] = Judge(core, limits, report)
+        if (first := started(start)) is not None:
+            judge.offer(first)
         search = _Search if core.targets is None else RegressionGrowth
         search(core, judge, limits.seed).run()
         return _answer(core, judge)
 
 
-def _answer(core: Core, judge: Judge) -> RawAnswer:
+def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
     if judge.best is None:
         return RawAnswer(
             status="unknown", tree=None, timeline=tuple(judge.timeline),
@@ -107,7 +121,7 @@ def _answer(core: Core, judge: Judge) -> RawAnswer:
 class _Search:
     """One run: restarts over a judge."""
 
-    def __init__(self, core: Core, judge: Judge, seed: int) -> None:
+    def __init__(self, core: Core, judge: Judge[RawTree], seed: int) -> None:
         self.core = core
         self.judge = judge
         self.tables = Tables(core)

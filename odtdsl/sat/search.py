@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
@@ -100,10 +99,23 @@ class Live:
             return None
         if self.name not in INTERRUPTIBLE:
             return bool(self.solver.solve(assumptions=assumptions))
-        with watched(self.limits, self.solver.interrupt):
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(POLL):
+                if stopped(self.limits):
+                    self.solver.interrupt()
+                    return
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
             found: bool | None = self.solver.solve_limited(
                 assumptions=assumptions, expect_interrupt=True
             )
+        finally:
+            done.set()
+            watcher.join()
         if found is None:
             self.solver.clear_interrupt()
         return found
@@ -132,26 +144,6 @@ class Live:
 def stopped(limits: Limits) -> bool:
     late = limits.deadline is not None and time.monotonic() >= limits.deadline
     return late or limits.interrupted()
-
-
-@contextmanager
-def watched(limits: Limits, interrupt: Callable[[], object]) -> Iterator[None]:
-    """Interrupt what runs inside where a limit is met."""
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(POLL):
-            if stopped(limits):
-                interrupt()
-                return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
 
 
 class Goal:

@@ -15,10 +15,7 @@ formulas of the study's encoding."""
 WHOLE_CALLS = ("cadical103", "cadical153", "cadical195", "lingeling")
 """Those that look at no limit before a call has ended."""
 
-MAXSAT = "rc2"
-"""Makes sums least by MaxSAT; what is no sum is asked of the default."""
-
-NAMES = (*INTERRUPTIBLE, *WHOLE_CALLS, MAXSAT)
+NAMES = (*INTERRUPTIBLE, *WHOLE_CALLS)
 
 
 def known(name: str) -> str:
