@@ -37,7 +37,7 @@ Formulation = Annotated[
     str | None, typer.Option("--model", help="Formulation of milp: pattern, subtrees or cptree.")
 ]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of sat: ordered or paper.")]
-Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4.")]
+Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4 or rc2.")]
 
 
 # ---- loading

@@ -209,7 +209,8 @@ def solve(
     model
         Of `milp`: the formulation, `"pattern"` (default), `"subtrees"` or `"cptree"`.
     encoding, solver
-        Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat.
+        Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat;
+        `"rc2"` makes sums least by MaxSAT.
     within
         Wall time in seconds, or a text such as `"2 min"`.
     gap
