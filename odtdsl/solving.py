@@ -28,7 +28,7 @@ from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, RegressionStage
 from odtdsl.ir.problem import DiagramSkeleton, Problem
-from odtdsl.ir.raw import RawModel
+from odtdsl.ir.raw import RawDiagram, RawModel
 from odtdsl.ir.regression import near
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
@@ -132,6 +132,8 @@ def solve(
         formulation or solver of another back end, or an unknown solver. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
+    from odtdsl.backends.diagrams import solve_diagram
+
     began = time.monotonic()
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
@@ -155,7 +157,10 @@ def solve(
         first = _start(analysis, core, choice.name, limits, start)
         engine = varied(back_end(choice.name), formulation, solver)
         tell = None if report is None else lambda progress: report(_told(core, progress))
-        answer = engine.solve(core, limits, first, tell)
+        if isinstance(first, RawDiagram) and formulation is None and choice.name not in QUICK:
+            answer = solve_diagram(core, engine, limits, first, tell)
+        else:
+            answer = engine.solve(core, limits, first, tell)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
 
 

@@ -22,7 +22,7 @@ ORIGIN = Origin(rule="objective")
 
 
 def solve_diagram(
-    core: Core, back_end: BackEnd, limits: Limits, start: RawDiagram | None, report: Report | None
+    core: Core, back_end: BackEnd, limits: Limits, start: RawDiagram, report: Report | None
 ) -> RawAnswer:
     """The answer of a back end, which is asked only for what trees do not prove.
 
