@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         decode,
         explain,
         load,
+        load_model,
         load_tree,
         parse,
         plan,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives
     from odtdsl.outputs.forest import OutputConstrainedForestRegressor
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
@@ -49,10 +51,11 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Explanation", "Model",
-    "OdtError", "OutputConstrainedForestRegressor", "Plan", "Result", "Tree", "__version__",
-    "alternatives", "audit", "check", "check_proof", "compare", "compile", "curve", "datasets",
-    "decode", "explain", "load", "load_tree", "parse", "plan", "solve", "words",
+    "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Diagram", "Explanation",
+    "Model", "OdtError", "OutputConstrainedForestRegressor", "Plan", "Result", "Tree",
+    "__version__", "alternatives", "audit", "check", "check_proof", "compare", "compile", "curve",
+    "datasets", "decode", "explain", "load", "load_model", "load_tree", "parse", "plan", "solve",
+    "words",
 ]  # fmt: skip
 
 _HOMES = {
@@ -62,6 +65,7 @@ _HOMES = {
     "Curve": "odtdsl.explaining",
     "Explanation": "odtdsl.explaining",
     "Diagnostic": "odtdsl.diagnostics.model",
+    "Diagram": "odtdsl.predictors.diagram",
     "OdtError": "odtdsl.diagnostics.model",
     "OutputConstrainedForestRegressor": "odtdsl.outputs.forest",
     "Plan": "odtdsl.solving",
@@ -80,6 +84,7 @@ _HOMES = {
             "decode",
             "explain",
             "load",
+            "load_model",
             "load_tree",
             "parse",
             "plan",

@@ -80,9 +80,9 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
     OdtError
         As of `checker.audit`, `proofs.file.read` and `proofs.check.check`.
     """
-    from odtdsl.api import load_tree
+    from odtdsl.api import load_model
 
-    found = None if model is None else audit(load_tree(model), analysis.rows)
+    found = None if model is None else audit(load_model(model), analysis.rows)
     proven: tuple[Verified, ...] | None = None
     shortfalls: tuple[Diagnostic, ...] = ()
     if proof is not None:

@@ -10,45 +10,54 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+from odtdsl.checker_diagrams import reduced, widths
 from odtdsl.checker_lines import Audit, Checked
 from odtdsl.checker_outputs import audited_outputs, growth_of, on_outputs, softened
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Compare, Condition, Count, Scope
-from odtdsl.ir.problem import FeatureDecl, RuleDecl, TreeSkeleton
+from odtdsl.ir.problem import DiagramSkeleton, FeatureDecl, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import InBin, Threshold, Tree
 from odtdsl.terms.base import Ratio
 from odtdsl.terms.evaluate import holds, instances, number
-from odtdsl.terms.view import ModelView, SplitView, View
+from odtdsl.terms.view import DiagramView, ModelView, SplitView, TreeView, View, model_view
 
 
-def audit(tree: Tree, rows: Rows, *, backend: str | None = None) -> Audit:
-    """Check a tree against a problem on its training rows.
+def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> Audit:
+    """Check a tree or a diagram against a problem on its training rows.
 
     Parameters
     ----------
-    tree, rows
-        The tree, and the problem with its rows.
+    model, rows
+        The tree or diagram, and the problem with its rows.
     backend
         What made the tree, where the spec does not say it: the ways of `greedy` are its own.
 
     Raises
     ------
     OdtError
-        U301: the tree is not one for this problem (other classes or targets). U201 to U204:
-        the data lack a column that the tree tests, or hold cells that it cannot read.
+        U301: the model is not one for this problem (other classes or targets, or a tree for a
+        diagram). U201 to U204: the data lack a column that the model tests, or hold cells that
+        it cannot read.
     """
-    _fits(tree, rows)
-    view = ModelView(tree, rows)
-    lines = [*_skeleton(view), _reduced(view), _candidates(view)]
-    growth = growth_of(rows.problem, backend)
-    if rows.problem.target.kind == "number":
-        lines += audited_outputs(view, growth)
-    soft = growth.leaf in ("relaxed", "average")
+    _fits(model, rows)
+    view = model_view(model, rows)
+    soft = False
+    if isinstance(view, DiagramView):
+        lines = [*widths(view), reduced(view), _candidates(view)]
+    else:
+        lines = [*_skeleton(view), _reduced(view), _candidates(view)]
+        if rows.problem.target.kind == "number":
+            growth = growth_of(rows.problem, backend)
+            soft = growth.leaf in ("relaxed", "average")
+            lines += audited_outputs(view, growth)
     for rule in rows.problem.rules:
         line = _check(rule, view)
-        lines.append(softened(line, rule, view) if soft and on_outputs(rule) else line)
+        if soft and isinstance(view, TreeView) and on_outputs(rule):
+            line = softened(line, rule, view)
+        lines.append(line)
     objective = tuple(_plain(number(stage.measure, view)) for stage in rows.problem.objective)
     errors = None
     if rows.problem.target.kind == "class":
@@ -57,14 +66,17 @@ def audit(tree: Tree, rows: Rows, *, backend: str | None = None) -> Audit:
     return Audit(lines=tuple(lines), objective=objective, errors=errors)
 
 
-def _fits(tree: Tree, rows: Rows) -> None:
+def _fits(model: Tree | Diagram, rows: Rows) -> None:
     target = rows.problem.target
-    if tree.classes != target.classes or tree.targets != target.names:
+    if isinstance(model, Diagram) != isinstance(rows.problem.skeleton, DiagramSkeleton):
+        one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")
+        raise error("U301", f"this model is a {one}, and the spec asks for a {other}")
+    if model.classes != target.classes or model.targets != target.names:
         raise error(
             "U301",
             "this model predicts something else than the spec asks for",
             notes=(
-                f"model: {', '.join(tree.targets)} {_shown(tree.classes)}",
+                f"model: {', '.join(model.targets)} {_shown(model.classes)}",
                 f"spec: {', '.join(target.names)} {_shown(target.classes)}",
             ),
         )
@@ -83,7 +95,7 @@ def _plain(value: Fraction | Ratio) -> Fraction:
 # ---- skeleton
 
 
-def _skeleton(view: ModelView) -> Iterator[Checked]:
+def _skeleton(view: TreeView) -> Iterator[Checked]:
     skeleton = view.rows.problem.skeleton
     assert isinstance(skeleton, TreeSkeleton), "a tree answers a tree skeleton"
     for name, value, bound in (
@@ -97,7 +109,7 @@ def _skeleton(view: ModelView) -> Iterator[Checked]:
             )  # fmt: skip
 
 
-def _reduced(view: ModelView) -> Checked:
+def _reduced(view: TreeView) -> Checked:
     """Every split sends a training row each way, so that every leaf holds one."""
     smallest = min(int(leaf.inside.sum()) for leaf in view.leaves)
     return Checked(
@@ -112,17 +124,19 @@ def _candidates(view: ModelView) -> Checked:
     problem = view.rows.problem
     features = {feature.name: feature for feature in problem.features}
     guessed = _guessed(view.rows)
-    wrong = [
-        split
+    planes = problem.skeleton.splits == "hyperplane"
+    wrong = {
+        name
         for split in view.splits
-        if split.branch.feature not in features
-        or not _is_candidate(split, features[split.branch.feature], guessed)
-    ]
-    note = ""
-    if wrong:
-        note = "not a candidate: " + ", ".join(sorted({s.branch.feature for s in wrong}))
+        for name in split.features
+        if name not in features
+        or (split.test is None) != planes
+        or (not planes and not _is_candidate(split, features[name], guessed))
+    }
+    note = "not a candidate: " + ", ".join(sorted(wrong)) if wrong else ""
+    kind = "diagram" if isinstance(problem.skeleton, DiagramSkeleton) else "tree"
     return Checked(
-        rule="tree candidates", text="every split is a candidate", holds=not wrong,
+        rule=f"{kind} candidates", text="every split is a candidate", holds=not wrong,
         instances=len(view.splits), note=note,
     )  # fmt: skip
 
@@ -142,7 +156,7 @@ def _is_candidate(
     split: SplitView, feature: FeatureDecl, guessed: dict[str, tuple[float, ...]]
 ) -> bool:
     """Whether a test is one that `candidates` admits."""
-    test = split.branch.test
+    test = split.test
     if isinstance(test, Threshold) and feature.type.kind == "ordered":
         return test.value in feature.type.levels
     numbers = split.rows.data.columns[feature.name].numbers
@@ -187,7 +201,8 @@ def _check(rule: RuleDecl, view: ModelView) -> Checked:
     kept = all(holds(rule.condition, instance) for instance in over)
     base = Checked(rule=rule.name, text=rule.text, holds=kept, instances=len(over))
     if not over:
-        return _with(base, note=f"vacuous: the tree has no such {rule.scope.value}")
+        kind = "diagram" if isinstance(view, DiagramView) else "tree"
+        return _with(base, note=f"vacuous: the {kind} has no such {rule.scope.value}")
     sides = [side for instance in over if (side := _sides(rule.condition, instance)) is not None]
     if len(sides) < len(over):
         return base

@@ -18,7 +18,7 @@ from odtdsl.data.table import BoolArray, FloatArray
 from odtdsl.ir.expr import Apply, TargetArg
 from odtdsl.ir.problem import Growth, Problem, RuleDecl
 from odtdsl.terms.evaluate import FLOAT_TOLERANCE, applications, holds
-from odtdsl.terms.view import LeafView, ModelView
+from odtdsl.terms.view import LeafView, TreeView
 
 CALLED_FOR = {
     "mse": "the mean of its rows", "mae": "a median of its rows",
@@ -43,14 +43,14 @@ def on_outputs(rule: RuleDecl) -> bool:
     return any(call.term == "output" for call in applications(rule.condition))
 
 
-def softened(line: Checked, rule: RuleDecl, view: ModelView) -> Checked:
+def softened(line: Checked, rule: RuleDecl, view: TreeView) -> Checked:
     """The line of a rule that leaves may break, with how many do."""
     broken = sum(not holds(rule.condition, leaf) for leaf in view.leaves)
     note = f"{broken} of {len(view.leaves)} leaves break it" if broken else ""
     return replace(line, soft=True, note=note)
 
 
-def audited_outputs(view: ModelView, growth: Growth) -> Iterator[Checked]:
+def audited_outputs(view: TreeView, growth: Growth) -> Iterator[Checked]:
     """Lines on the outputs of leaves: what they are to be, and the grid that they are on."""
     problem = view.rows.problem
     step = problem.target.step
@@ -66,7 +66,7 @@ def audited_outputs(view: ModelView, growth: Growth) -> Iterator[Checked]:
         yield replace(_grid(view, step), soft=soft)
 
 
-def _best(view: ModelView) -> Checked:
+def _best(view: TreeView) -> Checked:
     """Every leaf's output is what makes the objective's loss least on its rows."""
     loss = loss_called(view.rows.problem)
     worst = Fraction(worst_output(view, loss))
@@ -77,7 +77,7 @@ def _best(view: ModelView) -> Checked:
     )  # fmt: skip
 
 
-def _medoids(view: ModelView) -> Checked:
+def _medoids(view: TreeView) -> Checked:
     """Every leaf's output is that of one of its rows, where one of these obeys the rules."""
     wrong = 0
     for leaf in view.leaves:
@@ -92,7 +92,7 @@ def _medoids(view: ModelView) -> Checked:
     )  # fmt: skip
 
 
-def _best_of_rows(view: ModelView) -> Checked:
+def _best_of_rows(view: TreeView) -> Checked:
     """No row of a leaf that obeys the rules would be a better output for the leaf."""
     loss = loss_called(view.rows.problem)
     wrong = 0
@@ -152,7 +152,7 @@ def _shares(problem: Problem, loss: str, n_targets: int) -> FloatArray:
     return np.full(n_targets, 1.0)
 
 
-def _grid(view: ModelView, step: Fraction) -> Checked:
+def _grid(view: TreeView, step: Fraction) -> Checked:
     """Every output is a multiple of its target's step."""
     off = sum(
         abs(value - float(step) * round(value / float(step))) > 1e-9 * (1 + abs(value))
@@ -174,7 +174,7 @@ def loss_called(problem: Problem) -> str:
     return next((call.term for call in said if call.term in CALLED_FOR), "mse")
 
 
-def worst_output(view: ModelView, loss: str) -> float:
+def worst_output(view: TreeView, loss: str) -> float:
     """The largest share by which an output is off; 0 for a leaf whose rows weigh nothing."""
     return max((off for leaf in view.leaves for off in _off(leaf, loss)), default=0.0)
 

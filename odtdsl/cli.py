@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from odtdsl.console import ProgressLine
     from odtdsl.explaining import Curve
     from odtdsl.near_optimal import Near
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
 
 app = typer.Typer(
@@ -241,8 +242,8 @@ def solve(
             )  # fmt: skip
         finally:
             line.clear()
-        if result.tree is not None:
-            save_pictures(result.tree, out, svg, dot)
+        if result.model is not None:
+            save_pictures(result.model, out, svg, dot)
         if not as_json:
             warn(result.warnings[len(analysis.warnings) :])
             print_lines(console.answer(result, missing=shows_missing(analysis)))
@@ -321,12 +322,12 @@ def _start_of(analysis: Analysis, spec: Path) -> Path | None:
     return None if start is None else spec.parent / start
 
 
-def _start_tree(path: Path | None) -> Tree | None:
+def _start_tree(path: Path | None) -> Tree | Diagram | None:
     if path is None:
         return None
-    from odtdsl.api import load_tree
+    from odtdsl.api import load_model
 
-    return load_tree(path)
+    return load_model(path)
 
 
 @app.command()
@@ -452,23 +453,23 @@ def predict(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A CSV file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict rows with a saved tree; prints one column, or a JSON list."""
+    """Predict rows with a saved tree or diagram; prints one column, or a JSON list."""
 
     def action() -> int:
-        from odtdsl.api import load_tree
+        from odtdsl.api import load_model
         from odtdsl.data.readers import read
         from odtdsl.data.request import DataRequest
 
-        tree = load_tree(model)
+        saved = load_model(model)
         request = DataRequest(
             kind="file", name=str(data.absolute()), na=tuple(na or ()), separator=separator,
             header=not no_header,
         )  # fmt: skip
-        values = tree.predict(read(request, base=Path())).tolist()
+        values = saved.predict(read(request, base=Path())).tolist()
         if as_json:
-            print_json({"target": list(tree.targets), "predictions": values})
+            print_json({"target": list(saved.targets), "predictions": values})
             return OK
-        text = _csv([tree.targets, *(v if isinstance(v, list) else [v] for v in values)])
+        text = _csv([saved.targets, *(v if isinstance(v, list) else [v] for v in values)])
         if out is None:
             typer.echo(text, nl=False)
         else:
@@ -497,7 +498,7 @@ def audit(
     proof: Annotated[Path | None, typer.Option(help="Check a proof of `solve --proof`.")] = None,
     data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Check a saved tree against a spec and its data, rule by rule; or a proof, step by step."""
+    """Check a saved model against a spec and its data, rule by rule; or a proof, step by step."""
 
     def action() -> int:
         from odtdsl.auditing import audited

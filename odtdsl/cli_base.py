@@ -18,6 +18,7 @@ from odtdsl.diagnostics.render import render_text, to_json
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.source import Source
     from odtdsl.syntax import ast
@@ -36,7 +37,7 @@ Formulation = Annotated[
     str | None, typer.Option("--model", help="Formulation of milp: pattern, subtrees or cptree.")
 ]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of sat: ordered or paper.")]
-Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4.")]
+Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4 or rc2.")]
 
 
 # ---- loading
@@ -172,17 +173,17 @@ def check_outputs(spec: Path, *outputs: Path | None) -> None:
                 raise error("U308", f"`{path}` is the spec itself", helps=("choose another name",))
 
 
-def save_pictures(tree: Tree, out: Path | None, svg: Path | None, dot: Path | None) -> None:
-    from odtdsl.predictors.dot import to_dot
-    from odtdsl.predictors.json import save
-    from odtdsl.predictors.svg import to_svg
+def save_pictures(
+    model: Tree | Diagram, out: Path | None, svg: Path | None, dot: Path | None
+) -> None:
+    from odtdsl.predictors.saving import save, to_dot, to_svg
 
     if out is not None:
-        save(tree, out)
+        save(model, out)
     if svg is not None:
-        write_file(svg, to_svg(tree))
+        write_file(svg, to_svg(model))
     if dot is not None:
-        write_file(dot, to_dot(tree))
+        write_file(dot, to_dot(model))
 
 
 def shows_missing(analysis: Analysis) -> bool:

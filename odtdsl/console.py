@@ -15,8 +15,12 @@ from odtdsl.explaining.curves import Curve
 from odtdsl.explaining.explanation import Explanation
 from odtdsl.explaining.prices import Prices, Range
 from odtdsl.ir.expr import Scope
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.near_optimal import STOPPED, Alternatives, Use
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_text import diagram_to_text
 from odtdsl.predictors.text import to_text
+from odtdsl.predictors.tree import Tree
 from odtdsl.result import Result, Stage, TestScore
 from odtdsl.solving import Plan
 
@@ -54,11 +58,11 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
 
 def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
     """The tree (with the side of missing cells), its status and the audit."""
-    if result.tree is not None:
-        yield to_text(result.tree, missing=missing).rstrip("\n")
+    if result.model is not None:
+        yield drawn(result.model, missing=missing).rstrip("\n")
         yield ""
-    yield STATUS[result.status] + (" (interrupted)" if result.interrupted else "")
-    if result.tree is not None:
+    yield status_line(result) + (" (interrupted)" if result.interrupted else "")
+    if result.model is not None:
         for stage in result.stages:
             yield "  " + stage_line(stage)
         yield "  " + size_line(result)
@@ -72,6 +76,20 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
     if result.audit is not None:
         yield ""
         yield from audited(result.audit)
+
+
+def status_line(result: Result) -> str:
+    """What the status says, of the kind of model that is asked for."""
+    line = STATUS[result.status]
+    asked = None if result.rows is None else result.rows.problem.skeleton
+    return line.replace(" tree ", " diagram ") if isinstance(asked, DiagramSkeleton) else line
+
+
+def drawn(model: Tree | Diagram, *, missing: bool = False) -> str:
+    """A tree or a diagram as text."""
+    if isinstance(model, Diagram):
+        return diagram_to_text(model, missing=missing)
+    return to_text(model, missing=missing)
 
 
 def decoded(result: Result, name: str, *, missing: bool = False) -> Iterator[str]:
@@ -92,10 +110,14 @@ def decoded(result: Result, name: str, *, missing: bool = False) -> Iterator[str
 
 def size_line(result: Result) -> str:
     """`depth 3, 7 leaves, 2 training errors`."""
-    assert result.tree is not None, "there is a tree"
-    tree, audit = result.tree, result.audit
+    audit = result.audit
     errors = None if audit is None else audit.errors
-    size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
+    if (diagram := result.diagram) is not None:
+        size = f"depth {diagram.depth}, {counted(diagram.n_splits, 'split')}"
+    else:
+        assert result.tree is not None, "there is a model"
+        tree = result.tree
+        size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
     return size + ("" if errors is None else f", {shown(errors)} training errors")
 
 

@@ -19,6 +19,7 @@ from odtdsl.checker import Audit, audit
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, LinearStage
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of, walk
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Branch, Tree
 from odtdsl.result import Result, as_number, only
 
@@ -298,7 +299,8 @@ class Alternatives:
 def alternatives(
     analysis: Analysis, *, near: Near | None = None, most: int = MOST, backend: str | None = None,
     seconds: float | None = None, threads: int | None = None, seed: int | None = None,
-    memory_bytes: int | None = None, start: Tree | None = None, report: Report | None = None,
+    memory_bytes: int | None = None, start: Tree | Diagram | None = None,
+    report: Report | None = None,
 ) -> Alternatives:  # fmt: skip
     """The distinct trees whose objective is that of the best one, or near it.
 

@@ -11,6 +11,7 @@ from odtdsl.backends.base import Progress, Status
 from odtdsl.checker import Audit
 from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.diagnostics.render import to_json as diagnostic_to_json
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
@@ -83,8 +84,9 @@ class Result:
     status
         `optimal` (proven), `feasible` (the best found, with a bound where there is one),
         `infeasible` (proven: no model keeps all rules), `unknown` (none found).
-    tree
-        The model; None for `infeasible` and `unknown`.
+    tree, diagram
+        The model, of which the spec asks for one; both None for `infeasible` and `unknown`.
+        `model` is whichever there is.
     audit
         Every rule checked on the model by code that shares nothing with the solver.
     seconds
@@ -103,6 +105,7 @@ class Result:
     seconds: float
     seed: int
     digest: str
+    diagram: Diagram | None = None
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
     counters: tuple[tuple[str, int], ...] = ()
@@ -141,9 +144,16 @@ class Result:
         """
         from odtdsl.why import why
 
+        if self.diagram is not None:
+            raise error("U207", "`why` explains trees, and the answer is a diagram")
         if self.tree is None or self.rows is None:
             raise error("U207", f"there is no tree to ask: the answer is {self.status}")
         return why(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
+
+    @property
+    def model(self) -> Tree | Diagram | None:
+        """The tree or the diagram; None without a model."""
+        return self.diagram if self.tree is None else self.tree
 
     @property
     def objective(self) -> Fraction | tuple[Fraction, ...] | None:
@@ -169,19 +179,19 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """One object as `odt solve --json` writes it; fractions as numbers."""
-        from odtdsl.predictors.json import to_json
+        from odtdsl.predictors.saving import to_json
 
-        tree, found = self.tree, self.audit
+        model, found = self.model, self.audit
         return {
             "status": self.status,
             "objective": as_number(self.objective),
             "bound": as_number(self.bound),
             "gap": as_number(self.gap),
             "errors": None if found is None else as_number(found.errors),
-            "depth": None if tree is None else tree.depth,
-            "leaves": None if tree is None else tree.n_leaves,
-            "splits": None if tree is None else tree.n_splits,
-            "nodes": None if tree is None else tree.n_leaves + tree.n_splits,
+            "depth": None if model is None else model.depth,
+            "leaves": None if model is None else model.n_leaves,
+            "splits": None if model is None else model.n_splits,
+            "nodes": None if model is None else model.n_leaves + model.n_splits,
             "seconds": round(self.seconds, 6),
             "backend": self.backend,
             "seed": self.seed,
@@ -207,7 +217,7 @@ class Result:
                 for at in self.timeline
             ],
             "warnings": [diagnostic_to_json(warning) for warning in self.warnings],
-            "model": None if tree is None else to_json(tree),
+            "model": None if model is None else to_json(model),
         }  # fmt: skip
 
 
@@ -240,10 +250,14 @@ def as_number(value: Any) -> Any:
     return value
 
 
-def score(tree: Tree, test: Dataset) -> TestScore:
-    """The predictions of a tree for test rows against what they hold."""
+def score(model: Tree | Diagram, test: Dataset) -> TestScore:
+    """The predictions of a model for test rows against what they hold."""
     import numpy as np
 
+    if isinstance(model, Diagram):
+        wrong = model.apply(test.table) != test.labels
+        return TestScore(rows=test.n_rows, errors=int(wrong.sum()))
+    tree = model
     leaves = tree.apply(test.table)
     if test.labels is not None:
         labels = np.asarray([leaf.label for leaf in tree.leaves])

@@ -28,9 +28,10 @@ from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, RegressionStage
-from odtdsl.ir.problem import Problem
-from odtdsl.ir.raw import RawTree
+from odtdsl.ir.problem import DiagramSkeleton, Problem
+from odtdsl.ir.raw import RawDiagram, RawModel
 from odtdsl.ir.regression import loss_in, near
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.result import Result, Stage, TestScore, score
 from odtdsl.terms.normalize import normalize
@@ -93,7 +94,7 @@ def solve(
     analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
     solver: str | None = None, seconds: float | None = None, gap: Fraction | None = None,
     threads: int | None = None, seed: int | None = None, memory_bytes: int | None = None,
-    start: Tree | None = None, report: Report | None = None,
+    start: Tree | Diagram | None = None, report: Report | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Result:  # fmt: skip
     """Solve a spec; arguments override its `solve` statement.
@@ -114,7 +115,7 @@ def solve(
     gap, threads, seed, memory_bytes
         Relative gap at which to stop, processor threads, seed of all choices, bytes.
     start
-        A tree to start from.
+        A tree, or for diagrams a diagram, to start from.
     report
         Called with every improvement of incumbent or bound.
     stop
@@ -132,6 +133,8 @@ def solve(
         formulation or solver of another back end, or an unknown solver. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
+    from odtdsl.backends.diagrams import solve_diagram
+
     began = time.monotonic()
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
@@ -156,7 +159,10 @@ def solve(
         grown = _with_growth(back_end(choice.name), analysis.problem)
         engine = varied(grown, formulation, solver)
         tell = None if report is None else lambda progress: report(_told(core, progress))
-        answer = engine.solve(core, limits, first, tell)
+        if isinstance(first, RawDiagram) and formulation is None and choice.name not in QUICK:
+            answer = solve_diagram(core, engine, limits, first, tell)
+        else:
+            answer = engine.solve(core, limits, first, tell)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
 
 
@@ -191,9 +197,9 @@ def _with_growth(engine: BackEnd, problem: Problem) -> BackEnd:
 
 
 def _start(
-    analysis: Analysis, core: Core, name: str, limits: Limits, given: Tree | None
-) -> RawTree | None:
-    """A tree that keeps all rules, from a file or from `greedy`; None where none was met."""
+    analysis: Analysis, core: Core, name: str, limits: Limits, given: Tree | Diagram | None
+) -> RawModel | None:
+    """A model that keeps all rules, from a file or from `greedy`; None where none was met."""
     found = _given(analysis, core, given)
     if found is not None or name in QUICK:
         return found
@@ -201,17 +207,27 @@ def _start(
     if limits.deadline is not None:
         now = time.monotonic()
         early = replace(limits, deadline=now + START_SHARE * max(0.0, limits.deadline - now))
-    return back_end("greedy").solve(core, early, None, None).tree
-
-
-def _given(analysis: Analysis, core: Core, given: Tree | None) -> RawTree | None:
-    from odtdsl.backends.decode import NoCandidate, from_tree
-    from odtdsl.ir.evaluate import violations
-
-    if given is None:
+    grower = back_end("greedy")
+    if grower.objections(core):
         return None
-    raw = from_tree(core, analysis.rows, given)
-    if isinstance(raw, NoCandidate) or violations(core, raw):
+    answer = grower.solve(core, early, None, None)
+    return answer.tree if answer.diagram is None else answer.diagram
+
+
+def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawModel | None:
+    from odtdsl.backends.decode import NoCandidate, from_tree
+    from odtdsl.backends.decode_diagram import from_diagram
+    from odtdsl.ir.diagrams import evaluated
+
+    asked = isinstance(core.skeleton, DiagramSkeleton)
+    if given is None or isinstance(given, Diagram) != asked:
+        return None
+    raw: RawModel | NoCandidate
+    if isinstance(given, Diagram):
+        raw = from_diagram(core, analysis.rows, given)
+    else:
+        raw = from_tree(core, analysis.rows, given)
+    if isinstance(raw, NoCandidate) or evaluated(core, raw).violations():
         return None
     return raw
 
@@ -244,15 +260,23 @@ def _result(
     analysis: Analysis, core: Core, name: str, answer: RawAnswer, seed: int, began: float
 ) -> Result:
     from odtdsl.backends.decode import idle_splits, simplify, to_tree
+    from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
     from odtdsl.greedy.outputs import is_soft, softened
 
     soft = name == "greedy" and is_soft(analysis.problem.options.growth)
     if soft:
         core = softened(core)
     tree: Tree | None = None
+    diagram: Diagram | None = None
     audited: Audit | None = None
     warnings = analysis.warnings
-    if answer.tree is not None:
+    if answer.diagram is not None:
+        diagram = to_diagram(
+            core, analysis.rows, simplify_diagram(core, answer.diagram, better=False)
+        )
+        audited = audit(diagram, analysis.rows)
+        _must_agree(analysis, core, answer, audited)
+    elif answer.tree is not None:
         raw = simplify(core, answer.tree)
         warnings += _idle(analysis, core, idle_splits(core, raw))
         tree = to_tree(core, analysis.rows, raw)
@@ -263,12 +287,12 @@ def _result(
     if status == "feasible" and all(stage.proven for stage in stages):
         status = "optimal"  # the last bound came with the limit
     return Result(
-        status=status, stages=stages, tree=tree, audit=audited, backend=name,
+        status=status, stages=stages, tree=tree, diagram=diagram, audit=audited, backend=name,
         seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
         counters=answer.counters,
         interrupted=answer.interrupted,
-        test=_test(analysis, tree), warnings=warnings, rows=analysis.rows,
+        test=_test(analysis, tree or diagram), warnings=warnings, rows=analysis.rows,
     )  # fmt: skip
 
 
@@ -376,9 +400,9 @@ def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | N
     return Fraction(1) if value == 0 else abs(value - bound) / abs(value)
 
 
-def _test(analysis: Analysis, tree: Tree | None) -> TestScore | None:
+def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:
     test = analysis.test
-    return None if tree is None or test is None or not test.n_rows else score(tree, test)
+    return None if model is None or test is None or not test.n_rows else score(model, test)
 
 
 def compile_to(

@@ -41,7 +41,7 @@ from odtdsl.ir.forms import (
     Used,
 )  # fmt: skip
 from odtdsl.ir.intervals import RealSet
-from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree, depth_of, walk
 
 
@@ -311,15 +311,10 @@ def test_reports_each_incumbent_better_than_the_last(
 
 def test_what_it_does_not_grow_is_unknown_and_said() -> None:
     back_end: BackEnd = GreedyBackEnd()
-    rows = random_rows(random.Random(0))
     core = replace(random_sample(random.Random(0), rules=0).core)
-    diagram = replace(core, skeleton=DiagramSkeleton(widths=(1, 2)))
-    assert solve(diagram).status == "unknown"
-    assert rows.n_rows
-    for form in (Form.DIAGRAM, Form.HYPERPLANE):
-        support = back_end.supports(form, inside_or=False)
-        assert support.level == "unsupported"
-        assert "`greedy`" in support.reason
+    skeleton = TreeSkeleton(depth=2, leaves=None, splits="hyperplane")
+    (objection,) = back_end.objections(replace(core, skeleton=skeleton))
+    assert "`greedy`" in objection.reason
     assert back_end.supports(Form.ORDER, inside_or=True).level == "exact"
 
 

@@ -124,3 +124,11 @@ def test_prepared_data_end_in_time(made, name, data):
     assert answer["seconds"] < 13  # within 5 s, unless it runs away
     assert answer["test"]["rows"] > 50
     assert all_hold(answer)
+
+
+def test_the_diagram_of_irises_is_found_and_holds() -> None:
+    answer = solve("iris-diagram.odt", "--using", "greedy")
+    assert answer["status"] == "feasible"
+    assert answer["model"]["format"] == "odtdsl.diagram"
+    assert all(line["holds"] for line in answer["audit"])
+    assert answer["objective"] <= 0.05

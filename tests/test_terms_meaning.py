@@ -24,7 +24,7 @@ from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawTree
 from odtdsl.terms.evaluate import holds, instances, number
 from odtdsl.terms.normalize import normalize
-from odtdsl.terms.view import ModelView
+from odtdsl.terms.view import TreeView
 
 SCOPES = ("model", "path", "leaf", "split")
 TREES = 8
@@ -41,11 +41,11 @@ def _normalized(case_: Case, text: str) -> tuple[Analysis, Core] | None:
         return None
 
 
-def _view(analysis: Analysis, core: Core, raw: RawTree) -> ModelView:
+def _view(analysis: Analysis, core: Core, raw: RawTree) -> TreeView:
     """The decoded tree; thresholds obey the rule where some do."""
     if Evaluation(core, raw).violations():
         core = replace(core, filters=())
-    return ModelView(to_tree(core, analysis.rows, raw), analysis.rows)
+    return TreeView(to_tree(core, analysis.rows, raw), analysis.rows)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -127,7 +127,7 @@ def test_objectives_and_their_stages_have_one_value(sense: str, text: str) -> No
         for _ in range(TREES):
             raw = tree(rng, core, rng.randint(0, 3))
             evaluation = Evaluation(core, raw)
-            view = ModelView(to_tree(core, analysis.rows, raw), analysis.rows)
+            view = TreeView(to_tree(core, analysis.rows, raw), analysis.rows)
             value = number(stage.measure, view)
             assert value == core.objective[0].sign * evaluation.stage_value(core.objective[0])
             assert isinstance(value, Fraction)

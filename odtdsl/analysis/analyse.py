@@ -196,6 +196,7 @@ class _Analyser:
             training=self.table.take(rows.train), groups=groups, lets=statements.lets,
             group_names=tuple(group.name for group in statements.groups),
             diagram=isinstance(statements.skeleton, ast.Diagram),
+            hyperplanes=getattr(statements.skeleton, "splits", None) == "hyperplane",
         )  # fmt: skip
 
     def _finished(
@@ -208,6 +209,7 @@ class _Analyser:
         rows = Rows(problem, train)
         self._check_groups(rows)
         self._check_hyperplanes(rows)
+        self._check_diagram(rows)
         self.desk.check()
         doubts(rows, self.desk)
         output_doubts(rows, self.desk)
@@ -232,6 +234,11 @@ class _Analyser:
         """A hyperplane weighs all numbers of a row, so none may be missing."""
         if rows.problem.skeleton.splits != "hyperplane":
             return
+        for candidates in self.statements.candidates:
+            self.desk.error(
+                "K119", "hyperplanes have no candidates: they weigh all numbers as they are",
+                candidates, helps=("leave `candidates` out, or write `splits axis`",),
+            )  # fmt: skip
         for feature in rows.problem.features:
             column = rows.data.columns[feature.name]
             if not present(column).all():
@@ -239,6 +246,15 @@ class _Analyser:
                     "D211", f"`{feature.name}` has missing values, which hyperplanes refuse",
                     self.statements.skeleton, helps=("write `missing drop`, or `splits axis`",),
                 )  # fmt: skip
+
+    def _check_diagram(self, rows: Rows) -> None:
+        """One terminal per class needs classes."""
+        if isinstance(rows.problem.skeleton, DiagramSkeleton) and rows.data.labels is None:
+            self.desk.error(
+                "K118", "a diagram has one terminal per class, and the target is a number",
+                self.statements.skeleton,
+                helps=("write `tree depth <= 3`, or give the target classes",),
+            )  # fmt: skip
 
 
 def _names(expr: ast.Expr) -> list[str]:

@@ -137,6 +137,11 @@ class Arguments:
                 "T221", f"`{word}` has no meaning on a diagram: it has one terminal per class", at,
                 helps=("for how many rows a node holds write `forall split: size >= 10%`",),
             )  # fmt: skip
+        if self.world.hyperplanes and term.kind is Kind.THRESHOLD:
+            raise self.desk.error(
+                "T222", "hyperplanes weigh several features and have no thresholds", at,
+                helps=("leave the rule out, or write `splits axis`",),
+            )  # fmt: skip
         return term
 
     def _other_target(self, term: Term, word: str, at: ast.Node) -> Stop:

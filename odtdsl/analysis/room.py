@@ -242,7 +242,8 @@ class Room:
         least = measure.constant + self._least_outputs(measure)
         if not self.frame.axis:
             columns = 0 if measure.columns is None else int(measure.columns.min(initial=0))
-            return None if measure.leaves < 0 or columns < 0 else least + measure.leaves
+            falls = measure.leaves < 0 or measure.splits < 0 or columns < 0
+            return None if falls else least + measure.leaves
         step = measure.leaves + self._cheapest_split(measure)
         return least + measure.leaves + min(0, step * (self.leaves - 1))
 

@@ -42,6 +42,7 @@ class World:
     group_names: tuple[str, ...]
     lets: Mapping[str, ast.Let]
     diagram: bool
+    hyperplanes: bool = False
     opening: list[str] = field(default_factory=list)
 
     @property

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.api import statements
 from odtdsl.api.model import FileFormat, FilePath, FormulaFormat, Inputs, Model, Setting
-from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.source import Source
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from odtdsl.comparing import Comparison
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives, Near
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FilePath", "Inputs", "Model", "Setting", "alternatives", "audit", "check", "check_proof",
-    "compare", "compile", "curve", "decode", "explain", "load", "load_tree", "parse", "plan",
-    "solve",
+    "compare", "compile", "curve", "decode", "explain", "load", "load_model", "load_tree", "parse",
+    "plan", "solve",
 ]  # fmt: skip
 
 ModelLike = Model | str | os.PathLike[str]
@@ -94,8 +95,24 @@ def load_tree(path: FilePath) -> Tree:
     OdtError
         F201 to F210: it cannot be read, or is no saved tree.
     """
-    from odtdsl.predictors.json import from_json
-    from odtdsl.predictors.json import load as load_json
+    from odtdsl.predictors.tree import Tree
+
+    found = load_model(path)
+    if not isinstance(found, Tree):
+        raise error("F204", f"{os.fspath(path)} is a saved diagram, and a tree is asked for")
+    return found
+
+
+def load_model(path: FilePath) -> Tree | Diagram:
+    """A saved tree or diagram, from its JSON file or from that of a whole result.
+
+    Raises
+    ------
+    OdtError
+        F201 to F210: it cannot be read, or is neither.
+    """
+    from odtdsl.predictors.saving import from_json
+    from odtdsl.predictors.saving import load as load_json
 
     try:
         return load_json(path)
@@ -176,7 +193,7 @@ def solve(
     encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
     within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
     threads: int | None = None, seed: int | None = None, memory: str | None = None,
-    start: Tree | FilePath | None = None, progress: Report | None = None,
+    start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
     proof: FilePath | None = None, **inputs: Unpack[Inputs],
 ) -> Result:  # fmt: skip
     """Solve a model: a tree with a proven status, audited rule by rule.
@@ -192,7 +209,8 @@ def solve(
     model
         Of `milp`: the formulation, `"pattern"` (default), `"subtrees"` or `"cptree"`.
     encoding, solver
-        Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat.
+        Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat;
+        `"rc2"` makes sums least by MaxSAT.
     within
         Wall time in seconds, or a text such as `"2 min"`.
     gap
@@ -257,7 +275,7 @@ def alternatives(
     model_or_spec: ModelLike, /, *, near: Numeric | str | None = None, most: int = 1000,
     using: str | None = None, within: Numeric | timedelta | str | None = None,
     threads: int | None = None, seed: int | None = None, memory: str | None = None,
-    start: Tree | FilePath | None = None, progress: Report | None = None,
+    start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
     **inputs: Unpack[Inputs],
 ) -> Alternatives:  # fmt: skip
     """The distinct trees that are as good as the best one, or nearly so, and what they share.
@@ -589,13 +607,15 @@ def _bounds(bound: Numeric | Iterable[Numeric]) -> tuple[Fraction, ...]:
     return tuple(found)
 
 
-def audit(tree: Tree | Result | FilePath, model: ModelLike, **inputs: Unpack[Inputs]) -> Audit:
-    """Check a tree against a model and its data, by code that shares nothing with solvers.
+def audit(
+    tree: Tree | Diagram | Result | FilePath, model: ModelLike, **inputs: Unpack[Inputs]
+) -> Audit:
+    """Check a tree or diagram against a model and its data, by code without solvers.
 
     Parameters
     ----------
     tree
-        A tree, a result that has one, or the path of a saved one.
+        A tree or a diagram, a result that has one, or the path of a saved one.
     model
         A model, a text or a path.
     inputs
@@ -617,7 +637,7 @@ def audit(tree: Tree | Result | FilePath, model: ModelLike, **inputs: Unpack[Inp
     """
     from odtdsl import checker
 
-    return checker.audit(_tree(tree), _model(model).analyse(**inputs).rows)
+    return checker.audit(_either(tree), _model(model).analyse(**inputs).rows)
 
 
 def check_proof(
@@ -664,7 +684,7 @@ def check_proof(
     analysis = _model(model).analyse(**inputs)
     found = verify(analysis, Path(proof))
     if tree is not None:
-        audited = checker.audit(_tree(tree), analysis.rows)
+        audited = checker.audit(_either(tree), analysis.rows)
         if short := shortfalls(analysis, audited, found):
             raise OdtError(short)
     return found
@@ -689,25 +709,28 @@ def _model(model: ModelLike) -> Model:
     raise values.wrong("a model", model, "give a Model, the text of a spec, or a path")
 
 
-def _tree(tree: Tree | Result | FilePath) -> Tree:
+def _either(tree: Tree | Diagram | Result | FilePath) -> Tree | Diagram:
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
 
-    if isinstance(tree, Result) and tree.tree is not None:
-        return tree.tree
-    if isinstance(tree, Tree):
+    if isinstance(tree, Result) and tree.model is not None:
+        return tree.model
+    if isinstance(tree, Tree | Diagram):
         return tree
     if isinstance(tree, str | os.PathLike):
-        return load_tree(tree)
+        return load_model(tree)
     raise values.wrong("a tree", tree, "give a tree, a result that has one, or a path")
 
 
-def _start(start: Tree | FilePath | None, model: Model, analysis: Analysis) -> Tree | None:
-    """The tree to start from: the caller's, else that of the spec, relative to its folder."""
+def _start(
+    start: Tree | Diagram | FilePath | None, model: Model, analysis: Analysis
+) -> Tree | Diagram | None:
+    """The model to start from: the caller's, else that of the spec, relative to its folder."""
     if start is not None:
-        return _tree(start)
+        return _either(start)
     named = analysis.problem.options.start
-    return None if named is None else load_tree((model.base or Path()) / named)
+    return None if named is None else load_model((model.base or Path()) / named)
 
 
 def _near(near: Numeric | str | None) -> Near | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from odtdsl.comparing import Comparison
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives
+    from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
@@ -499,7 +500,7 @@ class Model:
         encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
         within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
         threads: int | None = None, seed: int | None = None, memory: str | None = None,
-        start: Tree | FilePath | None = None, progress: Report | None = None,
+        start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
         proof: FilePath | None = None, **inputs: Unpack[Inputs],
     ) -> Result:  # fmt: skip
         """Solve the model; see `odtdsl.solve`."""
@@ -545,7 +546,7 @@ class Model:
         self, *, near: Numeric | str | None = None, most: int = 1000, using: str | None = None,
         within: Numeric | timedelta | str | None = None, threads: int | None = None,
         seed: int | None = None, memory: str | None = None,
-        start: Tree | FilePath | None = None, progress: Report | None = None,
+        start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
         **inputs: Unpack[Inputs],
     ) -> Alternatives:  # fmt: skip
         """The trees that are as good as the best one, or nearly so; see `odtdsl.alternatives`."""
@@ -576,7 +577,7 @@ class Model:
 
         return decode(self, assignment, to=to, depth=depth, bound=bound, **inputs)
 
-    def audit(self, tree: Tree | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
+    def audit(self, tree: Tree | Diagram | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
         """Check a tree against the model; see `odtdsl.audit`."""
         from odtdsl.api import audit
 

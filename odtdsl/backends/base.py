@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from odtdsl.ir.forms import Core, Form, Origin
-from odtdsl.ir.raw import RawTree
+from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -84,9 +84,11 @@ class RawAnswer:
     ----------
     status
         `optimal` only if every stage is proven; `infeasible` only if proven; `unknown`
-        where no tree was found.
+        where no model was found.
     tree
         The best tree, on the families of the core; None without one.
+    diagram
+        The best diagram, where a diagram is asked for.
     stages
         One outcome per stage of the objective; stages not reached are missing.
     size
@@ -98,6 +100,7 @@ class RawAnswer:
 
     status: Status
     tree: RawTree | None
+    diagram: RawDiagram | None = None
     stages: tuple[StageOutcome, ...] = ()
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
@@ -114,8 +117,13 @@ class Objection:
     reason: str
 
 
+def started(start: RawModel | None) -> RawTree | None:
+    """A start as searches for trees take it."""
+    return None if isinstance(start, RawDiagram) else start
+
+
 class BackEnd(Protocol):
-    """A back end. `start` is a tree that keeps all rules, or None."""
+    """A back end. `start` is a tree or diagram that keeps all rules, or None."""
 
     name: str
 
@@ -135,7 +143,7 @@ class BackEnd(Protocol):
         ...
 
     def solve(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
         """Search, and keep to the limits."""
         ...

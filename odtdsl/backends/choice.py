@@ -44,6 +44,9 @@ _WHERE = {
 PREFERENCE = ("exact", "milp", "sat", "cpsat")
 """`auto` takes the first of these that expresses all of a problem."""
 
+FOR_DIAGRAMS = ("cpsat", "milp", "sat")
+"""The same for diagrams: clauses prove more of them than linear relaxations do."""
+
 NAMES = (*PREFERENCE, "greedy")
 
 
@@ -209,9 +212,10 @@ def choose(core: Core, wish: str) -> Choice:
         if refusals[wish]:
             return Choice(name=None, reason=f"`{wish}` was asked for", refusals=listed)
         return Choice(name=wish, reason="asked for", refusals=listed)
-    for name in PREFERENCE:
+    order = FOR_DIAGRAMS if isinstance(core.skeleton, DiagramSkeleton) else PREFERENCE
+    for name in order:
         if name in refusals and not refusals[name]:
-            others = [n for n in PREFERENCE[: PREFERENCE.index(name)] if n in refusals]
+            others = [n for n in order[: order.index(name)] if n in refusals]
             reason = "expresses the whole problem, exactly"
             if others:
                 reason += f"; {' and '.join(others)} cannot"

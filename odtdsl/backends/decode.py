@@ -19,7 +19,7 @@ from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_gap, violations
 from odtdsl.ir.families import Family, place, threshold_set
 from odtdsl.ir.forms import Clause, Core, Monotone, SplitFilter
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 from odtdsl.ir.rows import Rows
 from odtdsl.outputs.leaves import fitted
 from odtdsl.predictors.routing import reach, route
@@ -70,14 +70,15 @@ def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
     )
     other = np.flatnonzero(route(tree, rows.data.table) != evaluation.leaf_of)
     if other.size:
-        raise _internal(f"row {int(other[0])} of the training data reaches another leaf")
+        raise internal(f"row {int(other[0])} of the training data reaches another leaf")
     return tree
 
 
-def _internal(what: str) -> OdtError:
+def internal(what: str) -> OdtError:
+    """What is said where an answer cannot be turned into a model: our mistake."""
     return error(
         "X201",
-        f"internal error while the answer was turned into a tree: {what}",
+        f"internal error while the answer was turned into a model: {what}",
         helps=("please report it with the spec and the data",),
     )
 
@@ -98,15 +99,24 @@ def _branch(
     feature = rows.problem.features[family.column]
     return Branch(
         feature=feature.name,
-        test=_test(core, rows, visit, split),
+        test=axis_test(core, rows, split, visit.rows, visit.level),
         left=left,
         right=right,
-        missing=_missing_side(rows, family, split.test, visit.rows, learned=_asks_order(core)),
+        missing=missing_side(rows, family, split.test, visit.rows, learned=_asks_order(core)),
         size=len(visit.rows),
     )
 
 
-def _test(core: Core, rows: Rows, visit: Visit, split: RawSplit) -> Test:
+def axis_test(
+    core: Core, rows: Rows, split: RawSplit | RawTest, inside: IntArray, level: int
+) -> Test:
+    """The test in raw units of a split that parts the rows `inside` at a level.
+
+    Raises
+    ------
+    OdtError
+        X201: it has no admissible threshold there, a mistake of this package.
+    """
     family = core.families[split.family]
     feature = rows.problem.features[family.column]
     levels = feature.type.levels
@@ -116,11 +126,11 @@ def _test(core: Core, rows: Rows, visit: Visit, split: RawSplit) -> Test:
         case "bin":
             return _bin(family, family.bins[split.test])
         case "threshold":
-            gap = local_gap(family, split.test, family.codes[visit.rows])
-            allowed = threshold_set(family, core.filters, visit.level)
+            gap = local_gap(family, split.test, family.codes[inside])
+            allowed = threshold_set(family, core.filters, level)
             cut = None if gap is None else place(family, allowed, *gap)
             if cut is None:
-                raise _internal(f"no threshold of `{feature.name}` is admissible at a split")
+                raise internal(f"no threshold of `{feature.name}` is admissible at a split")
             return Threshold(value=levels[int(cut)] if levels else cut)
 
 
@@ -141,9 +151,7 @@ def _asks_order(core: Core) -> bool:
     )
 
 
-def _missing_side(
-    rows: Rows, family: Family, test: int, inside: IntArray, *, learned: bool
-) -> Side:
+def missing_side(rows: Rows, family: Family, test: int, inside: IntArray, *, learned: bool) -> Side:
     """Where the feature's missing cells go: by the policy, else as training rows went.
 
     Where no training row with a missing cell got here: to the side that the search took, if
@@ -219,20 +227,35 @@ def _matching(
 
     Where none does, one with its sides exchanged: of two values only one has a test.
     """
-    for passing, first, second in ((goes, left, right), (~goes, right, left)):
+    found = parting_test(core, column, inside, goes)
+    if found is None:
+        return None
+    split, swapped = found
+    first, second = (right, left) if swapped else (left, right)
+    return RawSplit(family=split.family, test=split.test, left=first, right=second)
+
+
+def parting_test(
+    core: Core, column: int, inside: IntArray, goes: BoolArray
+) -> tuple[RawTest, bool] | None:
+    """The test of a column that sends left exactly the rows of `inside` that `goes` says.
+
+    With it, whether it does so with its sides exchanged. None where no test does either.
+    """
+    for passing, swapped in ((goes, False), (~goes, True)):
         for index, family in enumerate(core.families):
             codes = family.codes[inside]
             test = (
-                _only_test(family, codes[passing], codes[~passing])
+                only_test(family, codes[passing], codes[~passing])
                 if family.column == column
                 else None
             )
             if test is not None and np.array_equal(goes_left(family, test, codes), passing):
-                return RawSplit(family=index, test=test, left=first, right=second)
+                return RawTest(family=index, test=test), swapped
     return None
 
 
-def _only_test(family: Family, passing: IntArray, others: IntArray) -> int | None:
+def only_test(family: Family, passing: IntArray, others: IntArray) -> int | None:
     """The one test that could send exactly cells of these codes left."""
     present = passing[passing >= 0]
     if present.size:

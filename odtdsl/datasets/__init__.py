@@ -34,7 +34,7 @@ def elective_grades(rows: int = 500, targets: int = 3, seed: int = 0) -> Columns
     Raises
     ------
     OdtError
-        U330: too few rows or targets.
+        U331: too few rows or targets.
     """
     _enough(rows, targets, 2)
     random = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def manifold(rows: int = 500, targets: int = 5, seed: int = 0) -> Columns:
     Raises
     ------
     OdtError
-        U330: too few rows or targets.
+        U331: too few rows or targets.
     """
     _enough(rows, targets, 4)
     random = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def series(rows: int = 500, seed: int = 0) -> Columns:
     Raises
     ------
     OdtError
-        U330: too few rows.
+        U331: too few rows.
     """
     _enough(rows, 13, 13)
     random = np.random.default_rng(seed)
@@ -116,7 +116,7 @@ def exam_scores(rows: int = 1000, seed: int = 0) -> Columns:
     Raises
     ------
     OdtError
-        U330: too few rows.
+        U331: too few rows.
     """
     _enough(rows, 3, 3)
     random = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def car_claims(rows: int = 500, seed: int = 0) -> Columns:
     Raises
     ------
     OdtError
-        U330: too few rows.
+        U331: too few rows.
     """
     _enough(rows, 2, 2)
     random = np.random.default_rng(seed)
@@ -178,7 +178,7 @@ def _named(prefix: str, values: FloatArray) -> Columns:
 def _enough(rows: int, targets: int, least: int) -> None:
     if rows < 1 or targets < least:
         raise error(
-            "U330", f"{rows} rows of {targets} targets cannot be made",
+            "U331", f"{rows} rows of {targets} targets cannot be made",
             helps=(f"ask for a row or more, and {least} targets or more",),
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from odtdsl.backends.base import (
     StageOutcome,
     Status,
     Support,
+    started,
 )  # fmt: skip
 from odtdsl.backends.native import engine
 from odtdsl.exact import regression
@@ -41,7 +42,7 @@ from odtdsl.exact.shapes import refuted
 from odtdsl.exact.under_rules import RuledSearch
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
-from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.ir.raw import RawModel, RawTree, depth_of
 
 if TYPE_CHECKING:
     from odtdsl.backends.choice import Need
@@ -96,7 +97,7 @@ class Exact:
         return size_of(core)
 
     def solve(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
         """Search until proven or a limit is met.
 
@@ -105,13 +106,14 @@ class Exact:
         OdtError
             X202: the native part of the package is not built.
         """
+        first = started(start)
         if core.targets is not None:
-            return regression.RegressionSearch(engine(), core, limits, start, report).run()
+            return regression.RegressionSearch(engine(), core, limits, first, report).run()
         if refuted(core):
             return RawAnswer(status="infeasible", tree=None)
         if (rules := _plain(core)) is not None:
-            return _Search(core, rules, limits, start, report).run()
-        return RuledSearch(core, limits, start, report, engine()).run()
+            return _Search(core, rules, limits, first, report).run()
+        return RuledSearch(core, limits, first, report, engine()).run()
 
 
 def _special(core: Core) -> tuple[Need, ...]:

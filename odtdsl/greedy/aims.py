@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage
@@ -34,6 +35,8 @@ class Aim:
     gains: IntArray
     leaf_price: float
     column_prices: FloatArray
+    split_price: float = 0.0
+    """Only of diagrams: trees are charged by the leaf."""
 
 
 class Aims:
@@ -53,7 +56,7 @@ class Aims:
         self.stage = next((s for s in stages if _has_output(s)), stages[0] if stages else None)
         self.parts = [0] * (len(self.stage.maxima) if self.stage is not None else 0)
 
-    def learn(self, evaluation: Evaluation) -> None:
+    def learn(self, evaluation: Evaluation | DiagramEvaluation) -> None:
         """Take note of what a tree breaks and which parts of the maxima are largest."""
         for index, (clause, atoms) in enumerate(self.clauses):
             if evaluation.keeps(clause):
@@ -74,7 +77,7 @@ class Aims:
         """The aim under the present multipliers; `plain`: counts of wrong labels only."""
         core = self.core
         cost = np.zeros((core.n_rows, core.n_classes))
-        leaf, columns = 0.0, np.zeros(len(core.columns))
+        leaf, split, columns = 0.0, 0.0, np.zeros(len(core.columns))
         if self.stage is not None and not plain:
             terms = [(1.0, self.stage.measure)]
             for (factor, parts), index in zip(self.stage.maxima, self.parts, strict=True):
@@ -84,6 +87,7 @@ class Aims:
                 if measure.output is not None:
                     cost += share * measure.output
                 leaf += share * measure.leaves
+                split += share * measure.splits
                 if measure.columns is not None:
                     columns += share * measure.columns
         unit = _total_gain(cost)
@@ -96,10 +100,10 @@ class Aims:
                 cost += push * bounded.output
         if not _total_gain(cost) and core.labels is not None:
             cost = -np.eye(core.n_classes)[core.labels]
-        return _scaled(cost, leaf, columns)
+        return _scaled(cost, leaf, columns, split)
 
 
-def _scaled(cost: FloatArray, leaf: float, columns: FloatArray) -> Aim:
+def _scaled(cost: FloatArray, leaf: float, columns: FloatArray, split: float) -> Aim:
     gains = cost.max(axis=1, keepdims=True) - cost if cost.size else cost
     total = gains.max(axis=1).sum() if cost.size else 0.0
     scale = 1.0
@@ -113,6 +117,7 @@ def _scaled(cost: FloatArray, leaf: float, columns: FloatArray) -> Aim:
         gains=np.ascontiguousarray(np.rint(gains * scale).astype(np.int64)),
         leaf_price=leaf * scale,
         column_prices=columns * scale,
+        split_price=split * scale,
     )
 
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, StageOutcome, Support
+from odtdsl.backends.base import (
+    EXACT,
+    Limits,
+    Objection,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Support,
+    started,
+)  # fmt: skip
 from odtdsl.backends.decode import simplify
 from odtdsl.greedy.aims import Aim, Aims
 from odtdsl.greedy.grow import Grower, Plan
@@ -24,9 +33,9 @@ from odtdsl.greedy.small import small_trees
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Core, DepthStage, Form, Used
+from odtdsl.ir.forms import Core, DepthStage, Form, Origin, Used
 from odtdsl.ir.problem import DiagramSkeleton, Growth
-from odtdsl.ir.raw import RawLeaf, RawTree
+from odtdsl.ir.raw import RawDiagram, RawLeaf, RawModel, RawTree
 from odtdsl.ir.regression import loss_in
 from odtdsl.outputs.feasible import feasible_set
 
@@ -39,10 +48,7 @@ NODE = 2_000
 TRIMS = 40
 """Trees of more splits are not trimmed by trying every fold."""
 
-_REFUSED = {
-    Form.DIAGRAM: "`greedy` grows trees, and a diagram is asked for",
-    Form.HYPERPLANE: "`greedy` tests one feature at a split",
-}
+_REFUSED = {}
 
 
 class GreedyBackEnd:
@@ -65,7 +71,12 @@ class GreedyBackEnd:
         return EXACT if reason is None else Support(level="unsupported", reason=reason)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """None: what is expressed is so whatever the numbers."""
+        """Hyperplanes of a tree; else what is expressed is so whatever the numbers."""
+        skeleton = core.skeleton
+        if skeleton.splits == "hyperplane" and not isinstance(skeleton, DiagramSkeleton):
+            reason = "`greedy` tests one feature at a split of a tree"
+            origin = Origin(rule="skeleton")
+            return (Objection(form=Form.HYPERPLANE, origin=origin, reason=reason),)
         return ()
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
@@ -73,7 +84,7 @@ class GreedyBackEnd:
         return (("rows", core.n_rows), ("tests", sum(f.n_tests for f in core.families)))
 
     def solve(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
         """Grow trees until the effort is spent; deterministic for a seed within the limits.
 
@@ -84,12 +95,14 @@ class GreedyBackEnd:
         OdtError
             X202: the native part of the package is not built.
         """
-        judged = softened(core) if is_soft(self.growth) else core
-        judge = Judge(judged, limits, report)
         if isinstance(core.skeleton, DiagramSkeleton):
-            return RawAnswer(status="unknown", tree=None)
-        if start is not None:
-            judge.offer(start)
+            from odtdsl.greedy.diagrams import grow
+
+            return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
+        judged = softened(core) if is_soft(self.growth) else core
+        judge: Judge[RawTree] = Judge(judged, limits, report)
+        if (first := started(start)) is not None:
+            judge.offer(first)
         if core.targets is None:
             _Search(core, judge, limits.seed).run()
         elif self.grows_vectors(core):
@@ -106,7 +119,7 @@ class GreedyBackEnd:
         return not plain or self.growth != Growth() or feasible_set(core) is not None
 
 
-def _answer(core: Core, judge: Judge) -> RawAnswer:
+def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
     if judge.best is None:
         return RawAnswer(
             status="unknown", tree=None, timeline=tuple(judge.timeline),
@@ -127,7 +140,7 @@ def _answer(core: Core, judge: Judge) -> RawAnswer:
 class _Search:
     """One run: restarts over a judge."""
 
-    def __init__(self, core: Core, judge: Judge, seed: int) -> None:
+    def __init__(self, core: Core, judge: Judge[RawTree], seed: int) -> None:
         self.core = core
         self.judge = judge
         self.tables = Tables(core)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 from odtdsl.backends.base import Limits, Progress, Report
-from odtdsl.ir.evaluate import Evaluation, NotEvaluable
+from odtdsl.ir.diagrams import evaluated
+from odtdsl.ir.evaluate import NotEvaluable
 from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawTree
+from odtdsl.ir.raw import RawDiagram, RawTree
+
+M = TypeVar("M", RawTree, RawDiagram)
 
 
-class Judge:
-    """Keeps the tree that breaks nothing and is lexicographically least.
+class Judge(Generic[M]):
+    """Keeps the tree or diagram that breaks nothing and is lexicographically least.
 
     Attributes
     ----------
     best, values
-        The tree and the values of its stages; None as long as there is none.
+        The model and the values of its stages; None as long as there is none.
     """
 
     def __init__(self, core: Core, limits: Limits, report: Report | None) -> None:
@@ -25,11 +29,11 @@ class Judge:
         self.limits = limits
         self.report = report
         self.started = time.monotonic()
-        self.best: RawTree | None = None
+        self.best: M | None = None
         self.values: tuple[Fraction, ...] | None = None
         self.timeline: list[Progress] = []
         self.interrupted = False
-        self._seen: set[RawTree] = set()
+        self._seen: set[M] = set()
 
     def stopped(self) -> bool:
         """Whether a limit is reached."""
@@ -38,12 +42,12 @@ class Judge:
         late = self.limits.deadline is not None and time.monotonic() >= self.limits.deadline
         return self.interrupted or late
 
-    def offer(self, tree: RawTree) -> bool:
-        """Take the tree if it is valid and better; whether it was taken."""
-        if tree in self._seen:
+    def offer(self, model: M) -> bool:
+        """Take the model if it is valid and better; whether it was taken."""
+        if model in self._seen:
             return False
-        self._seen.add(tree)
-        evaluation = Evaluation(self.core, tree)
+        self._seen.add(model)
+        evaluation = evaluated(self.core, model)
         values = tuple(evaluation.stage_value(stage) for stage in self.core.objective)
         if self.values is not None and values >= self.values:
             return False
@@ -52,7 +56,7 @@ class Judge:
                 return False
         except NotEvaluable:
             return False
-        self.best, self.values = tree, values
+        self.best, self.values = model, values
         self._tell()
         return True
 

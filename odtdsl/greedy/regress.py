@@ -20,6 +20,7 @@ from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.paths import PathRules
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.forms import Core, RegressionStage
+from odtdsl.ir.raw import RawTree
 from odtdsl.ir.regression import loss_in
 from odtdsl.outputs.leaves import fitted
 
@@ -44,7 +45,7 @@ class _Split:
 class RegressionGrowth:
     """One run: growth with and without look-ahead, then restarts, all offered to a judge."""
 
-    def __init__(self, core: Core, judge: Judge, seed: int) -> None:
+    def __init__(self, core: Core, judge: Judge[RawTree], seed: int) -> None:
         self.core, self.judge = core, judge
         self.tables = Tables(core)
         self.rules = PathRules(core)

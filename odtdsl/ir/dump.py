@@ -411,6 +411,8 @@ def _additive(measure: Additive, core: Core) -> str:
         parts += _weighted("per split of {}", measure.columns.tolist(), core)
     if measure.leaves:
         parts.append(f"{measure.leaves} per leaf")
+    if measure.splits:
+        parts.append(f"{measure.splits} per split")
     return _plus(parts, measure.constant)
 
 

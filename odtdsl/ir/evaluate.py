@@ -6,6 +6,7 @@ checker does not use it: that one reads the emitted predictor and the raw cells.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -44,7 +45,7 @@ from odtdsl.ir.forms import (
 )  # fmt: skip
 from odtdsl.ir.outputs import admits
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 from odtdsl.ir.regression import loss_of, room
 
 
@@ -54,9 +55,9 @@ class NotEvaluable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundBroken:
-    """The tree is deeper, or has more leaves, than the skeleton allows."""
+    """The model is deeper, or has more leaves or a wider layer, than the skeleton allows."""
 
-    what: Literal["depth", "leaves"]
+    what: Literal["depth", "leaves", "width"]
     value: int
     at_most: int
 
@@ -73,7 +74,16 @@ class SplitBroken:
     reason: Literal["range", "empty", "candidates"]
 
 
-Violation = Clause | SplitFilter | BoundBroken | SplitBroken
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArcsBroken:
+    """The node at `position` (layer by layer) of a diagram has both arcs to one place
+    (`same`), or no arc leads to it (`unreached`)."""
+
+    position: int
+    reason: Literal["same", "unreached"]
+
+
+Violation = Clause | SplitFilter | BoundBroken | SplitBroken | ArcsBroken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,7 +96,68 @@ class Visit:
     above: tuple[int, ...]
 
 
-class Evaluation:
+class Measured(ABC):
+    """A raw model on the training rows of a core: what trees and diagrams are measured by."""
+
+    core: Core
+
+    @property
+    @abstractmethod
+    def predicted(self) -> IntArray:
+        """int64 (n_rows,): class that the model predicts for each row."""
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """Splits on the longest path."""
+
+    @abstractmethod
+    def of_model(self, measure: Additive) -> int:
+        """Numerator of a measure of the whole model."""
+
+    @abstractmethod
+    def of_loss(self, loss: TargetLoss) -> Fraction:
+        """Value of a loss of number targets: a float, as a fraction."""
+
+    @abstractmethod
+    def over_paths(self, paths: PathSum) -> int:
+        """Numerator of a path sum: every row weighs the path that it takes."""
+
+    @abstractmethod
+    def violations(self) -> tuple[Violation, ...]:
+        """All that fails, skeleton first, then splits, filters and clauses in their order."""
+
+    def over_rows(self, measure: Additive, rows: IntArray) -> int:
+        """Numerator of a measure of a leaf or split that holds `rows`."""
+        total = measure.constant
+        if measure.rows is not None:
+            total += int(measure.rows[rows].sum())
+        if measure.output is not None:
+            total += int(measure.output[rows, self.predicted[rows]].sum())
+        return total
+
+    def stage_value(self, stage: StageForm) -> Fraction:
+        """Value of a stage's own (signed, minimized) measure."""
+        match stage:
+            case DepthStage():
+                return Fraction(self.depth)
+            case RegressionStage():
+                rest = Fraction(self.of_model(stage.rest), stage.rest.denominator)
+                return self.of_loss(stage.loss) + rest
+            case LinearStage():
+                value = Fraction(self.of_model(stage.measure), stage.measure.denominator)
+                for factor, parts in stage.maxima:
+                    value += factor * max(
+                        Fraction(self.of_model(part), part.denominator) for part in parts
+                    )
+                if (paths := stage.path_sum) is not None:
+                    value += Fraction(self.over_paths(paths), paths.whole_denominator)
+                return value
+            case _:
+                assert_never(stage)
+
+
+class Evaluation(Measured):
     """A raw tree on the training rows of a core.
 
     Attributes
@@ -141,58 +212,25 @@ class Evaluation:
 
     # ---- measures
 
-    def over_rows(self, measure: Additive, rows: IntArray) -> int:
-        """Numerator of a measure of a leaf or split that holds `rows`."""
-        total = measure.constant
-        if measure.rows is not None:
-            total += int(measure.rows[rows].sum())
-        if measure.output is not None:
-            total += int(measure.output[rows, self.predicted[rows]].sum())
-        return total
-
     def of_model(self, measure: Additive) -> int:
-        """Numerator of a measure of the whole model."""
         total = self.over_rows(measure, np.arange(self.core.n_rows))
         if measure.columns is not None:
             total += sum(int(measure.columns[column]) for column in self.tested)
         return total + measure.leaves * len(self.leaves)
 
     def of_loss(self, loss: TargetLoss) -> Fraction:
-        """Value of a loss of number targets: a float, as a fraction."""
         outputs = [leaf.node.output for leaf in self.leaves if isinstance(leaf.node, RawLeaf)]
         return loss_of(self.core, loss, np.asarray(outputs, dtype=np.float64)[self.leaf_of])
 
     def over_paths(self, paths: PathSum) -> int:
-        """Numerator of a path sum: every row weighs the path that it takes."""
         return sum(
             int(paths.weights[leaf.rows].sum()) * path_numerator(paths.measure, leaf.above)
             for leaf in self.leaves
         )
 
-    def stage_value(self, stage: StageForm) -> Fraction:
-        """Value of a stage's own (signed, minimized) measure."""
-        match stage:
-            case DepthStage():
-                return Fraction(self.depth)
-            case RegressionStage():
-                rest = Fraction(self.of_model(stage.rest), stage.rest.denominator)
-                return self.of_loss(stage.loss) + rest
-            case LinearStage():
-                value = Fraction(self.of_model(stage.measure), stage.measure.denominator)
-                for factor, parts in stage.maxima:
-                    value += factor * max(
-                        Fraction(self.of_model(part), part.denominator) for part in parts
-                    )
-                if (paths := stage.path_sum) is not None:
-                    value += Fraction(self.over_paths(paths), paths.whole_denominator)
-                return value
-            case _:
-                assert_never(stage)
-
     # ---- conditions
 
     def violations(self) -> tuple[Violation, ...]:
-        """All that fails, skeleton first, then splits, filters and clauses in their order."""
         broken: list[Violation] = [*self._skeleton(), *self.bad_splits()]
         broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
         return tuple(broken)
@@ -311,10 +349,16 @@ def local_gap(family: Family, test: int, codes: IntArray) -> tuple[int, int] | N
     return int(below.max()), int(above.min())
 
 
-def split_fault(
-    core: Core, visit: Visit, split: RawSplit
-) -> Literal["range", "empty", "candidates"] | tuple[int, ...] | None:
-    """Why a split may not stand where it is; indices of filters where these refuse it.
+Fault = Literal["range", "empty", "candidates"] | tuple[int, ...]
+
+
+def split_fault(core: Core, visit: Visit, split: RawSplit) -> Fault | None:
+    """Why a split may not stand where it is; indices of filters where these refuse it."""
+    return test_fault(core, RawTest(family=split.family, test=split.test), visit.rows, visit.level)
+
+
+def test_fault(core: Core, split: RawTest, rows: IntArray, level: int) -> Fault | None:
+    """Why a test may not part `rows` at a level; indices of filters where these refuse it.
 
     Filters that refuse the gap each alone are named; where only their intersection does,
     all that speak of the column and level.
@@ -322,7 +366,7 @@ def split_fault(
     family = core.families[split.family]
     if not 0 <= split.test < family.n_tests:
         return "range"
-    codes = family.codes[visit.rows]
+    codes = family.codes[rows]
     gap = (split.test, split.test + 1)
     if family.kind == "threshold":
         found = local_gap(family, split.test, codes)
@@ -335,7 +379,7 @@ def split_fault(
             return "empty"
 
     def admits(filters: tuple[SplitFilter, ...]) -> bool:
-        allowed = threshold_set(family, filters, visit.level)
+        allowed = threshold_set(family, filters, level)
         if family.kind != "threshold":
             return bool(allowed)
         return place(family, allowed, *gap) is not None
@@ -347,7 +391,7 @@ def split_fault(
     speaking = tuple(
         index
         for index, rule in enumerate(core.filters)
-        if rule.column == family.column and (rule.levels is None or visit.level in rule.levels)
+        if rule.column == family.column and (rule.levels is None or level in rule.levels)
     )
     alone = tuple(index for index in speaking if not admits((core.filters[index],)))
     return alone or speaking

@@ -69,7 +69,8 @@ class Additive:
 
     Its value is `numerator / denominator`, where the numerator is `constant`
     + the sum over rows i in scope of `rows[i] + output[i, label of i's leaf]`
-    + (model only) the sum over splits of `columns[feature]` + `leaves` * number of leaves.
+    + (model only) the sum over splits of `columns[feature]` + `leaves` * number of leaves
+    + `splits` * number of splits.
 
     Attributes
     ----------
@@ -78,7 +79,12 @@ class Additive:
     output
         int64 (n_rows, n_classes), or None.
     columns
-        int64 (n_features,), or None: weight of a split by the feature it tests.
+        int64 (n_features,), or None: weight of a split by the feature it tests; a
+        hyperplane has the sum of those that it weighs.
+    leaves
+        On a diagram, of every terminal that rows reach.
+    splits
+        Only on diagrams: trees have one split less than leaves.
     """
 
     constant: int = 0
@@ -86,6 +92,7 @@ class Additive:
     output: IntArray | None = field(default=None, repr=False)
     columns: IntArray | None = field(default=None, repr=False)
     leaves: int = 0
+    splits: int = 0
     denominator: int = 1
 
     def __add__(self, other: Additive) -> Additive:
@@ -97,6 +104,7 @@ class Additive:
             output=_added(_scaled(self.output, a), _scaled(other.output, b)),
             columns=_added(_scaled(self.columns, a), _scaled(other.columns, b)),
             leaves=self.leaves * a + other.leaves * b,
+            splits=self.splits * a + other.splits * b,
             denominator=common,
         )
 
@@ -108,13 +116,15 @@ class Additive:
             output=_scaled(self.output, up),
             columns=_scaled(self.columns, up),
             leaves=self.leaves * up,
+            splits=self.splits * up,
             denominator=self.denominator * factor.denominator,
         )
 
     @property
     def is_constant(self) -> bool:
         parts = (self.rows, self.output, self.columns)
-        return self.leaves == 0 and not any(part is not None and part.any() for part in parts)
+        counts = self.leaves or self.splits
+        return not counts and not any(part is not None and part.any() for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,12 +141,14 @@ class PathMeasure:
 
     Its value is `numerator / denominator`, where the numerator is `constant`
     + `per_test[f]` for every split that tests f + `once[f]` for every feature tested at
-    least once + the amount of every shared set of which a feature is tested.
+    least once + the amount of every shared set of which a feature is tested
+    + `per_split` for every split (only under hyperplanes, which test several features).
     """
 
     per_test: tuple[int, ...]
     once: tuple[int, ...]
     shared: tuple[Shared, ...] = ()
+    per_split: int = 0
     constant: int = 0
     denominator: int = 1
 
@@ -152,6 +164,7 @@ class PathMeasure:
                 *(Shared(columns=s.columns, amount=s.amount * a) for s in self.shared),
                 *(Shared(columns=s.columns, amount=s.amount * b) for s in other.shared),
             ),
+            per_split=self.per_split * a + other.per_split * b,
             constant=self.constant * a + other.constant * b,
             denominator=common,
         )
@@ -162,6 +175,7 @@ class PathMeasure:
             per_test=tuple(x * up for x in self.per_test),
             once=tuple(x * up for x in self.once),
             shared=tuple(Shared(columns=s.columns, amount=s.amount * up) for s in self.shared),
+            per_split=self.per_split * up,
             constant=self.constant * up,
             denominator=self.denominator * factor.denominator,
         )
@@ -247,7 +261,8 @@ class Order:
     """Path: some split tests `here`, and `above` is tested (`absent`: is not) strictly above it.
 
     `a before b` is its negation with here=a, above=b; `b requires a` its negation with
-    here=b, above=a, absent=True.
+    here=b, above=a, absent=True. Of a hyperplane that tests both, `above` counts as above
+    `here`, but not as the needed one (`absent`).
     """
 
     here: int

@@ -1,4 +1,4 @@
-"""The raw answer of a search: a tree of family tests, before it becomes a predictor."""
+"""The raw answer of a search: a tree or diagram of tests, before it becomes a predictor."""
 
 from __future__ import annotations
 
@@ -25,6 +25,47 @@ class RawSplit:
 
 
 RawTree = RawLeaf | RawSplit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawTest:
+    """A test of one feature: of a family of the core, by its number."""
+
+    family: int
+    test: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawPlane:
+    """A hyperplane in raw units: `sum of weight * value < bound` goes left.
+
+    `weights` are pairs of a column of `ir.planes` and a weight that is not 0, columns
+    ascending; the sum is taken in this order, in float64, as the predictor takes it.
+    """
+
+    weights: tuple[tuple[int, float], ...]
+    bound: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawNode:
+    """A node of a diagram. An arc (`left`, `right`) is the position of a node in the next
+    layer, or `~label` for the terminal of a class."""
+
+    split: RawTest | RawPlane
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawDiagram:
+    """A diagram: its layers from the root down. `entry` is 0, or `~label` without a split."""
+
+    entry: int = 0
+    layers: tuple[tuple[RawNode, ...], ...] = ()
+
+
+RawModel = RawTree | RawDiagram
 
 
 def walk(tree: RawTree, level: int = 0) -> Iterator[tuple[RawTree, int]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support, started
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, Form
-from odtdsl.ir.raw import RawTree
+from odtdsl.ir.raw import RawModel
 from odtdsl.milp.support import cptree_supports, flow_supports
 
 Formulation = Literal["pattern", "cptree", "subtrees"]
@@ -69,7 +69,7 @@ class Milp:
         return (("depth", depth), *lowered.program.size())
 
     def solve(
-        self, core: Core, limits: Limits, start: RawTree | None = None,
+        self, core: Core, limits: Limits, start: RawModel | None = None,
         report: Report | None = None,
     ) -> RawAnswer:  # fmt: skip
         """Search until proven or a limit is met.
@@ -94,7 +94,7 @@ class Milp:
         from odtdsl.milp.search import Search
 
         refuse(core, self.formulation)
-        return Search(core, limits, start, report, self.formulation).run()
+        return Search(core, limits, started(start), report, self.formulation).run()
 
 
 def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Support:

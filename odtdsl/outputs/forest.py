@@ -90,7 +90,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         X, y = check_X_y(X, y, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         if self.n_estimators < 1:
-            raise error("U331", f"a forest of {self.n_estimators} trees predicts nothing")
+            raise error("U332", f"a forest of {self.n_estimators} trees predicts nothing")
         self.n_features_in_ = X.shape[1]
         self.n_outputs_ = y.shape[1]
         text = self._spec(X.shape[1], y.shape[1])
@@ -154,5 +154,5 @@ def _grown(text: str, X: FloatArray, y: FloatArray) -> Tree:
 
     tree = solve(text, frame=_frame(X, y)).tree
     if tree is None:
-        raise error("U331", "no tree of the forest keeps the rules", helps=("loosen leaf sizes",))
+        raise error("U332", "no tree of the forest keeps the rules", helps=("loosen leaf sizes",))
     return tree

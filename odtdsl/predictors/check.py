@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.diagnostics.model import Diagnostic
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Threshold, Tree, TreeNode
+from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
 
 MAX_DEPTH = 64
 """Deeper trees are neither saved nor loaded; no back end makes them."""
@@ -18,73 +18,74 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
     finite), F210 (a name, level or class that does not exist), F207 (a test or leaf that
     does not fit its column or target). Empty for a tree that can predict."""
     if tree.depth > MAX_DEPTH:
-        return (_wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}"),)
+        return (wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}"),)
     types = {type_.name: type_ for type_ in tree.features}
-    found = [*_repeated("features", [type_.name for type_ in tree.features])]
-    found += _repeated("classes", tree.classes)
+    found = [*repeated("features", [type_.name for type_ in tree.features])]
+    found += repeated("classes", tree.classes)
     for i, type_ in enumerate(tree.features):
-        found += _repeated(f"features[{i}].levels", type_.levels)
+        found += repeated(f"features[{i}].levels", type_.levels)
     if not tree.targets:
-        found.append(_wrong("F207", "targets", "a tree has at least one target"))
+        found.append(wrong("F207", "targets", "a tree has at least one target"))
     for node, place in _placed(tree.root):
         if isinstance(node, Leaf):
             found.extend(_check_leaf(node, place, tree))
         elif node.feature not in types:
             found.append(
-                _wrong("F210", place, f"`{node.feature}` is none of the features of the tree")
+                wrong("F210", place, f"`{node.feature}` is none of the features of the tree")
             )
         else:
-            found.extend(_check_test(node, place, types[node.feature]))
+            found.extend(check_test(node.test, place, types[node.feature]))
     return tuple(found)
 
 
 def _check_leaf(leaf: Leaf, place: str, tree: Tree) -> Iterator[Diagnostic]:
     if tree.classes:
         if leaf.label is None or leaf.output is not None:
-            yield _wrong("F207", place, "a leaf of a class tree has a label and no output")
+            yield wrong("F207", place, "a leaf of a class tree has a label and no output")
         elif not 0 <= leaf.label < len(tree.classes):
-            yield _wrong(
+            yield wrong(
                 "F210", place, f"label {leaf.label} is not among the {len(tree.classes)} classes"
             )
         if len(leaf.class_weights) not in (0, len(tree.classes)):
-            yield _wrong("F207", place, f"class_weights must have {len(tree.classes)} entries")
+            yield wrong("F207", place, f"class_weights must have {len(tree.classes)} entries")
     elif leaf.output is None or leaf.label is not None:
-        yield _wrong("F207", place, "a leaf of a number tree has an output and no label")
+        yield wrong("F207", place, "a leaf of a number tree has an output and no label")
     elif len(leaf.output) != len(tree.targets):
-        yield _wrong("F207", place, f"output must have {len(tree.targets)} entries")
+        yield wrong("F207", place, f"output must have {len(tree.targets)} entries")
     elif leaf.class_weights:
-        yield _wrong("F207", place, "a leaf of a number tree has no class weights")
+        yield wrong("F207", place, "a leaf of a number tree has no class weights")
     if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
-        yield _wrong("F209", place, "outputs and class weights must be finite")
+        yield wrong("F209", place, "outputs and class weights must be finite")
     if any(weight < 0 for weight in leaf.class_weights):
-        yield _wrong("F207", place, "class weights must not be negative")
+        yield wrong("F207", place, "class weights must not be negative")
 
 
-def _check_test(node: Branch, place: str, type_: ColumnType) -> Iterator[Diagnostic]:
-    test = node.test
+def check_test(test: Test, place: str, type_: ColumnType) -> Iterator[Diagnostic]:
+    """What does not fit between a test and its column."""
     if isinstance(test, InBin):
         if type_.kind != "number":
-            yield _wrong("F207", place, f"`{type_.name}` is {type_.kind}: a bin needs a number")
+            yield wrong("F207", place, f"`{type_.name}` is {type_.kind}: a bin needs a number")
         elif math.isnan(test.low) or math.isnan(test.high):
-            yield _wrong("F209", place, "the edges of a bin must not be NaN")
+            yield wrong("F209", place, "the edges of a bin must not be NaN")
         elif test.low > test.high or test.low == math.inf or test.high == -math.inf:
-            yield _wrong("F207", place, f"the bin from {test.low} to {test.high} is empty")
+            yield wrong("F207", place, f"the bin from {test.low} to {test.high} is empty")
     elif type_.kind == "number":
         if isinstance(test.value, str):
-            yield _wrong("F207", place, f"`{type_.name}` is a number: no text to compare with")
+            yield wrong("F207", place, f"`{type_.name}` is a number: no text to compare with")
         elif not _finite(test.value):
-            yield _wrong("F209", place, f"a test of `{type_.name}` must compare a finite number")
+            yield wrong("F209", place, f"a test of `{type_.name}` must compare a finite number")
     elif isinstance(test, Threshold) and type_.kind == "category":
-        yield _wrong("F207", place, f"`{type_.name}` is a category: it has no thresholds")
+        yield wrong("F207", place, f"`{type_.name}` is a category: it has no thresholds")
     elif isinstance(test, (Threshold, Equals)) and test.value not in type_.levels:
-        yield _wrong("F210", place, f"{test.value!r} is none of the levels of `{type_.name}`")
+        yield wrong("F210", place, f"{test.value!r} is none of the levels of `{type_.name}`")
 
 
-def _repeated(place: str, values: Iterable[Value]) -> Iterator[Diagnostic]:
+def repeated(place: str, values: Iterable[Value]) -> Iterator[Diagnostic]:
+    """What is there twice."""
     seen: set[Value] = set()
     for i, value in enumerate(values):
         if value in seen:
-            yield _wrong("F207", f"{place}[{i}]", f"{value!r} is there twice")
+            yield wrong("F207", f"{place}[{i}]", f"{value!r} is there twice")
         seen.add(value)
 
 
@@ -105,5 +106,6 @@ def _finite(value: float) -> bool:
         return False
 
 
-def _wrong(code: str, place: str, message: str) -> Diagnostic:
+def wrong(code: str, place: str, message: str) -> Diagnostic:
+    """A diagnostic about one place of a model."""
     return Diagnostic(code=code, message=f"at {place}: {message}")

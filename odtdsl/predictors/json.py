@@ -64,17 +64,9 @@ def to_json(tree: Tree) -> Object:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "features": [
-            {
-                "name": type_.name,
-                "kind": type_.kind,
-                "levels": [_plain(level) for level in type_.levels],
-                "step": None if type_.step is None else str(type_.step),
-            }
-            for type_ in tree.features
-        ],
+        "features": [feature_object(type_) for type_ in tree.features],
         "targets": list(tree.targets),
-        "classes": [_plain(label) for label in tree.classes],
+        "classes": [plain(label) for label in tree.classes],
         "root": _node_object(tree.root),
     }
 
@@ -103,13 +95,17 @@ def load(path: str | os.PathLike[str]) -> Tree:
     OdtError
         F201, the file cannot be read; F202, it is over 50 MB; else as `loads`.
     """
+    return loads(read_bytes(path), name=os.fspath(path))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file, one more than a model may have at most; F201 where it is unreadable."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as caught:
         reason = getattr(caught, "strerror", None) or caught
         raise error("F201", f"cannot read {os.fspath(path)}: {reason}") from caught
-    return loads(data, name=os.fspath(path))
 
 
 def loads(data: str | bytes, *, name: str = "the model") -> Tree:
@@ -123,11 +119,19 @@ def loads(data: str | bytes, *, name: str = "the model") -> Tree:
         type or out of place; F208, nested too deeply; F209, a number that is not finite;
         F210, a name, level or class index that does not exist.
     """
+    return from_json(parsed(data, name), name=name)
+
+
+def parsed(data: str | bytes, name: str) -> object:
+    """What a JSON text or its bytes hold; F202, F203, F208 and F209 as `loads`."""
     if len(data) > MAX_BYTES:
         raise error("F202", f"{name} is over {MAX_BYTES // 1_000_000} MB: too large for a model")
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
-        value = json.loads(text, object_pairs_hook=_object_once, parse_constant=_refuse_constant)
+        found: object = json.loads(
+            text, object_pairs_hook=_object_once, parse_constant=_refuse_constant
+        )
+        return found
     except UnicodeDecodeError as caught:
         raise error("F203", f"{name} is not JSON: it is not UTF-8 text") from caught
     except json.JSONDecodeError as caught:
@@ -136,7 +140,6 @@ def loads(data: str | bytes, *, name: str = "the model") -> Tree:
         raise error("F208", f"{name} is nested deeper than any tree ({MAX_DEPTH})") from caught
     except ValueError as caught:  # more digits than Python turns into an integer
         raise error("F209", f"{name} holds a number with too many digits") from caught
-    return from_json(value, name=name)
 
 
 def from_json(value: object, *, name: str = "the model") -> Tree:
@@ -153,6 +156,17 @@ def from_json(value: object, *, name: str = "the model") -> Tree:
             f"{name} is not a saved tree: it does not begin with the format mark",
             helps=[f'a saved tree is an object with "format": "{FORMAT}"'],
         )
+    check_version(value, name)
+    reader = Reader()
+    tree = reader.tree(value)
+    problems = reader.problems or list(check_tree(tree))
+    if problems:
+        raise OdtError([named(problem, name) for problem in problems[:MAX_MESSAGES]])
+    return tree
+
+
+def check_version(value: Object, name: str) -> None:
+    """Raise F205 for a version that this reader does not know."""
     version = value.get("version")
     if type(version) is not int or version != VERSION:
         raise error(
@@ -161,15 +175,9 @@ def from_json(value: object, *, name: str = "the model") -> Tree:
             f"this reader knows version {VERSION}",
             helps=["a newer odtdsl may read it"],
         )
-    reader = _Reader()
-    tree = reader.tree(value)
-    problems = reader.problems or list(check_tree(tree))
-    if problems:
-        raise OdtError([_named(problem, name) for problem in problems[:MAX_MESSAGES]])
-    return tree
 
 
-class _Reader:
+class Reader:
     """Turns parsed JSON into a tree and collects what is wrong, each with its place.
 
     Where a value is wrong a harmless one stands in for it, so that reading goes on.
@@ -378,8 +386,19 @@ def _not_json(name: str, text: str, caught: json.JSONDecodeError) -> OdtError:
     )
 
 
-def _named(problem: Diagnostic, name: str) -> Diagnostic:
+def named(problem: Diagnostic, name: str) -> Diagnostic:
+    """The problem with the model that has it."""
     return Diagnostic(code=problem.code, message=f"{name}, {problem.message}", helps=problem.helps)
+
+
+def feature_object(type_: ColumnType) -> Object:
+    """The type of a feature."""
+    return {
+        "name": type_.name,
+        "kind": type_.kind,
+        "levels": [plain(level) for level in type_.levels],
+        "step": None if type_.step is None else str(type_.step),
+    }
 
 
 def _node_object(node: TreeNode) -> Object:
@@ -394,7 +413,7 @@ def _node_object(node: TreeNode) -> Object:
     return {
         "node": "branch",
         "feature": node.feature,
-        "test": _test_object(node.test),
+        "test": test_object(node.test),
         "missing": node.missing,
         "size": int(node.size),
         "left": _node_object(node.left),
@@ -402,18 +421,19 @@ def _node_object(node: TreeNode) -> Object:
     }
 
 
-def _test_object(test: Test) -> Object:
+def test_object(test: Test) -> Object:
+    """A test of one feature."""
     match test:
         case Threshold(value=value):
-            return {"test": "threshold", "value": _plain(value)}
+            return {"test": "threshold", "value": plain(value)}
         case Equals(value=value):
-            return {"test": "equals", "value": _plain(value)}
+            return {"test": "equals", "value": plain(value)}
         case InBin(low=low, high=high, closed=closed):
             ends = [None if math.isinf(end) else float(end) for end in (low, high)]
             return {"test": "bin", "low": ends[0], "high": ends[1], "closed": bool(closed)}
 
 
-def _plain(value: Value) -> Value:
+def plain(value: Value) -> Value:
     """The value as Python's own type: numpy's integers are none to `json`."""
     return value.item() if isinstance(value, np.generic) else value
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 import numpy as np
 
-from odtdsl.data.dataset import Value
+from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import BoolArray, IntArray, RawColumn, Table
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.predictors.check import check_tree
@@ -113,14 +114,29 @@ def _passes_codes(test: Test, codes: IntArray, levels: tuple[Value, ...]) -> Boo
     return result
 
 
+class Asks(Protocol):
+    """A model that names its features, and those that it tests."""
+
+    @property
+    def features(self) -> tuple[ColumnType, ...]: ...
+
+    @property
+    def tested(self) -> tuple[str, ...]: ...
+
+
 def tested_cells(tree: Tree, columns: Mapping[str, RawColumn], name: str) -> dict[str, Cells]:
     """The encoded columns that the tree tests; all that is wrong with them is raised at once."""
     if broken := check_tree(tree):
         raise OdtError(broken)
-    types = {type_.name: type_ for type_ in tree.features}
+    return encoded(tree, columns, name)
+
+
+def encoded(model: Asks, columns: Mapping[str, RawColumn], name: str) -> dict[str, Cells]:
+    """The encoded columns that a well-formed model tests, as `tested_cells`."""
+    types = {type_.name: type_ for type_ in model.features}
     cells: dict[str, Cells] = {}
     problems: list[Diagnostic] = []
-    for feature in tree.tested:
+    for feature in model.tested:
         if feature not in columns:
             problems.append(absent(feature, columns, name))
             continue
@@ -143,7 +159,7 @@ def absent(feature: str, columns: Iterable[str], name: str) -> Diagnostic:
     more = f" and {len(known) - 10} more" if len(known) > 10 else ""
     return Diagnostic(
         code="U201",
-        message=f"{name} has no column `{feature}`, which the tree tests",
+        message=f"{name} has no column `{feature}`, which the model tests",
         notes=() if near else (f"it has {shown}{more}",),
         helps=(f"did you mean `{near}`? rename it to `{feature}`",) if near else (),
     )

@@ -88,12 +88,12 @@ def to_svg(tree: Tree, *, title: str = "", theme: Theme = "auto") -> str:
     full = (max(width, legend_width) + 2 * MARGIN, height + legend_height + 2 * MARGIN)
     name = printable(title) or _default_title(tree)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_px(full[0])} {_px(full[1])}" '
-        f'width="{_px(full[0])}" height="{_px(full[1])}" role="img" aria-label="{_attr(name)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {px(full[0])} {px(full[1])}" '
+        f'width="{px(full[0])}" height="{px(full[1])}" role="img" aria-label="{attr(name)}">',
         f"<title>{escape(name)}</title>",
-        f"<style>{_style(theme)}</style>",
+        f"<style>{style(theme)}</style>",
         '<rect class="page" width="100%" height="100%"/>',
-        f'<g transform="translate({_px(MARGIN)} {_px(MARGIN)})">',
+        f'<g transform="translate({px(MARGIN)} {px(MARGIN)})">',
         *_edges(boxes, xs, tops),
         *(_box(box, x, tops[box.depth], tree) for box, x in zip(boxes, xs, strict=True)),
         *legend,
@@ -182,14 +182,14 @@ def _box_of(node: TreeNode, depth: int, tree: Tree) -> _Box:
         title = "\n".join([f"{first}: {second}", *_shares(node, tree)])
     lines = tuple([(text, True) for text in strong] + [(text, False) for text in quiet])
     widest = max(text_width(text) * (1.06 if bold else 0.92) for text, bold in lines)
-    bar = BAR + 6 if isinstance(node, Leaf) and sum(node.class_weights) > 0 else 0.0
+    strip = BAR + 6 if isinstance(node, Leaf) and sum(node.class_weights) > 0 else 0.0
     return _Box(
         node=node,
         lines=lines,
         title=title,
         depth=depth,
         width=max(64.0, widest + 2 * PADDING),
-        height=len(lines) * LINE + 2 * PADDING - 4 + bar,
+        height=len(lines) * LINE + 2 * PADDING - 4 + strip,
     )
 
 
@@ -229,11 +229,10 @@ def _fork(x: float, top: float, left: float, right: float, bottom: float) -> lis
     where no other line passes."""
     bend = bottom - LEVEL_GAP / 2
     return [
-        f'<path class="edge" d="M{_px(x)} {_px(top)}V{_px(bend)}M{_px(left)} {_px(bottom)}'
-        f'V{_px(bend)}H{_px(right)}V{_px(bottom)}"/>',
-        f'<text class="quiet" x="{_px(left - 5)}" y="{_px(bend + 15)}" '
-        f'text-anchor="end">yes</text>',
-        f'<text class="quiet" x="{_px(right + 5)}" y="{_px(bend + 15)}">no</text>',
+        f'<path class="edge" d="M{px(x)} {px(top)}V{px(bend)}M{px(left)} {px(bottom)}'
+        f'V{px(bend)}H{px(right)}V{px(bottom)}"/>',
+        f'<text class="quiet" x="{px(left - 5)}" y="{px(bend + 15)}" text-anchor="end">yes</text>',
+        f'<text class="quiet" x="{px(right + 5)}" y="{px(bend + 15)}">no</text>',
     ]
 
 
@@ -242,24 +241,24 @@ def _box(box: _Box, x: float, top: float, tree: Tree) -> str:
     left = x - box.width / 2
     parts = [
         f"<g><title>{escape(box.title)}</title>",
-        f'<rect class="{"leaf" if leaf else "box"}" x="{_px(left)}" y="{_px(top)}" '
-        f'width="{_px(box.width)}" height="{_px(box.height)}" rx="{8 if leaf else 3}"/>',
+        f'<rect class="{"leaf" if leaf else "box"}" x="{px(left)}" y="{px(top)}" '
+        f'width="{px(box.width)}" height="{px(box.height)}" rx="{8 if leaf else 3}"/>',
     ]
     baseline = top + PADDING - 2 + LINE * 0.72
     for text, bold in box.lines:
         kind = "strong" if bold else "quiet"
         parts.append(
-            f'<text class="{kind}" x="{_px(x)}" y="{_px(baseline)}" '
+            f'<text class="{kind}" x="{px(x)}" y="{px(baseline)}" '
             f'text-anchor="middle">{escape(text)}</text>'
         )
         baseline += LINE
     if isinstance(box.node, Leaf):
         bottom = top + box.height - PADDING - BAR + 2
-        parts += _bar(box.node, left + PADDING, bottom, box.width - 2 * PADDING)
+        parts += bar(box.node, left + PADDING, bottom, box.width - 2 * PADDING)
     return "".join([*parts, "</g>"])
 
 
-def _bar(leaf: Leaf, left: float, top: float, width: float) -> list[str]:
+def bar(leaf: Leaf, left: float, top: float, width: float) -> list[str]:
     """Class shares from left to right in the order of the classes."""
     total = math.fsum(leaf.class_weights)
     if total <= 0:
@@ -269,13 +268,12 @@ def _bar(leaf: Leaf, left: float, top: float, width: float) -> list[str]:
         if weight > 0:
             part = width * weight / total
             parts.append(
-                f'<rect x="{_px(x)}" y="{_px(top)}" width="{_px(part)}" height="{_px(BAR)}" '
+                f'<rect x="{px(x)}" y="{px(top)}" width="{px(part)}" height="{px(BAR)}" '
                 f'fill="{class_colour(i)}"/>'
             )
             x += part
     frame = (
-        f'<rect class="frame" x="{_px(left)}" y="{_px(top)}" width="{_px(width)}" '
-        f'height="{_px(BAR)}"/>'
+        f'<rect class="frame" x="{px(left)}" y="{px(top)}" width="{px(width)}" height="{px(BAR)}"/>'
     )
     return [*parts, frame]
 
@@ -303,16 +301,17 @@ def _legend(tree: Tree, room: float, top: float) -> tuple[list[str], float, floa
             x, row = 0.0, row + 1
         y = top + row * LINE
         parts.append(
-            f'<rect class="frame" style="fill:{class_colour(i)}" x="{_px(x)}" y="{_px(y)}" '
-            f'width="11" height="11"/><text class="quiet" x="{_px(x + 17)}" '
-            f'y="{_px(y + 10)}">{escape(text)}</text>'
+            f'<rect class="frame" style="fill:{class_colour(i)}" x="{px(x)}" y="{px(y)}" '
+            f'width="11" height="11"/><text class="quiet" x="{px(x + 17)}" '
+            f'y="{px(y + 10)}">{escape(text)}</text>'
         )
         x += width
         widest = max(widest, x)
     return parts, widest, LEVEL_GAP / 2 + (row + 1) * LINE
 
 
-def _style(theme: Theme) -> str:
+def style(theme: Theme) -> str:
+    """The style sheet of a picture."""
     if theme == "auto":
         return f"{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
     return _rules(_DARK if theme == "dark" else _LIGHT)
@@ -337,10 +336,11 @@ def _default_title(tree: Tree) -> str:
     return f"decision tree for {targets}: depth {tree.depth}, {tree.n_leaves} leaves"
 
 
-def _attr(text: str) -> str:
+def attr(text: str) -> str:
+    """Text inside of an attribute."""
     return escape(text, {'"': "&quot;"})
 
 
-def _px(value: float) -> str:
+def px(value: float) -> str:
     """Tenths of a pixel, without a trailing zero."""
     return f"{value:.1f}".removesuffix(".0")

@@ -6,7 +6,8 @@ import math
 import unicodedata
 
 from odtdsl.data.dataset import Value
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Threshold, Tree
+from odtdsl.predictors.diagram import AxisTest, Diagram, Split, Terminal, Weight
+from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree
 
 
 def number_text(value: float) -> str:
@@ -45,17 +46,58 @@ def label_text(label: Value) -> str:
 
 def split_words(branch: Branch) -> tuple[str, str]:
     """The feature and the condition that sends a row left, such as `age` and `<= 54.5`."""
-    match branch.test:
+    return test_words(branch.feature, branch.test)
+
+
+def test_words(feature: str, test: Test) -> tuple[str, str]:
+    """A feature and a condition on it, such as `age` and `<= 54.5`."""
+    match test:
         case Threshold(value=value):
             words = f"<= {value_text(value)}"
         case Equals(value=value):
             words = f"== {value_text(value)}"
         case InBin(low=low, high=high, closed=closed):
             words = _bin_words(low, high, closed)
-    return printable(branch.feature), words
+    return printable(feature), words
 
 
-def leaf_words(leaf: Leaf, tree: Tree) -> tuple[str, str]:
+def node_words(split: Split) -> tuple[str, ...]:
+    """The condition that sends a row left, in parts that a line may end behind."""
+    if isinstance(split, AxisTest):
+        return (" ".join(test_words(split.feature, split.test)),)
+    terms = [_weight_words(weight, first=i == 0) for i, weight in enumerate(split.weights)]
+    return (*terms, f"< {number_text(split.bound)}")
+
+
+def _weight_words(weight: Weight, *, first: bool) -> str:
+    size = abs(weight.weight)
+    sign = "-" if weight.weight < 0 else "" if first else "+"
+    name = printable(weight.feature)
+    if weight.value is not None:
+        name = f"[{name} == {value_text(weight.value)}]"
+    text = name if size == 1 else f"{number_text(size)} * {name}"
+    return f"{sign}{text}" if first or not sign else f"{sign} {text}"
+
+
+def terminal_words(terminal: Terminal, label: int, diagram: Diagram) -> tuple[str, str]:
+    """A class and the counts of its terminal, such as `yes` and `31 rows, 1 error`."""
+    return leaf_words(as_leaf(terminal, label), diagram)
+
+
+def as_leaf(terminal: Terminal, label: int) -> Leaf:
+    """A terminal as a leaf of a tree."""
+    return Leaf(label=label, size=terminal.size, class_weights=terminal.class_weights)
+
+
+def share_text(part: int, whole: int) -> str:
+    """A share of rows in percent, without decimals but for small ones."""
+    if not whole:
+        return "0%"
+    percent = 100 * part / whole
+    return f"{percent:.0f}%" if percent >= 1 or not part else "<1%"
+
+
+def leaf_words(leaf: Leaf, tree: Tree | Diagram) -> tuple[str, str]:
     """What a leaf predicts, and its counts, such as `yes` and `31 rows, 1 error`."""
     if leaf.label is not None:
         return label_text(tree.classes[leaf.label]), counts_text(leaf)

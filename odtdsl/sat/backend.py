@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support, started
+from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Core, Form
 from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawTree
+from odtdsl.ir.raw import RawModel
 
 if TYPE_CHECKING:
     from odtdsl.sat.lower import Lowered
@@ -44,7 +45,8 @@ class Sat:
     Parameters
     ----------
     solver
-        A name of python-sat's, such as `minisat22` or `cadical153`.
+        A name of python-sat's, such as `minisat22` or `cadical153`; `rc2` makes sums least by
+        MaxSAT.
     encoding
         `ordered`: prefixes of an order of thresholds. `paper`: the study's own, for what that
         study has.
@@ -52,15 +54,20 @@ class Sat:
     Raises
     ------
     OdtError
-        U318: an unknown solver.
+        U318: an unknown solver. U302: one that the encoding has no use for.
     """
 
     name = "sat"
 
     def __init__(self, solver: str | None = None, encoding: Encoding = "ordered") -> None:
-        from odtdsl.sat.solvers import DEFAULT, known
+        from odtdsl.sat.solvers import DEFAULT, MAXSAT, known
 
         self.solver, self.encoding = known(solver or DEFAULT), encoding
+        if encoding == "paper" and self.solver == MAXSAT:
+            raise error(
+                "U302", "the study's encoding has no sums for a MaxSAT solver",
+                helps=(f"leave out `--solver {MAXSAT}` or `--encoding paper`",),
+            )  # fmt: skip
 
     def with_formulation(self, encoding: Encoding) -> Sat:
         """The same back end with another encoding."""
@@ -121,7 +128,7 @@ class Sat:
         return PaperCode(core, depth, shape_of(core))
 
     def solve(
-        self, core: Core, limits: Limits, start: RawTree | None = None,
+        self, core: Core, limits: Limits, start: RawModel | None = None,
         report: Report | None = None,
     ) -> RawAnswer:  # fmt: skip
         """Search until proven or a limit is met.
@@ -143,11 +150,16 @@ class Sat:
             B102: forms that the encoding does not express.
         """
         from odtdsl.sat.search import Search
+        from odtdsl.sat.solvers import DEFAULT, MAXSAT
 
         assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
         self.check(core)
         if self.encoding == "paper":
             from odtdsl.sat.paper import PaperSearch
 
-            return PaperSearch(core, limits, start, report, self.solver).run()
-        return Search(core, limits, start, report, self.solver).run()
+            return PaperSearch(core, limits, started(start), report, self.solver).run()
+        if self.solver == MAXSAT:
+            from odtdsl.sat.maxsat import MaxSatSearch
+
+            return MaxSatSearch(core, limits, started(start), report, DEFAULT).run()
+        return Search(core, limits, started(start), report, self.solver).run()

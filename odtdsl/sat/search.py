@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
@@ -99,23 +100,10 @@ class Live:
             return None
         if self.name not in INTERRUPTIBLE:
             return bool(self.solver.solve(assumptions=assumptions))
-        done = threading.Event()
-
-        def watch() -> None:
-            while not done.wait(POLL):
-                if stopped(self.limits):
-                    self.solver.interrupt()
-                    return
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
+        with watched(self.limits, self.solver.interrupt):
             found: bool | None = self.solver.solve_limited(
                 assumptions=assumptions, expect_interrupt=True
             )
-        finally:
-            done.set()
-            watcher.join()
         if found is None:
             self.solver.clear_interrupt()
         return found
@@ -144,6 +132,26 @@ class Live:
 def stopped(limits: Limits) -> bool:
     late = limits.deadline is not None and time.monotonic() >= limits.deadline
     return late or limits.interrupted()
+
+
+@contextmanager
+def watched(limits: Limits, interrupt: Callable[[], object]) -> Iterator[None]:
+    """Interrupt what runs inside where a limit is met."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(POLL):
+            if stopped(limits):
+                interrupt()
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 class Goal:

@@ -30,8 +30,8 @@ class Before(Term):
     def value(self, view: View, call: Apply) -> bool:
         assert isinstance(view, PathView)
         first, second = features_of(call)
-        where_first = [i for i, name in enumerate(view.features) if name == first.name]
-        where_second = [i for i, name in enumerate(view.features) if name == second.name]
+        where_first = [i for i, names in enumerate(view.asked) if first.name in names]
+        where_second = [i for i, names in enumerate(view.asked) if second.name in names]
         return not where_first or not where_second or max(where_first) < min(where_second)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:

@@ -128,7 +128,7 @@ def _linear(op: CompareOp, measure: Additive, scope: Scope) -> Formula:
 def _never_exceeds(measure: Additive, bound: int) -> bool:
     """Whether no model at all exceeds the bound: half of `errors = 0` says nothing."""
     columns_rise = measure.columns is not None and bool((measure.columns > 0).any())
-    if measure.leaves > 0 or columns_rise:
+    if measure.leaves > 0 or measure.splits > 0 or columns_rise:
         return False
     largest = measure.constant + measure.leaves  # every model has a leaf
     if measure.output is not None:
@@ -149,7 +149,8 @@ def _budget(op: CompareOp, form: LinearForm) -> Formula:
         per_test=(0,) * n, once=(0,) * n, constant=form.constant.numerator,
         denominator=form.constant.denominator,
     )  # fmt: skip
-    if not any((*total.per_test, *total.once, *(s.amount for s in total.shared))):
+    amounts = (*total.per_test, *total.once, *(s.amount for s in total.shared), total.per_split)
+    if not any(amounts):
         return _truth(op, total.constant)
 
     def bounded(bound: int, sign: int) -> Formula:

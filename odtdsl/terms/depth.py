@@ -23,7 +23,7 @@ class Depth(Term):
 
     def value(self, view: View, call: Apply) -> Fraction:
         assert isinstance(view, ModelView)
-        return Fraction(max(len(path.branches) for path in view.paths))
+        return Fraction(view.depth)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> DepthMeasure:
         return DepthMeasure()

@@ -6,7 +6,7 @@ from odtdsl.ir.expr import Apply, RowArg, Scope
 from odtdsl.ir.forms import Link
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.view import TreeView, View
 
 
 class DifferentLeaf(Term):
@@ -24,7 +24,7 @@ class DifferentLeaf(Term):
     kind = Kind.CONDITION
 
     def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, ModelView)
+        assert isinstance(view, TreeView)
         first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
         return bool(view.leaf_of[first] != view.leaf_of[second])
 

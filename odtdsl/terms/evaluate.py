@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -44,7 +45,8 @@ Number = Fraction | Ratio
 def instances(rule: RuleDecl, view: ModelView) -> Sequence[View]:
     """What a rule ranges over: the model itself, or its paths, leaves or splits.
 
-    A rule with `threshold(f)` ranges over the splits that test f.
+    A rule with `threshold(f)` ranges over the splits that test f, one with `feature` over each
+    feature of each split: a hyperplane has several.
     """
     match rule.scope:
         case Scope.MODEL:
@@ -55,7 +57,10 @@ def instances(rule: RuleDecl, view: ModelView) -> Sequence[View]:
             return view.leaves
         case Scope.SPLIT:
             feature = threshold_feature(rule.condition)
-            return [s for s in view.splits if feature is None or s.branch.feature == feature]
+            splits = [s for s in view.splits if feature is None or feature in s.features]
+            if not any(call.term == "feature" for call in applications(rule.condition)):
+                return splits
+            return [replace(s, features=(name,)) for s in splits for name in s.features]
         case _:
             assert_never(rule.scope)
 
@@ -181,7 +186,7 @@ def holds(condition: Condition, view: View) -> bool:
             return is_multiple(value, condition.step, float_like=_is_threshold(condition.item))
         case Level():
             assert isinstance(view, SplitView)
-            return getattr(view.branch.test, "value", None) in condition.values
+            return getattr(view.test, "value", None) in condition.values
         case _:
             assert_never(condition)
 

@@ -9,7 +9,7 @@ from odtdsl.ir.forms import PathSum
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.cost import Cost
-from odtdsl.terms.shares import described, nonzero, weighed
+from odtdsl.terms.shares import described, nonzero
 from odtdsl.terms.view import ModelView, View
 
 
@@ -30,12 +30,12 @@ class ExpectedCost(Term):
         path_cost = Apply(term="cost")
         total = sum(
             (
-                Cost().value(path, path_cost) * weighed(view.rows, leaf.inside)
-                for path, leaf in zip(view.paths, view.leaves, strict=True)
+                Cost().value(path, path_cost) * int(view.rows.weights[rows].sum())
+                for path, rows in view.taken
             ),
             Fraction(0),
         )
-        return total / weighed(view.rows, view.rows.mask(None))
+        return total / view.rows.total_weight(view.rows.mask(None))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathSum:
         total = nonzero(rows, rows.mask(None), described(call))

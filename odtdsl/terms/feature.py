@@ -22,7 +22,8 @@ class Feature(Term):
 
     def value(self, view: View, call: Apply) -> bool:
         assert isinstance(view, SplitView)
-        return view.branch.feature in {a.name for a in call.args if isinstance(a, FeatureArg)}
+        names = {a.name for a in call.args if isinstance(a, FeatureArg)}
+        return names.issuperset(view.features)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
         raise Unsupported("a split's feature goes into a SplitFilter")

@@ -8,7 +8,7 @@ from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
 from odtdsl.terms.monotone import is_monotone, rises_with_index
 from odtdsl.terms.shares import argument
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.view import TreeView, View
 
 
 class Increasing(Term):
@@ -27,7 +27,7 @@ class Increasing(Term):
     kind = Kind.CONDITION
 
     def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, ModelView)
+        assert isinstance(view, TreeView)
         feature = argument(call, FeatureArg)
         assert feature is not None
         return is_monotone(view, feature.name, increasing=True)

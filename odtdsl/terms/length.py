@@ -23,8 +23,10 @@ class Length(Term):
 
     def value(self, view: View, call: Apply) -> Fraction:
         assert isinstance(view, PathView)
-        return Fraction(len(view.branches))
+        return Fraction(len(view.asked))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
         n = len(rows.problem.features)
+        if rows.problem.skeleton.splits == "hyperplane":
+            return PathMeasure(per_test=(0,) * n, once=(0,) * n, per_split=1)
         return PathMeasure(per_test=(1,) * n, once=(0,) * n)

@@ -176,5 +176,6 @@ def of_model(measure: Additive) -> Additive:
         return measure
     return Additive(
         constant=measure.constant + int(measure.rows.sum()), output=measure.output,
-        columns=measure.columns, leaves=measure.leaves, denominator=measure.denominator,
+        columns=measure.columns, leaves=measure.leaves, splits=measure.splits,
+        denominator=measure.denominator,
     )  # fmt: skip

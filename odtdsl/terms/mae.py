@@ -11,7 +11,7 @@ from odtdsl.ir.forms import TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.regression import OF_TARGETS, mean_loss, target_loss
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.view import TreeView, View
 
 
 class Mae(Term):
@@ -30,7 +30,7 @@ class Mae(Term):
     fewer_is_better = True
 
     def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
+        assert isinstance(view, TreeView)
         return mean_loss(view, call, lambda y, p: np.abs(y - p))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:

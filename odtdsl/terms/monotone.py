@@ -9,7 +9,7 @@ from odtdsl.data.dataset import ColumnType
 from odtdsl.ir.problem import TargetDecl
 from odtdsl.predictors.routing import Path, paths
 from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold
-from odtdsl.terms.view import ModelView
+from odtdsl.terms.view import TreeView
 
 MISSING = math.nan
 """The probe of a missing value."""
@@ -20,7 +20,7 @@ def rises_with_index(target: TargetDecl) -> bool:
     return not (len(target.classes) == 2 and target.positive == 0)
 
 
-def is_monotone(view: ModelView, feature: str, *, increasing: bool) -> bool:
+def is_monotone(view: TreeView, feature: str, *, increasing: bool) -> bool:
     """Compare every pair of leaves that points which differ in the feature only can reach.
 
     Two such points reach the leaves iff every other feature has a value that passes the
@@ -57,7 +57,7 @@ def _in_order(below: Leaf, above: Leaf, target: TargetDecl) -> bool:
     return below.label >= above.label
 
 
-def _probes(view: ModelView, type_: ColumnType) -> list[float]:
+def _probes(view: TreeView, type_: ColumnType) -> list[float]:
     """Values of a feature, in rising order, one for each set that no test tells apart.
 
     Levels stand by their rank, an unseen one by a rank that none has. Missing values are

@@ -12,7 +12,7 @@ from odtdsl.ir.forms import TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.regression import OF_TARGETS, mean_loss, target_loss
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.view import TreeView, View
 
 
 class Poisson(Term):
@@ -31,7 +31,7 @@ class Poisson(Term):
     fewer_is_better = True
 
     def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
+        assert isinstance(view, TreeView)
         return mean_loss(view, call, _half_deviance)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:

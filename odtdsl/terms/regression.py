@@ -13,7 +13,7 @@ from odtdsl.ir.forms import LossKind, TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Param, Signature, Unsupported
 from odtdsl.terms.shares import argument, nonzero
-from odtdsl.terms.view import ModelView
+from odtdsl.terms.view import TreeView
 
 OF_TARGETS = (Signature(), Signature(params=(Param.TARGET,)))
 """Signatures of a loss over all targets or of one."""
@@ -26,7 +26,7 @@ LARGEST = 1e300
 
 
 def mean_loss(
-    view: ModelView, call: Apply, loss: Callable[[FloatArray, FloatArray], FloatArray]
+    view: TreeView, call: Apply, loss: Callable[[FloatArray, FloatArray], FloatArray]
 ) -> Fraction:
     """The weighted mean over rows and targets of a loss of (true, predicted) float64 values."""
     truth = view.rows.data.targets

@@ -31,9 +31,9 @@ class Requires(Term):
         assert isinstance(view, PathView)
         needing, needed = features_of(call)
         return all(
-            needed.name in view.features[:i]
-            for i, name in enumerate(view.features)
-            if name == needing.name
+            any(needed.name in above for above in view.asked[:i])
+            for i, names in enumerate(view.asked)
+            if needing.name in names
         )
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:

@@ -25,7 +25,7 @@ class Root(Term):
     def value(self, view: View, call: Apply) -> bool:
         assert isinstance(view, ModelView)
         names = {arg.name for arg in call.args if isinstance(arg, FeatureArg)}
-        return not view.splits or view.splits[0].branch.feature in names
+        return not view.splits or names.issuperset(view.splits[0].features)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         columns = sorted({arg.index for arg in call.args if isinstance(arg, FeatureArg)})

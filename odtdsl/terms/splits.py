@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.problem import DiagramSkeleton
@@ -17,7 +15,7 @@ from odtdsl.terms.view import ModelView, View
 class Splits(Term):
     """Meaning: the number of branch nodes.
 
-    Core forms: Linear of the model (in a tree, `leaves` - 1; in a diagram, its tests).
+    Core forms: Linear of the model (in a tree, `leaves` - 1).
 
     Also known as: internal nodes; parsimony.
     """
@@ -32,5 +30,5 @@ class Splits(Term):
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         if isinstance(rows.problem.skeleton, DiagramSkeleton):
-            return Additive(columns=np.ones(len(rows.problem.features), dtype=np.int64))
+            return Additive(splits=1)
         return Additive(leaves=1, constant=-1)

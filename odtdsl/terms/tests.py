@@ -9,7 +9,7 @@ import numpy as np
 from odtdsl.ir.expr import Apply, FeatureArg, Scope
 from odtdsl.ir.forms import Additive, PathMeasure
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.base import Param, Signature, Term
+from odtdsl.terms.base import Param, Signature, Term, Unsupported
 from odtdsl.terms.view import ModelView, PathView, View
 
 
@@ -28,12 +28,18 @@ class Tests(Term):
     def value(self, view: View, call: Apply) -> Fraction:
         names = {arg.name for arg in call.args if isinstance(arg, FeatureArg)}
         if isinstance(view, PathView):
-            return Fraction(sum(feature in names for feature in view.features))
+            return Fraction(sum(not names.isdisjoint(asked) for asked in view.asked))
         assert isinstance(view, ModelView)
-        return Fraction(sum(split.branch.feature in names for split in view.splits))
+        return Fraction(sum(not names.isdisjoint(split.features) for split in view.splits))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive | PathMeasure:
         wanted = {arg.index for arg in call.args if isinstance(arg, FeatureArg)}
+        if rows.problem.skeleton.splits == "hyperplane" and len(wanted) > 1:
+            raise Unsupported(
+                "a hyperplane may test several of the features at once: write"
+                " `tests(a) + tests(b)`, which counts it for each",
+                code="R207",
+            )
         counted = [int(index in wanted) for index in range(len(rows.problem.features))]
         if scope is Scope.PATH:
             return PathMeasure(per_test=tuple(counted), once=(0,) * len(counted))

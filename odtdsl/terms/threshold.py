@@ -29,7 +29,7 @@ class Threshold(Term):
 
     def value(self, view: View, call: Apply) -> Fraction:
         assert isinstance(view, SplitView)
-        test = view.branch.test
+        test = view.test
         assert isinstance(test, ThresholdTest), "the rule ranges over threshold tests only"
         assert not isinstance(test.value, str)
         return Fraction(test.value)

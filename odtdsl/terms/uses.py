@@ -31,7 +31,7 @@ class Uses(Term):
         if isinstance(view, PathView):
             return feature.name in view.features
         assert isinstance(view, ModelView)
-        return any(feature.name in path.features for path in view.paths)
+        return any(feature.name in split.features for split in view.splits)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         feature = argument(call, FeatureArg)

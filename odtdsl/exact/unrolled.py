@@ -1,0 +1,295 @@
+"""Diagrams on `exact`: bounds by the trees that they unroll to, and trees that are diagrams.
+
+A diagram in which every node has one arc into it is a tree. Any other has a node with arcs from
+two others of one layer, so at least 4 splits. Walking all paths apart makes a tree that predicts
+alike, no deeper than the diagram and with at most `copies` splits. So the least loss of trees
+with so many splits, plus the price of the diagram's own, bounds all diagrams that share; the
+best priced tree bounds the others, and is a diagram where the widths have room for it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
+from odtdsl.backends.decode_diagram import Draft, folded
+from odtdsl.exact.lower import features, least, losses, merged, size_of, to_raw
+from odtdsl.ir.diagrams import DiagramEvaluation
+from odtdsl.ir.forms import Core, LinearStage
+from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.ir.raw import RawDiagram, RawLeaf, RawNode, RawSplit, RawTest, RawTree
+
+FEWEST = 4
+"""Splits of the smallest diagram that is no tree: a root, two below it, one that they share."""
+
+
+QUICK = 5
+"""Layers up to which the least loss of all trees is asked first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Layers and splits of a tree."""
+
+    depth: int
+    splits: int
+
+
+def copies(widths: tuple[int, ...]) -> dict[int, tuple[Shape, ...]]:
+    """For every number of splits, the largest trees that diagrams which share unroll to.
+
+    One node below stands for a layer's arcs once for each node, two or more for both arcs of
+    each: no split leads to one node twice.
+    """
+    found: dict[int, set[Shape]] = {}
+    states = {_Layer(nodes=1, splits=1, last=1, every=1)}
+    for depth, width in enumerate(widths[1:], start=2):
+        following: set[_Layer] = set()
+        for state in states:
+            for nodes in range(1, min(width, 2 * state.nodes) + 1):
+                for last in {nodes, state.last * min(2, nodes)}:
+                    following.add(
+                        _Layer(
+                            nodes=nodes, splits=state.splits + nodes, last=last,
+                            every=state.every + last,
+                        )
+                    )  # fmt: skip
+        states = following
+        for state in states:
+            if state.every > state.splits:
+                shape = Shape(depth=depth, splits=state.every)
+                found.setdefault(state.splits, set()).add(shape)
+    return {splits: _undominated(shapes) for splits, shapes in sorted(found.items())}
+
+
+def narrowed(widths: tuple[int, ...], splits: int) -> tuple[int, ...]:
+    """The widths that diagrams of at most so many splits can use."""
+    found: list[int] = []
+    for level, width in enumerate(widths):
+        fits = [nodes for nodes in range(1, width + 1) if _above(nodes, level) <= splits]
+        if not fits:
+            break
+        found.append(max(fits))
+    return tuple(found) or widths[:1]
+
+
+def _above(nodes: int, level: int) -> int:
+    """Splits at least of a diagram with so many nodes in a layer, that layer included."""
+    total = nodes
+    for _ in range(level):
+        nodes = -(-nodes // 2)
+        total += nodes
+    return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layer:
+    """Nodes of the last layer and splits so far, and the copies of both."""
+
+    nodes: int
+    splits: int
+    last: int
+    every: int
+
+
+def _undominated(shapes: set[Shape]) -> tuple[Shape, ...]:
+    kept = [
+        a for a in shapes
+        if not any(a != b and a.depth <= b.depth and a.splits <= b.splits for b in shapes)
+    ]  # fmt: skip
+    return tuple(sorted(kept, key=lambda shape: (shape.depth, shape.splits)))
+
+
+class Unrolled:
+    """One solve: the best priced tree, then trees without a price as bounds of what shares."""
+
+    def __init__(
+        self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None,
+        engine: Any,
+    ) -> None:  # fmt: skip
+        assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
+        (stage,) = core.objective
+        assert isinstance(stage, LinearStage), "objections() refuses the others"
+        self.core, self.limits, self.report, self.engine = core, limits, report, engine
+        self.stage = stage
+        self.widths = core.skeleton.widths
+        self.began = time.monotonic()
+        price = stage.measure.splits  # a tree has a leaf more than splits
+        measure = replace(
+            stage.measure, splits=0, leaves=price, constant=stage.measure.constant - price
+        )
+        self.measure = measure
+        self.least = least(measure)
+        self.tree_core = replace(
+            core,
+            skeleton=TreeSkeleton(depth=len(self.widths), leaves=None),
+            clauses=(),
+            objective=(replace(stage, measure=measure),),
+        )
+        found = features(self.tree_core)
+        self.size = size_of(self.tree_core, found)
+        self.features = merged(found)
+        self.losses = losses(self.tree_core, self.tree_core.objective, len(self.widths))  # type: ignore[arg-type]
+        self.best: RawDiagram | None = None
+        self.value: int | None = None
+        self.timeline: list[Progress] = []
+        self.floors: dict[Shape, int] = {}
+        self.of_trees = 0
+        self.interrupted = False
+        self.offer(start)
+        for label in range(core.n_classes):
+            self.offer(RawDiagram(entry=~label))
+
+    @property
+    def price(self) -> int:
+        return self.losses.price
+
+    def run(self) -> RawAnswer:
+        """Until proven, or all bounds are known, or a limit is met."""
+        return self.answer(self.bound())
+
+    def bound(self) -> int:
+        """A bound on all diagrams, in steps; what is left of the time is shared out."""
+        return min(self.trees(), self.sharing())
+
+    def room(self) -> tuple[int, tuple[int, ...]]:
+        """Splits at most, and widths, of the diagrams that could be better than the best.
+
+        By the bounds that are known; no splits where none could.
+        """
+        open_ = [
+            splits for splits, some in copies(self.widths).items()
+            if any(self._known(shape) + self.price * (splits + 1) < self._upper() for shape in some)
+        ]  # fmt: skip
+        if self.of_trees < self._upper():
+            depth, most = len(self.widths), sum(self.widths)
+            open_ += [
+                splits for splits in range(most + 1)
+                if self._known(Shape(depth=depth, splits=splits)) + self.price * (splits + 1)
+                < self._upper()
+            ]  # fmt: skip
+        most = max(open_, default=0)
+        return most, narrowed(self.widths, most)
+
+    # ---- bounds, in steps: losses above the least of each row, and a price per split and root
+
+    def trees(self) -> int:
+        """A bound on diagrams without sharing; their best is offered."""
+        found = self._search(
+            Shape(depth=len(self.widths), splits=sum(self.widths)), self.price, self.value
+        )
+        if found["tree"] is not None:
+            self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
+        self.of_trees = int(found["bound"]) if found["status"] != "infeasible" else self._upper()
+        return self.of_trees
+
+    def sharing(self) -> int:
+        """A bound on diagrams that share."""
+        bound = self._upper()
+        shapes = copies(self.widths)
+        if shapes and len(self.widths) <= QUICK:  # trees with room for all are found soonest
+            self.floor(Shape(depth=len(self.widths), splits=1 << len(self.widths)), bound)
+        for splits, some in shapes.items():
+            own = self.price * (splits + 1)
+            if own >= bound:
+                break
+            for shape in some:
+                if (floor := self.floor(shape, bound - own)) + own < bound:
+                    bound = floor + own
+        return bound
+
+    def floor(self, shape: Shape, enough: int) -> int:
+        """What trees of a shape lose at least; more than `enough` is not looked for."""
+        known = self._known(shape)
+        if known >= enough:
+            return known
+        found = self._search(shape, 0, enough)
+        value = enough if found["status"] == "infeasible" else int(found["bound"])
+        self.floors[shape] = max(known, min(value, enough))
+        return self.floors[shape]
+
+    def _known(self, shape: Shape) -> int:
+        return max(
+            (value for other, value in self.floors.items()
+             if other.depth >= shape.depth and other.splits >= shape.splits), default=0,
+        )  # fmt: skip
+
+    def _search(self, shape: Shape, price: int, below: int | None) -> dict[str, Any]:
+        """Trees of a shape that are better than `below`."""
+        leaves = min(shape.splits + 1, 1 << shape.depth, self.core.n_rows)
+        found: dict[str, Any] = self.engine.solve(
+            self.features.ranks, self.features.distinct, self.losses.classes,
+            self.losses.n_classes, shape.depth, allowed=list(self.features.allowed),
+            weights=self.losses.weights, costs=self.losses.costs, max_leaves=leaves,
+            leaf_price=price, time_limit=self._share(), threads=self.limits.threads,
+            memory_limit=self.limits.memory_bytes,
+            upper_bound=None if below is None else below - 1,
+            interrupted=self.limits.interrupted,
+        )  # fmt: skip
+        self.interrupted = self.interrupted or bool(found["interrupted"])
+        return found
+
+    def _share(self) -> float | None:
+        """Seconds for the next of several searches: half of what is left."""
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - time.monotonic()) / 2
+
+    def _upper(self) -> int:
+        assert self.value is not None, "a terminal alone is a diagram unless rules forbid it"
+        return self.value
+
+    # ---- diagrams
+
+    def offer(self, raw: RawDiagram | None) -> None:
+        """Keep a diagram that breaks nothing and is better than the best."""
+        if raw is None:
+            return
+        evaluation = DiagramEvaluation(self.core, raw)
+        value = evaluation.of_model(self.stage.measure) - self.least
+        if (self.value is None or value < self.value) and not evaluation.violations():
+            self.best, self.value = raw, value
+
+    def answer(self, bound: int) -> RawAnswer:
+        value = None if self.value is None else self._stage(self.value)
+        proven = value is not None and bound >= self._upper()
+        outcome = StageOutcome(
+            value=value, bound=value if proven else self._stage(bound), proven=proven
+        )
+        return RawAnswer(
+            status="optimal" if proven else "unknown" if value is None else "feasible",
+            tree=None, diagram=self.best, stages=(outcome,), timeline=tuple(self.timeline),
+            size=self.size, interrupted=self.interrupted,
+        )  # fmt: skip
+
+    def floor_of(self, bound: int) -> int:
+        """The numerator of the stage that no diagram undercuts."""
+        return self.least + min(bound, self._upper())
+
+    def _stage(self, steps: int) -> Fraction:
+        return Fraction(self.least + steps, self.measure.denominator)
+
+
+def as_diagram(tree: RawTree) -> RawDiagram | None:
+    """A tree as a diagram: leaves as terminals, splits into one class left out."""
+    if isinstance(tree, RawLeaf):
+        return RawDiagram(entry=~tree.label)
+    layers: list[list[RawNode | None]] = []
+    here: list[RawSplit] = [tree]
+    while here:
+        below: list[RawSplit] = []
+        layer: list[RawNode | None] = []
+        for split in here:
+            arcs: list[int] = []
+            for side in (split.left, split.right):
+                arcs.append(~side.label if isinstance(side, RawLeaf) else len(below))
+                if isinstance(side, RawSplit):
+                    below.append(side)
+            test = RawTest(family=split.family, test=split.test)
+            layer.append(RawNode(split=test, left=arcs[0], right=arcs[1]))
+        layers.append(layer)
+        here = below
+    return folded(Draft(entry=0, layers=layers))

@@ -1,0 +1,219 @@
+"""Decision diagrams as values: immutable, named, independent of any solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.predictors.tree import Side, Test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisTest:
+    """A test of one feature; rows that pass go left. `missing` is the side of missing cells."""
+
+    feature: str
+    test: Test
+    missing: Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """What a hyperplane adds for a row: `weight` times the cell.
+
+    The cell of an ordered column counts by its rank among the levels, from 0. With `value`,
+    of a category, the weight is added where the cell is this value.
+    """
+
+    feature: str
+    weight: float
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hyperplane:
+    """Rows where the sum of the weights is below `bound` go left; all is in raw units.
+
+    The sum is taken in the order of `weights`, in float64.
+    """
+
+    weights: tuple[Weight, ...]
+    bound: float
+
+
+Split = AxisTest | Hyperplane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arc:
+    """Where one side of a split leads: a node of the next layer, or a class (a long arc).
+
+    Attributes
+    ----------
+    node
+        Position in the next layer; None for a class.
+    label
+        Index into the classes; None for a node.
+    size
+        Training rows that take the arc.
+    """
+
+    node: int | None = None
+    label: int | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node: rows that its split sends left take `left`, the others `right`.
+
+    `size` counts the training rows that reach it, over all arcs that lead to it.
+    """
+
+    split: Split
+    left: Arc
+    right: Arc
+    size: int = 0
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that the split tests, each once, in its order."""
+        if isinstance(self.split, AxisTest):
+            return (self.split.feature,)
+        return tuple(dict.fromkeys(weight.feature for weight in self.split.weights))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """The end of all rows of one predicted class: training rows, and their weight by class."""
+
+    size: int = 0
+    class_weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagram:
+    """A decision diagram.
+
+    Attributes
+    ----------
+    entry
+        Where all rows begin: node 0 of the first layer; a class where there is no split.
+    layers
+        Nodes by layer, from the root down; arcs lead to the next layer or to a class.
+    terminals
+        One for each class.
+    features
+        Type of each feature that the spec allows, in the order of the spec; predictors
+        take columns by these names, arrays in this order.
+    targets
+        The name of the target column.
+    classes
+        Labels in declared (else sorted) order.
+    """
+
+    entry: Arc
+    layers: tuple[tuple[Node, ...], ...]
+    terminals: tuple[Terminal, ...]
+    features: tuple[ColumnType, ...]
+    targets: tuple[str, ...]
+    classes: tuple[Value, ...]
+
+    def nodes(self) -> Iterator[Node]:
+        """All nodes, layer by layer, each layer from left to right."""
+        for layer in self.layers:
+            yield from layer
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Nodes of each layer."""
+        return tuple(map(len, self.layers))
+
+    @property
+    def n_splits(self) -> int:
+        return sum(self.widths)
+
+    @property
+    def n_leaves(self) -> int:
+        """Classes that some arc leads to."""
+        return len(self.reached)
+
+    @property
+    def reached(self) -> tuple[int, ...]:
+        """The classes that some arc leads to, ascending."""
+        arcs = [self.entry, *(arc for node in self.nodes() for arc in (node.left, node.right))]
+        return tuple(sorted({arc.label for arc in arcs if arc.label is not None}))
+
+    @property
+    def depth(self) -> int:
+        """Splits on the longest path; 0 for a class alone."""
+        return len(self.layers)
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The features that some node tests, in the order of `nodes()`."""
+        return tuple(dict.fromkeys(name for node in self.nodes() for name in node.features))
+
+    def apply(self, data: object) -> IntArray:
+        """The terminal of each row.
+
+        Parameters
+        ----------
+        data
+            As for `Tree.apply`: a frame, a mapping of names to columns, a `Table`, or a 2-D
+            array whose columns are `features`, in that order. Of named data only the tested
+            columns need be there.
+
+        Returns
+        -------
+        int64 array, shape (n_rows,)
+            Indices into `classes`.
+
+        Raises
+        ------
+        OdtError
+            As `Tree.apply`; U208: a cell that a hyperplane weighs is missing.
+        """
+        from odtdsl.predictors.diagram_routing import apply
+
+        return apply(self, data)
+
+    def predict(self, data: object) -> npt.NDArray[Any]:
+        """The predicted label of each row.
+
+        Returns
+        -------
+        array, shape (n_rows,)
+            int64 or float64 where all classes are numbers, else object.
+
+        Raises
+        ------
+        OdtError
+            As `apply`.
+        """
+        from odtdsl.predictors.predict import label_array
+
+        return label_array(self.classes)[self.apply(data)]
+
+    def predict_proba(self, data: object) -> FloatArray:
+        """The share of each class in the training weight of each row's terminal.
+
+        A terminal without training weight has share 1 for its class.
+
+        Returns
+        -------
+        float64 array, shape (n_rows, n_classes)
+
+        Raises
+        ------
+        OdtError
+            As `apply`.
+        """
+        from odtdsl.predictors.diagram_routing import shares
+
+        return shares(self)[self.apply(data)]

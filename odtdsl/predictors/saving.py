@@ -1,0 +1,57 @@
+"""Trees and diagrams alike: saved, loaded, drawn."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from odtdsl.predictors import diagram_json, dot, json, svg
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_dot import diagram_to_dot
+from odtdsl.predictors.diagram_svg import diagram_to_svg
+from odtdsl.predictors.tree import Tree
+
+Predictor = Tree | Diagram
+
+
+def to_json(model: Predictor) -> dict[str, Any]:
+    """The model as an object; see `predictors.json` and `predictors.diagram_json`."""
+    return diagram_json.to_json(model) if isinstance(model, Diagram) else json.to_json(model)
+
+
+def dumps(model: Predictor) -> str:
+    """The model as JSON text that ends with a newline."""
+    return diagram_json.dumps(model) if isinstance(model, Diagram) else json.dumps(model)
+
+
+def save(model: Predictor, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, whole or not at all; F301 where it cannot be written."""
+    from odtdsl.files import write_text
+
+    write_text(Path(path), dumps(model))
+
+
+def load(path: str | os.PathLike[str]) -> Predictor:
+    """Read a model from a file that `save` wrote; F201 to F210 as `json.load`."""
+    name = os.fspath(path)
+    return from_json(json.parsed(json.read_bytes(path), name), name=name)
+
+
+def from_json(value: object, *, name: str = "the model") -> Predictor:
+    """The model of an object that `to_json` made; F204 to F210 as `json.from_json`."""
+    if isinstance(value, dict) and value.get("format") == diagram_json.FORMAT:
+        return diagram_json.from_json(value, name=name)
+    return json.from_json(value, name=name)
+
+
+def to_dot(model: Predictor) -> str:
+    """The model in the DOT language of Graphviz."""
+    return diagram_to_dot(model) if isinstance(model, Diagram) else dot.to_dot(model)
+
+
+def to_svg(model: Predictor, *, title: str = "", theme: svg.Theme = "auto") -> str:
+    """The model as an SVG document."""
+    if isinstance(model, Diagram):
+        return diagram_to_svg(model, title=title, theme=theme)
+    return svg.to_svg(model, title=title, theme=theme)

@@ -1,0 +1,52 @@
+"""Sums made least by RC2, against brute force and the linear search."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from sat_trees import without_start
+from test_every_term import MIXED, PLAIN, PLAIN_PATHS, SCALE, case, solved
+
+import odtdsl
+from odtdsl.backends.base import Limits
+from odtdsl.sat.backend import Sat
+from odtdsl.terms.normalize import normalize
+
+
+@pytest.mark.parametrize("name", [MIXED, PLAIN, PLAIN_PATHS])
+def test_the_optimum(name: str) -> None:
+    found = Counter[str]()
+    with without_start():
+        for seed in range((40 if name == MIXED else 15) * SCALE):
+            found[solved(case(name, f"rc2 {seed}"), "sat", solver="rc2")] += 1
+    assert found["optimal"] >= 8 * SCALE
+
+
+ROWS = {
+    "a": [i * 7 % 40 for i in range(40)], "b": [i * 11 % 40 for i in range(40)],
+    "y": [i * i % 3 for i in range(40)],
+}  # fmt: skip
+SPEC = "data frame target y: class tree depth <= 3 minimize errors then leaves"
+
+
+def test_a_limit_leaves_the_first_tree_and_a_bound() -> None:
+    """Errors of random labels take RC2 far longer than this; what it has shown by then is true."""
+    core = normalize(odtdsl.parse(SPEC).analyse(frame=ROWS).rows)
+    seen: list[float] = []
+
+    def late() -> bool:
+        return bool(seen) and time.monotonic() > seen[0] + 2
+
+    answer = Sat("rc2").solve(
+        core, Limits(interrupted=late), None, lambda _: seen.append(time.monotonic())
+    )
+    best = odtdsl.solve(SPEC, frame=ROWS, using="exact").stages[0].value
+    first = answer.stages[0]
+    assert answer.status == "feasible"
+    assert answer.interrupted
+    assert not first.proven
+    assert best is not None
+    assert first.value is not None
+    assert (first.bound or 0) <= best <= first.value

@@ -1,0 +1,171 @@
+"""Bounds on diagrams by trees, against all diagrams of tiny tables."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import pandas as pd
+from brute_diagrams import best_priced
+
+from odtdsl import _engine
+from odtdsl.analysis import analyse
+from odtdsl.backends.base import Limits
+from odtdsl.exact.unrolled import Shape, Unrolled, copies, narrowed
+from odtdsl.ir.diagrams import DiagramEvaluation
+from odtdsl.ir.forms import Core
+from odtdsl.ir.problem import DiagramSkeleton
+from odtdsl.ir.raw import RawDiagram, RawNode, RawTest
+from odtdsl.source import Source
+from odtdsl.syntax.parser import parse
+from odtdsl.terms.normalize import normalize
+
+SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
+ANY = RawTest(family=0, test=0)
+WIDTHS = ("1, 2", "1, 2, 1", "1, 2, 2", "1, 1, 2", "1, 2, 1, 1", "1, 2, 2, 1")
+PRICES = (Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(3, 2))
+
+
+def table(rng: random.Random, rows: int) -> pd.DataFrame:
+    """Half of the tables hold the parity of three bits, where sharing pays."""
+    n = rng.randint(4, rows)
+    if rng.random() < 0.5:
+        bits = rng.sample(range(8), min(n, 8))
+        frame = pd.DataFrame(
+            {name: [bit >> at & 1 for bit in bits] for at, name in enumerate("abc")}
+        )
+        frame["y"] = ["xy"[(a + b + c) % 2] for a, b, c in frame.itertuples(index=False)]
+        if rng.random() < 0.5:
+            frame.loc[rng.randrange(len(frame)), "y"] = rng.choice("xyz")
+        return frame
+    frame = pd.DataFrame({name: [rng.randrange(3) for _ in range(n)] for name in "ab"})
+    frame["c"] = [rng.randrange(2) for _ in range(n)]
+    frame["y"] = [rng.choice("xyz"[: rng.choice((2, 3))]) for _ in range(n)]
+    return frame
+
+
+def core_of(rng: random.Random, rows: int, widths: str, price: Fraction) -> Core:
+    text = (
+        f"data frame\ntarget y: class\nfeature a, b, c: number\ndiagram widths {widths}\n"
+        f"minimize errors + {price.numerator} * splits / {price.denominator}\n"
+    )
+    source = Source(name="tiny.odt", text=text)
+    while True:
+        frame = table(rng, rows)
+        if frame.y.nunique() > 1:
+            return normalize(analyse(parse(source), source=source, frame=frame).rows)
+
+
+def unrolled(core: Core, start: RawDiagram | None = None, seconds: float | None = None) -> Unrolled:
+    deadline = None if seconds is None else time.monotonic() + seconds
+    limits = Limits(deadline=deadline, threads=1, seed=1, interrupted=lambda: False)
+    return Unrolled(core, limits, start, None, _engine)
+
+
+def test_bounds_hold_and_proofs_are_proofs() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(150 * SCALE):
+        rng = random.Random(f"unrolled {seed}")
+        price = rng.choice(PRICES)
+        core = core_of(rng, 8, rng.choice(WIDTHS), price)
+        search = unrolled(core)
+        answer = search.run()
+        best = best_priced(core, price)
+        (outcome,) = answer.stages
+        assert outcome.bound is not None
+        assert outcome.value is not None
+        assert outcome.bound <= best <= outcome.value, seed
+        assert (answer.status == "optimal") == outcome.proven
+        if outcome.proven:
+            assert outcome.value == best, seed
+        assert answer.diagram is not None
+        evaluation = DiagramEvaluation(core, answer.diagram)
+        assert not evaluation.violations()
+        assert evaluation.stage_value(core.objective[0]) == outcome.value
+        if best < outcome.value:  # what is better lies in the room that is left
+            assert isinstance(core.skeleton, DiagramSkeleton)
+            _, widths = search.room()
+            narrow = replace(core, skeleton=replace(core.skeleton, widths=widths))
+            assert best_priced(narrow, price) == best, seed
+            seen["sharing pays"] += 1
+        seen[answer.status] += 1
+    assert seen["optimal"] > 50 * SCALE
+    assert seen["sharing pays"] > 3 * SCALE
+
+
+def test_no_time_claims_nothing() -> None:
+    rng = random.Random("no time")
+    for _ in range(20):
+        price = Fraction(1, 3)
+        core = core_of(rng, 8, "1, 2, 2", price)
+        (outcome,) = unrolled(core, seconds=0.0).run().stages
+        assert outcome.bound is not None
+        assert outcome.bound <= best_priced(core, price)
+
+
+def test_diagrams_unroll_to_no_more_than_is_said() -> None:
+    shared = 0
+    for seed in range(2000):
+        rng = random.Random(f"copies {seed}")
+        widths = rng.choice(((1, 2, 4, 8), (1, 2, 3, 2), (1, 2, 2, 2, 2), (1, 2, 1, 2, 4)))
+        raw = random_shape(rng, widths)
+        sizes, every = _unrolled_sizes(raw)
+        narrow = narrowed(widths, sum(sizes))
+        assert all(size <= width for size, width in zip(sizes, narrow, strict=False))
+        assert len(sizes) <= len(narrow)
+        if every == sum(sizes):
+            continue
+        shared += 1
+        tree = Shape(depth=len(sizes), splits=every)
+        shapes = copies(widths)[sum(sizes)]
+        assert any(tree.depth <= s.depth and tree.splits <= s.splits for s in shapes), raw
+    assert shared > 500
+
+
+def random_shape(rng: random.Random, widths: tuple[int, ...]) -> RawDiagram:
+    """Layers and arcs of a diagram; what its splits test does not matter."""
+    layers: list[tuple[RawNode, ...]] = []
+    reached = 1
+    for width in (*widths[1:], 0):
+        below = min(width, 2 * reached)
+        ends = [*range(rng.randint(min(1, below), below)), -1]
+        ends += [-2] * (len(ends) < 2)
+        arcs = [rng.sample(ends, 2) for _ in range(reached)]
+        led = sorted({arc for pair in arcs for arc in pair if arc >= 0})
+        place = {arc: led.index(arc) for arc in led}
+        layers.append(
+            tuple(
+                RawNode(
+                    split=RawTest(family=0, test=0), left=place.get(a, a), right=place.get(b, b)
+                )
+                for a, b in arcs
+            )
+        )
+        reached = len(led)
+        if not reached:
+            break
+    return RawDiagram(layers=tuple(layers))
+
+
+def _unrolled_sizes(raw: RawDiagram) -> tuple[list[int], int]:
+    """Nodes by layer, and nodes of the tree of all paths."""
+    every, here = 0, Counter({0: 1} if raw.layers else {})
+    for layer in raw.layers:
+        every += sum(here.values())
+        below: Counter[int] = Counter()
+        for position, many in here.items():
+            for arc in (layer[position].left, layer[position].right):
+                if arc >= 0:
+                    below[arc] += many
+        here = below
+    return [len(layer) for layer in raw.layers], every
+
+
+def test_known_room() -> None:
+    assert copies((1, 2, 4, 8))[4] == (Shape(depth=3, splits=5),)
+    assert copies((1, 1, 1)) == {}
+    assert narrowed((1, 2, 4, 8), 5) == (1, 2, 2, 2)
