@@ -48,8 +48,6 @@ NODE = 2_000
 TRIMS = 40
 """Trees of more splits are not trimmed by trying every fold."""
 
-_REFUSED = {}
-
 
 class GreedyBackEnd:
     """CART under the rules of a spec.
@@ -67,8 +65,7 @@ class GreedyBackEnd:
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether trees are judged by a form; `greedy` promises nothing but validity."""
-        reason = _REFUSED.get(form)
-        return EXACT if reason is None else Support(level="unsupported", reason=reason)
+        return EXACT
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Hyperplanes of a tree; else what is expressed is so whatever the numbers."""

@@ -49,7 +49,7 @@ def softened(core: Core) -> Core:
 class OutputGrowth(RegressionGrowth):
     """One tree, grown as asked, and folded where rules or prices want it."""
 
-    def __init__(self, core: Core, judge: Judge, seed: int, growth: Growth) -> None:
+    def __init__(self, core: Core, judge: Judge[RawTree], seed: int, growth: Growth) -> None:
         super().__init__(core, judge, seed)
         self.growth = growth
         self.kind = "squared" if (loss := loss_in(core)) is None else loss.kind
