@@ -178,7 +178,8 @@ def measured(of: Set, variant: str) -> tuple[float, int, float, float, list[floa
         if variant == "scikit-learn":
             admitted = grown_set(of)
         wrong += int((~admitted.contains(predicted)).sum())
-        far = max(far, float(np.sqrt(admitted.project(predicted)[0].max())))
+        apart = float(np.sqrt(admitted.project(predicted)[0].max()))
+        far = max(far, apart if apart > 1e-9 else 0.0)
     return statistics.fmean(errors), wrong, far, statistics.median(times), errors
 
 

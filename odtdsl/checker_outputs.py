@@ -66,6 +66,24 @@ def audited_outputs(view: TreeView, growth: Growth) -> Iterator[Checked]:
         yield replace(_grid(view, step), soft=soft)
 
 
+def kept(view: TreeView) -> BoolArray:
+    """bool (n_leaves,): which leaves' outputs keep all rules on outputs, and the grid."""
+    problem = view.rows.problem
+    rules = [rule for rule in problem.rules if on_outputs(rule)]
+    step = problem.target.step
+    return np.array([
+        all(holds(rule.condition, leaf) for rule in rules)
+        and not any(_off_grid(value, step) for value in leaf.leaf.output or ())
+        for leaf in view.leaves
+    ], dtype=bool)  # fmt: skip
+
+
+def _off_grid(value: float, step: Fraction | None) -> bool:
+    if step is None:
+        return False
+    return abs(value - float(step) * round(value / float(step))) > 1e-9 * (1 + abs(value))
+
+
 def _best(view: TreeView) -> Checked:
     """Every leaf's output is what makes the objective's loss least on its rows."""
     loss = loss_called(view.rows.problem)
@@ -155,7 +173,7 @@ def _shares(problem: Problem, loss: str, n_targets: int) -> FloatArray:
 def _grid(view: TreeView, step: Fraction) -> Checked:
     """Every output is a multiple of its target's step."""
     off = sum(
-        abs(value - float(step) * round(value / float(step))) > 1e-9 * (1 + abs(value))
+        _off_grid(value, step)
         for leaf in view.leaves for value in leaf.leaf.output or ()
     )  # fmt: skip
     return Checked(

@@ -21,7 +21,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_text import diagram_to_text
 from odtdsl.predictors.text import to_text
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, Stage, TestScore
+from odtdsl.result import OutputScore, Result, Stage, TestScore
 from odtdsl.solving import Plan
 
 STATUS = {
@@ -66,6 +66,8 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
         for stage in result.stages:
             yield "  " + stage_line(stage)
         yield "  " + size_line(result)
+        if result.outputs is not None:
+            yield "  " + outputs_line(result.outputs)
     elif result.status == "unknown":
         for stage in result.stages:
             if stage.bound is not None:
@@ -126,6 +128,13 @@ def test_line(test: TestScore) -> str:
     if test.accuracy is None:
         return f"test: mse {test.mse:.6g}, mae {test.mae:.6g} on {test.rows} rows"
     return f"test: {test.errors} errors on {test.rows} rows, accuracy {test.accuracy:.2%}"
+
+
+def outputs_line(outputs: OutputScore) -> str:
+    """Errors by target, and predictions that break a rule on outputs."""
+    each = ", ".join(f"{name} {value:.6g}" for name, value in outputs.mse)
+    broken = f"; {outputs.infeasible} of {outputs.rows} predictions break rules on outputs"
+    return f"mse of {each}" + (broken if outputs.infeasible else "")
 
 
 def stage_line(stage: Stage) -> str:

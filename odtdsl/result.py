@@ -46,6 +46,28 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutputScore:
+    """Predictions of several targets, or of targets under rules on outputs; rows count alike.
+
+    Attributes
+    ----------
+    mse
+        Mean squared error of each target, by its name.
+    infeasible
+        Rows whose prediction breaks a rule on outputs: 0 unless leaves are `relaxed` or
+        `average`.
+    """
+
+    rows: int
+    mse: tuple[tuple[str, float], ...]
+    infeasible: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Rows, errors by target, and how many predictions break a rule."""
+        return {"rows": self.rows, "mse": dict(self.mse), "infeasible": self.infeasible}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TestScore:
     """How the model does on test rows: reported, never optimized; rows count alike.
 
@@ -63,15 +85,17 @@ class TestScore:
     errors: int | None = None
     mse: float | None = None
     mae: float | None = None
+    outputs: OutputScore | None = None
 
     @property
     def accuracy(self) -> float | None:
         return None if self.errors is None else 1 - self.errors / self.rows
 
-    def to_json(self) -> dict[str, float | None]:
+    def to_json(self) -> dict[str, Any]:
         """Rows with errors and accuracy, or with the mean errors of number targets."""
         if self.errors is None:
-            return {"rows": self.rows, "mse": self.mse, "mae": self.mae}
+            found = {"rows": self.rows, "mse": self.mse, "mae": self.mae}
+            return found if self.outputs is None else found | {"outputs": self.outputs.to_json()}
         return {"rows": self.rows, "errors": self.errors, "accuracy": self.accuracy}
 
 
@@ -111,6 +135,8 @@ class Result:
     counters: tuple[tuple[str, int], ...] = ()
     interrupted: bool = False
     test: TestScore | None = None
+    outputs: OutputScore | None = None
+    """On the training rows: of several number targets, or under rules on outputs."""
     warnings: tuple[Diagnostic, ...] = ()
     rows: Rows | None = field(default=None, compare=False, repr=False)
     """The problem with its training rows, for `why`."""
@@ -209,6 +235,7 @@ class Result:
             ],
             "audit": [] if found is None else audit_to_json(found),
             "test": None if self.test is None else self.test.to_json(),
+            **({} if self.outputs is None else {"outputs": self.outputs.to_json()}),
             "timeline": [
                 {
                     "seconds": round(at.seconds, 6), "stage": at.stage,
@@ -250,8 +277,30 @@ def as_number(value: Any) -> Any:
     return value
 
 
-def score(model: Tree | Diagram, test: Dataset) -> TestScore:
-    """The predictions of a model for test rows against what they hold."""
+def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
+    """The predictions of a tree of several targets, or under rules on outputs; else None."""
+    import numpy as np
+
+    from odtdsl.checker_outputs import kept, on_outputs
+    from odtdsl.terms.view import TreeView
+
+    target = rows.problem.target
+    ruled = target.step is not None or any(on_outputs(rule) for rule in rows.problem.rules)
+    if target.kind != "number" or not (ruled or len(target.names) > 1):
+        return None
+    assert data.targets is not None, "number targets are there"
+    leaves = tree.apply(data.table)
+    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
+    each = ((outputs[leaves] - data.targets) ** 2).mean(axis=0).tolist()
+    broken = ~kept(TreeView(tree, rows))
+    return OutputScore(
+        rows=data.n_rows, mse=tuple(zip(target.names, each, strict=True)),
+        infeasible=int(broken[leaves].sum()),
+    )  # fmt: skip
+
+
+def score(model: Tree | Diagram, test: Dataset, rows: Rows | None = None) -> TestScore:
+    """The predictions of a model for test rows against what they hold; `rows` for outputs."""
     import numpy as np
 
     if isinstance(model, Diagram):
@@ -266,5 +315,6 @@ def score(model: Tree | Diagram, test: Dataset) -> TestScore:
     assert test.targets is not None, "number targets are there"
     apart = outputs[leaves] - test.targets
     return TestScore(
-        rows=test.n_rows, mse=float((apart**2).mean()), mae=float(np.abs(apart).mean())
-    )
+        rows=test.n_rows, mse=float((apart**2).mean()), mae=float(np.abs(apart).mean()),
+        outputs=None if rows is None else output_score(tree, rows, test),
+    )  # fmt: skip

@@ -33,7 +33,7 @@ from odtdsl.ir.raw import RawDiagram, RawModel
 from odtdsl.ir.regression import loss_in, near
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, Stage, TestScore, score
+from odtdsl.result import Result, Stage, TestScore, output_score, score
 from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -293,6 +293,7 @@ def _result(
         counters=answer.counters,
         interrupted=answer.interrupted,
         test=_test(analysis, tree or diagram), warnings=warnings, rows=analysis.rows,
+        outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
     )  # fmt: skip
 
 
@@ -402,7 +403,7 @@ def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | N
 
 def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:
     test = analysis.test
-    return None if model is None or test is None or not test.n_rows else score(model, test)
+    return None if model is None or test is None or not test.n_rows else score(model, test, analysis.rows)
 
 
 def compile_to(

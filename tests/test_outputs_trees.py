@@ -339,3 +339,19 @@ def test_a_forest_predicts_what_the_rules_admit() -> None:
     assert np.allclose(plain, mean)
     again = odt.OutputConstrainedForestRegressor(rules, n_estimators=4, max_depth=3, random_state=0)
     assert np.array_equal(again.fit(x, y).predict(x), predicted)
+
+
+def test_relaxed_leaves_of_a_gap_and_a_grid_end() -> None:
+    frame = odt.datasets.car_claims(60, seed=1)
+    rules = ["FLAG in {0, 1}", "FLAG <= AMT <= 100000 * FLAG", "count(FLAG > 0, AMT > 0) <= 2"]
+    for step in ("", " step 1"):
+        text = "\n".join((
+            "data frame", f"target FLAG, AMT: number{step}", "tree depth <= 2", "minimize mse",
+            *(f"rule r{k}: forall leaf: {rule}" for k, rule in enumerate(rules)),
+            "solve using greedy(split = relaxed 3, leaf = relaxed 3)",
+        ))  # fmt: skip
+        result = odt.solve(text, frame=frame)
+        assert result.status == "feasible"
+        assert result.outputs is not None
+        assert 0 <= result.outputs.infeasible <= 60
+        assert [name for name, _ in result.outputs.mse] == ["FLAG", "AMT"]

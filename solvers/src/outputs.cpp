@@ -126,7 +126,7 @@ double OutputSolver::one(const OutputPiece& piece, const LeafLoss& loss, std::si
     break;
   }
   const double step = set_.step[t];
-  if (step > 0 && value < kUnbounded) {
+  if (step > 0 && value < kUnbounded && !loss.priced()) {
     const double below = std::floor(output / step + 1e-12) * step, above = below + step;
     if (output > below + 1e-12 * (1 + std::fabs(below))) {
       double at_left = 0, at_right = 0;
@@ -379,8 +379,11 @@ bool OutputSolver::halves(const OutputPiece& piece, std::size_t index, LeafLoss&
 bool OutputSolver::split_gap(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
   for (std::size_t t = 0; t < set_.targets; ++t)
     for (const auto& [from, to] : piece.gaps[t])
-      if (y[t] > from + kSlack * (1 + std::fabs(from)) && y[t] < to - kSlack * (1 + std::fabs(to)))
+      // Where violations are paid for, an output can stay in a gap that its box has left already.
+      if (states_[level].box.low[t] <= from && to <= states_[level].box.high[t] && y[t] > from + kSlack * (1 + std::fabs(from)) &&
+          y[t] < to - kSlack * (1 + std::fabs(to)))
         return halves(piece, index, loss, level, t, from, to, y[t]);
+  if (loss.priced()) return false;  // nor are grids asked for then
   std::size_t worst = set_.targets;
   double most = 0;
   for (std::size_t t = 0; t < set_.targets; ++t) {
@@ -422,7 +425,7 @@ bool OutputSolver::split_count(const OutputPiece& piece, std::size_t index, Leaf
         ++out;
         continue;
       }
-      if (within(value, count.low[e], count.high[e], kSlack)) continue;
+      if (within(value, count.low[e], count.high[e], kSlack) || states_[level].sides[c][e] == 1) continue;
       ++out;
       const double apart = value < count.low[e] ? count.low[e] - value : value - count.high[e];
       if (states_[level].sides[c][e] == 0 && apart > far) {
