@@ -403,7 +403,11 @@ def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | N
 
 def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:
     test = analysis.test
-    return None if model is None or test is None or not test.n_rows else score(model, test, analysis.rows)
+    return (
+        None
+        if model is None or test is None or not test.n_rows
+        else score(model, test, analysis.rows)
+    )
 
 
 def compile_to(
