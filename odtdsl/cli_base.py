@@ -34,7 +34,8 @@ Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's
 Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
 Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greedy.")]
 Formulation = Annotated[
-    str | None, typer.Option("--model", help="Formulation of milp: pattern, subtrees or cptree.")
+    str | None,
+    typer.Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd."),
 ]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of sat: ordered or paper.")]
 Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4 or rc2.")]

@@ -106,8 +106,8 @@ def solve(
     backend
         `auto` or a name.
     formulation
-        Of `milp`: `pattern` (default), `subtrees` or `cptree`; of `sat`: `ordered` (default) or
-        `paper`. The back end is then theirs where none is named.
+        Of `milp`: `pattern` (default), `subtrees`, `cptree` or `odd`; of `sat`: `ordered`
+        (default) or `paper`. The back end is then theirs where none is named.
     solver
         Of `sat`: the name of a solver of python-sat.
     seconds
@@ -421,7 +421,7 @@ def compile_to(
     analysis, path, to
         The spec, resolved; where to; `lp`, `mps`, `cnf`, `wcnf` or `opb`.
     formulation
-        Of programs: `pattern` (default), `subtrees` or `cptree`.
+        Of programs: `pattern` (default), `subtrees`, `cptree` or `odd`.
     depth, bounds
         Of formulas: see `odtdsl.sat.encode.encode`.
 

@@ -287,10 +287,10 @@ def test_every_form_has_an_answer_with_a_reason_where_it_is_not_exact() -> None:
                 assert support.level == "exact" or len(support.reason) > 20
 
 
-def test_a_diagram_is_refused() -> None:
+def test_a_diagram_is_refused_by_the_study_of_trees() -> None:
     core = replace(noise(9, 2, 2), skeleton=DiagramSkeleton(widths=(1, 2)))
     with pytest.raises(OdtError) as caught:
-        Milp().solve(core, FOREVER)
+        Milp("cptree").solve(core, FOREVER)
     assert caught.value.diagnostics[0].code == "B102"
 
 

@@ -9,9 +9,9 @@ from odtdsl.backends.base import BackEnd
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.diagnostics.suggest import closest
 
-Formulation = Literal["pattern", "subtrees", "cptree", "ordered", "paper"]
+Formulation = Literal["pattern", "subtrees", "cptree", "odd", "ordered", "paper"]
 
-OF_MODEL, OF_ENCODING = ("pattern", "subtrees", "cptree"), ("ordered", "paper")
+OF_MODEL, OF_ENCODING = ("pattern", "subtrees", "cptree", "odd"), ("ordered", "paper")
 
 OWNERS = {"--model": ("milp", OF_MODEL), "--encoding": ("sat", OF_ENCODING)}
 """Options that name a formulation: the back end whose it is, and the names, the default first."""

@@ -1,4 +1,4 @@
-"""The `milp` back end: a Pyomo model by pattern flow (or by the CPTree study), solved by HiGHS."""
+"""The `milp` back end: a Pyomo model by pattern flow (or of the studies), solved by HiGHS."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from typing import Literal
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support, started
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, Form
-from odtdsl.ir.raw import RawModel
+from odtdsl.ir.problem import DiagramSkeleton
+from odtdsl.ir.raw import RawDiagram, RawModel
 from odtdsl.milp.support import cptree_supports, flow_supports
 
-Formulation = Literal["pattern", "cptree", "subtrees"]
+Formulation = Literal["pattern", "cptree", "subtrees", "odd"]
 
 SHOWN_DEPTH = 3
 """`size` of a tree without a depth is told at this one."""
 
 
 class Milp:
-    """Trees by mixed-integer programming.
+    """Trees and diagrams by mixed-integer programming.
 
     Parameters
     ----------
     formulation
         `pattern`: pattern flow with ordered thresholds. `cptree`: the CPTree study's first
         formulation, repaired and tightened, for what that study has. `subtrees`: one column per
-        subtree below the root, of trees up to depth 2 with few candidates; else `pattern`.
+        subtree below the root, of trees up to depth 2 with few candidates; else `pattern`. `odd`:
+        diagrams by the ODD study's formulation.
     """
 
     name = "milp"
@@ -53,9 +55,9 @@ class Milp:
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Orders of predictions over more thresholds than a model may have columns for."""
-        from odtdsl.milp.support import too_many_gaps
+        from odtdsl.milp.support import beyond_planes, too_many_gaps, too_many_paths
 
-        return too_many_gaps(core)
+        return (*too_many_gaps(core), *too_many_paths(core), *beyond_planes(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding at the depth that the skeleton allows (at most `SHOWN_DEPTH`
@@ -63,6 +65,11 @@ class Milp:
         from odtdsl.milp.search import deepest, lower
 
         refuse(core, self.formulation)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.milp.diagram_search import lower_diagram
+
+            widths = ("nodes", sum(core.skeleton.widths))
+            return (widths, *lower_diagram(core, 0, formulation=self.formulation).program.size())
         first = core.objective[0]
         depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
         lowered = lower(core, depth, 0, formulation=self.formulation, lookahead=False)
@@ -81,7 +88,7 @@ class Milp:
         limits
             Time counts from the caller's clock, so that compiling is part of it.
         start
-            A tree that keeps all rules, or None.
+            A tree or diagram that keeps all rules, or None.
         report
             Called with every better tree and bound.
 
@@ -94,11 +101,23 @@ class Milp:
         from odtdsl.milp.search import Search
 
         refuse(core, self.formulation)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.milp.diagram_search import DiagramSearch
+
+            return DiagramSearch(
+                core,
+                limits,
+                start if isinstance(start, RawDiagram) else None,
+                report,
+                self.formulation,
+            ).run()
         return Search(core, limits, started(start), report, self.formulation).run()
 
 
 def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Support:
     """Whether a formulation expresses a form."""
+    if formulation == "subtrees" and form is Form.DIAGRAM:
+        return Support(level="unsupported", reason="whole subtrees are columns for trees only")
     table = cptree_supports if formulation == "cptree" else flow_supports
     return table(form, inside_or=inside_or)
 
@@ -108,12 +127,14 @@ def refuse(core: Core, formulation: Formulation) -> None:
     from odtdsl.backends.choice import needs
 
     found: list[Diagnostic] = []
-    if formulation == "cptree":
-        from odtdsl.milp.support import beyond_cptree
+    if formulation in ("cptree", "odd"):
+        from odtdsl.milp.support import beyond_cptree, beyond_odd
 
         found += [
-            Diagnostic(code="B102", message=f"`milp` (cptree) cannot express {what}", notes=(why,))
-            for what, why in beyond_cptree(core)
+            Diagnostic(
+                code="B102", message=f"`milp` ({formulation}) cannot express {what}", notes=(why,)
+            )
+            for what, why in (beyond_cptree if formulation == "cptree" else beyond_odd)(core)
         ]
     for need in needs(core):
         support = supports(need.form, inside_or=need.inside_or, formulation=formulation)

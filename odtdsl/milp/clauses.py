@@ -42,7 +42,16 @@ from odtdsl.ir.forms import (
 from odtdsl.ir.raw import RawTree
 from odtdsl.milp.charges import Charges, most_spent, total_range
 from odtdsl.milp.patterns import Gains, Patterns, gains_of
-from odtdsl.milp.program import FREE, Affine, Completion, Program, safe_name, sum_of, unique
+from odtdsl.milp.program import (
+    FREE,
+    Affine,
+    Completion,
+    Numbers,
+    Program,
+    safe_name,
+    sum_of,
+    unique,
+)
 
 
 class Point(Protocol):
@@ -72,7 +81,7 @@ class Shape(Protocol):
 
 
 class Encoding(Protocol):
-    """What the lowering of rules and stages needs of a tree model, and the way back."""
+    """What the lowering of rules and stages needs of a model of trees or diagrams."""
 
     program: Program
     patterns: Patterns
@@ -97,6 +106,10 @@ class Encoding(Protocol):
     def spread(self, measure: Additive, slots: Sequence[int]) -> Affine: ...
 
     def of_model(self, measure: Additive) -> Affine: ...
+
+
+class TreeEncoding(Encoding, Protocol):
+    """An encoding of trees, and the way back."""
 
     def decode(self, point: Point) -> RawTree: ...
 
@@ -350,7 +363,7 @@ class Rules:
         encoding = self.encoding
         gains = gains_of(atom.measure, encoding.patterns, self.n_classes)
         spent = encoding.charges.total(encoding, atom.path_sum, row.origin)
-        most = _most_of_model(atom.measure, gains, self.perfect)
+        most = self._most_of_model(atom.measure, gains)
         most += total_range(atom.path_sum, encoding.patterns, self.perfect.depth)[1]
         row.at_most(encoding.of_model(atom.measure).add(spent), atom.at_most, most, "")
 
@@ -378,7 +391,7 @@ class Rules:
         measure = atom.measure
         gains = gains_of(measure, self.encoding.patterns, self.n_classes)
         if scope is Scope.MODEL:
-            most = _most_of_model(measure, gains, self.perfect)
+            most = self._most_of_model(measure, gains)
             row.at_most(self.encoding.of_model(measure), atom.at_most, most, "")
             return
         bound = atom.at_most - measure.constant
@@ -392,6 +405,13 @@ class Rules:
         most = int(np.maximum(gains.by_label.max(axis=1), 0).sum())
         slack = max(0, most - bound)  # rows also pass through inactive nodes
         row.at_most(inside.add(condition, slack), bound + slack, most + slack, "")
+
+    def _most_of_model(self, measure: Additive, gains: Gains) -> int:
+        """An upper bound of the numerator on all models."""
+        dearest = 0 if measure.columns is None else int(measure.columns.max(initial=-FREE))
+        per_split = max(0, dearest + measure.leaves)
+        most = measure.constant + measure.leaves + self.perfect.n_branches * per_split
+        return most + int(gains.worst.sum())
 
 
 RowKey = tuple[frozenset[tuple[int, int]], int]
@@ -416,7 +436,7 @@ class RowMaker:
     def truth(self) -> Completion:
         """1 iff all that the rows ask for is so, whatever `when` is."""
 
-        def value(point: IntArray) -> int:
+        def value(point: Numbers) -> int:
             return int(all(expression.at(point) <= bound for expression, bound in self.needs))
 
         return value
@@ -468,14 +488,6 @@ class RowMaker:
 def _positive_only(literal: SignedAtom) -> None:
     if not literal.positive:
         raise Unsupported("a negated sum: normalization writes it as another sum")
-
-
-def _most_of_model(measure: Additive, gains: Gains, perfect: Shape) -> int:
-    """An upper bound of the numerator on all trees."""
-    dearest = 0 if measure.columns is None else int(measure.columns.max(initial=-FREE))
-    per_split = max(0, dearest + measure.leaves)
-    most = measure.constant + measure.leaves + perfect.n_branches * per_split
-    return most + int(gains.worst.sum())
 
 
 def flat(name: str) -> str:

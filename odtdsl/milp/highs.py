@@ -15,7 +15,7 @@ import numpy as np
 
 from odtdsl.backends.base import Limits
 from odtdsl.data.table import BoolArray, FloatArray, IntArray
-from odtdsl.milp.program import Program
+from odtdsl.milp.program import Numbers, Program
 from odtdsl.milp.pyomo_model import Standard
 
 WIDE = 10_000
@@ -85,7 +85,7 @@ class Solver:
             upper.astype(np.float64),
         )  # fmt: skip
 
-    def start(self, point: IntArray) -> bool:
+    def start(self, point: Numbers) -> bool:
         """Hand over a full assignment as a first solution; whether HiGHS took it."""
         solution = self._api.HighsSolution()
         solution.col_value = point.astype(np.float64).tolist()
@@ -136,6 +136,7 @@ class Solver:
             callbacks = (
                 (self.highs.cbMipInterrupt, watch.interrupt),
                 (self.highs.cbSimplexInterrupt, watch.interrupt),
+                (self.highs.cbIpmInterrupt, watch.leave),
                 (self.highs.cbMipImprovingSolution, watch.improve),
             )
             for event, handler in callbacks:
@@ -176,6 +177,7 @@ def _silence() -> None:
         if not watch.ended:
             for event in (
                 solver.highs.cbMipInterrupt, solver.highs.cbSimplexInterrupt,
+                solver.highs.cbIpmInterrupt,
                 solver.highs.cbMipImprovingSolution,
             ):  # fmt: skip
                 solver.highs.stopCallback(event.callback_type)
@@ -203,6 +205,10 @@ class _Watch:
         if self.bound < bound < np.inf:
             self.bound = bound
             self.events.put((None, bound))
+
+    def leave(self, event: Any) -> None:
+        if self.stop:
+            event.interrupt()
 
     def improve(self, event: Any) -> None:
         point = np.array(event.data_out.mip_solution)

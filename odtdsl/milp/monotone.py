@@ -46,7 +46,7 @@ from odtdsl.ir.families import Family, place, threshold_set
 from odtdsl.ir.forms import Core, Monotone
 from odtdsl.milp.clauses import RowMaker, Rules
 from odtdsl.milp.pattern_flow import PatternFlow
-from odtdsl.milp.program import Affine, Completion, sum_of
+from odtdsl.milp.program import Affine, Completion, Numbers, sum_of
 from odtdsl.milp.structure import Tick
 
 Step = tuple[int, bool]
@@ -465,7 +465,7 @@ def _gap_values(
     """Completions of the gaps of one node and column; the first one measures for all."""
     at: dict[str, tuple[int, int] | None] = {"gap": None}
 
-    def measure(point: IntArray) -> None:
+    def measure(point: Numbers) -> None:
         left, right = ([v for v, here in side if here.at(point)] for side in reach)
         tested = use.at(point) > 0 and left and right
         at["gap"] = (max(left), min(right)) if tested else None
@@ -473,7 +473,7 @@ def _gap_values(
     for index, (column, end) in enumerate(zip(columns.tolist(), ends.tolist(), strict=True)):
 
         def value(
-            point: IntArray, first: bool = index == 0, own: tuple[int, ...] = tuple(end)
+            point: Numbers, first: bool = index == 0, own: tuple[int, ...] = tuple(end)
         ) -> int:
             if first:
                 measure(point)

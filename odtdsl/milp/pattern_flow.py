@@ -107,7 +107,7 @@ class PatternFlow(Structure):
     def _sides(self, node: int, flow: IntArray) -> None:
         """`left` and `right` rows of a node; at the root one equation says both."""
         count = self.patterns.count
-        rows, columns = self._left(node)
+        rows, columns = self.lefts(node)
         ones = np.ones(count, dtype=np.int64)
         left = flow[:, list(self.perfect.left_slots(node))]
         self._side_block(
@@ -138,24 +138,6 @@ class PatternFlow(Structure):
             [f"{name}{x})" for x in range(count)], SKELETON, starts=starts,
             columns=all_columns[order], values=values[order], lower=lower, upper=upper,
         )  # fmt: skip
-
-    def _left(self, node: int) -> tuple[IntArray, IntArray]:
-        """Pairs of a pattern and a column of a test that sends it left."""
-        rows: list[IntArray] = [np.zeros(0, dtype=np.int64)]
-        columns: list[IntArray] = [np.zeros(0, dtype=np.int64)]
-        for part in self.tests[node]:
-            codes = self.patterns.codes[part.family]
-            if self.core.families[part.family].kind == "threshold":
-                ranks = np.searchsorted(part.tests, codes)
-                reached = np.flatnonzero(ranks < len(part.tests))
-                rows.append(reached)
-                columns.append(part.columns[ranks[reached]])
-                continue
-            for test, column in zip(part.tests.tolist(), part.columns.tolist(), strict=True):
-                reached = np.flatnonzero((codes == test) | (codes == -1))
-                rows.append(reached)
-                columns.append(np.full(len(reached), column, dtype=np.int64))
-        return np.concatenate(rows), np.concatenate(columns)
 
     def _hits(self, measures: list[Additive]) -> IntArray:
         count, slots, classes = self.patterns.count, self.perfect.n_leaves, self.core.n_classes
@@ -235,7 +217,7 @@ class PatternFlow(Structure):
             slots = self.perfect.slots(node)
             here = (slot_of >= slots[0]) & (slot_of <= slots[-1])
             sent = np.zeros(self.patterns.count, dtype=np.int64)
-            rows, columns = self._left(node)
+            rows, columns = self.lefts(node)
             np.add.at(sent, rows, point[columns])
             slot_of[here & (sent == 0)] += len(slots) // 2
         patterns = np.arange(self.patterns.count)

@@ -1,8 +1,8 @@
 """A mixed-integer program under construction: named columns, named rows, integer numbers.
 
-Rows keep the `Origin` of the rule they came from. All coefficients and sides are
-integers, so that a row means exactly what its rule says; only the way to the solver
-turns them into floats (see `tolerance`).
+Rows keep the `Origin` of the rule they came from. All coefficients and sides (but those of
+hyperplanes) are integers, so that a row means exactly what its rule says; only the way to the
+solver turns them into floats (see `tolerance`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,19 @@ from math import gcd
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.data.table import BoolArray, FloatArray, IntArray
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Origin
 
+Numbers = IntArray | FloatArray
+"""Numbers of rows: integers, so that a row means exactly what its rule says; but floats in the rows
+that part rows by hyperplanes."""
+
 FREE = 2**62
 """A bound at or beyond plus or minus this is none."""
+
+ROUNDING = 1e-7
+"""What sums of float rows may be off."""
 
 WIDEST = 10**9
 """Largest coefficient or side of a row, once its common divisor is taken out."""
@@ -28,7 +35,7 @@ SKELETON = Origin(rule="skeleton")
 OBJECTIVE = Origin(rule="objective")
 
 
-Completion = Callable[[IntArray], int]
+Completion = Callable[[Numbers], int]
 """The value of an auxiliary column at a point that gives all columns before it."""
 
 
@@ -57,9 +64,9 @@ class Affine:
                 self.terms[column] = self.terms.get(column, 0) + coefficient
         return self
 
-    def at(self, point: IntArray) -> int:
+    def at(self, point: Numbers) -> int:
         """Its value at an integer point."""
-        return self.constant + sum(v * int(point[c]) for c, v in self.terms.items())
+        return self.constant + sum(v * round(float(point[c])) for c, v in self.terms.items())
 
     def copy(self) -> Affine:
         return Affine(terms=dict(self.terms), constant=self.constant)
@@ -81,10 +88,10 @@ class Matrix:
     ----------
     starts
         int64 (n_rows + 1,).
-    columns, values
+    columns
         int64 (n_nonzeros,).
-    lower, upper
-        int64 (n_rows,).
+    values, lower, upper
+        int64, or float64 if some row has such numbers; (n_nonzeros,) and (n_rows,).
     names
         Name of each row.
     origins
@@ -93,9 +100,9 @@ class Matrix:
 
     starts: IntArray
     columns: IntArray
-    values: IntArray
-    lower: IntArray
-    upper: IntArray
+    values: Numbers
+    lower: Numbers
+    upper: Numbers
     names: tuple[str, ...]
     origins: tuple[Origin, ...]
 
@@ -115,9 +122,9 @@ class Program:
         self._origins: list[Origin] = []
         self._starts: list[IntArray] = [np.zeros(1, dtype=np.int64)]
         self._columns: list[IntArray] = []
-        self._values: list[IntArray] = []
-        self._lower: list[IntArray] = []
-        self._upper: list[IntArray] = []
+        self._values: list[Numbers] = []
+        self._lower: list[Numbers] = []
+        self._upper: list[Numbers] = []
         self._nonzeros = 0
         self._never_column: int | None = None
         self._completions: list[tuple[int, Completion]] = []
@@ -168,7 +175,7 @@ class Program:
         """Say how an auxiliary column follows from those whose values are known before it."""
         self._completions.append((column, value))
 
-    def complete(self, point: IntArray) -> IntArray:
+    def complete(self, point: Numbers) -> Numbers:
         """The point with its auxiliary columns filled in (in place)."""
         for column, value in self._completions:
             point[column] = value(point)
@@ -178,7 +185,7 @@ class Program:
 
     def block(
         self, names: Sequence[str], origin: Origin, *, starts: IntArray, columns: IntArray,
-        values: IntArray, lower: IntArray, upper: IntArray,
+        values: Numbers, lower: Numbers, upper: Numbers,
     ) -> None:  # fmt: skip
         """Many rows of one origin at once, in CSR form; `starts` has one more than names."""
         self._names.extend(unique(names, self._taken_rows))
@@ -231,22 +238,29 @@ class Program:
         return Matrix(
             starts=np.concatenate(self._starts),
             columns=np.concatenate(self._columns or none),
-            values=np.concatenate(self._values or none),
-            lower=np.concatenate(self._lower or none),
-            upper=np.concatenate(self._upper or none),
+            values=_joined(self._values),
+            lower=_joined(self._lower),
+            upper=_joined(self._upper),
             names=tuple(self._names),
             origins=tuple(self._origins),
         )
 
     # ---- checks
 
-    def holds(self, point: IntArray) -> BoolArray:
-        """Which rows an integer point keeps: bool (n_rows,). Exact."""
+    def holds(self, point: Numbers) -> BoolArray:
+        """Which rows a point keeps: bool (n_rows,). Exact on integers, else up to rounding."""
         matrix = self.matrix()
         products = np.concatenate([[0], np.cumsum(matrix.values * point[matrix.columns])])
-        sums = products[matrix.starts[1:]] - products[matrix.starts[:-1]]
-        keeps: BoolArray = (matrix.lower <= sums) & (sums <= matrix.upper)
+        sums: Numbers = products[matrix.starts[1:]] - products[matrix.starts[:-1]]
+        room = 0 if sums.dtype == np.int64 else ROUNDING
+        keeps: BoolArray = (matrix.lower <= sums + room) & (sums <= matrix.upper + room)
         return keeps
+
+
+def _joined(parts: list[Numbers]) -> Numbers:
+    if any(part.dtype == np.float64 for part in parts):
+        return np.concatenate([part.astype(np.float64) for part in parts])
+    return np.concatenate([np.zeros(0, dtype=np.int64), *(p.astype(np.int64) for p in parts)])
 
 
 def _check_width(values: Sequence[int], low: int, high: int, origin: Origin) -> None:

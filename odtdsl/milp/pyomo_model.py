@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.milp.program import FREE, Matrix, Program, safe_name
+from odtdsl.milp.program import FREE, Matrix, Numbers, Program, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +163,7 @@ def _free_name(model: ConcreteModel, wish: str) -> str:
     return name
 
 
-def _terms(columns: IntArray, values: IntArray, variables: list[Any]) -> list[Any]:
+def _terms(columns: IntArray, values: Numbers, variables: list[Any]) -> list[Any]:
     """One shared expression per distinct (coefficient, column), in the order of nonzeros."""
     from pyomo.core.expr.numeric_expr import MonomialTermExpression
 

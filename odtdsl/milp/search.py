@@ -6,25 +6,26 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.ir.evaluate import stage_values, violations
+from odtdsl.ir.diagrams import evaluated
 from odtdsl.ir.forms import Additive, Core, DepthStage, Linear, LinearStage, PathTotal
 from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawTree, depth_of
+from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
 from odtdsl.milp.backend import Formulation
-from odtdsl.milp.clauses import Encoding, Rules
+from odtdsl.milp.clauses import Point, Rules, TreeEncoding
 from odtdsl.milp.cptree import CpRules, CpTree
 from odtdsl.milp.highs import WIDE, Run, Solver
 from odtdsl.milp.lookahead import add_lookahead
 from odtdsl.milp.monotone import FlowRules
 from odtdsl.milp.pattern_flow import PatternFlow
 from odtdsl.milp.patterns import find_patterns
-from odtdsl.milp.program import Program
+from odtdsl.milp.program import Numbers, Program
 from odtdsl.milp.pyomo_model import Built, build, standard_form
 from odtdsl.milp.stages import Goal, keep, lower_stage, measures_of, trivial_bound
 from odtdsl.milp.structure import Tick, tests_by_level, usable_tests
@@ -46,6 +47,23 @@ BUILD_ROW, COMPILE_ROW, COMPILE_NONZERO, SHORT = 10e-6, 15e-6, 2e-6, 0.2
 """Seconds per row or column of building, per row and nonzero of compiling; what is soon over."""
 
 
+class Model(Protocol):
+    """A problem at a stage as a program, and the way back."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def goal(self) -> Goal | None: ...
+
+    @property
+    def hint(self) -> RawModel | None: ...
+
+    def decode(self, point: Point) -> RawModel | None: ...
+
+    def full_start(self, tree: RawModel) -> Numbers | None: ...
+
+
 class Stopped(Exception):
     """A limit was met while a model was being built."""
 
@@ -62,7 +80,7 @@ class Lowered:
         A good tree that may break rules; None where none was met.
     """
 
-    encoding: Encoding
+    encoding: TreeEncoding
     goal: Goal | None
     hint: RawTree | None
 
@@ -70,8 +88,13 @@ class Lowered:
     def program(self) -> Program:
         return self.encoding.program
 
-    def full_start(self, tree: RawTree) -> IntArray | None:
+    def decode(self, point: Point) -> RawModel | None:
+        """The tree of a solution."""
+        return self.encoding.decode(point)
+
+    def full_start(self, tree: RawModel) -> IntArray | None:
         """Every column of a tree; None where it does not fit or breaks a row."""
+        assert not isinstance(tree, RawDiagram), "trees only"
         point = self.encoding.assignment(tree)
         if point is None:
             return None
@@ -157,7 +180,9 @@ def _by_subtrees(
     return lowered if widest <= WIDEST_SUM else None
 
 
-def _ruled(core: Core, encoding: Encoding, rules: Rules, stage: int | None, kept: Kept) -> Lowered:
+def _ruled(
+    core: Core, encoding: TreeEncoding, rules: Rules, stage: int | None, kept: Kept
+) -> Lowered:
     """The structure with its rules, earlier stages and objective."""
     for clause in core.clauses:
         rules.add(clause)
@@ -204,17 +229,20 @@ def deepest(core: Core) -> int:
 
 @dataclass(slots=True)
 class _Best:
-    """The best tree so far and the values of its stages."""
+    """The best tree (or diagram) so far and the values of its stages."""
 
-    tree: RawTree | None = None
+    tree: RawModel | None = None
     values: tuple[Fraction, ...] = ()
 
 
 class Search:
     """The state of one solve."""
 
+    by_depth = True
+    """Whether the least depth is looked for by one model per depth."""
+
     def __init__(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None,
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None,
         formulation: Formulation = "pattern",
     ) -> None:  # fmt: skip
         self.core = core
@@ -235,10 +263,10 @@ class Search:
 
     def run(self) -> RawAnswer:
         stages = self.core.objective
-        cap = deepest(self.core)
+        cap = self._deepest()
         self._note_trivial(0, cap)
         try:
-            if isinstance(stages[0], DepthStage):
+            if isinstance(stages[0], DepthStage) and self.by_depth:
                 return self._by_depth(cap)
             return self._stages(cap, 0, ())
         except Stopped:
@@ -246,6 +274,9 @@ class Search:
         except KeyboardInterrupt:
             self.interrupted = True
             return self._answer(self._after(()))
+
+    def _deepest(self) -> int:
+        return deepest(self.core)
 
     def _by_depth(self, cap: int) -> RawAnswer:
         """The least depth that has a tree, then the other stages at that depth."""
@@ -269,7 +300,7 @@ class Search:
         return self._answer(self._after(()))
 
     def _at_depth(self, depth: int) -> bool:
-        return self.best.tree is not None and depth_of(self.best.tree) <= depth
+        return self.best.tree is not None and evaluated(self.core, self.best.tree).depth <= depth
 
     def _stages(self, depth: int, first: int, kept: Kept) -> RawAnswer:
         for stage in range(first, len(self.core.objective)):
@@ -301,18 +332,18 @@ class Search:
     # ---- one model
 
     def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
-        lowered = lower(self.core, depth, stage, kept, self._tick, self.formulation)
+        lowered = self._lower(depth, stage, kept)
         if stage is not None:
             self._note_trivial(stage, depth)
-        if lowered.hint is not None and not violations(self.core, lowered.hint):
-            self._consider(lowered.hint, 0 if stage is None else stage)
+        if lowered.hint is not None:
+            self._offer(lowered.hint, 0 if stage is None else stage)
         built = self._build(lowered.program)
         standard = standard_form(lowered.program, built)
         self._tick()
         solver = Solver(lowered.program, standard)
         self.size = lowered.program.size()
         self._tick()
-        solver.options(**options(lowered.program, self.limits))
+        solver.options(**self._options(lowered.program))
         tree = self.best.tree
         point = None if tree is None else lowered.full_start(tree)
         if point is not None:
@@ -320,6 +351,13 @@ class Search:
         run = solver.run(self.limits, self._improved(lowered, stage), self._moved(lowered, stage))
         self._finish(lowered, stage, run)
         return run
+
+    def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
+        """The program of a stage."""
+        return lower(self.core, depth, stage, kept, self._tick, self.formulation)
+
+    def _options(self, program: Program) -> dict[str, object]:
+        return options(program, self.limits)
 
     def _build(self, program: Program) -> Built:
         """The Pyomo model, if there is time left to compile it.
@@ -338,11 +376,11 @@ class Search:
                 raise Stopped
         return built
 
-    def _finish(self, lowered: Lowered, stage: int | None, run: Run) -> None:
+    def _finish(self, lowered: Model, stage: int | None, run: Run) -> None:
         if run.verdict == "stopped":
             self.interrupted = self.interrupted or self.limits.interrupted()
         if run.point is not None:
-            tree = lowered.encoding.decode(run.point)
+            tree = lowered.decode(run.point)
             self._take(tree, 0 if stage is None else stage, claimed=run.verdict == "optimal")
         if run.verdict == "infeasible":
             return
@@ -351,13 +389,17 @@ class Search:
             if bound is not None:
                 self._raise_bound(stage, bound)
 
-    def _take(self, tree: RawTree, stage: int, *, claimed: bool) -> None:
+    def _take(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
         """A tree that a model admits: it keeps all rules, or HiGHS' floats have blurred one."""
-        broken = violations(self.core, tree)
-        if not broken:
-            self._consider(tree, stage)
-        elif claimed:
-            raise RuntimeError(f"the model admits a tree that breaks {broken[0]!r}")
+        if not self._offer(tree, stage) and claimed:
+            raise RuntimeError(f"the model admits {tree!r}, which breaks a rule")
+
+    def _offer(self, tree: RawModel | None, stage: int) -> bool:
+        """Note a tree that keeps all rules; whether it does."""
+        if tree is None or evaluated(self.core, tree).violations():
+            return False
+        self._consider(tree, stage)
+        return True
 
     def _note_trivial(self, stage: int, depth: int) -> None:
         """The bound of rows that no test tells apart."""
@@ -369,16 +411,14 @@ class Search:
 
     # ---- progress
 
-    def _improved(self, lowered: Lowered, stage: int | None) -> Callable[[FloatArray, float], None]:
+    def _improved(self, lowered: Model, stage: int | None) -> Callable[[FloatArray, float], None]:
         def improved(point: FloatArray, bound: float) -> None:
             self._moved(lowered, stage)(bound)
-            tree = lowered.encoding.decode(point)
-            if not violations(self.core, tree):
-                self._consider(tree, 0 if stage is None else stage)
+            self._offer(lowered.decode(point), 0 if stage is None else stage)
 
         return improved
 
-    def _moved(self, lowered: Lowered, stage: int | None) -> Callable[[float], None]:
+    def _moved(self, lowered: Model, stage: int | None) -> Callable[[float], None]:
         def moved(bound: float) -> None:
             goal = lowered.goal
             if goal is None or stage is None or not np.isfinite(bound):
@@ -389,8 +429,9 @@ class Search:
 
         return moved
 
-    def _consider(self, tree: RawTree, stage: int) -> None:
-        values = stage_values(self.core, tree)
+    def _consider(self, tree: RawModel, stage: int) -> None:
+        evaluation = evaluated(self.core, tree)
+        values = tuple(evaluation.stage_value(form) for form in self.core.objective)
         if self.best.tree is None or values < self.best.values:
             self.best = _Best(tree=tree, values=values)
             self._tell(stage)
@@ -423,8 +464,10 @@ class Search:
                 raise Stopped
 
     def _answer(self, status: Status) -> RawAnswer:
+        best = None if status == "infeasible" else self.best.tree
         return RawAnswer(
-            status=status, tree=None if status == "infeasible" else self.best.tree,
+            status=status, tree=None if isinstance(best, RawDiagram) else best,
+            diagram=best if isinstance(best, RawDiagram) else None,
             stages=self._outcomes(status), timeline=tuple(self.timeline), size=self.size,
             interrupted=self.interrupted,
         )  # fmt: skip

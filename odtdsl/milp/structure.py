@@ -14,7 +14,7 @@ All are binary. A tree is read from them alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,26 +76,22 @@ def usable_tests(core: Core, levels: tuple[tuple[IntArray, ...], ...]) -> tuple[
     )
 
 
-class Structure:
-    """Splits and labels of one problem at one depth.
+class Splits:
+    """The tests of a number of nodes as columns, and which are active.
 
     Attributes
     ----------
     program
         Where columns and rows go.
-    perfect
-        The tree that it lives on.
     active
         Column of `active(n)` per branch node.
     tests
         The tests per branch node.
-    label
-        int64 (n_slots, n_classes): columns.
     """
 
-    def __init__(self, core: Core, depth: int, leaves: int | None, tick: Tick) -> None:
+    def __init__(self, core: Core, depth: int, levels: Sequence[int], tick: Tick) -> None:
+        """`levels` are those of the nodes, in their order, below `depth`."""
         self.core = core
-        self.perfect = Perfect(depth)
         self.program = Program()
         self.charges = Charges()
         self._tick = tick
@@ -107,12 +103,8 @@ class Structure:
         self._use: list[dict[int, Affine]] = []
         self.tests: list[tuple[NodeTests, ...]] = []
         self.active: list[int] = []
-        for node in range(self.perfect.n_branches):
-            self._branch(node)
-        self._shape(leaves)
-        self.label = self._labels()
-
-    # ---- what clauses read
+        for node, level in enumerate(levels):
+            self._branch(node, level)
 
     def use(self, node: int, column: int) -> Affine:
         """1 iff the node tests the column."""
@@ -121,17 +113,7 @@ class Structure:
     def is_active(self, node: int) -> Affine:
         return Affine().add_term(self.active[node])
 
-    def alive(self, slot: int) -> Affine:
-        gate = self.perfect.gate(slot)
-        return Affine(constant=1) if gate is None else self.is_active(gate)
-
-    def slot_name(self, slot: int) -> str:
-        return f"n{self.perfect.n_branches + slot}"
-
-    # ---- structure
-
-    def _branch(self, node: int) -> None:
-        level = self.perfect.level(node)
+    def _branch(self, node: int, level: int) -> None:
         found: list[NodeTests] = []
         for index, family in enumerate(self.core.families):
             usable = self._levels[level][index]
@@ -186,6 +168,99 @@ class Structure:
                 sums[column] = Affine().add_term(own)
         return sums
 
+    def lefts(self, node: int) -> tuple[IntArray, IntArray]:
+        """Pairs of a pattern and a column of a test that sends it left."""
+        rows: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+        columns: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+        for part in self.tests[node]:
+            codes = self.patterns.codes[part.family]
+            if self.core.families[part.family].kind == "threshold":
+                ranks = np.searchsorted(part.tests, codes)
+                reached = np.flatnonzero(ranks < len(part.tests))
+                rows.append(reached)
+                columns.append(part.columns[ranks[reached]])
+                continue
+            for test, column in zip(part.tests.tolist(), part.columns.tolist(), strict=True):
+                reached = np.flatnonzero((codes == test) | (codes == -1))
+                rows.append(reached)
+                columns.append(np.full(len(reached), column, dtype=np.int64))
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def _zeros(self, node: int) -> dict[int, int]:
+        """All columns of a node's tests, at 0."""
+        found = {self.active[node]: 0}
+        for part in self.tests[node]:
+            found.update((column, 0) for column in part.columns.tolist())
+        for tested in self._use[node].values():
+            found.update((column, 0) for column in tested.terms)
+        return found
+
+    def _decode_test(self, node: int, point: Point) -> tuple[int, int]:
+        for part in self.tests[node]:
+            on = [j for j, column in enumerate(part.columns.tolist()) if point[column] > 0.5]
+            if on:
+                return part.family, int(part.tests[on[-1]])
+        raise RuntimeError(f"an active node {node} tests nothing")
+
+    def _among(self, alike: list[int], tests: IntArray, test: int) -> int:
+        """Which of the thresholds that part the rows at a node alike stands for a given one."""
+        return min(alike, key=lambda j: (abs(int(tests[j]) - test), j))
+
+    def _choose(
+        self, node: int, family: int, test: int, here: IntArray, values: dict[int, int]
+    ) -> BoolArray | None:
+        part = next((p for p in self.tests[node] if p.family == family), None)
+        if part is None:
+            return None
+        inside = np.zeros(self.patterns.count, dtype=bool)
+        inside[here] = True
+        sent = sends_left(self.core, self.patterns, inside, family, test)
+        if sent is None:
+            return None
+        left: BoolArray = sent[here]
+        codes = self.patterns.codes[family][here]
+        if self.core.families[family].kind == "threshold":
+            alike = [j for j, r in enumerate(part.tests.tolist()) if ((codes <= r) == left).all()]
+            on = list(range(self._among(alike, part.tests, test) + 1)) if alike else []
+        else:
+            on = np.flatnonzero(part.tests == test).tolist()
+        if not on:
+            return None
+        values.update((int(part.columns[j]), 1) for j in on)
+        for column in self.use(node, self.core.families[family].column).terms:
+            values[column] = 1
+        return left
+
+
+class Structure(Splits):
+    """Splits and labels of one problem at one depth.
+
+    Attributes
+    ----------
+    perfect
+        The tree that it lives on.
+    label
+        int64 (n_slots, n_classes): columns.
+    """
+
+    def __init__(self, core: Core, depth: int, leaves: int | None, tick: Tick) -> None:
+        self.perfect = Perfect(depth)
+        levels = [self.perfect.level(node) for node in range(self.perfect.n_branches)]
+        super().__init__(core, depth, levels, tick)
+        self._shape(leaves)
+        self.label = self._labels()
+
+    # ---- what clauses read
+
+    def alive(self, slot: int) -> Affine:
+        gate = self.perfect.gate(slot)
+        return Affine(constant=1) if gate is None else self.is_active(gate)
+
+    def slot_name(self, slot: int) -> str:
+        return f"n{self.perfect.n_branches + slot}"
+
+    # ---- structure
+
     def _shape(self, leaves: int | None) -> None:
         for node in range(1, self.perfect.n_branches):
             parent = (node - 1) // 2
@@ -223,13 +298,6 @@ class Structure:
         }
         return read_tree(self.perfect, tests, labels)
 
-    def _decode_test(self, node: int, point: Point) -> tuple[int, int]:
-        for part in self.tests[node]:
-            on = [j for j, column in enumerate(part.columns.tolist()) if point[column] > 0.5]
-            if on:
-                return part.family, int(part.tests[on[-1]])
-        raise RuntimeError(f"an active node {node} tests nothing")
-
     def choices(self, tree: RawTree) -> dict[int, int] | None:
         """Tests, activity and labels of a tree, as column to value; None where it does not fit.
 
@@ -239,14 +307,10 @@ class Structure:
         placed = place_tree(self.perfect, tree)
         if placed is None:
             return None
-        values: dict[int, int] = dict.fromkeys(self.active, 0)
-        values.update((column, 0) for column in self.label.ravel().tolist())
+        values: dict[int, int] = dict.fromkeys(self.label.ravel().tolist(), 0)
         reach = {0: np.arange(self.patterns.count)}
-        for node, parts in enumerate(self.tests):
-            for part in parts:
-                values.update((column, 0) for column in part.columns.tolist())
-            for tested in self._use[node].values():
-                values.update((column, 0) for column in tested.terms)
+        for node in range(self.perfect.n_branches):
+            values.update(self._zeros(node))
             split = placed.splits.get(node)
             if split is None:
                 continue
@@ -259,32 +323,3 @@ class Structure:
         for slot, label in placed.labels.items():
             values[int(self.label[slot, label])] = 1
         return values
-
-    def _among(self, alike: list[int], tests: IntArray, test: int) -> int:
-        """Which of the thresholds that part the rows at a node alike stands for a given one."""
-        return min(alike, key=lambda j: (abs(int(tests[j]) - test), j))
-
-    def _choose(
-        self, node: int, family: int, test: int, here: IntArray, values: dict[int, int]
-    ) -> BoolArray | None:
-        part = next((p for p in self.tests[node] if p.family == family), None)
-        if part is None:
-            return None
-        inside = np.zeros(self.patterns.count, dtype=bool)
-        inside[here] = True
-        sent = sends_left(self.core, self.patterns, inside, family, test)
-        if sent is None:
-            return None
-        left: BoolArray = sent[here]
-        codes = self.patterns.codes[family][here]
-        if self.core.families[family].kind == "threshold":
-            alike = [j for j, r in enumerate(part.tests.tolist()) if ((codes <= r) == left).all()]
-            on = list(range(self._among(alike, part.tests, test) + 1)) if alike else []
-        else:
-            on = np.flatnonzero(part.tests == test).tolist()
-        if not on:
-            return None
-        values.update((int(part.columns[j]), 1) for j in on)
-        for column in self.use(node, self.core.families[family].column).terms:
-            values[column] = 1
-        return left

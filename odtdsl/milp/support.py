@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from odtdsl.backends.base import EXACT, Objection, Support
-from odtdsl.ir.forms import Additive, Core, Form, Linear, LinearStage, Monotone, PathTotal
-from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import (
+    Additive,
+    Atom,
+    Budget,
+    Core,
+    Form,
+    Linear,
+    LinearStage,
+    Monotone,
+    Order,
+    PathTotal,
+    Root,
+    Used,
+)  # fmt: skip
+from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 
 
 def _costly(reason: str) -> Support:
@@ -18,13 +34,15 @@ def _no(reason: str) -> Support:
 _CHOICE = _costly("a disjunction takes one more binary column per literal and instance")
 
 _UNSUPPORTED = {
-    Form.DIAGRAM: "a diagram needs arcs that choose their nodes; the flow is built on a tree",
-    Form.HYPERPLANE: "a hyperplane needs its weights as columns and a margin per row",
     Form.REGRESSION: "a leaf's output would be a number times the flow, not one of a few labels",
     Form.LOSS_BOUND: "outputs of leaves are numbers, and the model has labels only",
     Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and the model has labels only",
     Form.OUTPUT_SET: "outputs of leaves are numbers, and the model has labels only",
 }
+
+_MARGIN = (
+    "a column per row and layer, and rows with large numbers; planes leave 0.0001 between the sides"
+)
 
 _PER_ROW = "a column per pattern, split and feature that costs something"
 
@@ -34,6 +52,7 @@ _COSTLY = {
     Form.PATH_TOTAL: _PER_ROW,
     Form.OBJECTIVE_PATH_SUM: _PER_ROW,
     Form.TREE_UNBOUNDED: "one model per depth, from 0 upwards, until one has a tree",
+    Form.HYPERPLANE: _MARGIN,
     Form.MISSING_BRANCH: "every column with missing cells has its tests twice, one set per side",
 }
 
@@ -87,7 +106,103 @@ def too_many_gaps(core: Core) -> tuple[Objection, ...]:
     )
 
 
+def too_many_paths(core: Core) -> tuple[Objection, ...]:
+    """Rules on paths of diagrams with more sequences of nodes than a model has columns for."""
+    from odtdsl.milp.layers import MOST_PATHS, layers_of
+
+    rules = [clause for clause in core.clauses if clause.scope is Scope.PATH]
+    if not rules or not isinstance(core.skeleton, DiagramSkeleton):
+        return ()
+    many = layers_of(core).n_paths
+    if many <= MOST_PATHS:
+        return ()
+    reason = (
+        f"the layers admit {many:,} sequences of nodes, and a rule on paths needs a column for"
+        f" each, {MOST_PATHS:,} at most; write narrower layers or fewer"
+    )
+    from odtdsl.backends.choice import form_of
+
+    found = {
+        (form_of(literal.atom, clause.scope), clause.origin)
+        for clause in rules
+        for literal in clause.literals
+    }
+    return tuple(Objection(form=form, origin=origin, reason=reason) for form, origin in found)
+
+
+def beyond_planes(core: Core) -> tuple[Objection, ...]:
+    """What the model of hyperplanes does not say: all that speaks of the features of a plane."""
+    from odtdsl.backends.choice import OBJECTIVE, SKELETON, form_of
+
+    if core.skeleton.splits != "hyperplane":
+        return ()
+    if isinstance(core.skeleton, TreeSkeleton):
+        reason = "hyperplanes are for diagrams; write `diagram widths 1, 2, 4 splits hyperplane`"
+        return (Objection(form=Form.HYPERPLANE, origin=SKELETON, reason=reason),)
+    reason = "which features a hyperplane weighs is found after the search, from the rows it parts"
+    found = [
+        Objection(form=Form.SPLIT_FILTER, origin=one.origin, reason=reason) for one in core.filters
+    ]
+    for clause in core.clauses:
+        for literal in clause.literals:
+            if _of_features(literal.atom):
+                form = form_of(literal.atom, clause.scope)
+                found.append(Objection(form=form, origin=clause.origin, reason=reason))
+    for stage in core.objective:
+        if isinstance(stage, LinearStage):
+            measures = [stage.measure, *(part for _, parts in stage.maxima for part in parts)]
+            if any(_by_columns(measure) for measure in measures):
+                found.append(Objection(form=Form.OBJECTIVE_LINEAR, origin=OBJECTIVE, reason=reason))
+            if stage.path_sum is not None:
+                found.append(
+                    Objection(form=Form.OBJECTIVE_PATH_SUM, origin=OBJECTIVE, reason=reason)
+                )
+    return tuple(dict.fromkeys(found))
+
+
+def _of_features(atom: Atom) -> bool:
+    if isinstance(atom, Budget):
+        measure = atom.measure
+        return any(measure.per_test) or any(measure.once) or any(s.amount for s in measure.shared)
+    if isinstance(atom, Linear):
+        return _by_columns(atom.measure)
+    return isinstance(atom, Used | Order | Root | PathTotal)
+
+
+def _by_columns(measure: Additive) -> bool:
+    return measure.columns is not None and bool(measure.columns.any())
+
+
+def beyond_odd(core: Core) -> list[tuple[str, str]]:
+    """What the ODD study's model cannot say although the forms are there: what, and why."""
+    from odtdsl.ir.intervals import FULL
+    from odtdsl.ir.planes import planes
+    from odtdsl.milp.diagram_planes import MARGIN
+
+    if not isinstance(core.skeleton, DiagramSkeleton):
+        return [("trees", "the ODD study's model is one of diagrams; write `diagram widths ...`")]
+    found: list[tuple[str, str]] = []
+    for family in core.families:
+        name = core.columns[family.column]
+        if family.missing is not None:
+            found.append((f"missing cells of `{name}`", "the study weighs every cell"))
+        if family.kind == "bin" or family.domain != FULL:
+            found.append((f"the candidates of `{name}`", "the study's splits may stand anywhere"))
+    if core.filters:
+        rule = core.filters[0].origin.rule
+        found.append((f"`{rule}`", "the study's splits may stand anywhere"))
+    if not found and core.skeleton.splits == "axis":
+        of = planes(core)
+        for index, column in enumerate(of.columns):
+            gaps = np.diff(np.unique(of.scaled[:, index]))
+            if gaps.min() < MARGIN:
+                why = f"two values are closer than {MARGIN} of the range, the study's least margin"
+                found.append((f"cuts of `{core.columns[column.column]}`", why))
+    return found
+
+
 _PAPER_ONLY = {
+    Form.DIAGRAM: "the study's branches are those of a tree",
     Form.TREE_UNBOUNDED: "the study's branches have a fixed length and number",
     Form.MISSING_BRANCH: "the study routes each row by its values, without missing cells",
     Form.ROOT: "the study has no rule on the root",

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from odtdsl.diagnostics.model import error
 from odtdsl.files import write_text
 from odtdsl.ir.forms import Core
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.milp.backend import Formulation, refuse
+from odtdsl.milp.diagram_search import lower_diagram
 from odtdsl.milp.highs import Solver
+from odtdsl.milp.layers import layers_of
 from odtdsl.milp.parts import is_of_parts
-from odtdsl.milp.program import safe_name
+from odtdsl.milp.program import Program, safe_name
 from odtdsl.milp.pyomo_model import build, standard_form
 from odtdsl.milp.search import DEEPEST, Lowered, deepest, lower
+from odtdsl.milp.stages import Goal
 from odtdsl.milp.subtrees import Subtrees
 
 COMMENT = {"lp": "\\", "mps": "*"}
@@ -37,7 +42,7 @@ def write(
     to
         The format.
     formulation
-        `pattern`, `subtrees` or `cptree`.
+        `pattern`, `subtrees`, `cptree` or `odd`.
 
     Returns
     -------
@@ -51,6 +56,12 @@ def write(
         cannot be written.
     """
     refuse(core, formulation)
+    if isinstance(core.skeleton, DiagramSkeleton):
+        diagram = lower_diagram(core, 0, formulation=formulation)
+        assert diagram.goal is not None, "the first stage is lowered"
+        lines = (*_of_diagram(core), _value(diagram.goal))
+        write_text(path, _marked(lines, COMMENT[to]) + _text(diagram.program, to))
+        return diagram.program.size()
     depth = deepest(core)
     if depth > DEEPEST:
         raise error(
@@ -59,13 +70,12 @@ def write(
             helps=(f"write `tree depth <= {DEEPEST}` or less",),
         )
     lowered = lower(core, depth, 0, formulation=formulation)
-    text = _comments(core, lowered, COMMENT[to]) + _text(lowered, to)
+    text = _comments(core, lowered, COMMENT[to]) + _text(lowered.program, to)
     write_text(path, text)
     return lowered.program.size()
 
 
-def _text(lowered: Lowered, to: str) -> str:
-    program = lowered.program
+def _text(program: Program, to: str) -> str:
     solver = Solver(program, standard_form(program, build(program)), slack=False)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / f"model.{to}"
@@ -79,8 +89,7 @@ def _comments(core: Core, lowered: Lowered, mark: str) -> str:
     lines = [
         "a decision tree by mixed-integer programming; rows of rules are named rule_NAME(place)",
         "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right",
-        f"objective of the spec = ({goal.constant} + {goal.grid} * objective of this file)"
-        f" / {goal.scale}",
+        _value(goal),
     ]
     if isinstance(lowered.encoding, Subtrees):
         rules = dict.fromkeys(c.origin.rule for c in core.clauses if is_of_parts(c))
@@ -88,4 +97,27 @@ def _comments(core: Core, lowered: Lowered, mark: str) -> str:
             f"subtrees that break rule_{safe_name(rule)} by themselves have no column"
             for rule in rules
         ]
+    return _marked(lines, mark)
+
+
+def _of_diagram(core: Core) -> tuple[str, ...]:
+    layers = layers_of(core)
+    nodes = "; ".join(
+        f"layer {level}: " + ", ".join(f"n{node}" for node in layers.at_level(level))
+        for level in range(layers.depth)
+    )
+    return (
+        "a decision diagram by mixed-integer programming; rows of rules are named rule_NAME(place)",
+        f"n0 is the root, c0 to c{layers.n_leaves - 1} are the classes; {nodes}",
+        "arc(n0,left,n1) leads what goes left at n0 to n1; flow(p0,...) is the way of the rows p0",
+    )
+
+
+def _value(goal: Goal) -> str:
+    """How the objective's value follows from the file's."""
+    file = f"({goal.constant} + {goal.grid} * objective of this file)"
+    return f"objective of the spec = {file} / {goal.scale}"
+
+
+def _marked(lines: Iterable[str], mark: str) -> str:
     return "".join(f"{mark} {line}\n" for line in lines)
