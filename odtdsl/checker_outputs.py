@@ -97,12 +97,15 @@ def _best(view: TreeView) -> Checked:
 
 def _medoids(view: TreeView) -> Checked:
     """Every leaf's output is that of one of its rows, where one of these obeys the rules."""
-    wrong = 0
+    wrong, loss = 0, loss_called(view.rows.problem)
     for leaf in view.leaves:
         assert leaf.rows.data.targets is not None, "number targets are there"
         truth = leaf.rows.data.targets[leaf.inside]
         if not (truth == np.array(leaf.leaf.output)).all(axis=1).any():
-            wrong += bool(_admitted(leaf, len(truth))[1].any())
+            allowed = _admitted(leaf, len(truth))[1]
+            if loss == "poisson":  # an output of 0 is infinitely bad for more
+                allowed &= ~((truth == 0) & (truth.max(axis=0) > 0)).any(axis=1)
+            wrong += bool(allowed.any())
     return Checked(
         rule="tree outputs", text="every leaf's output is one of its rows', if one obeys the rules",
         holds=not wrong, instances=len(view.leaves),

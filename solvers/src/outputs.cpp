@@ -380,7 +380,7 @@ bool OutputSolver::split_gap(const OutputPiece& piece, std::size_t index, LeafLo
   for (std::size_t t = 0; t < set_.targets; ++t)
     for (const auto& [from, to] : piece.gaps[t])
       // Where violations are paid for, an output can stay in a gap that its box has left already.
-      if (states_[level].box.low[t] <= from && to <= states_[level].box.high[t] && y[t] > from + kSlack * (1 + std::fabs(from)) &&
+      if ((!loss.priced() || (states_[level].box.low[t] <= from && to <= states_[level].box.high[t])) && y[t] > from + kSlack * (1 + std::fabs(from)) &&
           y[t] < to - kSlack * (1 + std::fabs(to)))
         return halves(piece, index, loss, level, t, from, to, y[t]);
   if (loss.priced()) return false;  // nor are grids asked for then

@@ -252,6 +252,7 @@ bool SquaredLoss::program(double limit, double fixed) {
   active_.clear();
   double scale = 0;
   for (double s : start_) scale = std::max(scale, std::fabs(s));
+  for (std::size_t p = 0; p < used_; ++p) scale = std::max(scale, std::fabs(bounds_[p].c));
   double slack = 1e-12;
   for (std::size_t p = 0; p < used_; ++p) {
     Bound& b = bounds_[p];
