@@ -171,6 +171,11 @@ _left: list[tuple[Solver, _Watch, threading.Thread]] = []
 """Runs that were left to end by themselves."""
 
 
+def running() -> bool:
+    """Whether a run that was left to itself still goes on."""
+    return any(not watch.ended for _, watch, _ in _left)
+
+
 @atexit.register
 def _silence() -> None:
     """Wait shortly for runs that still go on, then take their callbacks.
