@@ -31,6 +31,7 @@ from odtdsl.cli_base import (
     Test,
     Using,
     check_outputs,
+    leave,
     print_json,
     print_lines,
     run,
@@ -602,4 +603,7 @@ def _options(
 
 def main() -> None:
     """Entry point of `odt`."""
-    app(prog_name="odt")
+    try:
+        app(prog_name="odt")
+    except SystemExit as ended:
+        leave(ended)

@@ -9,7 +9,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -145,6 +145,19 @@ def run(action: Callable[[], int], as_json: bool) -> None:
         _tell([Diagnostic(code="X001", message=message)], as_json)
         _report_file(failure)
     raise typer.Exit(code)
+
+
+def leave(ended: SystemExit) -> NoReturn:
+    """End the process with this code, at once where HiGHS was left running behind its limit.
+
+    Its threads would be waited for, or take the process down with them.
+    """
+    highs = sys.modules.get("odtdsl.milp.highs")
+    if highs is None or not highs.running():
+        raise ended
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(ended.code if isinstance(ended.code, int) else 1 if ended.code else 0)
 
 
 def _report_file(failure: BaseException) -> None:

@@ -352,3 +352,21 @@ def test_why_wants_one_row(spec, tmp_path, options):
     found = odt("why", path, str(tmp_path / "none.json"), *options)
     assert found.exit_code == 2
     assert "U309" in found.output + found.stderr
+
+
+@pytest.mark.parametrize(("code", "told"), [(0, 0), (3, 3), (None, 0), ("no", 1)])
+def test_a_run_of_highs_left_behind_does_not_hold_the_process(
+    monkeypatch: pytest.MonkeyPatch, code: int | str | None, told: int
+) -> None:
+    from odtdsl import cli_base
+    from odtdsl.milp import highs
+
+    codes: list[int] = []
+    monkeypatch.setattr(cli_base.os, "_exit", codes.append)
+    monkeypatch.setattr(highs, "running", lambda: True)
+    cli_base.leave(SystemExit(code))
+    assert codes == [told]
+    monkeypatch.setattr(highs, "running", lambda: False)
+    with pytest.raises(SystemExit) as ended:
+        cli_base.leave(SystemExit(code))
+    assert ended.value.code == code

@@ -47,6 +47,7 @@ def test_all_that_can_run_and_agree() -> None:
         "milp",
         "milp (subtrees)",
         "milp (cptree)",
+        "milp (odd)",
         "sat",
         "sat (paper)",
         "greedy",

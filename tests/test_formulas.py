@@ -512,6 +512,10 @@ RUNS = {
 }  # fmt: skip
 
 
+STUDY = (("mouse", "X", 4, 8), ("monk1", "target", 5, 8), ("iris", "target", 4, 8))
+"""Sets of the DT_depth / DT_size study: target, least depth and, at it, least leaves."""
+
+
 def solved_by(name: str, path: Path) -> Path:
     """The file with the answer of a solver."""
     answer = path.with_suffix(".answer")
@@ -545,6 +549,30 @@ def test_solvers_of_debian_find_trees_of_the_same_size(name: str, to: str, tmp_p
         spec.compile(path, bound=bound[0] - 1)
         with pytest.raises(OdtError) as caught:
             spec.decode(solved_by(name, path), to=to, bound=bound[0] - 1)
+        assert caught.value.diagnostics[0].code == "U210"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_solvers_of_debian_find_the_least_trees_of_the_study(name: str, tmp_path: Path) -> None:
+    """No error at the least depth with the least leaves, and nothing with one leaf less."""
+    folder = os.environ.get("ODTDSL_DATA")
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not on PATH (Debian: apt-get install {name})")
+    if folder is None:
+        pytest.skip("ODTDSL_DATA is not set")
+    for table, target, depth, leaves in STUDY:
+        file = Path(folder) / "sat" / f"{table}.csv"
+        spec = odtdsl.parse(
+            f'data "{file}" target `{target}`: class feature *: number'
+            " tree minimize depth then leaves rule exact: errors <= 0"
+        )
+        path = tmp_path / f"{table}.cnf"
+        spec.compile(path, bound=[depth, leaves])
+        result = spec.decode(solved_by(name, path), bound=[depth, leaves])
+        assert agreed(result, spec.solve(using="exact"))
+        spec.compile(path, bound=[depth, leaves - 1])
+        with pytest.raises(OdtError) as caught:
+            spec.decode(solved_by(name, path), bound=[depth, leaves - 1])
         assert caught.value.diagnostics[0].code == "U210"
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from brute_diagrams import best_priced
+from brute_diagrams import all_diagrams, best_priced
 from milp_diagrams import KINDS, Live, best, some_kinds, tiny
 from milp_trees import SCALE
 from test_diagrams import _tiny as priced
@@ -100,6 +100,7 @@ def test_the_priced_optimum_is_that_of_partitions(first: int) -> None:
 RULES = (
     "rule r: forall split: size >= 2", "rule r: splits <= 2", 'rule r: rate("y") >= 40%',
     "rule r: forall path: length <= 1", "rule r: depth <= 1", "rule r: leaves = 1",
+    "rule r: root in {b}", "rule r: forall split: feature in {a, c}",
 )  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def test_planes_keep_rules(rule: str, model: str) -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        "rule r: forall path: a before b", "rule r: uses(c)", "rule r: root in {b}",
+        "rule r: forall path: a before b", "rule r: uses(c)",
         "rule r: forall split: threshold(a) in [1, 2]", "rule r: tests(a) <= 1",
     ],
 )  # fmt: skip
@@ -127,6 +128,26 @@ def test_rules_on_the_features_of_a_plane_are_refused(rule: str) -> None:
     planes = replace(core, skeleton=replace(core.skeleton, splits="hyperplane"))
     refusals = dict(choose(planes, "milp").refusals)["milp"]
     assert {refusal.need.origin.rule for refusal in refusals} == {"r"}
+
+
+@pytest.mark.parametrize("model", ["pattern", "odd"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "rule r: forall path: a before b", "rule r: uses(c) and uses(a)", "rule r: tests(a) <= 1",
+        "rule r: root in {b}", "rule r: forall split: size >= 3", 'rule r: rate("y") >= 60%',
+        "rule r: forall path: length <= 1 or uses(a)", "rule r: splits >= 3",
+    ],
+)  # fmt: skip
+def test_both_models_obey_rules(rule: str, model: str) -> None:
+    core, _ = priced(random.Random(rule), "1, 2", rule)
+    expected = best(core, list(all_diagrams(core)))
+    answer = Milp("odd" if model == "odd" else "pattern").solve(core, Limits())
+    if expected is None:
+        assert answer.status == "infeasible"
+        return
+    assert answer.status == "optimal"
+    assert (answer.stages[0].value,) == expected
 
 
 def test_too_many_paths_are_refused_where_a_rule_speaks_of_them() -> None:

@@ -162,6 +162,7 @@ def _whole(args: Namespace) -> Table:
             *(f"{ratio:.1f}" for ratio in ratios.get(name, ())),
             *([""] * (0 if name in ratios else 2)), f"{exact.to_size:.3f}",
         )  # fmt: skip
+    table.note(f"-: not within {args.limit:g} s.")
     _ratios(table, ratios)
     if car:
         table.note(f"car: {car:.0f} s of at most {CAR_SECONDS:.0f}.")
@@ -177,7 +178,7 @@ def _same(name: str, known: tuple[int, int] | None, *found: Timed | None) -> Non
 
 def _cells(one: Timed | None) -> tuple[object, object, object]:
     if one is None:
-        return "", "", ""
+        return "-", "-", "-"
     return one.rows, f"{one.to_depth:.3f}", f"{one.to_size:.3f}"
 
 

@@ -42,7 +42,8 @@ _WHERE = {
 """Back ends of this version: module and class."""
 
 PREFERENCE = ("exact", "milp", "sat", "cpsat")
-"""`auto` takes the first of these that expresses all of a problem."""
+"""`auto` takes the first of these that expresses all of a problem: so they were measured
+(`docs/explanation/sat-measured.md`, `exact-measured.md`)."""
 
 FOR_DIAGRAMS = ("cpsat", "milp", "sat")
 """The same for diagrams: clauses prove more of them than linear relaxations do."""

@@ -25,7 +25,7 @@ import numpy as np
 from odtdsl.backends.decode import NoCandidate
 from odtdsl.backends.decode_diagram import Routed, canonical, from_routing
 from odtdsl.backends.margins import widest_plane
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.data.table import BoolArray, FloatArray, IntArray
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Core
 from odtdsl.ir.planes import planes
@@ -89,6 +89,8 @@ class PlaneFlow(Flows):
             [f"bound(n{n})" for n in range(len(nodes))], lower=-1
         )  # fmt: skip
         for node in range(len(nodes)):
+            for column in np.flatnonzero(~self._allowed(node)).tolist():
+                self.program.fix(int(self.weight[node, column]), 0)
             self._one_test(node)
             self._part(node)
 
@@ -103,6 +105,21 @@ class PlaneFlow(Flows):
         return Affine().add_terms(self.tests[node, mine], np.ones(len(mine), dtype=np.int64))
 
     # ---- structure
+
+    def _allowed(self, node: int) -> BoolArray:
+        """bool (n_plane_columns,): which columns filters admit at a node."""
+        level = self.perfect.levels[node]
+        refused = {
+            rule.column
+            for rule in self.core.filters
+            if not rule.allowed and (rule.levels is None or level in rule.levels)
+        }
+        return np.array([one.column not in refused for one in self._of.columns], dtype=bool)
+
+    def _features(self, node: int) -> tuple[int, ...]:
+        """The features that filters admit at a node."""
+        allowed = zip(self._of.columns, self._allowed(node).tolist(), strict=True)
+        return tuple(dict.fromkeys(one.column for one, on in allowed if on))
 
     def _names(self) -> list[str]:
         """A name for each column that planes weigh."""
@@ -149,6 +166,8 @@ class PlaneFlow(Flows):
         row = self.is_active(node)
         for test, weight in zip(self.tests[node].tolist(), self.weight[node].tolist(), strict=True):
             row.add_term(test, -1)
+            if not self.program.column_upper[weight]:
+                self.program.fix(test, 0)
             name = self.program.column_names[weight]
             for sign, side in ((1, "above"), (-1, "below")):
                 least = Affine().add_term(weight, sign).add_term(test, -1)
@@ -200,7 +219,7 @@ class PlaneFlow(Flows):
             return None
         inside = point[self.flow[node]].sum(axis=2) > 0.5
         left, right = (np.flatnonzero(inside[self.patterns.of_row, side]) for side, _ in SIDES)
-        columns: tuple[int, ...] | None = None
+        columns = self._features(node)
         if self.tests is not None:
             tested = int(np.argmax(point[self.tests[node]]))
             columns = (self._of.columns[tested].column,)
@@ -266,7 +285,7 @@ class PlaneFlow(Flows):
             weights[column] = 1.0 if low.max() < high.min() else -1.0
             point[self.tests[node, column]] = 1
         else:
-            plane = widest_plane(self.core, left, right)
+            plane = widest_plane(self.core, left, right, self._features(node))
             if plane is None:
                 return False
             for index, weight in plane.weights:

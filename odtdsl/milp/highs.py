@@ -21,8 +21,9 @@ from odtdsl.milp.pyomo_model import Standard
 WIDE = 10_000
 """Rows with a coefficient beyond this are treated with care, see `Solver` and `search.options`."""
 
-POLL, GRACE = 0.02, 0.3
-"""Seconds between two looks at the limits, and of waiting for HiGHS once one is met."""
+POLL, GRACE, FAREWELL = 0.02, 0.3, 3.0
+"""Seconds between two looks at the limits, of waiting for HiGHS once one is met, and for all runs
+that were left when the process ends."""
 
 Verdict = Literal["optimal", "infeasible", "stopped"]
 
@@ -124,7 +125,7 @@ class Solver:
         finally:
             watch.stop = True
         if not watch.ended:
-            _left.append((self, watch))
+            _left.append((self, watch, thread))
             return best
         thread.join()
         if watch.failure is not None:
@@ -166,19 +167,28 @@ class Solver:
         return Run(verdict="stopped", point=point, bound=bound if bound < np.inf else -np.inf)
 
 
-_left: list[tuple[Solver, _Watch]] = []
+_left: list[tuple[Solver, _Watch, threading.Thread]] = []
 """Runs that were left to end by themselves."""
+
+
+def running() -> bool:
+    """Whether a run that was left to itself still goes on."""
+    return any(not watch.ended for _, watch, _ in _left)
 
 
 @atexit.register
 def _silence() -> None:
-    """Take the callbacks from runs that still go on: they must not meet a dying Python."""
-    for solver, watch in _left:
+    """Wait shortly for runs that still go on, then take their callbacks.
+
+    A run that comes back to a dying Python ends the process with an error.
+    """
+    until = time.monotonic() + FAREWELL
+    for solver, watch, thread in _left:
+        thread.join(max(0.0, until - time.monotonic()))
         if not watch.ended:
             for event in (
                 solver.highs.cbMipInterrupt, solver.highs.cbSimplexInterrupt,
-                solver.highs.cbIpmInterrupt,
-                solver.highs.cbMipImprovingSolution,
+                solver.highs.cbIpmInterrupt, solver.highs.cbMipImprovingSolution,
             ):  # fmt: skip
                 solver.highs.stopCallback(event.callback_type)
 

@@ -20,6 +20,7 @@ from odtdsl.ir.forms import (
     Root,
     Used,
 )  # fmt: skip
+from odtdsl.ir.intervals import FULL
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 
 
@@ -141,7 +142,9 @@ def beyond_planes(core: Core) -> tuple[Objection, ...]:
         return (Objection(form=Form.HYPERPLANE, origin=SKELETON, reason=reason),)
     reason = "which features a hyperplane weighs is found after the search, from the rows it parts"
     found = [
-        Objection(form=Form.SPLIT_FILTER, origin=one.origin, reason=reason) for one in core.filters
+        Objection(form=Form.SPLIT_FILTER, origin=one.origin, reason=reason)
+        for one in core.filters
+        if one.allowed and one.allowed != FULL
     ]
     for clause in core.clauses:
         for literal in clause.literals:
@@ -175,7 +178,6 @@ def _by_columns(measure: Additive) -> bool:
 
 def beyond_odd(core: Core) -> list[tuple[str, str]]:
     """What the ODD study's model cannot say although the forms are there: what, and why."""
-    from odtdsl.ir.intervals import FULL
     from odtdsl.ir.planes import planes
     from odtdsl.milp.diagram_planes import MARGIN
 
@@ -188,9 +190,9 @@ def beyond_odd(core: Core) -> list[tuple[str, str]]:
             found.append((f"missing cells of `{name}`", "the study weighs every cell"))
         if family.kind == "bin" or family.domain != FULL:
             found.append((f"the candidates of `{name}`", "the study's splits may stand anywhere"))
-    if core.filters:
-        rule = core.filters[0].origin.rule
-        found.append((f"`{rule}`", "the study's splits may stand anywhere"))
+    for one in core.filters:
+        if one.allowed and one.allowed != FULL:
+            found.append((f"`{one.origin.rule}`", "the study's splits may stand anywhere"))
     if not found and core.skeleton.splits == "axis":
         of = planes(core)
         for index, column in enumerate(of.columns):
