@@ -50,6 +50,7 @@ def test_all_that_can_run_and_agree() -> None:
         "milp (odd)",
         "sat",
         "sat (paper)",
+        "cpsat",
         "greedy",
     ]
     assert found.status == "optimal"

@@ -37,6 +37,7 @@ _WHERE = {
     "exact": "odtdsl.exact.backend:Exact",
     "milp": "odtdsl.milp.backend:Milp",
     "sat": "odtdsl.sat.backend:Sat",
+    "cpsat": "odtdsl.cpsat.backend:CpSat",
     "greedy": "odtdsl.greedy.backend:GreedyBackEnd",
 }
 """Back ends of this version: module and class."""
@@ -243,6 +244,10 @@ def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[
 
 def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
     """Why no back end can run: the rule, the reason, and the back ends that can."""
+    missing = None if wish == "auto" else getattr(back_end(wish), "missing", None)
+    problem: OdtError | None = None if missing is None else missing()
+    if problem is not None:
+        return problem  # an extra that is not installed
     by_need: dict[Need, list[str]] = {}
     asked = [wish] if wish != "auto" else _near(choice)
     for name, refusals in choice.refusals:

@@ -89,6 +89,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B101", "a back end that is not part of this version", ""),
     ("B102", "something that the chosen back end, or any, cannot express", ""),
     ("B103", "trees that are as good as the best asked of what does not list them", ""),
+    ("B104", "a back end that is an extra and not installed", ""),
     ("B201", "a condition that no core form can express", 'minimize precision("yes")'),
     ("B220", "numbers with more digits than a back end computes with", ""),
     ("B221", "an objective whose numbers have more digits than a back end holds", ""),

@@ -20,7 +20,7 @@ from odtdsl.backends.native import engine
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, LinearStage
-from odtdsl.proofs.claims import Claim, depth_of, formula, in_words, user_value
+from odtdsl.proofs.claims import Claim, depth_of, formula, in_words, of_trees, user_value
 from odtdsl.proofs.file import Literals, Part, Proof, Refutation, clause_at
 from odtdsl.proofs.log import asked
 from odtdsl.sat.formula import Formula
@@ -82,6 +82,7 @@ def check(
     """
     _same_problem(proof, analysis)
     core = normalize(analysis.rows)
+    of_trees(core)
     choice = choose(core, "sat")
     if choice.name is None:
         raise refused(choice, "sat", analysis.problem.source)

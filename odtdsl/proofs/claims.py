@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Core, DepthStage
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.sat.lower import Lowered, depth_first, shape_of
 from odtdsl.sat.search import Goal, deepest
 
@@ -37,6 +39,15 @@ class Claim:
     def by_depth(self, core: Core) -> bool:
         """Whether it is that of the depth that is minimized first."""
         return self.stage == 0 and depth_first(core)
+
+
+def of_trees(core: Core) -> None:
+    """Raise B102 where the problem is one of diagrams, which proofs are not written of."""
+    if isinstance(core.skeleton, DiagramSkeleton):
+        raise error(
+            "B102", "proofs are of trees, and this spec asks for a diagram",
+            helps=("leave out `--proof`; the answer of `--using sat` is proven, without a file",),
+        )  # fmt: skip
 
 
 def optimum(values: Iterable[Fraction]) -> tuple[Claim, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.proofs.check import Verified, check, reached
+from odtdsl.proofs.claims import of_trees
 from odtdsl.proofs.file import Proof, read, size_of
 from odtdsl.proofs.log import prove, write
 from odtdsl.terms.normalize import normalize
@@ -25,7 +26,7 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     Raises
     ------
     OdtError
-        U316: something does.
+        U316: something does. B102: the spec asks for a diagram.
     """
     named = wish or analysis.problem.options.backend
     if named not in ("auto", "sat"):
@@ -33,6 +34,7 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
             "U316", f"`{named}` writes no proofs; `sat` does",
             helps=("write `--using sat`, or leave it out",),
         )  # fmt: skip
+    of_trees(normalize(analysis.rows))
     return "sat"
 
 

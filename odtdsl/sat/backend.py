@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support, started
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Core, Form
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawModel
+from odtdsl.ir.problem import DiagramSkeleton
+from odtdsl.ir.raw import RawDiagram, RawModel
 
 if TYPE_CHECKING:
     from odtdsl.sat.lower import Lowered
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Encoding = Literal["ordered", "paper"]
 
 _UNSUPPORTED = {
-    Form.DIAGRAM: "rows would choose among several parents; the clauses are of a tree",
     Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
     Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
     Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
@@ -40,7 +39,7 @@ _COSTLY = {
 
 
 class Sat:
-    """Trees by clauses.
+    """Trees and diagrams by clauses.
 
     Parameters
     ----------
@@ -78,7 +77,16 @@ class Sat:
         return Sat(solver, self.encoding)
 
     def check(self, core: Core) -> None:
-        """Raise B102 for what the encoding does not express."""
+        """Raise B102 for what the encoding, or MaxSAT, does not express."""
+        from odtdsl.sat.solvers import DEFAULT, MAXSAT
+
+        plain = self.encoding == "ordered" and self.solver != MAXSAT
+        if isinstance(core.skeleton, DiagramSkeleton) and not plain:
+            option = f"--solver {MAXSAT}" if self.solver == MAXSAT else "--encoding paper"
+            raise error(
+                "B102", f"`sat` has diagrams without `{option}` only",
+                helps=(f"leave it out: diagrams are solved by `{DEFAULT}`, or another solver",),
+            )  # fmt: skip
         if self.encoding == "paper":
             from odtdsl.sat.paper import refuse
 
@@ -93,11 +101,19 @@ class Sat:
         return EXACT
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """Trees that may be deeper than perfect trees are built."""
+        """Trees that may be deeper than perfect trees are built; on diagrams, rules on paths
+        that remember too much."""
         from odtdsl.backends.choice import SKELETON
         from odtdsl.sat.lower import depth_first
         from odtdsl.sat.search import DEEPEST, deepest
 
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.sat.diagrams_rules import too_many_states
+
+            return tuple(
+                Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
+                for clause, reason in too_many_states(core)
+            )
         if depth_first(core) or deepest(core) <= DEEPEST:
             return ()
         reason = (
@@ -113,6 +129,10 @@ class Sat:
         from odtdsl.sat.search import deepest
 
         self.check(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.sat.diagrams_rules import ruled
+
+            return ruled(core).formula.size()
         depth = min(3, deepest(core)) if depth_first(core) else deepest(core)
         lowered = self._code(core, depth)
         lowered.add_rows(range(core.n_rows))
@@ -152,8 +172,12 @@ class Sat:
         from odtdsl.sat.search import Search
         from odtdsl.sat.solvers import DEFAULT, MAXSAT
 
-        assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
         self.check(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.sat.diagrams_search import DiagramSearch
+
+            first = start if isinstance(start, RawDiagram) else None
+            return DiagramSearch(core, limits, first, report, self.solver).run()
         if self.encoding == "paper":
             from odtdsl.sat.paper import PaperSearch
 

@@ -18,7 +18,7 @@ from odtdsl.backends.choice import choose, refused
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core, Depth, DepthStage, LinearStage, SignedAtom, StageForm
-from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.sat.formula import Formula
 from odtdsl.sat.lower import Lowered, Shape, shape_of
@@ -109,6 +109,11 @@ def encode(
         B102: clauses do not express the problem. B223: the tree may be deeper than formulas
         are built. B224: the weights of the stages leave 62 bits. U321: more bounds than stages.
     """
+    if isinstance(core.skeleton, DiagramSkeleton):
+        raise error(
+            "B102", "formulas are written out of trees; this spec asks for a diagram",
+            helps=("`odt solve --using sat` and `--using cpsat` solve diagrams",),
+        )  # fmt: skip
     core = _within(core, depth, bounds)
     choice = choose(core, "sat")
     if choice.name is None:

@@ -117,6 +117,26 @@ class Formula:
         else:
             self.clauses.extend(tuple(x for x in row if x) for row in literals.tolist())
 
+    def any_of(self, literals: Iterable[int | bool], meaning: str) -> int | bool:
+        """A literal that is true iff one of some is; a truth value where that is known."""
+        listed = list(literals)
+        if any(one is True for one in listed):
+            return True
+        some = [one for one in listed if one is not False]
+        if len(some) < 2:
+            return some[0] if some else False
+        found = self.variable(meaning)
+        self.add(-found, *some)
+        for one in some:
+            self.add(found, -one)
+        return found
+
+    def all_of(self, literals: Iterable[int | bool], meaning: str) -> int | bool:
+        """A literal that is true iff all of some are; a truth value where that is known."""
+        denied = [not one if isinstance(one, bool) else -one for one in literals]
+        found = self.any_of(denied, f"not: {meaning}")
+        return not found if isinstance(found, bool) else -found
+
     def size(self) -> tuple[tuple[str, int], ...]:
         """Counts by name, as `RawAnswer.size`."""
         literals = sum(map(len, self.clauses))

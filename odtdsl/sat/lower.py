@@ -71,7 +71,7 @@ class Shape:
 
 def shape_of(core: Core) -> Shape:
     """What the rules and the objective of a problem ask for."""
-    allowed, demanded, clauses = _demands(core)
+    allowed, demanded, clauses = demands(core)
     atoms = [signed for clause in clauses for signed in clause.literals]
     measures = [signed.atom.measure for signed in atoms if isinstance(signed.atom, Linear)]
     stages = [stage for stage in core.objective if isinstance(stage, LinearStage)]
@@ -113,7 +113,7 @@ def _padded(core: Core) -> bool:
     )
 
 
-def _demands(core: Core) -> tuple[BoolArray, str, tuple[Clause, ...]]:
+def demands(core: Core) -> tuple[BoolArray, str, tuple[Clause, ...]]:
     """The classes that demands of no error leave each row, the names of these rules, and the
     clauses that are no demand."""
     allowed = np.ones((core.n_rows, core.n_classes), dtype=bool)
@@ -136,7 +136,7 @@ def demand_of(clause: Clause) -> BoolArray | None:
         return None
     measure = atom.measure
     plain = measure.columns is None or not measure.columns.any()
-    if measure.output is None or measure.leaves or not plain:
+    if measure.output is None or measure.leaves or measure.splits or not plain:
         return None
     least = measure.output.min(axis=1)
     rows = 0 if measure.rows is None else int(measure.rows.sum())

@@ -40,6 +40,7 @@ class Rules:
 
     def __init__(self, tree: TreeCode) -> None:
         self.tree, self.formula = tree, tree.formula
+        self.any_of, self.all_of = self.formula.any_of, self.formula.all_of
         self.seen = cache(self._seen)
         self._shared = cache(self._shared_seen)
         self._ordered = cache(self._ordered_to)
@@ -130,26 +131,6 @@ class Rules:
                 return bounded
             case _:
                 raise AssertionError(f"{type(atom).__name__} has no clauses")
-
-    def any_of(self, literals: Iterable[Literal], meaning: str) -> Literal:
-        """A literal that is true iff one of some is."""
-        listed = list(literals)
-        if any(one is True for one in listed):
-            return True
-        some = [one for one in listed if one is not False]
-        if len(some) < 2:
-            return some[0] if some else False
-        found = self.formula.variable(meaning)
-        self.formula.add(-found, *some)
-        for one in some:
-            self.formula.add(found, -one)
-        return found
-
-    def all_of(self, literals: Iterable[Literal], meaning: str) -> Literal:
-        """A literal that is true iff all of some are."""
-        denied = [not one if isinstance(one, bool) else -one for one in literals]
-        found = self.any_of(denied, f"not: {meaning}")
-        return not found if isinstance(found, bool) else -found
 
     def _name(self, column: int) -> str:
         return f"`{self.tree.core.columns[column]}`"

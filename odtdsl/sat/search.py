@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.data.table import BoolArray
 from odtdsl.ir.evaluate import Evaluation, stage_values, violations
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core, Depth, LinearStage, SignedAtom
@@ -21,7 +22,7 @@ from odtdsl.ir.raw import RawTree, depth_of
 from odtdsl.sat.formula import Formula
 from odtdsl.sat.lower import Lowered, Shape, depth_first, shape_of
 from odtdsl.sat.solvers import DEFAULT, INTERRUPTIBLE
-from odtdsl.sat.sums import Counter, at_most
+from odtdsl.sat.sums import Counter, Terms, at_most
 
 DEEPEST = 12
 """The deepest perfect tree that a formula is built on: 4,096 slots."""
@@ -60,23 +61,23 @@ class Code(Protocol):
     def add_rows(self, rows: Iterable[int]) -> None: ...
 
 
-class Live:
-    """A SAT solver with a problem at one depth, to which rows and bounds are added."""
+class Asking:
+    """A SAT solver with a formula that grows between its calls."""
 
     def __init__(
-        self, lowered: Code, limits: Limits, name: str = DEFAULT, *, with_proof: bool = False
+        self, formula: Formula, limits: Limits, name: str = DEFAULT, *, with_proof: bool = False
     ) -> None:
         from pysat.solvers import Solver
 
-        self.lowered, self.limits, self.name = lowered, limits, name
+        self.formula, self.limits, self.name = formula, limits, name
         self.solver = Solver(name=name, with_proof=with_proof)
         self.sent = self.calls = 0
 
     def close(self) -> None:
         self.solver.delete()
 
-    def ask(self, assumptions: list[int]) -> RawTree | None:
-        """A tree that keeps all of the formula on the rows in it; None: there is none.
+    def true(self, assumptions: list[int]) -> set[int] | None:
+        """The true variables of a model of the formula; None: there is none.
 
         Raises
         ------
@@ -84,16 +85,14 @@ class Live:
             A limit was met before that was known.
         """
         self.calls += 1
-        clauses = self.lowered.formula.clauses
+        clauses = self.formula.clauses
         for clause in clauses[self.sent :]:
             self.solver.add_clause(clause)
         self.sent = len(clauses)
         answer = self._run(assumptions)
         if answer is None:
             raise Stopped
-        if not answer:
-            return None
-        return self.lowered.tree.decode({x for x in self.solver.get_model() if x > 0})
+        return {x for x in self.solver.get_model() if x > 0} if answer else None
 
     def _run(self, assumptions: list[int]) -> bool | None:
         if stopped(self.limits):
@@ -107,6 +106,27 @@ class Live:
         if found is None:
             self.solver.clear_interrupt()
         return found
+
+
+class Live(Asking):
+    """A SAT solver with a problem at one depth, to which rows and bounds are added."""
+
+    def __init__(
+        self, lowered: Code, limits: Limits, name: str = DEFAULT, *, with_proof: bool = False
+    ) -> None:
+        super().__init__(lowered.formula, limits, name, with_proof=with_proof)
+        self.lowered = lowered
+
+    def ask(self, assumptions: list[int]) -> RawTree | None:
+        """A tree that keeps all of the formula on the rows in it; None: there is none.
+
+        Raises
+        ------
+        Stopped
+            A limit was met before that was known.
+        """
+        true = self.true(assumptions)
+        return None if true is None else self.lowered.tree.decode(true)
 
     def tree(self, assumptions: list[int]) -> RawTree | None:
         """A tree that keeps all of the problem: rows that it gets wrong are added until none is."""
@@ -154,35 +174,16 @@ def watched(limits: Limits, interrupt: Callable[[], object]) -> Iterator[None]:
         watcher.join()
 
 
-class Goal:
-    """Bounds on a stage of the objective."""
+class Bounded:
+    """A sum under bounds that may fall; equal weights are counted once for all bounds."""
 
-    def __init__(self, lowered: Lowered, stage: int) -> None:
-        self.lowered = lowered
-        self.form = lowered.core.objective[stage]
+    def __init__(self, formula: Formula, terms: Terms) -> None:
+        self.formula, self.terms = formula, terms
         self.counter: Counter | None = None
-        if isinstance(self.form, LinearStage):
-            self.terms = lowered.rules.terms(self.form.measure, Scope.MODEL, 0)
 
-    def below(self, value: Fraction, guard: tuple[int, ...]) -> None:
-        """The stage is less than a value that some tree has."""
-        if isinstance(self.form, LinearStage):
-            most = int(value * self.form.measure.denominator) - 1
-            self._bounded(most, guard)
-        else:
-            self._shallow(int(value) - 1, guard)
-
-    def at_most(self, value: Fraction) -> None:
-        """The stage is a value at most."""
-        if isinstance(self.form, LinearStage):
-            most = int(value * self.form.measure.denominator)
-            self._bounded(most, ())
-        else:
-            self._shallow(int(value), ())
-
-    def _bounded(self, most: int, guard: tuple[int, ...]) -> None:
-        """The sum is at most `most`; equal weights are counted once for all bounds."""
-        formula = self.lowered.formula
+    def at_most(self, most: int, guard: tuple[int, ...]) -> None:
+        """The sum is at most this, or a literal of the guard is true."""
+        formula = self.formula
         constant, weighted = self.terms.positive()
         weights = {weight for _, weight in weighted}
         if len(weights) != 1 or most < constant:
@@ -198,6 +199,33 @@ class Goal:
         bounded = self.counter.at_most(room)
         if bounded is not None:
             formula.add(*guard, bounded)
+
+
+class Goal:
+    """Bounds on a stage of the objective."""
+
+    def __init__(self, lowered: Lowered, stage: int) -> None:
+        self.lowered = lowered
+        self.form = lowered.core.objective[stage]
+        if isinstance(self.form, LinearStage):
+            terms = lowered.rules.terms(self.form.measure, Scope.MODEL, 0)
+            self.sum = Bounded(lowered.formula, terms)
+
+    def below(self, value: Fraction, guard: tuple[int, ...]) -> None:
+        """The stage is less than a value that some tree has."""
+        if isinstance(self.form, LinearStage):
+            most = int(value * self.form.measure.denominator) - 1
+            self.sum.at_most(most, guard)
+        else:
+            self._shallow(int(value) - 1, guard)
+
+    def at_most(self, value: Fraction) -> None:
+        """The stage is a value at most."""
+        if isinstance(self.form, LinearStage):
+            most = int(value * self.form.measure.denominator)
+            self.sum.at_most(most, ())
+        else:
+            self._shallow(int(value), ())
 
     def _shallow(self, most: int, guard: tuple[int, ...]) -> None:
         formula = self.lowered.formula
@@ -388,17 +416,22 @@ class Search:
 
 
 def agreeing(core: Core, shape: Shape) -> bool:
-    """Whether rows that no test tells apart may all be predicted as one class.
+    """As `agreeing_on`, of the demands of a shape.
 
     Without that, no depth has a tree, and each would have to be refuted.
     """
-    if shape.allowed.all():
+    return agreeing_on(core, shape.allowed)
+
+
+def agreeing_on(core: Core, allowed: BoolArray) -> bool:
+    """Whether rows that no test tells apart may all be predicted as one class."""
+    if allowed.all():
         return True
     codes = [core.families[f].codes for f in range(len(core.families))]
     table = np.stack(codes, axis=1) if codes else np.zeros((core.n_rows, 1), dtype=np.int64)
     _, kind = np.unique(table, axis=0, return_inverse=True)
     together = np.ones((int(kind.max()) + 1, core.n_classes), dtype=bool)
-    np.logical_and.at(together, kind.reshape(-1), shape.allowed)
+    np.logical_and.at(together, kind.reshape(-1), allowed)
     return bool(together.any(axis=1).all())
 
 

@@ -1,0 +1,251 @@
+"""A formula with sums as a model of CP-SAT, and one run of the solver on it."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from odtdsl.backends.base import Limits
+from odtdsl.diagnostics.model import error
+from odtdsl.sat.formula import Formula
+from odtdsl.sat.sums import Terms
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel
+
+LARGEST = 2**50
+"""Sums stay below this, so that CP-SAT's bounds, which are floats, tell one step from the next."""
+
+POLL = 0.02
+"""Seconds between two looks at the limits."""
+
+MEMORY = 2**20
+"""What CP-SAT counts memory in."""
+
+Verdict = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cost:
+    """An integer to be made least: terms plus multiples of the largest of some terms."""
+
+    terms: Terms
+    maxima: tuple[tuple[int, tuple[Terms, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """What a run found.
+
+    Attributes
+    ----------
+    true
+        The variables that are true in the best solution; None without one.
+    bound
+        No solution costs less; None where nothing is known.
+    """
+
+    verdict: Verdict
+    true: set[int] | None
+    bound: int | None
+    branches: int
+    conflicts: int
+
+
+Seen = Callable[[int | None, int | None], None]
+"""Told of the cost of a new solution, and of a new bound."""
+
+
+class Program:
+    """A CP-SAT model of a formula, to which bounds on costs can be added.
+
+    Raises
+    ------
+    OdtError
+        B220, B221: sums of a rule, or of the objective, leave what CP-SAT computes with.
+    """
+
+    def __init__(self, formula: Formula, one_of: Iterable[tuple[int, ...]]) -> None:
+        from ortools.sat.python import cp_model
+
+        assert formula.bounds is not None, "sums are given as sums"
+        self.formula = formula
+        self.model: CpModel = cp_model.CpModel()
+        variables = [self.model.new_bool_var("") for _ in range(formula.top)]
+        self._literals: list[Any] = [None, *variables, *(~x for x in reversed(variables))]
+        self.sums = len(formula.bounds)
+        for clause in formula.clauses:
+            self.model.add_bool_or([self._literals[x] for x in clause])
+        for ones in one_of:
+            if len(ones) > 1:
+                self.model.add_at_most_one([self._literals[x] for x in ones])
+        for bound in formula.bounds:
+            self._check(bound.weighted, "B220")
+            total = self._sum(bound.weighted)
+            made = self.model.add(total <= bound.most)
+            if bound.guard:
+                made.only_enforce_if([self._literals[-x] for x in bound.guard])
+
+    def _check(self, weighted: Iterable[tuple[int, int]], code: str) -> None:
+        if sum(abs(weight) for _, weight in weighted) >= LARGEST:
+            what = "a rule" if code == "B220" else "the objective"
+            raise error(
+                code, f"the numbers of {what} have more digits than CP-SAT computes with",
+                helps=("round weights, costs or bounds to fewer decimals",),
+            )  # fmt: skip
+
+    def _sum(self, weighted: Iterable[tuple[int, int]]) -> Any:
+        from ortools.sat.python import cp_model
+
+        pairs = list(weighted)
+        literals = [self._literals[x] for x, _ in pairs]
+        return cp_model.LinearExpr.weighted_sum(literals, [weight for _, weight in pairs])
+
+    def _expression(self, cost: Cost) -> tuple[Any, int]:
+        """The cost without its constant, and the constant."""
+        constant, weighted = cost.terms.positive()
+        self._check(weighted, "B221")
+        total = self._sum(weighted)
+        for factor, parts in cost.maxima:
+            ranges, sums = [], []
+            for part in parts:
+                base, some = part.positive()
+                self._check([(x, w * factor) for x, w in [*some, (0, abs(base))]], "B221")
+                ranges += [base, base + sum(w for _, w in some)]
+                sums.append(self._sum(some) + base)
+            largest = self.model.new_int_var(min(ranges), max(ranges), "")
+            for one in sums:
+                self.model.add(largest >= one)
+            total += factor * largest
+        return total, constant
+
+    # ---- one stage
+
+    def minimize(self, cost: Cost) -> None:
+        """The cost of the next runs."""
+        self._total, self._constant = self._expression(cost)
+        self.model.minimize(self._total)
+
+    def bound(self, *, least: int | None = None, most: int | None = None) -> None:
+        """The cost of the last `minimize` is in a range, from now on."""
+        if least is not None:
+            self.model.add(self._total >= least - self._constant)
+        if most is not None:
+            self.model.add(self._total <= most - self._constant)
+
+    def below(self, most: int) -> Any:
+        """The cost is at most this, until the result is given to `release`."""
+        on = self.model.new_bool_var("")
+        self.model.add(self._total <= most - self._constant).only_enforce_if(on)
+        self._domain(on)[0] = 1
+        return on
+
+    def release(self, on: Any) -> None:
+        """Take a bound of `below` back."""
+        self._domain(on)[0] = 0
+        self._domain(on)[1] = 0
+
+    def _domain(self, variable: Any) -> Any:
+        return self.model.proto.variables[variable.index].domain
+
+    def forbid(self, literals: Iterable[int]) -> None:
+        """Not all of these are true."""
+        self.model.add_bool_or([self._literals[-x] for x in literals])
+
+    def fix(self, values: Mapping[int, bool]) -> None:
+        """Variables have these values, from now on."""
+        for variable, value in values.items():
+            self.model.add_bool_or([self._literals[variable if value else -variable]])
+
+    def hint(self, values: Mapping[int, bool]) -> None:
+        """A point to begin with; none where it is empty."""
+        self.model.clear_hints()
+        for variable, value in values.items():
+            self.model.add_hint(self._literals[variable], value)
+
+    def run(self, limits: Limits, effort: float | None, seen: Seen) -> Run:
+        """Search until proven, or until a limit or the effort is met.
+
+        CP-SAT runs in a thread of its own, so that this one notices Ctrl-C. Effort is in its
+        deterministic time, so that with one thread and no deadline a run can be repeated.
+        """
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        _options(solver.parameters, limits, effort)
+        constant = self._constant
+
+        class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+            def on_solution_callback(self) -> None:
+                seen(round(self.objective_value) + constant, None)
+
+        def moved(bound: float) -> None:
+            seen(None, _up(bound) + constant)
+
+        solver.best_bound_callback = moved
+        done: list[Any] = []
+
+        def search() -> None:
+            try:
+                done.append(solver.solve(self.model, Watch()))
+            except BaseException as problem:
+                done.append(problem)
+
+        worker = threading.Thread(target=search, daemon=True)
+        worker.start()
+        try:
+            while worker.is_alive():
+                worker.join(POLL)
+                late = limits.deadline is not None and time.monotonic() >= limits.deadline
+                if late or limits.interrupted():
+                    solver.stop_search()
+        except BaseException:
+            solver.stop_search()
+            worker.join()
+            raise
+        if isinstance(done[0], BaseException):
+            raise done[0]
+        return self._read(solver, done[0])
+
+    def _read(self, solver: Any, status: Any) -> Run:
+        from ortools.sat.python import cp_model
+
+        names: dict[Any, Verdict] = {
+            cp_model.OPTIMAL: "optimal", cp_model.FEASIBLE: "feasible",
+            cp_model.INFEASIBLE: "infeasible", cp_model.UNKNOWN: "unknown",
+        }  # fmt: skip
+        if status not in names:
+            raise RuntimeError(f"CP-SAT does not take the model: {self.model.validate()}")
+        verdict = names[status]
+        true: set[int] | None = None
+        if verdict in ("optimal", "feasible"):
+            values = list(solver.response_proto.solution)[: self.formula.top]
+            true = {index + 1 for index, value in enumerate(values) if value}
+        bound = solver.best_objective_bound
+        known = verdict != "infeasible" and math.isfinite(bound) and abs(bound) < LARGEST
+        return Run(
+            verdict=verdict, true=true, bound=_up(bound) + self._constant if known else None,
+            branches=solver.num_branches, conflicts=solver.num_conflicts,
+        )  # fmt: skip
+
+
+def _up(bound: float) -> int:
+    """The least integer that a bound, a float near an integer or between two, admits."""
+    return math.ceil(bound - 1e-6)
+
+
+def _options(parameters: Any, limits: Limits, effort: float | None) -> None:
+    parameters.num_workers = max(1, limits.threads)
+    parameters.random_seed = limits.seed % 2**31
+    parameters.relative_gap_limit = float(limits.gap)
+    parameters.catch_sigint_signal = False
+    if effort is not None:
+        parameters.max_deterministic_time = effort
+    if limits.deadline is not None:
+        parameters.max_time_in_seconds = max(0.0, limits.deadline - time.monotonic())
+    if limits.memory_bytes is not None:
+        parameters.max_memory_in_mb = max(1, limits.memory_bytes // MEMORY)
