@@ -108,6 +108,14 @@ def test_a_case_study_is_proven(name, errors, case_data):
     assert all_hold(answer)
 
 
+def test_a_fair_stable_and_small_diagram_of_heart(case_data):
+    data = case_data("heart")
+    args = ["cases/heart_diagram.odt", "--data", data, "--within", "10"]
+    answer = solve(*args)
+    assert answer["status"] in ("feasible", "optimal")
+    assert all_hold(answer)
+
+
 def test_breast_cancer_ends_in_time():
     answer = solve("breast_cancer.odt", "--within", "5")
     assert answer["status"] in ("optimal", "feasible")
