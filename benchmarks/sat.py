@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="medians of so many")
     parser.add_argument("--limit", type=float, default=600, help="seconds of each run")
     parser.add_argument("--solvers", default=None, help="names, by commas")
+    parser.add_argument("--using", default="sat,exact", help="back ends of folds, by commas")
     parser.add_argument("--trees", type=int, default=1000, help="generators")
     parser.add_argument("--sat-trees", type=int, default=1000, help="those that `sat` is given")
     parser.add_argument("--rows", default="200,400,600,800,1000,1500,2000", help="by commas")

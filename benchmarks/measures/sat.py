@@ -283,7 +283,7 @@ def folds(args: Namespace) -> None:
     ))  # fmt: skip
     for name in _names(args, ("mouse", "car")):
         for which, objective in enumerate((DEPTH, SIZE)):
-            for engine in (Sat(), back_end("exact")):
+            for engine in map(back_end, args.using.split(",")):
                 times = args.runs if name == "mouse" else 1
                 scores, seconds = _cross(name, objective, engine, times, args.limit)
                 table.add(
