@@ -142,7 +142,7 @@ def of_cpsat(core: Core) -> Iterator[RawDiagram]:
 
 def same_set(name: str, *, cpsat: bool) -> Counter[str]:
     """Clauses (and, of small sets, models of CP-SAT) admit what enumeration does."""
-    core = problem(name, "1, 2", "cpsat")
+    core = problem(name, "1, 2", "cpsat" if cpsat else "sat")
     wanted = None if core is None else admitted(core)
     if core is None or wanted is None:
         return Counter(none=1)

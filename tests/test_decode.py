@@ -195,8 +195,8 @@ def test_missing_cells_that_do_not_reach_a_split_go_with_the_weight() -> None:
 def test_a_wrong_route_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = number_rows([0, 1, 2, 3])
     raw = RawSplit(family=0, test=0, **LEAVES)
-    real = decode._test
-    monkeypatch.setattr(decode, "_test", lambda *args: Threshold(value=real(*args).value + 1))
+    real = decode.axis_test
+    monkeypatch.setattr(decode, "axis_test", lambda *args: Threshold(value=real(*args).value + 1))
     with pytest.raises(OdtError) as caught:
         to_tree(core_of(rows), rows, raw)
     assert [d.code for d in caught.value.diagnostics] == ["X201"]

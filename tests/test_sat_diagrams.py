@@ -22,7 +22,7 @@ XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd",
 
 
 def test_clauses_admit_what_enumeration_does() -> None:
-    seen = sum((same_set(f"sat sets {i}", cpsat=False) for i in range(12)), Counter())
+    seen = sum((same_set(f"sat sets {i}", cpsat=False) for i in range(18)), Counter())
     assert seen["sets"] > 7
     assert seen["diagrams"] > 300
 

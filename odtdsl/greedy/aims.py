@@ -19,6 +19,9 @@ from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage
 ROOM = 2.0**50
 """Gains are scaled to a sum below this, so that the scanner's integers cannot wrap."""
 
+LARGEST = 2.0**40
+"""Multipliers grow no further: many starts that break a rule would make them infinite."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aim:
@@ -62,7 +65,7 @@ class Aims:
             if evaluation.keeps(clause):
                 self.multipliers[index] *= 0.5
                 continue
-            self.multipliers[index] = max(1.0, self.multipliers[index] * 3)
+            self.multipliers[index] = min(LARGEST, max(1.0, self.multipliers[index] * 3))
             excess = [
                 (evaluation.of_model(atom.measure) - atom.at_most) / (1 + _spread(atom.measure))
                 for atom in atoms
