@@ -126,8 +126,9 @@ def merged(found: Features) -> Features:
         if allowed is None:
             cuts.append(None)
             continue
-        kept = np.flatnonzero(allowed[:-1])
-        below = np.concatenate([[0], np.cumsum(allowed[:-1])]).astype(np.uint32)
+        kept = allowed[:-1].nonzero()[0]
+        below = np.zeros(len(allowed), dtype=np.uint32)
+        allowed[:-1].cumsum(out=below[1:])
         ranks[feature] = below[ranks[feature]]
         distinct[feature] = len(kept) + 1
         cuts.append(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
@@ -56,9 +56,10 @@ def instances(rule: RuleDecl, view: ModelView) -> Sequence[View]:
         case Scope.LEAF:
             return view.leaves
         case Scope.SPLIT:
-            feature = threshold_feature(rule.condition)
+            calls = applications(rule.condition)
+            feature = threshold_feature(calls)
             splits = [s for s in view.splits if feature is None or feature in s.features]
-            if not any(call.term == "feature" for call in applications(rule.condition)):
+            if not any(call.term == "feature" for call in calls):
                 return splits
             return [replace(s, features=(name,)) for s in splits for name in s.features]
         case _:
@@ -86,9 +87,9 @@ def applications(node: Condition | Expr) -> list[Apply]:
             assert_never(node)
 
 
-def threshold_feature(condition: Condition) -> str | None:
-    """The feature of the `threshold(f)` in a condition; None without one."""
-    for call in applications(condition):
+def threshold_feature(calls: Iterable[Apply]) -> str | None:
+    """The feature of the `threshold(f)` among a condition's terms; None without one."""
+    for call in calls:
         if BY_NAME[call.term].kind is Kind.THRESHOLD:
             (argument,) = call.args
             assert isinstance(argument, FeatureArg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
@@ -37,8 +38,9 @@ MOST_MULTIPLES = 100_000
 
 def split_filters(rule: RuleDecl, rows: Rows, origin: Origin) -> tuple[SplitFilter, ...]:
     """A rule on feature, threshold and level of splits, one filter per column and set of levels."""
-    only = threshold_feature(rule.condition)
-    levels = _levels(rule, rows)
+    calls = applications(rule.condition)
+    only = threshold_feature(calls)
+    levels = _levels(calls, rows)
     found: list[SplitFilter] = []
     for index, feature in enumerate(rows.problem.features):
         if only is not None and feature.name != only:
@@ -59,8 +61,8 @@ def split_filters(rule: RuleDecl, rows: Rows, origin: Origin) -> tuple[SplitFilt
     return tuple(found)
 
 
-def _levels(rule: RuleDecl, rows: Rows) -> range:
-    if not any(call.term == "level" for call in applications(rule.condition)):
+def _levels(calls: Iterable[Apply], rows: Rows) -> range:
+    if not any(call.term == "level" for call in calls):
         return range(1)
     skeleton = rows.problem.skeleton
     if isinstance(skeleton, DiagramSkeleton):

@@ -171,7 +171,7 @@ template <class R>
 typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner,
                                               int state, const int (&first)[4], bool large, Record& record) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
-  const bool wider = least_ > 1 && !large;
+  const bool wider = least_ > 1 && !large, windows = least_ > 1 || inner.must[0] || inner.must[1];
   const std::int32_t size[2] = {wider ? around.high : left_size_, wider ? rows - around.low : right_size_};
   const R* sorted = view.sorted(outer);
   const R wide[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
@@ -203,7 +203,7 @@ typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, 
     }
     Loss floor_left = 0, floor_right = 0;
     const R* ranks = view.pair(outer, f);
-    below(data_->kernels, ranks, view.words(), bound, mask);
+    below(data_->kernels, ranks, windows ? view.words() : view.words_to_cut(f), bound, mask);
     ends_[0] = ends_[1] = view.ends(f);
     for (int s = 0; s < 2; ++s) {
       if (least_ == 1 && !inner.must[s]) continue;

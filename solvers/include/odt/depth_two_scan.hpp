@@ -61,7 +61,8 @@ Loss DepthTwo<R>::leaf_loss(View<R>& view) {
   return leaf_left_ + price_;
 }
 
-// One scan per inner feature. `best` are in and out, `floor` say what no split by this feature undercuts.
+// One scan per inner feature, up to its last cut. `best` are in and out, `floor` say what no split by this feature
+// undercuts.
 template <class R>
 void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
                        Loss& floor_left, Loss& floor_right) {
@@ -78,7 +79,7 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
   const auto clamp = [rows](Loss x) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, rows + 1))); };
   const std::int32_t target_left = clamp(best_left), target_right = clamp(best_right);
   if (view.stride() == 1) {
-    const TwoClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words(),
+    const TwoClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words_to_cut(inner),
                          2 * left_count_[0] - left_rows_, 2 * right_count_[0] - right_rows_};
     TwoClassGain g{left_rows_ - 2 * target_left, right_rows_ - 2 * target_right, 0, 0, 0};
     k.two_class(s, g);
@@ -90,7 +91,7 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
     floor_right = (right_rows_ - g.right_cap) / 2;
     return;
   }
-  const MultiClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words(), labels_, view.stride(),
+  const MultiClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words_to_cut(inner), labels_, view.stride(),
                          left_count_, right_count_, left_rows_, right_rows_, scratch_.data()};
   MultiClassLoss l{target_left, target_right, 0, 0, 0};
   k.multi_class(s, l);
@@ -156,7 +157,7 @@ void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint6
   const auto clamp = [](Loss x, std::int32_t most) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, most + 1))); };
   const std::int32_t target_left = clamp(best_left, left_weight_), target_right = clamp(best_right, right_weight_);
   const SignedScan s{left, view.values(inner), view.block_sums(inner), view.block_ups(inner), {ends_[0], ends_[1]},
-                     view.rows(), view.words(), left_sum_, right_sum_};
+                     view.rows(), view.words_to_cut(inner), left_sum_, right_sum_};
   TwoClassGain g{left_weight_ - 2 * target_left, right_weight_ - 2 * target_right, 0, 0, 0};
   data_->kernels.signed_two(s, g);
   counters_.blocks += g.opened;
@@ -212,11 +213,11 @@ void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint6
   s.ends[0] = ends_[0];
   s.ends[1] = ends_[1];
   s.rows = view.rows();
-  s.words = view.words();
+  s.words = view.words_to_cut(inner);
   s.lanes = lanes;
   s.left_total = sums.left.data();
   s.right_total = sums.right.data();
-  s.scratch = sums.scratch.reserve((view.words() + 1) * (2 * lanes + 4));
+  s.scratch = sums.scratch.reserve((s.words + 1) * (2 * lanes + 4));
   s.spare = sums.spare.reserve(4 * lanes);
   s.none = std::numeric_limits<T>::max() / 4;
   LabelLoss<T> l{target_left, target_right, 0, 0, 0};

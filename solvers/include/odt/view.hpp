@@ -84,7 +84,9 @@ class View {
   // Bitmaps of the data's columns, in the order of feature 0.
   const std::uint64_t* columns() const { return columns_.data(); }
   const R* sorted(std::size_t f) const { return pair_[keep_pairs_ ? f * p_ + f : f].ranks.data(); }
-  bool splittable(std::size_t f) const { return splittable_[f]; }
+  bool splittable(std::size_t f) const { return words_to_cut_[f] != 0; }
+  // The words up to the last one with an end: no cut stands behind them.
+  std::size_t words_to_cut(std::size_t f) const { return words_to_cut_[f]; }
 
   const R* pair(std::size_t outer, std::size_t inner) {
     Pair& pair = slot(outer, inner);
@@ -150,7 +152,7 @@ class View {
     block_up_.resize(p_);
     label_sums_.resize(p_);
     wide_label_sums_.resize(p_);
-    splittable_.resize(p_);
+    words_to_cut_.resize(p_);
   }
 
   void set_all() {
@@ -291,9 +293,8 @@ class View {
     changes(data_->kernels, ranks, words_, ends);
     ends[words_ - 1] &= low_bits(rows_ - 1 - (words_ - 1) * kBlock);
     if (!data_->allowed_upto[f].empty()) keep_allowed_ends(f, ends, ranks);
-    std::uint64_t any = 0;
-    for (std::size_t w = 0; w < words_; ++w) any |= ends[w];
-    splittable_[f] = any != 0;
+    words_to_cut_[f] = words_;
+    while (words_to_cut_[f] > 0 && ends[words_to_cut_[f] - 1] == 0) --words_to_cut_[f];
   }
 
   void keep_allowed_ends(std::size_t f, std::uint64_t* ends, const R* ranks) const {
@@ -317,7 +318,7 @@ class View {
   std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_, label_sums_;
   std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
-  std::vector<char> splittable_;
+  std::vector<std::size_t> words_to_cut_;
 };
 
 }  // namespace odt
