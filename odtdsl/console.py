@@ -74,7 +74,8 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
     if result.test is not None:
         yield "  " + test_line(result.test)
-    yield f"  {result.backend}, {result.seconds:.2f} s, seed {result.seed}"
+    trees = " (proven by trees of exact alone)" if dict(result.counters).get("by_trees") else ""
+    yield f"  {result.backend}{trees}, {result.seconds:.2f} s, seed {result.seed}"
     if result.audit is not None:
         yield ""
         yield from audited(result.audit)

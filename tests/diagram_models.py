@@ -25,6 +25,7 @@ from random_specs import Case, case, read, rule
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import back_end, choose
+from odtdsl.backends.diagrams import solve_diagram
 from odtdsl.cpsat.code import Diagrams
 from odtdsl.cpsat.program import Cost, Program
 from odtdsl.diagnostics.model import OdtError
@@ -169,7 +170,10 @@ def same_optimum(name: str, using: str) -> Counter[str]:
     start = None
     if wanted and rng.random() < 0.5:
         start = rng.choice(list(wanted.values()))
-    answer = back_end(using).solve(core, Limits(), start, None)
+    if start is not None and rng.random() < 0.6:
+        answer = solve_diagram(core, back_end(using), Limits(), start, None)
+    else:
+        answer = back_end(using).solve(core, Limits(), start, None)
     values = [
         tuple(DiagramEvaluation(core, raw).stage_value(one) for one in core.objective)
         for raw in wanted.values()

@@ -169,3 +169,25 @@ def test_known_room() -> None:
     assert copies((1, 2, 4, 8))[4] == (Shape(depth=3, splits=5),)
     assert copies((1, 1, 1)) == {}
     assert narrowed((1, 2, 4, 8), 5) == (1, 2, 2, 2)
+
+
+def test_a_rule_about_a_level_is_not_taken_for_all_levels() -> None:
+    """The parity of two bits with `a` asked first: `b` may be asked below."""
+    text = (
+        "data frame\ntarget y\ndiagram widths 1, 2\nminimize errors + splits / 10\n"
+        "rule first: forall split: if level = 0 then feature in {a}\n"
+    )
+    frame = pd.DataFrame({"a": [0, 0, 1, 1] * 3, "b": [0, 1, 0, 1] * 3, "y": list("xyyx") * 3})
+    source = Source(name="levels.odt", text=text)
+    core = normalize(analyse(parse(source), source=source, frame=frame).rows)
+    (outcome,) = unrolled(core, RawDiagram(entry=~0)).run().stages
+    assert (outcome.value, outcome.proven) == (Fraction(3, 10), True)
+
+
+def test_deep_skeletons_ask_for_no_deeper_trees_than_could_pay() -> None:
+    """Every split costs a row: the depth of the skeleton alone makes no search."""
+    rng = random.Random("deep")
+    core = core_of(rng, 8, ", ".join(["1", *"2222222222"]), Fraction(3))
+    search = unrolled(core)
+    assert search.run().status == "optimal"
+    assert search.searches <= 2

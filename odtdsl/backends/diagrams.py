@@ -18,6 +18,9 @@ from odtdsl.ir.raw import RawDiagram
 SHARE = 0.4
 """Of the time, how much the bounds by trees may take."""
 
+BY_TREES = "by_trees"
+"""The counter of a proof by trees of `exact` alone: the back end that was chosen was not asked."""
+
 ORIGIN = Origin(rule="objective")
 
 
@@ -41,7 +44,9 @@ def solve_diagram(
     if trees.value is None:
         return back_end.solve(core, limits, start, report)
     answer = trees.answer(bound)
-    if answer.status == "optimal" or answer.interrupted:
+    if answer.status == "optimal":
+        return replace(answer, counters=(*answer.counters, (BY_TREES, 1)))
+    if answer.interrupted:
         return answer
     most, widths = trees.room()
     inner = _better(core, trees.value + trees.least, trees.floor_of(bound), most, widths)
@@ -92,7 +97,10 @@ def _joined(core: Core, trees: RawAnswer, found: RawAnswer) -> RawAnswer:
     assert before.value is not None
     if found.status == "infeasible":  # nothing is better
         stage = replace(before, bound=before.value, proven=True)
-        return replace(trees, status="optimal", stages=(stage,), size=found.size)
+        return replace(
+            trees, status="optimal", stages=(stage,), size=found.size,
+            counters=(*trees.counters, *found.counters),
+        )  # fmt: skip
     (now,) = found.stages or (StageOutcome(value=None, bound=None, proven=False),)
     bounds = [b for b in (before.bound, now.bound) if b is not None]
     bound = max(bounds, default=None)
@@ -100,7 +108,7 @@ def _joined(core: Core, trees: RawAnswer, found: RawAnswer) -> RawAnswer:
         bound = None if bound is None else min(bound, before.value)
         return replace(
             trees, stages=(replace(before, bound=bound),), size=found.size,
-            interrupted=found.interrupted,
+            interrupted=found.interrupted, counters=(*trees.counters, *found.counters),
         )  # fmt: skip
     value = DiagramEvaluation(core, found.diagram).stage_value(core.objective[0])
     proven = found.status == "optimal" or (bound is not None and bound >= value)
@@ -108,6 +116,7 @@ def _joined(core: Core, trees: RawAnswer, found: RawAnswer) -> RawAnswer:
         found, status="optimal" if proven else "feasible",
         stages=(StageOutcome(value=value, bound=value if proven else bound, proven=proven),),
         timeline=(*trees.timeline, *found.timeline),
+        counters=(*trees.counters, *found.counters),
     )  # fmt: skip
 
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.exact.lower import features, least, losses, merged, size_of, to_raw
+from odtdsl.exact.lower import Features, features, least, losses, merged, size_of, to_raw
 from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core, LinearStage
+from odtdsl.ir.forms import Additive, Core, LinearStage
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.ir.raw import RawDiagram, RawLeaf, RawNode, RawSplit, RawTest, RawTree
 
@@ -127,6 +129,8 @@ class Unrolled:
             core,
             skeleton=TreeSkeleton(depth=len(self.widths), leaves=None),
             clauses=(),
+            # a rule about levels would be taken for all of them
+            filters=tuple(rule for rule in core.filters if rule.levels is None),
             objective=(replace(stage, measure=measure),),
         )
         found = features(self.tree_core)
@@ -137,7 +141,9 @@ class Unrolled:
         self.value: int | None = None
         self.timeline: list[Progress] = []
         self.floors: dict[Shape, int] = {}
+        self.unparted = _unparted(self.features, self.measure)
         self.of_trees = 0
+        self.searches = 0
         self.interrupted = False
         self.offer(start)
         for label in range(core.n_classes):
@@ -177,24 +183,42 @@ class Unrolled:
     # ---- bounds, in steps: losses above the least of each row, and a price per split and root
 
     def trees(self) -> int:
-        """A bound on diagrams without sharing; their best is offered."""
-        found = self._search(
-            Shape(depth=len(self.widths), splits=sum(self.widths)), self.price, self.value
-        )
-        if found["tree"] is not None:
-            self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
-        self.of_trees = int(found["bound"]) if found["status"] != "infeasible" else self._upper()
+        """A bound on diagrams without sharing; their best is offered.
+
+        Layer by layer: what is best so far says how many splits a better tree can afford, so
+        how many layers. Deep skeletons then ask for deep trees only where those could pay.
+        """
+        deepest, depth = len(self.widths), min(2, len(self.widths))
+        self.of_trees = self._upper()
+        while depth <= deepest and self._affordable() >= depth - (depth == 2):
+            shape = Shape(depth=depth, splits=min(sum(self.widths), self._affordable()))
+            found = self._search(shape, self.price, self.value)
+            if found["tree"] is not None:
+                self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
+            bound = self._upper() if found["status"] == "infeasible" else int(found["bound"])
+            self.of_trees = min(bound, self._upper())
+            if found["status"] not in ("optimal", "infeasible"):  # deeper trees have more splits
+                deeper = self.unparted + self.price * (depth + 2)
+                self.of_trees = min(self.of_trees, deeper) if depth < deepest else self.of_trees
+                break
+            depth += 1
         return self.of_trees
+
+    def _affordable(self) -> int:
+        """Splits at most of what is better than the best: their price must leave room."""
+        room, most = self._upper() - 1 - self.unparted, sum(self.widths)
+        return min(most, room // self.price - 1) if self.price else most
 
     def sharing(self) -> int:
         """A bound on diagrams that share."""
         bound = self._upper()
         shapes = copies(self.widths)
-        if shapes and len(self.widths) <= QUICK:  # trees with room for all are found soonest
+        pays = shapes and self.price * (min(shapes) + 1) + self.unparted < bound
+        if pays and len(self.widths) <= QUICK:  # trees with room for all are found soonest
             self.floor(Shape(depth=len(self.widths), splits=1 << len(self.widths)), bound)
         for splits, some in shapes.items():
             own = self.price * (splits + 1)
-            if own >= bound:
+            if own + self.unparted >= bound:
                 break
             for shape in some:
                 if (floor := self.floor(shape, bound - own)) + own < bound:
@@ -214,11 +238,13 @@ class Unrolled:
     def _known(self, shape: Shape) -> int:
         return max(
             (value for other, value in self.floors.items()
-             if other.depth >= shape.depth and other.splits >= shape.splits), default=0,
+             if other.depth >= shape.depth and other.splits >= shape.splits),
+            default=self.unparted,
         )  # fmt: skip
 
     def _search(self, shape: Shape, price: int, below: int | None) -> dict[str, Any]:
         """Trees of a shape that are better than `below`."""
+        self.searches += 1
         leaves = min(shape.splits + 1, 1 << shape.depth, self.core.n_rows)
         found: dict[str, Any] = self.engine.solve(
             self.features.ranks, self.features.distinct, self.losses.classes,
@@ -263,6 +289,7 @@ class Unrolled:
             status="optimal" if proven else "unknown" if value is None else "feasible",
             tree=None, diagram=self.best, stages=(outcome,), timeline=tuple(self.timeline),
             size=self.size, interrupted=self.interrupted,
+            counters=(("tree_searches", self.searches),),
         )  # fmt: skip
 
     def floor_of(self, bound: int) -> int:
@@ -271,6 +298,17 @@ class Unrolled:
 
     def _stage(self, steps: int) -> Fraction:
         return Fraction(self.least + steps, self.measure.denominator)
+
+
+def _unparted(found: Features, measure: Additive) -> int:
+    """What any model loses, in steps: rows that no test tells apart get one label."""
+    if measure.output is None:
+        return 0
+    above = measure.output - measure.output.min(axis=1, keepdims=True)
+    _, kinds = np.unique(found.ranks, axis=1, return_inverse=True)
+    total = np.zeros((int(kinds.max()) + 1, above.shape[1]), dtype=np.int64)
+    np.add.at(total, kinds.ravel(), above)
+    return int(total.min(axis=1).sum())
 
 
 def as_diagram(tree: RawTree) -> RawDiagram | None:
