@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         plan,
         solve,
     )
+    from odtdsl.api.tuning import tune
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
     from odtdsl.diagnostics.model import Diagnostic, OdtError
@@ -47,15 +48,16 @@ if TYPE_CHECKING:
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
     from odtdsl.solving import Plan
+    from odtdsl.tuning.result import Tuning
 
     __version__: str
 
 __all__ = [
     "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Diagram", "Explanation",
-    "Model", "OdtError", "OutputConstrainedForestRegressor", "Plan", "Result", "Tree",
+    "Model", "OdtError", "OutputConstrainedForestRegressor", "Plan", "Result", "Tree", "Tuning",
     "__version__", "alternatives", "audit", "check", "check_proof", "compare", "compile", "curve",
     "datasets", "decode", "explain", "load", "load_model", "load_tree", "parse", "plan", "solve",
-    "words",
+    "tune", "words",
 ]  # fmt: skip
 
 _HOMES = {
@@ -71,6 +73,8 @@ _HOMES = {
     "Plan": "odtdsl.solving",
     "Result": "odtdsl.result",
     "Tree": "odtdsl.predictors.tree",
+    "Tuning": "odtdsl.tuning.result",
+    "tune": "odtdsl.api.tuning",
     **dict.fromkeys(
         (
             "Model",

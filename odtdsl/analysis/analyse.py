@@ -21,6 +21,7 @@ from odtdsl.analysis.world import WORDS, World
 from odtdsl.data.dataset import ColumnType, Dataset
 from odtdsl.data.readers import read, read_test
 from odtdsl.data.request import DataRequest
+from odtdsl.data.split import Division
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.ir.expr import GroupArg
@@ -49,18 +50,21 @@ class Analysis:
         The test rows, None without any.
     warnings
         What is allowed but probably not meant.
+    table
+        All rows as read, those that are not for training too.
     """
 
     problem: Problem
     rows: Rows
     test: Dataset | None
     warnings: tuple[Diagnostic, ...]
+    table: Table
 
 
 def analyse(
     spec: ast.Spec, *, source: Source | None = None, base: Path | None = None,
     frame: Any = None, test_frame: Any = None, data: str | None = None, test: str | None = None,
-    settings: Mapping[str, ast.Expr] | None = None,
+    settings: Mapping[str, ast.Expr] | None = None, division: Division | None = None,
 ) -> Analysis:  # fmt: skip
     """Resolve a spec against its data.
 
@@ -78,6 +82,9 @@ def analyse(
         Files that replace the spec's paths (relative to the current folder).
     settings
         Values that replace those of `let` names.
+    division
+        Rows that were read before, and which of them are for training and for testing. Nothing
+        is read then.
 
     Raises
     ------
@@ -90,6 +97,8 @@ def analyse(
     assert statements.data is not None, "a spec without data stops before"
     request = data_request(statements.data, desk, data=data, test=test)
     desk.check()
+    if division is not None:
+        return _Analyser(statements, request, division.table, None, desk, division).run()
     try:
         table = read(request, base=base or Path(), frame=frame)
         test_table = read_test(request, base=base or Path(), test_frame=test_frame)
@@ -105,9 +114,10 @@ class _Analyser:
 
     def __init__(
         self, statements: Statements, request: DataRequest, table: Table,
-        test_table: Table | None, desk: Desk,
+        test_table: Table | None, desk: Desk, division: Division | None = None,
     ) -> None:  # fmt: skip
         self.statements, self.request, self.desk = statements, request, desk
+        self.division = division
         self.table, self.test_table = table, test_table
         self.columns = Columns(table, statements, desk)
 
@@ -127,7 +137,7 @@ class _Analyser:
         losses = self.columns.losses(target)
         rows = RowChoice(
             self.request, self.table, self.test_table, self.columns, statements,
-            self._compared_columns(), target, features, self.desk,
+            self._compared_columns(), target, features, self.desk, self.division,
         )  # fmt: skip
         world = self._world(types, features, target, rows)
         objective = stages(statements.objective, world, self.desk) if statements.objective else ()
@@ -214,7 +224,9 @@ class _Analyser:
         doubts(rows, self.desk)
         output_doubts(rows, self.desk)
         self.desk.check()
-        return Analysis(problem=problem, rows=rows, test=test, warnings=self.desk.warnings)
+        return Analysis(
+            problem=problem, rows=rows, test=test, warnings=self.desk.warnings, table=self.table
+        )
 
     def _check_groups(self, rows: Rows) -> None:
         for statement in self.statements.groups:

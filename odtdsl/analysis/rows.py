@@ -12,7 +12,7 @@ from odtdsl.analysis.desk import Desk
 from odtdsl.analysis.statements import Statements
 from odtdsl.data.dataset import Column, ColumnType, Dataset, Kind, Weights
 from odtdsl.data.request import DataRequest, TestShare
-from odtdsl.data.split import split_rows
+from odtdsl.data.split import Division, split_rows
 from odtdsl.data.table import BoolArray, IntArray, Table
 from odtdsl.data.typing import encode
 from odtdsl.data.weights import encode_weights
@@ -38,13 +38,13 @@ class RowChoice:
     def __init__(
         self, request: DataRequest, table: Table, test_table: Table | None, columns: Columns,
         statements: Statements, compared: Iterable[str], target: TargetDecl,
-        features: tuple[FeatureDecl, ...], desk: Desk,
+        features: tuple[FeatureDecl, ...], desk: Desk, division: Division | None = None,
     ) -> None:  # fmt: skip
         self.request, self.table, self.columns = request, table, columns
         self.statements, self.desk, self.target = statements, desk, target
         self.features = features
         self._policies = self._all_policies(compared)
-        chosen, kept_back = self._split()
+        chosen, kept_back = self._split() if division is None else (division.train, division.test)
         self.train = self._complete(table, chosen, test=False)
         self.test: tuple[Table, IntArray] | None = None
         if test_table is not None:

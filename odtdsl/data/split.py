@@ -1,14 +1,32 @@
-"""Test shares: the rows that `test 33% stratified seed 1` keeps for testing."""
+"""Which rows train and which test: a share as `test 33%` draws it, or as it is given."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.data.table import IntArray
+from odtdsl.data.table import IntArray, Table
 from odtdsl.diagnostics.model import OdtError, error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Division:
+    """Rows that were read and divided before, instead of what the `data` statement says.
+
+    Attributes
+    ----------
+    table
+        All rows as read; types and classes come from all of them.
+    train, test
+        int64: disjoint positions in the table, in rising order; `test` may be empty.
+    """
+
+    table: Table
+    train: IntArray
+    test: IntArray
 
 
 def split_rows(

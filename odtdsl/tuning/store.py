@@ -1,0 +1,90 @@
+"""Runs that are done, in a file, so that a tuning that was stopped goes on from there."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.files import check_writable, write_text
+from odtdsl.tuning.cells import Cell
+
+FORMAT, VERSION = "odtdsl.tuning", 1
+PAUSE = 1.0
+"""Seconds between two writings at least; a process that is killed loses so much."""
+
+
+class Store:
+    """Cells by the names of their runs, in a file where one is named.
+
+    The file may hold runs of other tunings: they are kept, and not looked at.
+
+    Raises
+    ------
+    OdtError
+        F310: a file that is there and holds something else. F301: it cannot be written.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.cells: dict[str, Cell] = {}
+        self._waiting = False
+        self._written = 0.0
+        if path is None:
+            return
+        check_writable(path)
+        if path.exists():
+            self.cells = _read(path)
+
+    def add(self, key: str, cell: Cell) -> None:
+        """Keep a run; it is in the file within a second, or when `flush` is called."""
+        self.cells[key] = cell
+        self._waiting = True
+        if time.monotonic() - self._written >= PAUSE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is not written yet: to a temporary name, then renamed."""
+        if self.path is None or not self._waiting:
+            return
+        text = json.dumps(
+            {
+                "format": FORMAT, "version": VERSION,
+                "runs": {key: cell.to_json() for key, cell in self.cells.items()},
+            },
+            ensure_ascii=False, indent=0,
+        )  # fmt: skip
+        write_text(self.path, text + "\n")
+        self._written, self._waiting = time.monotonic(), False
+
+
+def _read(path: Path) -> dict[str, Cell]:
+    try:
+        value: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as failure:
+        raise error("F310", f"`{path}` cannot be read: {failure.strerror or failure}") from None
+    except (ValueError, RecursionError):
+        raise _foreign(path) from None
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise _foreign(path)
+    if value.get("version") != VERSION:
+        raise error(
+            "F310", f"`{path}` keeps runs in the format of another version of odtdsl",
+            helps=("name another file", "or delete it"),
+        )  # fmt: skip
+    try:
+        return {str(key): Cell.from_json(cell) for key, cell in value["runs"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise _foreign(path) from None
+
+
+def _foreign(path: Path) -> OdtError:
+    return error(
+        "F310", f"`{path}` is there, and keeps no runs of `odt tune`",
+        helps=("name another file with `--keep`, or delete it",),
+    )  # fmt: skip
+
+
+__all__ = ["Store"]

@@ -1,0 +1,535 @@
+"""Tuning: folds, scores and choices against plain computations, stops and clusters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import odtdsl
+from odtdsl.cli import app
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.tuning.cells import Cell, Job
+from odtdsl.tuning.folds import deal
+from odtdsl.tuning.grid import grid_of, parse_vary
+from odtdsl.tuning.result import Trial, Tuning, choose
+
+SPEC = """
+data frame
+target y
+let alpha = 0
+tree depth <= 2
+minimize error_rate + alpha * leaves
+"""
+
+
+def made(n: int, seed: int = 1, classes: str = "ab") -> dict[str, list[Any]]:
+    """Rows with a weak signal, so that deeper trees fit noise."""
+    draw = random.Random(seed)
+    rows: dict[str, list[Any]] = {"x": [], "z": [], "k": [], "y": []}
+    for _ in range(n):
+        x, z = draw.randrange(8), draw.randrange(8)
+        noise = draw.random() < 0.25
+        at = (x + z > 7) ^ noise if len(classes) == 2 else draw.randrange(len(classes))
+        for name, cell in zip(rows, (x, z, draw.choice("uv"), classes[int(at)]), strict=True):
+            rows[name].append(cell)
+    return rows
+
+
+def said(found: Tuning) -> Any:
+    """All of a tuning but times and where its runs came from."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            kept = {k: v for k, v in value.items() if k not in ("seconds", "resumed", "timeline")}
+            return {key: clean(item) for key, item in kept.items()}
+        return [clean(item) for item in value] if isinstance(value, list) else value
+
+    return clean(found.to_json())
+
+
+def code(failure: pytest.ExceptionInfo[OdtError]) -> str:
+    return failure.value.diagnostics[0].code
+
+
+# ---- folds
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_folds_part_the_rows_and_share_out_every_class(seed: int) -> None:
+    draw = random.Random(seed)
+    rows = made(draw.randrange(8, 60), seed, "abc")
+    analysis = odtdsl.parse(SPEC).analyse(frame=rows)
+    everything = analysis.rows.data.row_numbers
+    chosen = np.array(sorted(draw.sample(everything.tolist(), draw.randrange(6, len(everything)))))
+    count = draw.randrange(2, 6)
+    folds = deal(analysis.rows, chosen, count, (seed,))
+    assert sorted(row for fold in folds for row in fold.tolist()) == chosen.tolist()
+    sizes = [len(fold) for fold in folds]
+    assert max(sizes) - min(sizes) <= 1
+    for label in "abc":
+        held = [sum(rows["y"][row] == label for row in fold) for fold in folds]
+        assert max(held) - min(held) <= 1
+    again = deal(analysis.rows, chosen, count, (seed,))
+    assert all((one == other).all() for one, other in zip(folds, again, strict=True))
+
+
+def test_folds_of_numbers_have_their_share_of_every_range() -> None:
+    rows = {"x": list(range(40)), "y": [value**2 for value in range(40)]}
+    text = "data frame target y: number tree depth <= 1 minimize mse"
+    analysis = odtdsl.parse(text).analyse(frame=rows)
+    folds = deal(analysis.rows, analysis.rows.data.row_numbers, 4, (3,))
+    for fold in folds:
+        assert Counter(int(row) // 4 for row in fold) == dict.fromkeys(range(10), 1)
+
+
+# ---- scores
+
+
+def test_scores_are_those_of_models_that_never_saw_the_fold() -> None:
+    rows = made(60)
+    found = odtdsl.tune(SPEC, {"depth": [1, 2]}, frame=rows, cv=3, seed=5)
+    analysis = odtdsl.parse(SPEC).analyse(frame=rows)
+    folds = deal(analysis.rows, analysis.rows.data.row_numbers, 3, (5, 0, 0))
+    for depth, trial in zip((1, 2), found.trials, strict=True):
+        for fold, run in zip(folds, trial.runs, strict=True):
+            held = set(fold.tolist())
+
+            def part(inside: bool, held: set[int] = held) -> dict[str, list[Any]]:
+                return {k: [c for i, c in enumerate(v) if (i in held) == inside]
+                        for k, v in rows.items()}  # fmt: skip
+
+            tree = odtdsl.parse(SPEC.replace("<= 2", f"<= {depth}")).solve(frame=part(False)).tree
+            assert tree is not None
+            told = tree.predict(part(True)).tolist()
+            wrong = sum(a != b for a, b in zip(told, part(True)["y"], strict=True))
+            assert run.score == Fraction(wrong, len(fold))
+            assert (run.status, run.splits) == ("optimal", tree.n_splits)
+        assert trial.mean == pytest.approx(mean(map(float, trial.scores)))
+        assert trial.error == pytest.approx(stdev(map(float, trial.scores)) / 3**0.5)
+
+
+def test_scores_are_any_measure_of_the_language_with_weights() -> None:
+    rows = made(60) | {"w": [1 + i % 3 for i in range(60)]}
+    spec = SPEC + 'weight w\ngroup g = k = "u"'
+    found = odtdsl.tune(spec, {"depth": [1]}, frame=rows, cv=2, score="maximize accuracy(g)")
+    assert found.maximizes
+    assert (found.measure, found.score) == ("accuracy(g)", "maximize accuracy(g)")
+    analysis = odtdsl.parse(spec).analyse(frame=rows)
+    for fold, run in zip(
+        deal(analysis.rows, analysis.rows.data.row_numbers, 2, (0, 0, 0)),
+        found.trials[0].runs, strict=True,
+    ):  # fmt: skip
+        held = set(fold.tolist())
+        train = {k: [c for i, c in enumerate(v) if i not in held] for k, v in rows.items()}
+        tree = odtdsl.parse(spec.replace("<= 2", "<= 1")).solve(frame=train).tree
+        assert tree is not None
+        told = tree.predict(rows).tolist()
+        group = [i for i in held if rows["k"][i] == "u"]
+        right = sum(rows["w"][i] for i in group if told[i] == rows["y"][i])
+        assert run.score == Fraction(right, sum(rows["w"][i] for i in group))
+
+
+def test_the_default_score_follows_target_and_objective() -> None:
+    rows = made(30) | {"number": list(range(30))}
+    base = "data frame drop number target y tree depth <= 1 "
+    losses = base + 'loss predict "a" when "b" = 5 minimize expected_loss'
+    number = "data frame drop y target number: number tree depth <= 1 minimize "
+    for text, score in (
+        (base + "minimize errors", "error_rate"), (losses, "expected_loss"),
+        (number + "mse", "mse"), (number + "mae", "mae"),
+    ):  # fmt: skip
+        assert odtdsl.tune(text, {"depth": [1]}, frame=rows, cv=2).score == score
+
+
+def test_test_rows_take_no_part_and_are_reported_at_the_end() -> None:
+    rows = made(60)
+    spec = SPEC.replace("data frame", "data frame, test 50% seed 2")
+    found = odtdsl.tune(spec, {"depth": [1, 2]}, frame=rows, cv=3)
+    assert found.result is not None
+    assert found.result.test is not None
+    assert found.result.test.rows == 30
+    training = set(odtdsl.parse(spec).analyse(frame=rows).rows.data.row_numbers.tolist())
+    other = {name: list(cells) for name, cells in rows.items()}
+    for row in set(range(60)) - training:
+        other["y"][row] = "a" if other["y"][row] == "b" else "b"
+    again = odtdsl.tune(spec, {"depth": [1, 2]}, frame=other, cv=3)
+    assert [t.scores for t in again.trials] == [t.scores for t in found.trials]
+    assert again.result is not None
+    assert again.result.test != found.result.test
+
+
+# ---- choices
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_choice_is_the_smallest_model_within_one_standard_error(seed: int) -> None:
+    draw = random.Random(seed)
+    sign = draw.choice((1, -1))
+    trials = []
+    for at in range(draw.randrange(1, 8)):
+        runs = [
+            Cell(
+                score=None if draw.random() < 0.05 else Fraction(draw.randrange(40), 40),
+                splits=draw.randrange(4), leaves=1, depth=1,
+            )
+            for _ in range(4)
+        ]  # fmt: skip
+        trials.append(Trial(setting=(str(at),), runs=tuple(runs), folds=4))
+    able = [t for t in trials if all(run.score is not None for run in t.runs)]
+    places = choose(tuple(trials), sign < 0, "one-se")
+    if not able:
+        assert places is None
+        return
+    assert places is not None
+    best, chosen = (trials[at] for at in places)
+
+    def value(trial: Trial) -> float:
+        return sign * mean(float(score) for score in trial.scores)
+
+    least = min(map(value, able))
+    assert value(best) == pytest.approx(least)
+    room = least + stdev(map(float, best.scores)) / 2
+    near = [t for t in able if value(t) <= room + 1e-12]
+    sizes = [mean(run.splits or 0 for run in t.runs) for t in near]
+    assert mean(run.splits or 0 for run in chosen.runs) == min(sizes)
+    assert choose(tuple(trials), sign < 0, "best") == (places[0], places[0])
+
+
+def test_nested_selection_scores_on_folds_that_no_choice_has_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = made(48)
+    jobs: list[Job] = []
+    run = Job.run
+    monkeypatch.setattr(Job, "run", lambda self, *a: (jobs.append(self), run(self, *a))[1])
+    found = odtdsl.tune(SPEC, {"depth": [1, 2], "alpha": [0, "1/50"]}, frame=rows, cv=3, outer=4)
+    folds = jobs[0].folds
+    inner, outer = folds[3:15], folds[15:]
+    for number, fold in enumerate(outer):
+        assert not set(fold.train) & set(fold.held)
+        for one in inner[3 * number : 3 * number + 3]:
+            assert set(one.train) | set(one.held) == set(fold.train)
+    assert sorted(row for fold in outer for row in fold.held) == list(range(48))
+    assert found.estimate is not None
+    scores = [fold.run.score for fold in found.outer if fold.run is not None]
+    assert len(scores) == 4
+    assert found.estimate[0] == pytest.approx(mean(float(score) for score in scores if score))
+    spec = odtdsl.parse(SPEC.replace("<= 2", "<= 1").replace("alpha = 0", "alpha = 1/50"))
+    assert found.setting is not None
+    assert found.result is not None
+    if found.setting == {"depth": "1", "alpha": "1/50"}:
+        assert found.result.objective == spec.solve(frame=rows).objective
+
+
+# ---- what is varied
+
+
+def test_values_are_read_as_people_write_them() -> None:
+    grid = parse_vary(["depth=2..4", "alpha=0..0.1 by 0.05", 'm=gap(rate("a,b"), k), 1/3'])
+    assert grid.values == (
+        ("2", "3", "4"), ("0", "0.05", "0.1"), ('gap(rate("a,b"), k)', "1/3"),
+    )  # fmt: skip
+    assert len(grid.settings()) == 18
+    from_python = grid_of({
+        "depth": range(2, 5), "alpha": [0, 0.05, Fraction(1, 3), np.float64(0.1)],
+        "widths": [(1, 2), [1, 2, 4]], "leaves": 4,
+    })  # fmt: skip
+    assert from_python.values == (
+        ("2", "3", "4"), ("0", "0.05", "1/3", "0.1"), ("1-2", "1-2-4"), ("4",),
+    )  # fmt: skip
+
+
+def test_diagrams_and_limits_are_varied_too() -> None:
+    spec = SPEC.replace("tree depth <= 2", "diagram widths 1, 2").replace("leaves", "splits")
+    found = odtdsl.tune(
+        spec, {"widths": ["1-2", "1-1"], "using": ["greedy"], "within": ["5", "1 min"]},
+        frame=made(30), cv=2,
+    )  # fmt: skip
+    assert len(found.trials) == 4
+    assert found.result is not None
+    assert (found.result.backend, found.result.diagram is not None) == ("greedy", True)
+
+
+@pytest.mark.parametrize(
+    ("vary", "expected"),
+    [
+        ({}, "U340"), ({"depth": ""}, "U340"), ({"depth": []}, "U340"), ({"depth": "5..2"}, "U340"),
+        ({"alpha": "0..1 by 0"}, "U340"), ({"depht": [1]}, "U342"), ({"widths": ["1-2"]}, "U342"),
+        ({"depth": ["two"]}, "U342"), ({"depth": [-1]}, "U342"), ({"depth": [99]}, "K106"),
+        ({"alpha": ["beta"]}, "N"), ({"within": ["soon"]}, "S"), ({"seed": ["1, gap 1%"]}, "U342"),
+        ({"alpha": "0..1 by 0.00001"}, "U340"), ({"depth": [None]}, "U401"),
+        ({"alpha": range(200), "seed": range(200)}, "U341"),
+    ],
+)  # fmt: skip
+def test_mistaken_values_are_told_before_any_run(
+    vary: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Job, "run", lambda *_: pytest.fail("nothing runs"))
+    with pytest.raises(OdtError) as failure:
+        odtdsl.tune(SPEC, vary, frame=made(20))
+    assert code(failure).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"cv": 1}, "U343"), ({"cv": 21}, "U343"), ({"outer": 1}, "U343"), ({"repeats": 0}, "U343"),
+        ({"score": "errors then leaves"}, "U344"), ({"score": "error_rate * accuracy"}, "U344"),
+        ({"score": "bogus"}, "N"), ({"choose": "worst"}, "U402"), ({"backend": "bogus"}, "U347"),
+        ({"backend": "loky", "address": "tcp://a:1"}, "U347"),
+    ],
+)  # fmt: skip
+def test_mistaken_options_are_told(options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(OdtError) as failure:
+        odtdsl.tune(SPEC, {"depth": [1]}, frame=made(20), **options)
+    assert code(failure).startswith(expected)
+
+
+def test_a_setting_without_a_score_is_not_chosen_and_says_why() -> None:
+    rows = made(40)
+    spec = SPEC + "rule large: forall leaf: size >= bound\nlet bound = 1\nrule splits: splits >= 1"
+    found = odtdsl.tune(spec, {"bound": [15, 2]}, frame=rows, cv=2)
+    assert [trial.reason for trial in found.trials] == ["fold 1: no model keeps all rules", ""]
+    assert found.chosen == 1
+    none = odtdsl.tune(spec, {"bound": [18, 20]}, frame=rows, cv=2)
+    assert (none.chosen, none.result, none.complete) == (None, None, True)
+    rare = {**rows, "y": ["c", *rows["y"][1:]]}
+    alone = odtdsl.tune(SPEC, {"depth": [1]}, frame=rare, cv=2, score='maximize recall("c")')
+    assert alone.chosen is None
+    assert "was held out" in alone.trials[0].reason
+
+
+# ---- stops
+
+
+class Stopping:
+    """Interrupts after so many runs."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def __call__(self, done: int, asked: int) -> None:
+        if done == self.after < asked:
+            raise KeyboardInterrupt
+
+
+def test_what_was_done_is_kept_and_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, keep = made(40), tmp_path / "kept.json"
+    vary = {"depth": [1, 2], "alpha": [0, 0.01]}
+    whole = odtdsl.tune(SPEC, vary, frame=rows, cv=3, outer=2)
+    part = odtdsl.tune(SPEC, vary, frame=rows, cv=3, outer=2, keep=keep, progress=Stopping(7))
+    assert (part.complete, part.chosen, part.result) == (False, None, None)
+    assert len(json.loads(keep.read_text())["runs"]) == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.json"]
+    count = 0
+    run = Job.run
+
+    def counted(self: Job, *arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        return run(self, *arguments)
+
+    monkeypatch.setattr(Job, "run", counted)
+    again = odtdsl.tune(SPEC, vary, frame=rows, cv=3, outer=2, keep=keep)
+    assert said(again) == said(whole)
+    assert (again.resumed, count) == (7, 4 * 9 + 2 - 7)
+    count = 0
+    wider = odtdsl.tune(SPEC, vary | {"depth": [0, 1, 2]}, frame=rows, cv=3, keep=keep)
+    assert (wider.resumed, count) == (12, 6)
+    other = odtdsl.tune(SPEC, vary, frame=made(40, 2), cv=3, keep=keep)
+    assert other.resumed == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"format": "odtdsl.tuning", "version": 2, "runs": {}}',
+     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1/0"}}}',
+     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "splits": "3"}}}',
+     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "x": 3}}}'],
+)  # fmt: skip
+def test_a_file_that_holds_something_else_is_left_alone(text: str, tmp_path: Path) -> None:
+    keep = tmp_path / "kept.json"
+    keep.write_text(text)
+    with pytest.raises(OdtError) as failure:
+        odtdsl.tune(SPEC, {"depth": [1]}, frame=made(20), keep=keep)
+    assert code(failure) == "F310"
+    assert keep.read_text() == text
+
+
+def test_ctrl_c_ends_the_command_with_what_was_done(tmp_path: Path) -> None:
+    spec = tmp_path / "s.odt"
+    spec.write_text('data sklearn "breast_cancer"\ntarget target\ntree depth <= 3\nminimize errors')
+    command = [sys.executable, "-c", "from odtdsl.cli import main; main()", "tune", str(spec),
+               "--vary", "depth=1,6,5"]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        keep = tmp_path / "s.tune.json"
+        deadline = time.monotonic() + 120
+        while not keep.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"the same command goes on from there" in out
+    assert json.loads(keep.read_text())["runs"]
+
+
+# ---- workers
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_processes_and_threads_find_what_one_process_finds(backend: str) -> None:
+    rows, vary = made(40), {"depth": [1, 2], "alpha": [0, 0.01]}
+    serial = odtdsl.tune(SPEC, vary, frame=rows, cv=3, outer=2)
+    found = odtdsl.tune(SPEC, vary, frame=rows, cv=3, outer=2, jobs=2, backend=backend)
+    assert said(found) == said(serial)
+
+
+class Cluster:
+    """A scheduler and two workers of Dask, each a process of its own on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
+        self.workers = [
+            self._start("worker", "--no-nanny", "--no-dashboard", "--nthreads", "1") for _ in "ab"
+        ]
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """In the same code as this process, so in the same odtdsl."""
+        command = [sys.executable, "-m", "dask", *arguments, "--scheduler-file", str(self.file)]
+        home = Path(odtdsl.__file__).resolve().parent.parent
+        path = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
+        return subprocess.Popen(
+            command, cwd=self.folder, env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def address(self) -> str:
+        from distributed import Client  # type: ignore[import-untyped, unused-ignore]
+
+        deadline = time.monotonic() + 60
+        while not self.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with Client(scheduler_file=str(self.file), set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+            return str(client.scheduler.address)
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            with suppress(OSError):
+                process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+    found = Cluster(tmp_path)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def test_a_worker_of_dask_that_is_killed_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    rows, vary = made(60), {"depth": [1, 2, 3], "leaves": [2, 3, 4, 8]}
+    serial = odtdsl.tune(SPEC, vary, frame=rows, cv=4, outer=2)
+    killed: list[int] = []
+
+    def kill_one(done: int, asked: int) -> None:
+        if done >= 20 and not killed:
+            cluster.workers[0].kill()
+            killed.append(done)
+
+    keep = tmp_path / "kept.json"
+    found = odtdsl.tune(
+        SPEC, vary, frame=rows, cv=4, outer=2, backend="dask", address=cluster.address(),
+        keep=keep, progress=kill_one,
+    )  # fmt: skip
+    assert killed
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert cluster.workers[1].poll() is None
+    assert found.complete
+    assert said(found) == said(serial)
+    assert len(json.loads(keep.read_text())["runs"]) == 12 * 4 * 3 + 2
+
+
+# ---- as data, as picture, on the command line
+
+
+@pytest.fixture(scope="module")
+def tuned() -> Tuning:
+    return odtdsl.tune(
+        SPEC + "rule large: forall leaf: size >= least\nlet least = 1",
+        {"depth": [0, 1, 2], "least": [1, 26]}, frame=made(40), cv=3, repeats=2, outer=2,
+    )  # fmt: skip
+
+
+def test_a_tuning_is_a_frame_a_table_and_a_picture(tuned: Tuning) -> None:
+    columns = tuned.columns()
+    assert columns["depth"] == [0, 0, 1, 1, 2, 2]
+    assert sum(columns["chosen"]) == 1
+    read = list(csv.DictReader(io.StringIO(tuned.to_csv())))
+    assert [row["depth"] for row in read] == ["0", "0", "1", "1", "2", "2"]
+    assert float(read[0]["error_rate"]) == tuned.trials[0].mean
+    assert {f"fold_{n}" for n in range(1, 7)} <= set(columns)
+    for theme in ("auto", "light", "dark"):
+        drawn = ET.fromstring(tuned.to_svg(title='<"&>', theme=theme))  # type: ignore[arg-type]
+        assert drawn.get("aria-label") == '<"&>'
+        circles = [e.get("class") for e in drawn.iter() if e.tag.endswith("circle")]
+        assert Counter(circles) == {"point": sum(not t.reason for t in tuned.trials), "ring": 1}
+
+
+def test_a_tuning_is_a_frame_of_pandas(tuned: Tuning) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = tuned.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.loc[frame["chosen"], "error_rate"].tolist() == [tuned.trials[tuned.chosen].mean]  # type: ignore[index]
+
+
+def test_the_command_prints_saves_and_goes_on(tmp_path: Path) -> None:
+    rows = made(40)
+    with open(tmp_path / "rows.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(rows)
+        writer.writerows(zip(*rows.values(), strict=True))
+    spec = tmp_path / "s.odt"
+    spec.write_text(SPEC.replace("data frame", 'data "rows.csv"'))
+    arguments = ["tune", str(spec), "--vary", "depth=0..2", "--cv", "3", "--outer", "2",
+                 "--set", "alpha=0.01", "--out", str(tmp_path / "tree.json"),
+                 "--csv", str(tmp_path / "t.csv"), "--svg", str(tmp_path / "t.svg")]  # fmt: skip
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    assert "nested: error_rate" in first.stdout
+    assert "chosen: depth" in first.stdout
+    assert odtdsl.load_tree(tmp_path / "tree.json").depth <= 2
+    again = CliRunner().invoke(app, [*arguments, "--json"])
+    found = json.loads(again.stdout)
+    assert found["resumed"] == 3 * 9 + 2
+    assert found["complete"]
+    assert [trial["setting"]["depth"] for trial in found["trials"]] == ["0", "1", "2"]
+    assert CliRunner().invoke(app, ["tune", str(spec), "--vary", "depht=1"]).exit_code == 2
+    assert CliRunner().invoke(app, [*arguments, "--keep", str(spec)]).exit_code == 2
