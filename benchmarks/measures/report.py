@@ -51,9 +51,12 @@ class Table:
 
     def publish(self, page: Path = PAGE) -> None:
         """Put it into its section of the page, between two comments."""
-        command = "python benchmarks/" + " ".join(
-            word for word in [Path(sys.argv[0]).name, *sys.argv[1:]] if word != "--docs"
-        )
+        told, before = [Path(sys.argv[0]).name], ""
+        for word in sys.argv[1:]:  # where runs are kept is a path of one machine
+            if word not in ("--docs", "--out") and before != "--out":
+                told.append(word)
+            before = word
+        command = "python benchmarks/" + " ".join(told)
         put(page, self.name, f"`{command}`\n\n{self.text()}\n\n*{machine()}*")
 
 
