@@ -269,9 +269,25 @@ def test_diagrams_and_limits_are_varied_too() -> None:
     assert (found.result.backend, found.result.diagram is not None) == ("greedy", True)
 
 
+def test_trees_and_diagrams_are_compared_as_skeletons() -> None:
+    """The price and the skeleton of the ODD study, chosen on rows that no solve saw."""
+    spec = SPEC.replace("leaves", "splits")
+    kinds = ["tree depth <= 2", "diagram widths 1, 2", "diagram widths 1, 1"]
+    found = odtdsl.tune(
+        spec, {"skeleton": kinds, "alpha": [0.1, 0.01], "using": "greedy"}, frame=made(30), cv=2
+    )
+    assert [trial.setting[0] for trial in found.trials] == [kind for kind in kinds for _ in "ab"]
+    assert found.result is not None
+    assert (found.result.tree is not None) == found.setting["skeleton"].startswith("tree")
+    assert parse_vary([f"skeleton={'; '.join(kinds)}"]).values == (tuple(kinds),)
+
+
 @pytest.mark.parametrize(
     ("vary", "expected"),
     [
+        ({"skeleton": "tree depth <= 2;"}, "U340"),
+        ({"skeleton": ["tree depth <= 2 drop x"]}, "U402"),
+        ({"skeleton": ["bush depth <= 2"]}, "S"), ({"skeleton": ["diagram widths 0"]}, "K"),
         ({}, "U340"), ({"depth": ""}, "U340"), ({"depth": []}, "U340"), ({"depth": "5..2"}, "U340"),
         ({"alpha": "0..1 by 0"}, "U340"), ({"depht": [1]}, "U342"), ({"widths": ["1-2"]}, "U342"),
         ({"depth": ["two"]}, "U342"), ({"depth": [-1]}, "U342"), ({"depth": [99]}, "K106"),

@@ -40,9 +40,10 @@ def tune(
         A model, a text or a path.
     vary
         Values by name: `depth`, `leaves`, `splits`, `nodes`; `widths` of diagrams, as texts
-        `"1-2-4"` or lists; the name of any `let`; `within`, `gap`, `threads`, `seed`, `memory`,
-        `using` of the solve. Values are an iterable, or a text as on the command line:
-        `"2..5"`, `"0..0.1 by 0.02"`, `"4,8,16"`.
+        `"1-2-4"` or lists; `skeleton`, whole statements such as `"tree depth <= 4"`; the name of
+        any `let`; `within`, `gap`, `threads`, `seed`, `memory`, `using` of the solve. Values are
+        an iterable, or a text as on the command line: `"2..5"`, `"0..0.1 by 0.02"`, `"4,8,16"`,
+        and semicolons between skeletons.
     cv
         Folds. Each has its share of every class; for numbers, of every range of values.
     repeats

@@ -1,7 +1,8 @@
 """What is varied: names with their values, as settings, and a spec with a setting in it.
 
 A setting is a tuple of values as texts, one per name, each as the language writes it: `3` for
-`depth`, `1-2-4` for `widths`, `60 s` for `within`, any expression for a `let`.
+`depth`, `1-2-4` for `widths`, `60 s` for `within`, any expression for a `let`, and the whole
+statement for `skeleton`, which may be a tree or a diagram.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ OPTIONS: Mapping[str, type[ast.Node]] = {
     "using": ast.Using, "within": ast.Within, "gap": ast.GapLimit, "threads": ast.Threads,
     "seed": ast.Seed, "memory": ast.Memory,
 }  # fmt: skip
+SKELETON = "skeleton"
 MOST_SETTINGS = 10_000
 _RANGE = re.compile(r"(-?[\d.]*\d)\s*\.\.\s*(-?\d[\d.]*?)(?:\s+by\s+(\d[\d.]*))?")
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*=(.*)", re.DOTALL)
@@ -75,7 +77,7 @@ def parse_vary(texts: Iterable[str]) -> Grid:
             raise _wrong(f"`--vary {text}` is not NAME=VALUES")
         if match[1] in found:
             raise _wrong(f"`{match[1]}` is varied twice")
-        found[match[1]] = _listed(text, match[2])
+        found[match[1]] = _named(match[1], text, match[2])
     return _grid(found)
 
 
@@ -90,7 +92,7 @@ def grid_of(vary: Mapping[str, Any]) -> Grid:
     found: dict[str, tuple[str, ...]] = {}
     for name, values in vary.items():
         if isinstance(values, str):
-            found[name] = _listed(f"{name}={values}", values)
+            found[name] = _named(name, f"{name}={values}", values)
             continue
         single = not isinstance(values, Iterable)
         found[name] = tuple(_text(name, one) for one in ([values] if single else values))
@@ -112,6 +114,16 @@ def _wrong(message: str) -> OdtError:
         "U340", message,
         helps=("write `--vary depth=2..5`, `--vary leaves=4,8,16`, or `--vary alpha=0,0.01`",),
     )  # fmt: skip
+
+
+def _named(name: str, text: str, values: str) -> tuple[str, ...]:
+    """The values of a name; skeletons have commas inside, and stand between semicolons."""
+    if name != SKELETON:
+        return _listed(text, values)
+    found = tuple(" ".join(part.split()) for part in values.split(";"))
+    if not all(found):
+        raise _wrong(f"`--vary {text}` lacks a value")
+    return found
 
 
 def _listed(text: str, values: str) -> tuple[str, ...]:
@@ -207,6 +219,8 @@ def _change(statements: list[ast.Statement], name: str, value: str) -> None:
         _swap(statements, name, ast.Tree, lambda old: _bounded(old, name, value))
     elif name == "widths":
         _swap(statements, name, ast.Diagram, lambda old: replace(old, widths=_widths(value)))
+    elif name == SKELETON:
+        _skeleton(statements, value)
     elif name in OPTIONS:
         _set_option(statements, name, _option(name, value))
     else:
@@ -233,8 +247,8 @@ def _unknown(statements: list[ast.Statement], name: str) -> OdtError:
 
     lets = [one.name for one in statements if isinstance(one, ast.Let)]
     skeleton = ("widths",) if any(isinstance(s, ast.Diagram) for s in statements) else BOUNDS
-    near = closest(name, [*lets, *skeleton, *OPTIONS])
-    known = ", ".join(f"`{one}`" for one in (*skeleton, *lets, *OPTIONS))
+    near = closest(name, [*lets, *skeleton, SKELETON, *OPTIONS])
+    known = ", ".join(f"`{one}`" for one in (*skeleton, SKELETON, *lets, *OPTIONS))
     return error(
         "U342", f"the spec has nothing that is called `{name}`",
         notes=(f"what can be varied: {known}",),
@@ -252,6 +266,21 @@ def _swap(
             return
     one, other = ("diagram", "`widths`") if kind is ast.Tree else ("tree", "`depth` or `leaves`")
     raise error("U342", f"a {one} has no `{name}` to vary", helps=(f"vary {other}",))
+
+
+def _skeleton(statements: list[ast.Statement], value: str) -> None:
+    """Another skeleton, of whichever kind, in the place of the spec's."""
+    from odtdsl.api.statements import written
+
+    kind: type[ast.Tree] | type[ast.Diagram] = (
+        ast.Diagram if value.startswith("diagram") else ast.Tree
+    )
+    made = written(value, "`skeleton`", kind, "")
+    for at, statement in enumerate(statements):
+        if isinstance(statement, ast.Tree | ast.Diagram):
+            statements[at] = made
+            return
+    statements.append(made)
 
 
 def _bounded(tree: ast.Tree, name: str, value: str) -> ast.Tree:
