@@ -150,6 +150,7 @@ class _Search:
         self.size = size_of(core, found)
         self.features: Features = merged(rules.restricted(core, found))
         self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
+        self.least = least(self.stages[0].measure) if self.stages else 0
         self.by_depth = isinstance(core.objective[0], DepthStage)
         self.timeline: list[Progress] = []
 
@@ -217,7 +218,7 @@ class _Search:
         """A stacked value (or a bound of it) as one of the first linear stage."""
         stage = self.stages[0].measure
         steps = value if self.losses.limit is None else value % self.losses.limit
-        return Fraction(least(stage) + steps // self.losses.units[0], stage.denominator)
+        return Fraction(self.least + steps // self.losses.units[0], stage.denominator)
 
     def _progress(self, value: int, bound: int, seconds: float) -> None:
         if not self.stages or self.by_depth:
