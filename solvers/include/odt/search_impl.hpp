@@ -91,6 +91,7 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
     View<R>& part = child(level + 1, both ? 2 * (kind == wide) + side : 0);
     if (kind == wide) part.make_child(view, feature, ends[side], bound, side == 0);
     else if (!made[side]) part.make_child(view, feature, bound, side == 0);
+    if (!both && (side == 0 ? division.left : division.right).depth <= 2) part.scan_only();
     made[side] = made[side] || kind != wide;
     Hint hints[2] = {side == 0 ? low.left : low.right, side == 0 ? high.left : high.right};
     const Hint found = hint_of(out[side].plan);

@@ -63,6 +63,10 @@ class View {
                                    columns_.reserve((words_ + 1) * data_->column_stride()));
   }
 
+  // Promises that the view has no children and that feature f as the inner one is asked no further than
+  // words_to_cut(f), but for feature 0 with 0/1 tests: pairs are then made no longer than that.
+  void scan_only() { scan_only_ = true; }
+
   const Dataset& data() const { return *data_; }
   std::size_t rows() const { return rows_; }
   std::size_t words() const { return words_; }
@@ -96,10 +100,7 @@ class View {
     if (parent_ == nullptr || !keep_pairs_) {
       gather(outer, inner);
     } else {
-      const R* from = parent_->pair(outer, inner);
-      R* to = pair.ranks.reserve((words_ + 2) * kBlock);
-      compress(data_->kernels, from, parent_->words_, keep_[inner].data(), to);
-      pad(to);
+      filter_pair(parent_->pair(outer, inner), inner, pair.ranks.reserve((words_ + 2) * kBlock), outer != inner);
     }
     return pair.ranks.data();
   }
@@ -136,6 +137,7 @@ class View {
 
   void prepare(const Dataset& data, bool keep_pairs) {
     ++stamp_;
+    scan_only_ = false;
     if (data_ == &data) return;
     data_ = &data;
     keep_pairs_ = keep_pairs;
@@ -170,6 +172,17 @@ class View {
       for (std::size_t w = 0; w < parent_->words_; ++w) bits[w] = (left ? bits[w] : ~bits[w]) & parent_->all(f)[w];
       data_->kernels.compress_bits(bits, parent_->words_, 1, keep_[f].data(), counted_[f].reserve(words_ + kBlock / 8));
     }
+  }
+
+  // A cut here stands in one of the parent's gaps: behind the parent's last end there is none.
+  void filter_pair(const R* from, std::size_t inner, R* to, bool shorter) {
+    const Kernels& k = data_->kernels;
+    const std::uint64_t* keep = keep_[inner].data();
+    const bool whole = !scan_only_ || !shorter || (inner == 0 && !data_->columns.empty());
+    std::size_t words = whole ? parent_->words_ : parent_->words_to_cut(inner);
+    std::size_t rows = compress(k, from, words, keep, to);
+    for (; rows % kBlock != 0 && words < parent_->words_; ++words) rows += compress(k, from + words * kBlock, 1, keep + words, to + rows);
+    if (words == parent_->words_) pad(to);
   }
 
   void pad(R* ranks) const {
@@ -307,7 +320,7 @@ class View {
 
   const Dataset* data_ = nullptr;
   View* parent_ = nullptr;
-  bool keep_pairs_ = true, keep_order_ = false, idle_ = false;
+  bool keep_pairs_ = true, keep_order_ = false, idle_ = false, scan_only_ = false;
   std::size_t p_ = 0, rows_ = 0, words_ = 0;
   int stride_ = 1;
   std::uint64_t stamp_ = 0;
