@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from odtdsl.checker_diagrams import reduced, widths
+from odtdsl.checker_diagrams import reduced, shape, widths
 from odtdsl.checker_lines import Audit, Checked
 from odtdsl.checker_outputs import audited_outputs, growth_of, on_outputs, softened
 from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
@@ -46,7 +46,7 @@ def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> A
     view = model_view(model, rows)
     soft = False
     if isinstance(view, DiagramView):
-        lines = [*widths(view), reduced(view), _candidates(view)]
+        lines = [*widths(view), *shape(view), reduced(view), _candidates(view)]
     else:
         lines = [*_skeleton(view), _reduced(view), _candidates(view)]
         if rows.problem.target.kind == "number":

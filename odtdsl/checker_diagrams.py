@@ -38,6 +38,33 @@ def widths(view: DiagramView) -> Iterator[Checked]:
     )  # fmt: skip
 
 
+def shape(view: DiagramView) -> Iterator[Checked]:
+    """Of a tree of hyperplanes: one arc into every node, and its leaves."""
+    from odtdsl.checker import Checked
+
+    skeleton = view.rows.problem.skeleton
+    assert isinstance(skeleton, DiagramSkeleton), "a diagram answers a diagram skeleton"
+    if not skeleton.tree:
+        return
+    shared = 0
+    for layer in view.diagram.layers:
+        led = [
+            arc.node for node in layer for arc in (node.left, node.right) if arc.node is not None
+        ]
+        shared += len(led) - len(set(led))
+    yield Checked(
+        rule="tree", text="one arc leads into every node", holds=not shared,
+        instances=view.diagram.n_splits, note=f"{shared} arcs too many" if shared else "",
+    )  # fmt: skip
+    if skeleton.leaves is not None:
+        leaves = view.diagram.n_splits + 1
+        yield Checked(
+            rule="tree leaves", text=f"leaves <= {skeleton.leaves}",
+            holds=leaves <= skeleton.leaves, value=Fraction(leaves),
+            bound=Fraction(skeleton.leaves), slack=Fraction(skeleton.leaves - leaves),
+        )  # fmt: skip
+
+
 def _shown(here: tuple[int, ...]) -> str:
     return f"used: {', '.join(map(str, here))}" if here else "no split"
 

@@ -85,7 +85,8 @@ def status_line(result: Result) -> str:
     """What the status says, of the kind of model that is asked for."""
     line = STATUS[result.status]
     asked = None if result.rows is None else result.rows.problem.skeleton
-    return line.replace(" tree ", " diagram ") if isinstance(asked, DiagramSkeleton) else line
+    joins = isinstance(asked, DiagramSkeleton) and not asked.tree
+    return line.replace(" tree ", " diagram ") if joins else line
 
 
 def drawn(model: Tree | Diagram, *, missing: bool = False) -> str:

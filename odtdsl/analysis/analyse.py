@@ -201,12 +201,14 @@ class _Analyser:
             except Stop:
                 continue
             groups.append(GroupDecl(name=statement.name, condition=condition))
+        planes = getattr(statements.skeleton, "splits", None) == "hyperplane"
         return World(
             features=features, target=target, columns=self.columns, cells=cells,
             training=self.table.take(rows.train), groups=groups, lets=statements.lets,
             group_names=tuple(group.name for group in statements.groups),
-            diagram=isinstance(statements.skeleton, ast.Diagram),
-            hyperplanes=getattr(statements.skeleton, "splits", None) == "hyperplane",
+            # trees of hyperplanes are diagrams too
+            diagram=isinstance(statements.skeleton, ast.Diagram) or planes,
+            hyperplanes=planes,
         )  # fmt: skip
 
     def _finished(
@@ -262,8 +264,11 @@ class _Analyser:
     def _check_diagram(self, rows: Rows) -> None:
         """One terminal per class needs classes."""
         if isinstance(rows.problem.skeleton, DiagramSkeleton) and rows.data.labels is None:
+            what = "a diagram has one terminal per class"
+            if rows.problem.skeleton.tree:
+                what = "trees of hyperplanes are for classes"
             self.desk.error(
-                "K118", "a diagram has one terminal per class, and the target is a number",
+                "K118", f"{what}, and the target is a number",
                 self.statements.skeleton,
                 helps=("write `tree depth <= 3`, or give the target classes",),
             )  # fmt: skip

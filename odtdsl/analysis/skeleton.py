@@ -11,6 +11,7 @@ from odtdsl.ir.problem import DEEPEST, DiagramSkeleton, Growth, Options, TreeSke
 from odtdsl.syntax import ast
 
 MOST_LAYERS = 64
+MOST_PLANE_LAYERS = 6
 BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "greedy")
 WAYS = ("optimal", "relaxed", "medoid", "average")
 SECONDS = {"s": 1, "min": 60, "h": 3600}
@@ -37,7 +38,9 @@ def _splits(word: str | None, at: ast.Node, desk: Desk) -> Splits:
             raise desk.unknown("K104", "kind of splits", word, ["axis", "hyperplane"], at)
 
 
-def _tree(statement: ast.Tree, objective: ast.Objective | None, desk: Desk) -> TreeSkeleton:
+def _tree(
+    statement: ast.Tree, objective: ast.Objective | None, desk: Desk
+) -> TreeSkeleton | DiagramSkeleton:
     depth: int | None = None
     leaves: int | None = None
     failed = False
@@ -81,9 +84,25 @@ def _tree(statement: ast.Tree, objective: ast.Objective | None, desk: Desk) -> T
                 "write `tree depth <= 3`, or make the depth least: `minimize depth then errors`",
             ),
         )  # fmt: skip
-    return TreeSkeleton(
-        depth=depth, leaves=leaves, splits=_splits(statement.splits, statement, desk)
-    )
+    splits = _splits(statement.splits, statement, desk)
+    if splits == "hyperplane":
+        return _of_planes(statement, depth, leaves, desk)
+    return TreeSkeleton(depth=depth, leaves=leaves)
+
+
+def _of_planes(
+    statement: ast.Tree, depth: int | None, leaves: int | None, desk: Desk
+) -> DiagramSkeleton:
+    """A tree of hyperplanes: the diagram whose nodes have one arc into them each."""
+    if depth is None or not 1 <= depth <= MOST_PLANE_LAYERS:
+        raise desk.error(
+            "K120",
+            f"a tree of hyperplanes has a depth of 1 to {MOST_PLANE_LAYERS}", statement,
+            notes=("each level doubles the nodes of its model",),
+            helps=("write `tree depth <= 2, splits hyperplane`",),
+        )  # fmt: skip
+    widths = tuple(1 << level for level in range(depth))
+    return DiagramSkeleton(widths=widths, splits="hyperplane", tree=True, leaves=leaves)
 
 
 def _makes_depth_least(objective: ast.Objective | None) -> bool:

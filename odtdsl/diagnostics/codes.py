@@ -161,6 +161,11 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("K117", "a setting that the back end does not take", "solve using milp(split = optimal)"),
     ("K118", "a diagram for a number target", "target y: number diagram widths 1, 2"),
     ("K119", "candidates under hyperplanes", ""),
+    (
+        "K120",
+        "a tree of hyperplanes without a depth, or too deep",
+        "tree leaves <= 4, splits hyperplane",
+    ),
     # ---- N: names
     ("N101", "a statement that stands twice", "tree depth <= 2 tree depth <= 3"),
     ("N102", "a name or an option that is given twice", "rule a: errors <= 3 rule a: leaves <= 4"),

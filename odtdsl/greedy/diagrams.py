@@ -69,7 +69,7 @@ class _Starts:
         self.judge = judge
         self.planes = core.skeleton.splits == "hyperplane"
         widths = core.skeleton.widths[: _depth(core)]
-        self.axis = replace(core, skeleton=DiagramSkeleton(widths=widths))
+        self.axis = replace(core, skeleton=replace(core.skeleton, widths=widths, splits="axis"))
         self.scans = Scans(self.axis)
         self.rng = np.random.default_rng(seed)
         self.aims = Aims(core)

@@ -200,6 +200,8 @@ class DiagramEvaluation(Measured):
                 yield BoundBroken(what="width", value=len(layer), at_most=width)
 
     def _arcs(self) -> Iterator[ArcsBroken]:
+        skeleton = self.core.skeleton
+        one_each = isinstance(skeleton, DiagramSkeleton) and skeleton.tree
         led_to = {self.diagram.entry}
         here: set[int] = set()
         for index, visit in enumerate(self.visits):
@@ -209,7 +211,10 @@ class DiagramEvaluation(Measured):
                 yield ArcsBroken(position=index, reason="unreached")
             if visit.node.left == visit.node.right:
                 yield ArcsBroken(position=index, reason="same")
-            here |= {visit.node.left, visit.node.right}
+            ends = {arc for arc in (visit.node.left, visit.node.right) if arc >= 0}
+            if one_each and ends & here:
+                yield ArcsBroken(position=index, reason="shared")
+            here |= ends
 
     def bad_splits(self) -> tuple[SplitBroken | SplitFilter, ...]:
         """The splits that may not stand where they are, then the filters that refuse some."""

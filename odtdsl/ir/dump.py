@@ -174,6 +174,9 @@ def _candidates(candidates: Candidates) -> str:
 
 
 def _skeleton(skeleton: TreeSkeleton | DiagramSkeleton) -> str:
+    if isinstance(skeleton, DiagramSkeleton) and skeleton.tree:
+        leaves = f"leaves {skeleton.leaves}"
+        return f"tree depth {len(skeleton.widths)}, {leaves}, {skeleton.splits} splits"
     if isinstance(skeleton, DiagramSkeleton):
         return f"diagram widths {', '.join(map(str, skeleton.widths))}, {skeleton.splits} splits"
     return f"tree depth {skeleton.depth}, leaves {skeleton.leaves}, {skeleton.splits} splits"

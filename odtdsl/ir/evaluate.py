@@ -77,10 +77,10 @@ class SplitBroken:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArcsBroken:
     """The node at `position` (layer by layer) of a diagram has both arcs to one place
-    (`same`), or no arc leads to it (`unreached`)."""
+    (`same`), or no arc leads to it (`unreached`), or of a tree another one too (`shared`)."""
 
     position: int
-    reason: Literal["same", "unreached"]
+    reason: Literal["same", "unreached", "shared"]
 
 
 Violation = Clause | SplitFilter | BoundBroken | SplitBroken | ArcsBroken

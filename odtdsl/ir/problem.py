@@ -85,8 +85,15 @@ class TreeSkeleton:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagramSkeleton:
+    """Nodes per layer. Of a tree of hyperplanes: that every node has one arc into it.
+
+    `leaves`: at most so many, of such a tree; a leaf is then an arc to a class.
+    """
+
     widths: tuple[int, ...]
     splits: Literal["axis", "hyperplane"] = "axis"
+    tree: bool = False
+    leaves: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,8 @@ class Arcs:
         self._reached: dict[int, Affine] = {}
         for node in range(1, layers.n_branches):
             self._into(node)
+        if layers.tree:
+            self._own()
 
     def name(self, target: int) -> str:
         terminals = self.layers.n_branches
@@ -105,8 +107,20 @@ class Arcs:
             some.add(_ones(columns), -1)
         program.row(f"led_to(n{node})", SKELETON, some, upper=0)
 
+    def _own(self) -> None:
+        """Of a tree, the left arc leads to the left child or ends, and so the right one."""
+        for node, targets in enumerate(self.targets):
+            for position, target in enumerate(targets[: -self.layers.n_leaves]):
+                first = self.layers.at_level(self.layers.levels[target])[0]
+                self.program.fix(int(self.arc[node][1 - (target - first) % 2, position]), 0)
+
     def order(self) -> None:
-        """Keep one of the diagrams that differ in the order of a layer's nodes only."""
+        """Keep one of the diagrams that differ in the order of a layer's nodes only.
+
+        The nodes of a tree have places of their own.
+        """
+        if self.layers.tree:
+            return
         for level in range(1, self.layers.depth):
             nodes = self.layers.at_level(level)
             for node in nodes:
@@ -153,7 +167,7 @@ class Arcs:
 
     def by_degree(self) -> None:
         """From the third layer on, no node has fewer arcs than the next: equation (12)."""
-        for level in range(2, self.layers.depth):
+        for level in range(2, 0 if self.layers.tree else self.layers.depth):
             nodes = self.layers.at_level(level)
             for first, second in pairwise(nodes):
                 row = Affine()

@@ -262,6 +262,8 @@ class PlaneFlow(Flows):
 
     def _places(self, raw: RawDiagram) -> list[dict[int, int]]:
         """By layer: the node that each raw node becomes, in the order that the rows ask for."""
+        if self.perfect.tree:
+            return self._own_places(raw)
         order = [0]
         found: list[dict[int, int]] = []
         for level, layer in enumerate(raw.layers):
@@ -270,6 +272,19 @@ class PlaneFlow(Flows):
             order = list(dict.fromkeys(arcs))
             if self.study and level > 0:
                 order.sort(key=lambda at: -arcs.count(at))
+        return found
+
+    def _own_places(self, raw: RawDiagram) -> list[dict[int, int]]:
+        """Of a tree: an only child is the left one."""
+        found: list[dict[int, int]] = [{0: 0}]
+        for level, layer in enumerate(raw.layers[:-1]):
+            first, below = self.perfect.at_level(level)[0], self.perfect.at_level(level + 1)
+            places: dict[int, int] = {}
+            for at, node in found[-1].items():
+                children = [arc for arc in (layer[at].left, layer[at].right) if arc >= 0]
+                for side, child in enumerate(children):
+                    places[child] = below[2 * (node - first) + side]
+            found.append(places)
         return found
 
     def _weigh(

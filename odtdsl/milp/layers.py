@@ -23,10 +23,14 @@ class Layers:
     n_leaves
         Terminals, one per class. They are counted after the nodes: the terminal of class c is
         target `n_branches + c` of an arc.
+    tree
+        Nodes have children of their own: layers are twice as wide as the one above, and node i
+        of a layer leads to nodes 2i, by its left arc, and 2i + 1 of the next.
     """
 
     widths: tuple[int, ...]
     n_leaves: int
+    tree: bool = False
 
     @property
     def depth(self) -> int:
@@ -49,11 +53,19 @@ class Layers:
         """Where the arcs of a node may lead: nodes of the next layer, then terminals."""
         level = self.levels[node]
         below = self.at_level(level + 1) if level + 1 < self.depth else range(0)
+        if self.tree and below:
+            own = 2 * (node - self.at_level(level)[0])
+            below = below[own : own + 2]
         return (*below, *range(self.n_branches, self.n_branches + self.n_leaves))
 
     def above(self, node: int) -> range:
         """The nodes whose arcs may lead to a node that is not the root."""
-        return self.at_level(self.levels[node] - 1)
+        level = self.levels[node]
+        above = self.at_level(level - 1)
+        if self.tree:
+            own = (node - self.at_level(level)[0]) // 2
+            above = above[own : own + 1]
+        return above
 
     def slots(self, node: int) -> range:
         """The terminals below a node: all."""
@@ -68,12 +80,17 @@ class Layers:
             found += here
             if level + 1 < self.depth:
                 below = self.at_level(level + 1)
-                here = [(*path, node) for path in here for node in below]
+                here = [
+                    (*path, node) for path in here for node in self.targets(path[-1])
+                    if node in below
+                ]  # fmt: skip
         return tuple(found)
 
     @property
     def n_paths(self) -> int:
         """How many `ends` there are, without making them."""
+        if self.tree:
+            return 1 + self.n_branches
         total, here = 1, 1
         for width in self.widths:
             here *= width
@@ -92,7 +109,7 @@ def layers_of(core: Core) -> Layers:
     widths: list[int] = []
     for width in core.skeleton.widths[:depth]:
         widths.append(min(width, 2 * widths[-1] if widths else 1))
-    return Layers(widths=tuple(widths), n_leaves=core.n_classes)
+    return Layers(widths=tuple(widths), n_leaves=core.n_classes, tree=core.skeleton.tree)
 
 
 def _depths(clauses: tuple[Clause, ...]) -> list[int]:

@@ -138,7 +138,7 @@ def beyond_planes(core: Core) -> tuple[Objection, ...]:
     if core.skeleton.splits != "hyperplane":
         return ()
     if isinstance(core.skeleton, TreeSkeleton):
-        reason = "hyperplanes are for diagrams; write `diagram widths 1, 2, 4 splits hyperplane`"
+        reason = "the model of hyperplanes is one of a bounded depth"
         return (Objection(form=Form.HYPERPLANE, origin=SKELETON, reason=reason),)
     reason = "which features a hyperplane weighs is found after the search, from the rows it parts"
     found = [

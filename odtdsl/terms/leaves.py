@@ -6,15 +6,16 @@ from fractions import Fraction
 
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.view import ModelView, View
 
 
 class Leaves(Term):
-    """Meaning: the number of leaves.
+    """Meaning: the number of leaves; of diagrams, of classes that rows end at.
 
-    Core forms: Linear of the model.
+    Core forms: Linear of the model (in a tree of hyperplanes, `splits` + 1).
     """
 
     name = "leaves"
@@ -23,7 +24,15 @@ class Leaves(Term):
 
     def value(self, view: View, call: Apply) -> Fraction:
         assert isinstance(view, ModelView)
+        if arcs_make_a_tree(view.rows):
+            return Fraction(len(view.splits) + 1)
         return Fraction(len(view.leaves))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
-        return Additive(leaves=1)
+        return Additive(splits=1, constant=1) if arcs_make_a_tree(rows) else Additive(leaves=1)
+
+
+def arcs_make_a_tree(rows: Rows) -> bool:
+    """Whether the model is a diagram whose nodes have one arc into them each."""
+    skeleton = rows.problem.skeleton
+    return isinstance(skeleton, DiagramSkeleton) and skeleton.tree

@@ -25,7 +25,7 @@ class Nodes(Term):
 
     def value(self, view: View, call: Apply) -> Fraction:
         assert isinstance(view, ModelView)
-        return Fraction(len(view.splits) + len(view.leaves))
+        return Fraction(len(view.splits)) + Leaves().value(view, call)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         return Splits().translate(rows, scope, call) + Leaves().translate(rows, scope, call)

@@ -26,8 +26,10 @@ from odtdsl.ir.expr import (
 )  # fmt: skip
 from odtdsl.ir.families import build_families
 from odtdsl.ir.forms import (
+    Additive,
     Clause,
     Core,
+    Linear,
     Origin,
     OutputSet,
     Root,
@@ -36,7 +38,7 @@ from odtdsl.ir.forms import (
     StageForm,
 )  # fmt: skip
 from odtdsl.ir.intervals import EMPTY
-from odtdsl.ir.problem import Problem, RuleDecl
+from odtdsl.ir.problem import DiagramSkeleton, Problem, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.source import Span
 from odtdsl.terms.base import AllOf, AnyOf, EmptyDenominator, Formula, Holds, Unsupported
@@ -73,6 +75,7 @@ def normalize(rows: Rows) -> Core:
             stages.append(stage_form(stage, rows))
     if found:
         raise OdtError(found)
+    all_clauses += _bound(problem.skeleton)
     return Core(
         n_rows=rows.n_rows,
         n_classes=rows.n_classes,
@@ -88,6 +91,15 @@ def normalize(rows: Rows) -> Core:
         clauses=tuple(all_clauses),
         objective=tuple(stages),
     )
+
+
+def _bound(skeleton: TreeSkeleton | DiagramSkeleton) -> list[Clause]:
+    """The bound on the leaves of a tree of hyperplanes, which has a split less."""
+    if not isinstance(skeleton, DiagramSkeleton) or skeleton.leaves is None:
+        return []
+    atom = Linear(measure=Additive(splits=1), at_most=skeleton.leaves - 1)
+    literal = SignedAtom(atom=atom, positive=True)
+    return [Clause(scope=Scope.MODEL, literals=(literal,), origin=Origin(rule="skeleton"))]
 
 
 class Told:

@@ -1,0 +1,151 @@
+"""Trees of hyperplanes: optima by `milp` against all linear partitions of tiny tables.
+
+`ODTDSL_DIAGRAMS_SCALE=50` takes 1,000 problems.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import odtdsl
+from odtdsl.analysis import analyse
+from odtdsl.backends.base import Limits
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.diagrams import DiagramEvaluation
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawDiagram, RawNode, RawPlane
+from odtdsl.milp import Milp
+from odtdsl.milp.diagram_search import lower_diagram
+from odtdsl.source import Source
+from odtdsl.syntax.parser import parse
+from odtdsl.terms.normalize import normalize
+
+SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
+HEAD = "data frame\ntarget y\nfeature a, b: number\n"
+XOR = {"a": [0, 0, 1, 1] * 3, "b": [0, 1, 0, 1] * 3, "y": ["even", "odd", "odd", "even"] * 3}
+
+
+def table(rng: random.Random) -> dict[str, list[Any]]:
+    n = rng.randint(5, 8)
+    classes = "xyz"[: rng.choice((2, 2, 3))]
+    labels = [*classes, *(rng.choice(classes) for _ in range(n - len(classes)))]
+    return {
+        "a": [float(rng.randrange(3)) for _ in range(n)],
+        "b": [float(rng.randrange(3)) for _ in range(n)], "y": labels,
+    }  # fmt: skip
+
+
+@cache
+def parted(low: tuple[tuple[float, float], ...], high: tuple[tuple[float, float], ...]) -> bool:
+    """Whether a line has one set of points below it and the other above, by an LP."""
+    from scipy.optimize import linprog
+
+    rows = [[*point, -1.0] for point in low] + [[-x, -y, 1.0] for x, y in high]
+    found = linprog(np.zeros(3), A_ub=rows, b_ub=-np.ones(len(rows)), bounds=[(None, None)] * 3)
+    return bool(found.status == 0)
+
+
+def fewest(frame: dict[str, list[Any]], depth: int, splits: int, size: int) -> dict[int, int]:
+    """The fewest errors of trees with so many splits, each with `size` rows, by all partitions."""
+    points = list(zip(frame["a"], frame["b"], strict=True))
+
+    @cache
+    def best(rows: frozenset[int], left: int) -> dict[int, int]:
+        labels = [frame["y"][row] for row in rows]
+        found = {0: len(rows) - max(labels.count(label) for label in set(labels))}
+        kinds = sorted({points[row] for row in rows})
+        if not left or len(rows) < size:
+            return found
+        for many in range(1, len(kinds) // 2 + 1):
+            for low in combinations(kinds, many):
+                if not parted(low, tuple(kind for kind in kinds if kind not in low)):
+                    continue
+                here = frozenset(row for row in rows if points[row] in low)
+                for one, errors in best(here, left - 1).items():
+                    for other, more in best(rows - here, left - 1).items():
+                        total = 1 + one + other
+                        if total <= splits:
+                            found[total] = min(found.get(total, 99), errors + more)
+        return found
+
+    return best(frozenset(range(len(points))), depth)
+
+
+@pytest.mark.parametrize("first", range(0, 20 * SCALE, 5))
+def test_optima_are_those_of_all_partitions(first: int) -> None:
+    for seed in range(first, first + 5):
+        rng = random.Random(f"planes {seed}")
+        frame, depth = table(rng), rng.choice((1, 2, 2, 2))
+        leaves = rng.choice((2, 3, 4)) if rng.random() < 0.4 else 1 << depth
+        price, size = rng.choice((Fraction(0), Fraction(1, 3), Fraction(3, 2))), rng.choice((1, 4))
+        bound = f", leaves <= {leaves}" if leaves < 1 << depth else ""
+        core = core_of(
+            f"tree depth <= {depth}{bound}, splits hyperplane\n"
+            f"minimize errors + {price.numerator} * leaves / {price.denominator}\n"
+            f"rule stable: forall split: size >= {size}", frame,
+        )  # fmt: skip
+        expected = min(
+            errors + price * (splits + 1)
+            for splits, errors in fewest(frame, depth, leaves - 1, size).items()
+        )
+        answer = Milp().solve(core, Limits())
+        assert answer.status == "optimal", seed
+        assert answer.stages[0].value == expected, seed
+        assert answer.diagram is not None
+        assert not DiagramEvaluation(core, answer.diagram).violations(), seed
+        if seed % 5 == 0:
+            assert Milp("odd").solve(core, Limits()).stages[0].value == expected, seed
+
+
+def core_of(text: str, frame: dict[str, list[Any]]) -> Core:
+    source = Source(name="planes.odt", text=HEAD + text)
+    return normalize(analyse(parse(source), source=source, frame=frame).rows)
+
+
+def test_a_tree_of_planes_from_front_to_end() -> None:
+    """One line per class of the parity of two bits: two splits, where axis splits need three."""
+    spec = "data frame target y tree depth <= 2, leaves <= 3, splits hyperplane minimize errors"
+    result = odtdsl.solve(spec, frame=XOR)
+    assert (result.status, result.backend, result.objective) == ("optimal", "milp", 0)
+    assert result.tree is None
+    assert result.diagram is not None
+    assert (result.diagram.widths, result.diagram.n_splits) == ((1, 1), 2)
+    assert result.audit is not None
+    assert {line.rule for line in result.audit.lines} >= {"tree", "tree leaves"}
+
+
+def test_shared_nodes_are_no_trees() -> None:
+    """A diagram joins what a tree keeps apart."""
+    core = core_of("tree depth <= 3, splits hyperplane\nminimize errors", XOR)
+    model = lower_diagram(core, 0)
+    assert model.encoding.perfect.targets(1) == (3, 4, 7, 8)
+    assert model.encoding.perfect.n_paths == 8
+    node = RawNode(split=RawPlane(weights=((0, 1.0),), bound=0.5), left=0, right=1)
+    below = RawNode(split=RawPlane(weights=((1, 1.0),), bound=0.5), left=0, right=~0)
+    last = RawNode(split=RawPlane(weights=((1, 1.0),), bound=0.5), left=~0, right=~1)
+    shared = RawDiagram(layers=((node,), (below, below), (last,)))
+    reasons = [getattr(one, "reason", "") for one in DiagramEvaluation(core, shared).violations()]
+    assert "shared" in reasons
+
+
+@pytest.mark.parametrize(
+    ("skeleton", "rule", "code"),
+    [
+        ("tree leaves <= 4, splits hyperplane", "", "K120"),
+        ("tree depth <= 7, splits hyperplane", "", "K120"),
+        ("tree depth <= 2, splits hyperplane", "rule r: forall leaf: size >= 2", "T221"),
+        ("tree depth <= 2, splits hyperplane", "rule r: forall path: a before b", "B102"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(skeleton: str, rule: str, code: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(f"data frame target y {skeleton} minimize errors {rule}", frame=XOR)
+    assert caught.value.diagnostics[0].code == code
