@@ -1,7 +1,7 @@
 """Optimal decision diagrams, as the study's table 1 in small; and their accuracy.
 
     ODTDSL_DATA=... python benchmarks/diagrams.py [--sets 15] [--limit 60] [--jobs 2] [options]
-    ODTDSL_DATA=... python benchmarks/diagrams.py {nodes,chosen,support} [--limit 8] [options]
+    ODTDSL_DATA=... python benchmarks/diagrams.py {nodes,chosen,support,named} [--limit 8] [options]
 
 Half of the rows of each set (`train_test_split`, seed 0), the study's four skeletons and the tree
 of depth 4, axis splits, `minimize error_rate + alpha * (splits - 1) / 14`, one thread a run. A run
@@ -9,7 +9,7 @@ is what a user gets: from the spec with its data to the audited answer. `greedy`
 alone. The objective is computed again from the raw data by the diagram as it is emitted, and must
 be equal; no answer may be worse than the heuristic's. `--jobs` runs so many at once.
 `--out FILE` keeps every run, and takes up what is there. `nodes`, `chosen`, `support`: the study's
-figures 2 to 4 and table 2, see `measures/diagrams.py`.
+figures 2 to 4 and table 2, `named`: some of its runs one by one; see `measures/diagrams.py`.
 """
 
 from __future__ import annotations
