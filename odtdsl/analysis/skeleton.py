@@ -133,9 +133,14 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
         raise desk.error(
             "K111", f"a diagram of {len(widths)} layers is beyond every search", statement,
             notes=(f"at most {MOST_LAYERS} layers",),
+            helps=("write fewer and wider layers, such as `diagram widths 1, 2, 4, 4, 4`",),
         )  # fmt: skip
     if any(width < 1 for width in widths):
-        raise desk.error("K112", "every layer of a diagram has at least one node", statement)
+        filled = ", ".join(str(width) for width in widths if width > 0) or "1, 2"
+        raise desk.error(
+            "K112", "every layer of a diagram has at least one node", statement,
+            helps=(f"leave the empty layers out: `diagram widths {filled}`",),
+        )  # fmt: skip
     if widths[0] != 1:
         raise desk.error(
             "K113", "the first layer of a diagram is the root: its width is 1", statement,
