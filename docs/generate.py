@@ -3,13 +3,14 @@
 Usage: python -m docs.generate [--check]
 
 `rules.md` comes from the terms, `diagnostics.md` from the registry of codes, `support.md` from
-what each back end declares, `cli.md` from the command line's own options. A test fails where a
-page is not what this would write.
+what each back end declares, `cli.md` from the command line's own options, `estimators.md` from
+docstrings. A test fails where a page is not what this would write.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -254,11 +255,75 @@ def _option(name: str, kind: Any, info: Any) -> str:
     return f"{shown} *{word}*"
 
 
+# ---- estimators.md
+
+SECTION = re.compile(r"^(\w[\w ]+)\n-+\n", re.MULTILINE)
+
+
+def estimators() -> Iterator[str]:
+    """Estimators by their docstrings."""
+    from odtdsl import estimators as found
+
+    yield from (
+        "# Estimators", "", NOTE, "",
+        "The classes of `odtdsl` that fit into scikit-learn, by their docstrings;"
+        " [how they are used](../how-to/estimators.md).",
+    )  # fmt: skip
+    for name in sorted(found.__all__):
+        estimator = getattr(found, name)
+        yield from ("", f"## {name}", "")
+        yield from _sections(inspect.getdoc(estimator) or "")
+        for method in _methods(estimator):
+            said = inspect.getdoc(getattr(estimator, method)) or ""
+            given = list(inspect.signature(getattr(estimator, method)).parameters)[1:]
+            yield from ("", f"### {name}.{method}({', '.join(given)})", "")
+            yield from _sections(said)
+
+
+def _methods(estimator: type) -> list[str]:
+    """Public methods that odtdsl says something about, in the order of their definition."""
+    order: dict[str, None] = {}
+    for base in reversed(estimator.__mro__):
+        if base.__module__.startswith("odtdsl."):
+            public = [n for n, what in vars(base).items() if inspect.isfunction(what)]
+            order |= dict.fromkeys(n for n in public if not n.startswith("_"))
+    return [name for name in order if not name.startswith("set_")]
+
+
+def _sections(doc: str) -> Iterator[str]:
+    """A docstring of numpydoc as Markdown: lists of parameters, an example that is shown."""
+    first, *rest = SECTION.split(doc)
+    yield from first.strip().splitlines()
+    for head, body in zip(rest[::2], rest[1::2], strict=True):
+        yield from ("", f"**{head}**", "")
+        if head == "Examples":
+            yield from ("```text", *body.strip().splitlines(), "```")
+        elif head in ("Parameters", "Attributes", "Raises", "Warns", "Returns"):
+            yield from _definitions(body)
+        else:
+            yield from body.strip().splitlines()
+
+
+def _definitions(body: str) -> Iterator[str]:
+    item: list[str] = []
+    for line in [*body.strip("\n").splitlines(), "end"]:
+        if line and not line.startswith(" "):
+            if item:
+                name, _, kind = item[0].partition(" : ")
+                names = ", ".join(f"`{one.strip()}`" for one in name.split(","))
+                kind = f" ({kind})" if kind else ""
+                text = " ".join(part.strip() for part in item[1:])
+                yield f"- {names}{kind}{': ' + text if text else ''}"
+            item = [line]
+        else:
+            item.append(line)
+
+
 # ---- all
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "rules.md": rules, "diagnostics.md": diagnostics, "support.md": support,
-    "counters.md": counters, "cli.md": cli,
+    "counters.md": counters, "cli.md": cli, "estimators.md": estimators,
 }  # fmt: skip
 
 

@@ -41,9 +41,15 @@ if TYPE_CHECKING:
     from odtdsl.checker import Audit
     from odtdsl.comparing import Comparison
     from odtdsl.diagnostics.model import Diagnostic, OdtError
+    from odtdsl.estimators import (
+        OptimalDiagramClassifier,
+        OptimalTreeClassifier,
+        OptimalTreeRegressor,
+        OutputConstrainedForestRegressor,
+        OutputConstrainedTreeRegressor,
+    )
     from odtdsl.explaining import Curve, Explanation
     from odtdsl.near_optimal import Alternatives
-    from odtdsl.outputs.forest import OutputConstrainedForestRegressor
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.result import Result
@@ -54,7 +60,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alternatives", "Audit", "Comparison", "Curve", "Diagnostic", "Diagram", "Explanation",
-    "Model", "OdtError", "OutputConstrainedForestRegressor", "Plan", "Result", "Tree", "Tuning",
+    "Model", "OdtError", "OptimalDiagramClassifier", "OptimalTreeClassifier",
+    "OptimalTreeRegressor", "OutputConstrainedForestRegressor", "OutputConstrainedTreeRegressor",
+    "Plan", "Result", "Tree", "Tuning",
     "__version__", "alternatives", "audit", "check", "check_proof", "compare", "compile", "curve",
     "datasets", "decode", "explain", "load", "load_model", "load_tree", "parse", "plan", "solve",
     "tune", "words",
@@ -69,12 +77,21 @@ _HOMES = {
     "Diagnostic": "odtdsl.diagnostics.model",
     "Diagram": "odtdsl.predictors.diagram",
     "OdtError": "odtdsl.diagnostics.model",
-    "OutputConstrainedForestRegressor": "odtdsl.outputs.forest",
     "Plan": "odtdsl.solving",
     "Result": "odtdsl.result",
     "Tree": "odtdsl.predictors.tree",
     "Tuning": "odtdsl.tuning.result",
     "tune": "odtdsl.api.tuning",
+    **dict.fromkeys(
+        (
+            "OptimalDiagramClassifier",
+            "OptimalTreeClassifier",
+            "OptimalTreeRegressor",
+            "OutputConstrainedForestRegressor",
+            "OutputConstrainedTreeRegressor",
+        ),
+        "odtdsl.estimators",
+    ),
     **dict.fromkeys(
         (
             "Model",

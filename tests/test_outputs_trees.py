@@ -320,7 +320,7 @@ def test_a_forest_predicts_what_the_rules_admit() -> None:
     columns = odt.datasets.elective_grades(150, 3, seed=5)
     x = np.array([columns[k] for k in ("GradeAvgPrevElec", "Grade", "Class")], dtype=float).T
     y = np.array([columns[f"Course{k}"] for k in (1, 2, 3)], dtype=float).T
-    rules = ("count(y1 > 0, y2 > 0, y3 > 0) <= 1", *(f"0 <= y{k} <= 110" for k in (1, 2, 3)))
+    rules = ("count(y0 > 0, y1 > 0, y2 > 0) <= 1", *(f"0 <= y{k} <= 110" for k in range(3)))
     made = {
         project: odt.OutputConstrainedForestRegressor(
             rules, n_estimators=4, max_depth=3, project=project, random_state=0
@@ -333,7 +333,7 @@ def test_a_forest_predicts_what_the_rules_admit() -> None:
     plain = made[False].predict(x)
     assert not made[True].feasible_.contains(plain).all()
     mean = np.mean(
-        [tree.predict({f"x{k + 1}": c for k, c in enumerate(x.T)}) for tree in made[True].trees_],
+        [tree.predict({f"x{k}": c for k, c in enumerate(x.T)}) for tree in made[True].trees_],
         axis=0,
     )
     assert np.allclose(plain, mean)

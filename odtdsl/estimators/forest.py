@@ -9,10 +9,14 @@ import numpy as np
 from joblib import Parallel, delayed  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, check_X_y
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from odtdsl.data.table import FloatArray
+from odtdsl.api.model import Model
+from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import error
+from odtdsl.estimators.base import free_name
+from odtdsl.estimators.cells import Cells, read_features, read_numbers
+from odtdsl.estimators.problems import Columns, Target, Wishes, problem
 from odtdsl.outputs.feasible import FeasibleSet, anything, feasible_set
 from odtdsl.predictors.tree import Tree
 
@@ -27,8 +31,9 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
     Parameters
     ----------
     rules
-        Conditions on the outputs `y1`, `y2`, ..., as behind `forall leaf:` in a spec, such as
-        `"y1 + y2 = 1"`.
+        Conditions on the outputs, such as `"y0 + y1 = 1"`, and others, as for
+        `OutputConstrainedTreeRegressor`. Targets have the names of the frame `y`, else
+        `y0`, `y1`, ....
     n_estimators, max_depth, min_samples_leaf
         Of the trees.
     split, leaf
@@ -78,7 +83,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         Parameters
         ----------
         X
-            (n_rows, n_features), numbers.
+            (n_rows, n_features): numbers, or a frame, as for `OptimalTreeRegressor`.
         y
             (n_rows, n_targets) or (n_rows,).
 
@@ -87,31 +92,37 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         OdtError
             The mistakes of a rule, with its text; R112 where nothing obeys them.
         """
-        X, y = check_X_y(X, y, multi_output=True, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        features = read_features(self, X, known=None, may_miss=False, instead=_INSTEAD)
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        outputs, names, self._flat = read_numbers(y)
+        check_consistent_length(X, outputs)
         if self.n_estimators < 1:
             raise error("U332", f"a forest of {self.n_estimators} trees predicts nothing")
-        self.n_features_in_ = X.shape[1]
-        self.n_outputs_ = y.shape[1]
-        text = self._spec(X.shape[1], y.shape[1])
-        self.feasible_ = _feasible(text, X, y)
+        self._kinds = dict(features.kinds)
+        self.n_outputs_ = outputs.shape[1]
+        names = tuple(free_name(name, set(features.columns)) for name in names)
+        model = self._model(features, names)
+        table = {**features.columns, **{name: outputs[:, k] for k, name in enumerate(names)}}
+        self.feasible_ = _feasible(model, table, len(names))
         random = check_random_state(self.random_state)
+        n_rows = features.n_rows
         rows = [
-            random.randint(0, len(X), len(X)) if self.bootstrap else np.arange(len(X))
+            random.randint(0, n_rows, n_rows) if self.bootstrap else np.arange(n_rows)
             for _ in range(self.n_estimators)
         ]
-        trees = Parallel(n_jobs=self.n_jobs)(
-            delayed(_grown)(text, X[each], y[each]) for each in rows
-        )
+        trees = Parallel(n_jobs=self.n_jobs)(delayed(_grown)(model, table, each) for each in rows)
         self.trees_: tuple[Tree, ...] = tuple(trees)
         return self
 
     def predict(self, X: Any) -> FloatArray:
         """The mean of the trees, projected: (n_rows, n_targets), or (n_rows,) for one target."""
         check_is_fitted(self, "trees_")
-        X = check_array(X)
-        frame = _features(X)
-        each = [np.asarray(t.predict(frame)).reshape(len(X), -1) for t in self.trees_]
+        cells = read_features(self, X, known=self._kinds, may_miss=False, instead=_INSTEAD)
+        each = [
+            np.asarray(tree.predict(cells.columns)).reshape(cells.n_rows, -1)
+            for tree in self.trees_
+        ]
         mean: FloatArray = np.mean(each, axis=0)
         if self.project:
             outside = ~self.feasible_.contains(mean)
@@ -119,40 +130,37 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
                 mean[outside] = self.feasible_.project(mean[outside])[1]
         return mean[:, 0] if self.n_outputs_ == 1 else mean
 
-    def _spec(self, n_features: int, n_targets: int) -> str:
-        names = ", ".join(f"y{k + 1}" for k in range(n_targets))
-        step = "" if self.step is None else f" step {self.step}"
-        lines = [
-            "data frame", f"target {names}: number{step}",
-            "feature " + ", ".join(f"x{k + 1}" for k in range(n_features)) + ": number",
-            f"tree depth <= {self.max_depth}", "minimize mse",
-            *(f"rule rule{k + 1}: forall leaf: {rule}" for k, rule in enumerate(self.rules)),
-            f"rule rows: forall leaf: size >= {self.min_samples_leaf}",
-            f"solve using greedy(split = {self.split}, leaf = {self.leaf})",
-        ]  # fmt: skip
-        return "\n".join(lines)
+    def _model(self, features: Cells, names: tuple[str, ...]) -> Model:
+        wishes = Wishes(
+            rules=self.rules, depth=self.max_depth, leaf_size=self.min_samples_leaf,
+            objective="mse", step=self.step, outputs=True, growth=(self.split, self.leaf),
+            backend="greedy",
+        )  # fmt: skip
+        columns = Columns(features=features, sensitive=None, masks=())
+        return problem(wishes, Target(names=names), columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # before 1.6
+        return {"multioutput": True}
 
 
-def _features(X: FloatArray) -> dict[str, FloatArray]:
-    return {f"x{k + 1}": column for k, column in enumerate(X.T)}
+_INSTEAD = "impute missing cells in a pipeline"
 
 
-def _frame(X: FloatArray, y: FloatArray) -> dict[str, FloatArray]:
-    return _features(X) | {f"y{k + 1}": column for k, column in enumerate(y.T)}
-
-
-def _feasible(text: str, X: FloatArray, y: FloatArray) -> FeasibleSet:
-    from odtdsl.api import parse
+def _feasible(model: Model, table: dict[str, Any], n_targets: int) -> FeasibleSet:
     from odtdsl.terms.normalize import normalize
 
-    analysis = parse(text).analyse(frame=_frame(X, y))
-    return feasible_set(normalize(analysis.rows)) or anything(y.shape[1])
+    analysis = model.analyse(frame=table)
+    return feasible_set(normalize(analysis.rows)) or anything(n_targets)
 
 
-def _grown(text: str, X: FloatArray, y: FloatArray) -> Tree:
-    from odtdsl.api import solve
-
-    tree = solve(text, frame=_frame(X, y)).tree
+def _grown(model: Model, table: dict[str, Any], rows: IntArray) -> Tree:
+    frame = {name: column[rows] for name, column in table.items()}
+    tree = model.solve(frame=frame).tree
     if tree is None:
         raise error("U332", "no tree of the forest keeps the rules", helps=("loosen leaf sizes",))
     return tree

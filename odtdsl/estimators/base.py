@@ -1,0 +1,373 @@
+"""What all estimators share: fit by solving a problem, predict by its model, show both."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+)
+
+from odtdsl.api.model import Model
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
+from odtdsl.estimators.problems import Columns, Target, Wishes, add_weights, problem
+from odtdsl.estimators.versions import (
+    CallbackSupportMixin,
+    Told,
+    callback_task,
+    with_callbacks,
+)
+from odtdsl.syntax import ast
+from odtdsl.words import values
+
+if TYPE_CHECKING:
+    from odtdsl.backends.base import Progress
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.result import Result
+
+POLICIES = ("branch", "left", "right", "drop", "refuse")
+
+
+class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators: everything but what a target is and what a model looks like."""
+
+    _model_name: ClassVar[str] = "tree_"
+    _instead: ClassVar[str] = 'write `missing="branch"`: each split learns the side of such cells'
+    """What to write where missing cells are refused and there are some."""
+
+    # ---- what each estimator says
+
+    @abstractmethod
+    def _wishes(self) -> Wishes:
+        """The parameters in the words that all estimators share."""
+
+    @abstractmethod
+    def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
+        """The target and its columns; remembers the classes or the number of outputs."""
+
+    # ---- fit
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
+    ) -> Self:
+        """Solve the problem.
+
+        Parameters
+        ----------
+        X : array-like or frame, shape (n_rows, n_features)
+            Numbers; of frames (pandas, polars, Arrow) also categories, texts and truth values.
+        y : array-like, shape (n_rows,) or (n_rows, n_targets)
+            Classes or numbers.
+        sample_weight : array-like, shape (n_rows,), optional
+            Weights from 0; they are exact, so 0.1 is one tenth, except where rules multiply
+            them beyond exact arithmetic: they then keep 3 to 7 digits of the largest. Rows of
+            weight 0 are left out, and whole weights without rules are repeated rows.
+        sensitive_features : array-like or frame, shape (n_rows,) or (n_rows, k), optional
+            Columns that groups, `gap` and `ratio` may speak of, and no split tests. Names are
+            those of the frame or series, else `sensitive`, or `sensitive0`, `sensitive1`, ....
+            A column of truth values is a group of its name, too.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        OdtError
+            The mistakes of rules and spec, with their text. U607: no model keeps all rules,
+            proven. U608: none was found within the limits.
+        ValueError, TypeError
+            Wrong shapes and cells, as scikit-learn says it.
+
+        Warns
+        -----
+        ConvergenceWarning
+            A limit came before the proof: the model is the best one found.
+        """
+        model, table = self._problem(X, y, sample_weight, sensitive_features)
+        told, end = callback_task(self, X, y)
+        self.result_ = self._solved(model, table, told)
+        self.spec_ = str(model)
+        self.audit_ = self.result_.audit
+        setattr(self, self._model_name, self.result_.model)
+        end()
+        return self
+
+    def to_model(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
+    ) -> Model:
+        """The problem that `fit` would solve, to plan, explain or compare it.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sensitive_features
+            As for `fit`. The estimator stays as it is.
+
+        Returns
+        -------
+        Model
+            With its rows: `.explain()` says which rules conflict, or what each one costs.
+        """
+        from sklearn.base import clone
+
+        model, table = clone(self)._problem(X, y, sample_weight, sensitive_features)
+        model.frame = table
+        return model  # type: ignore[no-any-return]
+
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any, sensitive: Any
+    ) -> tuple[Model, dict[str, Any]]:
+        wishes = self._wishes()
+        if wishes.missing not in POLICIES:
+            raise values.wrong("`missing`", wishes.missing, f"give one of {', '.join(POLICIES)}")
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y"
+                " is None."
+            )
+        may_miss = wishes.missing != "refuse"
+        features = read_features(self, X, known=None, may_miss=may_miss, instead=self._instead)
+        self._kinds = dict(features.kinds)
+        beside = None if sensitive is None else read_sensitive(sensitive, features.n_rows)
+        taken = set(features.columns) | (set() if beside is None else set(beside.columns))
+        target, outputs = self._read_target(y, taken)
+        check_consistent_length(X, *outputs.values())
+        weights = _weights(sample_weight, features.n_rows)
+        table: dict[str, Any] = {**features.columns, **({} if beside is None else beside.columns)}
+        if len(table) < len(features.columns) + (0 if beside is None else len(beside.columns)):
+            raise _clash(set(features.columns) & set({} if beside is None else beside.columns))
+        if clash := set(outputs) & set(table):
+            raise _clash(clash)
+        table |= outputs
+        model = problem(
+            wishes, target,
+            Columns(
+                features=features, sensitive=beside,
+                masks=() if beside is None else masks(beside),
+            ),
+        )  # fmt: skip
+        if weights is None:
+            return model, table
+        rows = _repeated(weights, target, model)
+        if rows is None:
+            name = free_name("sample_weight", set(table))
+            add_weights(model, name)
+            table[name] = weights
+            rows = np.flatnonzero(weights) if weights.any() else np.arange(len(weights))
+            table = {name: np.asarray(column)[rows] for name, column in table.items()}
+            return model, _with_digits(model, table, name)
+        return model, {name: np.asarray(column)[rows] for name, column in table.items()}
+
+    def _solved(self, model: Model, table: dict[str, Any], told: Told | None) -> Result:
+        from odtdsl import solving
+
+        analysis = model.analyse(frame=table)
+        stopped = False
+
+        def report(progress: Progress) -> None:
+            nonlocal stopped
+            if told is not None and told(_improved(progress, analysis.problem.objective)):
+                stopped = True
+
+        result = solving.solve(
+            analysis, report=None if told is None else report,
+            stop=None if told is None else lambda: stopped,
+        )  # fmt: skip
+        self._judge(result)
+        return result
+
+    def _limits(self) -> dict[str, Any]:
+        """Back end, time, threads and seed, as `Wishes` take them."""
+        limit, seed = self.time_limit, self.random_state
+        if seed is not None and not isinstance(seed, int | np.integer):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        return {
+            "backend": self.backend, "limit": None if limit == math.inf else limit,
+            "threads": None if self.n_jobs is None else effective_n_jobs(self.n_jobs),
+            "seed": None if seed is None else int(seed),
+        }  # fmt: skip
+
+    def _judge(self, result: Result) -> None:
+        name = type(self).__name__
+        if result.model is None and result.status == "infeasible":
+            raise error(
+                "U607", f"no {self._model_name[:-1]} keeps all rules, which is proven",
+                helps=(f"`{name}(...).to_model(X, y).explain()` says which rules conflict",),
+            )  # fmt: skip
+        if result.model is None:
+            raise error(
+                "U608", f"no {self._model_name[:-1]} that keeps all rules was found in"
+                f" {result.seconds:.1f} s", notes=("there may be one: nothing is proven",),
+                helps=("raise `time_limit`, or loosen the rules or the skeleton",),
+            )  # fmt: skip
+        if result.status == "feasible" and result.backend != "greedy":
+            gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
+            ended = "was interrupted" if result.interrupted else "met its limit"
+            warnings.warn(
+                f"{name} {ended} after {result.seconds:.1f} s: the {self._model_name[:-1]} is the"
+                f" best one found{gap}; raise `time_limit` for a proof",
+                ConvergenceWarning, stacklevel=5,
+            )  # fmt: skip
+
+    # ---- predict
+
+    @property
+    def _fitted(self) -> Tree | Diagram:
+        check_is_fitted(self, "result_")
+        model = self.result_.model
+        assert model is not None, "fit raises where there is no model"
+        return model
+
+    def _columns(self, X: Any) -> dict[str, npt.NDArray[Any]]:
+        model = self._fitted
+        cells: Cells = read_features(
+            self, X, known=self._kinds, may_miss=self.missing != "refuse", instead=self._instead
+        )
+        wanted = set(model.tested) or set(list(cells.columns)[:1])
+        return {name: column for name, column in cells.columns.items() if name in wanted}
+
+    def _places(self, X: Any) -> IntArray:
+        """The leaf, or the terminal, of each row."""
+        columns = self._columns(X)  # first: it says what is wrong with the estimator
+        return self._fitted.apply(columns)
+
+    # ---- what the estimator says of itself
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # before 1.6
+        return {"allow_nan": self.missing != "refuse"}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the training rows, which `result_.why` needs and predictions do not."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "result_" in state:
+            state["result_"] = replace(state["result_"], rows=None)
+        return state
+
+    def __str__(self) -> str:
+        """The fitted model as text, else the estimator with its parameters."""
+        if not hasattr(self, "result_"):
+            return repr(self)
+        from odtdsl.console import drawn, status_line
+
+        return f"{drawn(self._fitted)}\n{status_line(self.result_)}"
+
+    def _html_repr(self) -> str:
+        """scikit-learn's box of parameters and, once fitted, the picture of the model."""
+        box: str = estimator_html_repr(self)
+        if not hasattr(self, "result_"):
+            return box
+        from odtdsl.predictors.saving import to_svg
+
+        return f"{box}\n{to_svg(self._fitted)}"
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._html_repr()
+        return bundle
+
+
+def _improved(progress: Progress, objective: tuple[Any, ...]) -> dict[str, Any]:
+    """An improvement in plain numbers, for callbacks."""
+
+    def plain(value: Fraction | None) -> float | None:
+        return None if value is None else float(value)
+
+    return {
+        "stage": objective[progress.stage].text, "incumbent": plain(progress.incumbent),
+        "bound": plain(progress.bound), "seconds": progress.seconds,
+    }  # fmt: skip
+
+
+def _weights(given: Any, n_rows: int) -> FloatArray | None:
+    """Row weights, None where all are 1."""
+    if given is None:
+        return None
+    weights: FloatArray = _check_sample_weight(given, np.empty((n_rows, 1)), dtype=np.float64)
+    return None if (weights == 1).all() else weights
+
+
+DIGITS = (7, 6, 5, 4, 3)
+"""Of the largest weight, where rules multiply weights beyond what is exact."""
+
+
+def _with_digits(model: Model, table: dict[str, Any], name: str) -> dict[str, Any]:
+    """The table, its weights rounded to fewer digits where exact arithmetic asks for it."""
+    from odtdsl.terms.normalize import normalize
+
+    weights = table[name]
+    if (weights == np.rint(weights)).all():
+        return table
+    for digits in (None, *DIGITS):
+        if digits is not None:
+            places = digits - 1 - math.floor(math.log10(weights.max()))
+            table[name] = np.maximum(np.round(weights, places), 10.0**-places)
+        try:
+            normalize(model.analyse(frame=table).rows)
+        except OdtError as caught:
+            if digits == DIGITS[-1] or any(one.code != "R301" for one in caught.diagnostics):
+                raise
+        else:
+            break
+    return table
+
+
+MOST_REPEATED = 10
+"""Whole weights are repeated rows up to so many times the rows."""
+
+
+def _repeated(weights: FloatArray, target: Target, model: Model) -> IntArray | None:
+    """The rows, each as often as it weighs, where this is the same problem; else None.
+
+    Of trees that are equally good the search may find another one where rows weigh than where
+    they stand several times. scikit-learn holds that both are one, so they are made one. Rules
+    may count rows, so there must be none.
+    """
+    ruled = any(isinstance(one, ast.Rule | ast.Group) for one in model.spec.statements)
+    if ruled or not target.labels or (weights < 0).any() or (weights != np.rint(weights)).any():
+        return None
+    if not 0 < weights.sum() <= MOST_REPEATED * len(weights):
+        return None
+    return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
+
+
+def _clash(names: set[str]) -> OdtError:
+    listed = ", ".join(f"`{name}`" for name in sorted(names))
+    return error(
+        "U605", f"more than one column is called {listed}",
+        notes=("features, targets and sensitive features share the words of the rules",),
+        helps=("rename one of them",),
+    )  # fmt: skip
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """A name that is not taken, by underscores behind it."""
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,292 @@
+"""What scikit-learn calls `X` and `y` as named columns of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_array
+
+from odtdsl.data.cells import number_of
+from odtdsl.data.dataset import Value
+from odtdsl.data.frames import read_frame
+from odtdsl.data.table import BoolArray, FloatArray, RawColumn
+from odtdsl.diagnostics.model import error
+from odtdsl.estimators.versions import remembered, validated
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What kind of column it is; `levels` are those of an ordered one."""
+
+    word: Literal["number", "category", "ordered"]
+    levels: tuple[Value, ...] = ()
+
+
+NUMBER = Kind(word="number")
+CATEGORY = Kind(word="category")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """Columns by name: float64 with NaN for numbers, else texts with None."""
+
+    columns: Mapping[str, Array]
+    kinds: Mapping[str, Kind]
+    n_rows: int
+
+    def take(self, rows: BoolArray) -> Cells:
+        """The rows where `rows` is true."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Cells(columns=columns, kinds=self.kinds, n_rows=int(rows.sum()))
+
+
+def read_features(
+    estimator: Any, X: Any, *, known: Mapping[str, Kind] | None, may_miss: bool, instead: str
+) -> Cells:
+    """`X` as columns, checked as scikit-learn checks it.
+
+    Parameters
+    ----------
+    estimator
+        Remembers the width and the names of `X`, or has them compared.
+    X
+        A frame (pandas, polars, Arrow), whose columns keep their names and kinds; or an array,
+        whose columns are `x0`, `x1`, ...: numbers, or categories where they hold texts.
+    known
+        The columns seen in `fit`; None there.
+    may_miss, instead
+        Whether cells may be missing; if not, the help to give.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As scikit-learn's own estimators.
+    OdtError
+        D104, D106, D134, D135, as for frames; U604: a missing cell.
+    """
+    reset = known is None
+    frame = _as_frame(X)
+    if frame is not None:
+        remembered(estimator, X, reset=reset)
+        cells = _of_frame(frame, known)
+    else:
+        cells = _of_array(estimator, X, known, may_miss)
+    if not may_miss:
+        _check_present(cells, instead)
+    return cells
+
+
+def _as_frame(X: Any) -> Any:
+    """A frame wrapped by narwhals; None for what scikit-learn takes for an array."""
+    import narwhals as nw
+
+    wrapped = nw.from_native(X, eager_only=True, pass_through=True)
+    return wrapped if isinstance(wrapped, nw.DataFrame) else None
+
+
+def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
+    if frame.shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={tuple(frame.shape)}) while a minimum of 1 is"
+            " required."
+        )
+    names = [str(name) for name in frame.columns] if known is None else list(known)
+    columns: dict[str, Array] = {}
+    kinds: dict[str, Kind] = {}
+    for name, series in zip(names, frame.iter_columns(), strict=True):
+        if name in columns:
+            raise error(
+                "U605", f"two columns of the frame are named `{name}`",
+                helps=("give every column a name of its own",),
+            )  # fmt: skip
+        raw = _raw(name, series)
+        kind = _kind(series, raw) if known is None else known[name]
+        columns[name], kinds[name] = _cells(raw, kind), kind
+    return Cells(columns=columns, kinds=kinds, n_rows=frame.shape[0])
+
+
+def _raw(name: str, series: Any) -> RawColumn:
+    return read_frame({name: series.to_native()}).columns[name]
+
+
+def _kind(series: Any, raw: RawColumn) -> Kind:
+    """By the type of the column, not by its cells: a fold without a value changes nothing."""
+    import narwhals as nw
+
+    if series.dtype.is_numeric():
+        return NUMBER
+    if raw.ordered and raw.levels:
+        return Kind(word="ordered", levels=raw.levels)
+    if series.dtype == nw.Object and not any(isinstance(cell, str | bool) for cell in series):
+        return NUMBER if raw.numbers is not None else CATEGORY
+    return CATEGORY
+
+
+def _cells(raw: RawColumn, kind: Kind) -> Array:
+    if kind.word != "number":
+        return raw.texts
+    if raw.numbers is None:
+        wrong = next(cell for cell in raw.texts.tolist() if cell and number_of(cell) is None)
+        raise ValueError(f"could not convert string to float: {wrong!r} in column `{raw.name}`")
+    return raw.numbers
+
+
+def _of_array(estimator: Any, X: Any, known: Mapping[str, Kind] | None, may_miss: bool) -> Cells:
+    finite: Any = "allow-nan" if may_miss else True
+    texts = known is not None and any(kind.word != "number" for kind in known.values())
+    if not texts:
+        try:
+            array = validated(
+                estimator, X, reset=known is None, dtype=np.float64, ensure_all_finite=finite
+            )
+        except ValueError:
+            if known is not None or not _holds_texts(X):
+                raise
+        else:
+            names = _array_names(array.shape[1]) if known is None else list(known)
+            columns = {name: array[:, i] for i, name in enumerate(names)}
+            return Cells(columns=columns, kinds=dict.fromkeys(columns, NUMBER), n_rows=len(array))
+    array = validated(estimator, X, reset=known is None, dtype=object, ensure_all_finite=False)
+    return _of_objects(array, known)
+
+
+def _holds_texts(X: Any) -> bool:
+    """Whether it is an array of two dimensions with a cell that is a text, and no number."""
+    if not isinstance(X, np.ndarray | list | tuple):
+        return False
+    array = np.asarray(X, dtype=object)
+    return array.ndim == 2 and any(isinstance(cell, str) for cell in array.flat)
+
+
+def _of_objects(array: Array, known: Mapping[str, Kind] | None) -> Cells:
+    names = _array_names(array.shape[1]) if known is None else list(known)
+    columns: dict[str, Array] = {}
+    kinds: dict[str, Kind] = {}
+    for i, name in enumerate(names):
+        cells = array[:, i].tolist()
+        raw = read_frame({name: cells}).columns[name]
+        textual = any(isinstance(cell, str | bool | np.bool_) for cell in cells)
+        kind = (CATEGORY if textual else NUMBER) if known is None else known[name]
+        columns[name], kinds[name] = _cells(raw, kind), kind
+    return Cells(columns=columns, kinds=kinds, n_rows=len(array))
+
+
+def _array_names(width: int) -> list[str]:
+    """Names of columns that have none, as scikit-learn makes them up."""
+    return [f"x{i}" for i in range(width)]
+
+
+def _check_present(cells: Cells, instead: str) -> None:
+    for name, column in cells.columns.items():
+        lacks = np.isnan(column) if column.dtype.kind == "f" else column == None  # noqa: E711
+        if lacks.any():
+            count = f"{int(lacks.sum())} of {len(column)} rows"
+            raise error(
+                "U604", f"Input X contains NaN: column `{name}` in {count}",
+                helps=(instead,),
+            )  # fmt: skip
+
+
+def read_sensitive(given: Any, n_rows: int) -> Cells:
+    """Columns for groups: a frame, a series, an array of one or two dimensions, a mapping.
+
+    Raises
+    ------
+    OdtError
+        U606: it has another number of rows than `X`. D132 to D135: as for frames.
+    """
+    import narwhals as nw
+
+    named: Any = nw.from_native(given, pass_through=True, allow_series=True)
+    if isinstance(named, nw.Series):
+        given = {named.name or "sensitive": given}
+    elif not isinstance(named, nw.DataFrame) and not isinstance(given, Mapping):
+        array = np.asarray(given)
+        array = array[:, None] if array.ndim == 1 else array
+        width = array.shape[1] if array.ndim == 2 else 0
+        names = ["sensitive"] if width == 1 else [f"sensitive{i}" for i in range(width)]
+        given = {name: array[:, i].tolist() for i, name in enumerate(names)} or given
+    table = read_frame(given, name="sensitive_features")
+    if table.n_rows != n_rows:
+        raise error(
+            "U606", f"sensitive_features has {table.n_rows} rows, and X has {n_rows}",
+            helps=("give a cell for each row of X",),
+        )  # fmt: skip
+    kinds = {
+        name: NUMBER if column.numbers is not None else CATEGORY
+        for name, column in table.columns.items()
+    }
+    columns = {name: _cells(table.columns[name], kind) for name, kind in kinds.items()}
+    return Cells(columns=columns, kinds=kinds, n_rows=n_rows)
+
+
+def masks(cells: Cells) -> tuple[str, ...]:
+    """The columns of truth values, which a rule may name as groups."""
+    found = []
+    for name, column in cells.columns.items():
+        if cells.kinds[name].word != "number" and set(column.tolist()) <= {"True", "False", None}:
+            found.append(name)
+    return tuple(found)
+
+
+def labels_of(classes: Array) -> tuple[Value, ...]:
+    """What the language calls the classes, each by its own value where that stays distinct.
+
+    Texts that would read as missing, as one another or as nothing get a made-up name.
+    """
+    values: list[Value] = []
+    for label in classes.tolist():
+        values.append(label if isinstance(label, int | float) and not isinstance(label, bool)
+                      else str(label))  # fmt: skip
+    keys = [_key(value) for value in values]
+    odd = len(set(keys)) < len(keys) or any(key in ("", None) for key in keys)
+    return tuple(f"class {i}" for i in range(len(values))) if odd else tuple(values)
+
+
+def _key(value: Value) -> str | float | None:
+    """What two labels that the reader of cells takes for one have in common; None for missing."""
+    text = str(value).strip()
+    number = number_of(text)
+    if number is None:
+        return text
+    return None if number != number or number in (np.inf, -np.inf) else number
+
+
+def read_numbers(y: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
+    """Number targets, (n_rows, n_targets), their names, and whether `y` has one dimension.
+
+    Names are those of a frame or series, else `y`, or `y0`, `y1`, ....
+    """
+    import narwhals as nw
+
+    named: Any = nw.from_native(y, pass_through=True, allow_series=True)
+    names: tuple[str, ...] = ()
+    if isinstance(named, nw.DataFrame):
+        names = tuple(map(str, named.columns))
+    array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    flat = array.ndim == 1
+    array = array.reshape(len(array), -1)
+    if isinstance(named, nw.Series) and named.name:
+        names = (str(named.name),)
+    if len(set(names)) != array.shape[1]:
+        width = array.shape[1]
+        names = ("y",) if width == 1 else tuple(f"y{i}" for i in range(width))
+    return array, names, flat
+
+
+def name_of(y: Any) -> str | None:
+    """The name of a series or of a frame of one column."""
+    import narwhals as nw
+
+    named: Any = nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(named, nw.Series):
+        return str(named.name) if named.name else None
+    if isinstance(named, nw.DataFrame) and named.shape[1] == 1:
+        return str(named.columns[0])
+    return None

@@ -1,0 +1,287 @@
+"""Classifiers: optimal trees and optimal diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.estimators.base import OptimalEstimator, free_name
+from odtdsl.estimators.cells import labels_of, name_of
+from odtdsl.estimators.problems import Target, Wishes, declared_order, only, spec_model
+from odtdsl.estimators.trees import TreeMethods
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.tree import Tree
+from odtdsl.syntax import ast
+
+
+class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
+    """What classifiers share: labels, class weights, class shares."""
+
+    classes_: npt.NDArray[Any]
+
+    def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
+        name = name_of(y)
+        column = column_or_1d(y, warn=True)
+        check_classification_targets(column)
+        self.classes_, codes = np.unique(column, return_inverse=True)
+        labels = labels_of(self.classes_)
+        self._order = declared_order(self.spec, labels)
+        said: ast.Target | None = only(spec_model(self.spec), ast.Target)
+        if said is not None:
+            name = said.columns[0].name
+        elif name is None or name in taken:
+            name = free_name("y", taken)
+        target = Target(names=(name,), labels=tuple(labels[i] for i in self._order))
+        cells = np.empty(len(labels), dtype=object)
+        cells[:] = labels
+        return target, {name: cells[codes]}
+
+    def _labels(self, places: Any) -> npt.NDArray[Any]:
+        """Classes by their position in the model."""
+        order = np.asarray(self._order)
+        found: npt.NDArray[Any] = self.classes_[order[places]]
+        return found
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The share of each class in the training weight of each row's leaf (or terminal).
+
+        Rules and losses may ask for another label than that of the largest share, so
+        `predict` is not always its argmax.
+
+        Parameters
+        ----------
+        X
+            As for `predict`.
+
+        Returns
+        -------
+        float64 array, shape (n_rows, n_classes)
+            In the order of `classes_`.
+        """
+        columns = self._columns(X)
+        shares = self._fitted.predict_proba(columns)
+        found = np.zeros_like(shares)
+        found[:, np.asarray(self._order)] = shares
+        return found
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """The logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            found: FloatArray = np.log(self.predict_proba(X))
+        return found
+
+
+class OptimalTreeClassifier(TreeMethods, _Classifier):
+    """A decision tree that is proven best among all that keep the rules.
+
+    Parameters
+    ----------
+    rules : list of str, conditions or models, or a mapping of names to them
+        Texts as behind `rule NAME:` in a spec, such as `"forall leaf: size >= 5"` or
+        `"gap(rate(1), sex) <= 5%"`, or whole statements; conditions of `odtdsl.words`, with a
+        scope as `("leaf", size >= 5)`; `odtdsl.Model`s, whose statements are added.
+    groups : mapping of str to str or condition
+        Named sets of rows, such as `{"old": "age >= 65"}`, for rules to speak of.
+    spec : str, path or Model, optional
+        A whole spec, whose data are replaced by `X` and `y`. Parameters replace or add to what
+        it says; its own time limit and its own policy for missing cells win.
+    settings : mapping, optional
+        Values for the `let` names of `spec`.
+    max_depth : int, optional
+        By default what `spec` says, else 3.
+    max_leaf_nodes : int, optional
+        The most leaves.
+    min_samples_leaf : int or float
+        The fewest training rows in a leaf; a float below 1 is a share of all.
+    cost_complexity : float
+        A price per leaf, in units of the objective (as `ccp_alpha`, but of the error rate, and
+        the tree is the best one at that price, not a pruned one).
+    objective : str or measure, optional
+        What to minimize, as behind `minimize` in a spec; by default `error_rate`, or
+        `expected_loss` where a `loss` is said.
+    missing : "branch", "left", "right", "drop" or "refuse"
+        Missing cells: each split learns their side, they go to one side, rows that have some
+        are left out, or an error. See `docs/how-to/data.md`.
+    time_limit : float, str or None
+        Seconds of one fit, or a text such as `"2 min"`. When it is met, the best tree found is
+        kept, with a `ConvergenceWarning`.
+    backend : str, optional
+        `"exact"`, `"milp"`, `"sat"`, `"greedy"`, ...; by default what suits the problem.
+    random_state : int, RandomState or None
+        The seed of all choices; None is 0. The exact search makes none.
+    n_jobs : int, optional
+        Processor threads of one fit.
+
+    Attributes
+    ----------
+    tree_ : odtdsl.Tree
+        The tree: `save`, `predict` and exports without scikit-learn.
+    result_ : odtdsl.Result
+        Status, objective, bound, gap, timeline. `result_.why(row)` is there until the
+        estimator is pickled: training rows are not.
+    audit_ : odtdsl.Audit
+        Every rule, checked by code that shares nothing with the solver.
+    spec_ : str
+        The problem that was solved, as text.
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where `X` had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from odtdsl import OptimalTreeClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = OptimalTreeClassifier(["forall leaf: size >= 5"], max_depth=2).fit(X, y)
+    >>> tree.result_.status, tree.score(X, y), tree.get_n_leaves()
+    ('optimal', 0.96, 3)
+    """
+
+    tree_: Tree
+
+    def __init__(
+        self, rules: Any = (), *, groups: Mapping[str, Any] | None = None, spec: Any = None,
+        settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
+        max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
+        cost_complexity: float = 0.0, objective: Any = None,
+        missing: str = "branch", time_limit: Any = 60.0, backend: str | None = None,
+        random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.rules = rules
+        self.groups = groups
+        self.spec = spec
+        self.settings = settings
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.cost_complexity = cost_complexity
+        self.objective = objective
+        self.missing = missing
+        self.time_limit = time_limit
+        self.backend = backend
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _wishes(self) -> Wishes:
+        return Wishes(
+            rules=self.rules, groups=self.groups or {}, spec=self.spec,
+            settings=self.settings or {}, depth=self.max_depth, leaves=self.max_leaf_nodes,
+            leaf_size=self.min_samples_leaf, objective=self.objective,
+            price=self.cost_complexity, missing=self.missing,
+            **self._limits(),
+        )  # fmt: skip
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame, shape (n_rows, n_features)
+            The columns of `fit`, in that order.
+
+        Returns
+        -------
+        array, shape (n_rows,)
+            Members of `classes_`.
+        """
+        leaves = self._places(X)
+        labels = np.array([leaf.label for leaf in self.tree_.leaves], dtype=np.int64)
+        return self._labels(labels[leaves])
+
+
+class OptimalDiagramClassifier(_Classifier):
+    """A decision diagram, whose branches may join again, best among all that keep the rules.
+
+    Parameters
+    ----------
+    rules, groups, spec, settings, objective, missing, time_limit, backend, \
+random_state, n_jobs
+        As for `OptimalTreeClassifier`. Rules about leaves are refused: a diagram has one
+        terminal per class.
+    widths : sequence of int
+        The most nodes of each layer, from the root down.
+    splits : "axis" or "hyperplane"
+        What splits test. Hyperplanes refuse missing cells.
+    min_samples_split : int or float
+        The fewest training rows at a split; a float below 1 is a share of all.
+    cost_complexity : float
+        A price per split, in units of the objective.
+
+    Attributes
+    ----------
+    diagram_ : odtdsl.Diagram
+    result_, audit_, spec_, classes_, n_features_in_, feature_names_in_
+        As for `OptimalTreeClassifier`.
+
+    References
+    ----------
+    Florio, Martins, Schiffer, Serra and Vidal, Optimal Decision Diagrams for Classification,
+    AAAI 2023.
+
+    Examples
+    --------
+    >>> from odtdsl import OptimalDiagramClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 3, ["even", "odd", "odd", "even"] * 3
+    >>> diagram = OptimalDiagramClassifier(widths=(1, 2), backend="sat").fit(X, y)
+    >>> diagram.score(X, y), diagram.get_depth(), diagram.get_n_nodes()
+    (1.0, 2, 3)
+    """
+
+    _model_name = "diagram_"
+    diagram_: Diagram
+
+    def __init__(
+        self, rules: Any = (), *, widths: Sequence[int] = (1, 2, 4),
+        splits: Literal["axis", "hyperplane"] = "axis", groups: Mapping[str, Any] | None = None,
+        spec: Any = None, settings: Mapping[str, Any] | None = None,
+        min_samples_split: int | float = 2, cost_complexity: float = 0.0, objective: Any = None,
+        missing: str = "branch", time_limit: Any = 60.0,
+        backend: str | None = None, random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.rules = rules
+        self.widths = widths
+        self.splits = splits
+        self.groups = groups
+        self.spec = spec
+        self.settings = settings
+        self.min_samples_split = min_samples_split
+        self.cost_complexity = cost_complexity
+        self.objective = objective
+        self.missing = missing
+        self.time_limit = time_limit
+        self.backend = backend
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _wishes(self) -> Wishes:
+        return Wishes(
+            rules=self.rules, groups=self.groups or {}, spec=self.spec,
+            settings=self.settings or {}, widths=tuple(self.widths), splits=self.splits,
+            split_size=self.min_samples_split, objective=self.objective,
+            price=self.cost_complexity, missing=self.missing,
+            **self._limits(),
+        )  # fmt: skip
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row, a member of `classes_`; `X` as for `fit`."""
+        return self._labels(self._places(X))
+
+    def apply(self, X: Any) -> IntArray:
+        """The terminal of each row: positions in `diagram_.classes`."""
+        return self._places(X)
+
+    def get_depth(self) -> int:
+        """Splits on the longest path."""
+        return self._fitted.depth
+
+    def get_n_nodes(self) -> int:
+        """Splits of the diagram."""
+        return self._fitted.n_splits

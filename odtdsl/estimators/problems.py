@@ -1,0 +1,366 @@
+"""Parameters of an estimator as statements of the language."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from odtdsl.api import load, parse
+from odtdsl.api import statements as say
+from odtdsl.api.model import Model
+from odtdsl.data.dataset import Value
+from odtdsl.diagnostics.model import error
+from odtdsl.estimators.cells import Cells
+from odtdsl.estimators.rules import Rules, add_groups, add_rules, append
+from odtdsl.syntax import ast, build
+from odtdsl.syntax.printer import statement_to_text
+from odtdsl.words import values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What an estimator was asked for, in words that all of them share.
+
+    Attributes
+    ----------
+    depth, leaves, widths, splits
+        The skeleton; `widths` make it a diagram.
+    leaf_size, split_size
+        Least rows, as whole numbers or shares.
+    objective, price
+        What to minimize, and the price per leaf (per split of a diagram).
+    missing
+        The policy, None where missing cells are refused before.
+    outputs
+        Whether a rule without a scope speaks of leaf outputs where it names a target.
+    growth
+        How `greedy` scores splits and fills leaves.
+    backend, limit, threads, seed
+        Of the solve; None for what the spec says.
+    """
+
+    rules: Rules = ()
+    groups: Mapping[str, Any] = field(default_factory=dict)
+    spec: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    depth: int | None = None
+    leaves: int | None = None
+    widths: tuple[int, ...] | None = None
+    splits: Literal["axis", "hyperplane"] = "axis"
+    leaf_size: int | float = 1
+    split_size: int | float = 2
+    objective: Any = None
+    price: float = 0.0
+    missing: str | None = None
+    step: float | None = None
+    outputs: bool = False
+    growth: tuple[str, str] = ("optimal", "optimal")
+    backend: str | None = None
+    limit: Any = None
+    threads: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The target: its column or columns, and the classes in order (none for numbers)."""
+
+    names: tuple[str, ...]
+    labels: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The columns beside the target: features, and those of groups only."""
+
+    features: Cells
+    sensitive: Cells | None
+    masks: tuple[str, ...]
+
+
+def spec_model(spec: Any) -> Model:
+    """The model of `spec=`: a model, the text of a spec, or a path; empty for None.
+
+    Raises
+    ------
+    OdtError
+        What the parser says of it; U401: it is none of these.
+    """
+    if spec is None:
+        return Model()
+    if isinstance(spec, Model):
+        return spec.copy()
+    if isinstance(spec, os.PathLike):
+        return load(spec)
+    if isinstance(spec, str):
+        return load(spec) if re.fullmatch(r"[^\r\n]*\.odt", spec) else parse(spec)
+    raise values.wrong("`spec`", spec, "give the text of a spec, a path, or a Model")
+
+
+def only(model: Model, kind: type[Any]) -> Any:
+    """The first statement of a kind; None where there is none."""
+    return next((one for one in model.spec.statements if isinstance(one, kind)), None)
+
+
+def problem(wishes: Wishes, target: Target, columns: Columns) -> Model:
+    """The model that an estimator solves, for the frame of all its columns."""
+    base = spec_model(wishes.spec)
+    given = [one for one in base.spec.statements if not isinstance(one, ast.Data)]
+    model = Model(base=base.base)
+    model.add(_data(only(base, ast.Data)))
+    append(model, given)
+    _target(model, target, classes=bool(target.labels), step=wishes.step)
+    _types(model, columns)
+    if wishes.missing not in (None, "refuse") and not _has_policy(model):
+        model.missing(wishes.missing)  # type: ignore[arg-type]
+    add_rules(model, wishes.rules, target.names if wishes.outputs else ())
+    add_groups(model, wishes.groups, columns.masks)
+    _skeleton(model, wishes)
+    _objective(model, wishes, target)
+    _sizes(model, wishes)
+    _settings(model, wishes.settings)
+    _solve(model, wishes)
+    return model
+
+
+def _put(model: Model, old: ast.Statement, new: ast.Statement) -> None:
+    said = tuple(new if one is old else one for one in model.spec.statements)
+    say.check_writable(new)
+    model._replace(said)
+
+
+def _data(said: ast.Data | None) -> str:
+    """`data frame` with the marks of the spec's own data, and with its id."""
+    kept: list[ast.DataOption] = []
+    for option in () if said is None else said.options:
+        if isinstance(option, ast.NaMarks | ast.IdColumn):
+            kept.append(option)
+    return statement_to_text(ast.Data(source=ast.FrameSource(), options=tuple(kept)))
+
+
+def _target(model: Model, target: Target, *, classes: bool, step: float | None) -> None:
+    said: ast.Target | None = only(model, ast.Target)
+    if said is None:
+        if not classes:
+            model.target(*target.names, type="number", step=step)
+        else:
+            positive = target.labels[1] if len(target.labels) == 2 else None
+            model.target(target.names[0], classes=list(target.labels), positive=positive)
+        return
+    kind = None if said.type is None else said.type.kind
+    numbers = kind in ("number", "integer")
+    if numbers == classes and (kind is not None or not classes):
+        what = "classes" if classes else "numbers"
+        raise error(
+            "U603", f"`spec` predicts {'numbers' if numbers else 'classes'}, this estimator {what}",
+            helps=(f"take a {'Regressor' if numbers else 'Classifier'}, or another target",),
+        )  # fmt: skip
+    if classes:
+        present = tuple(values.label(label) for label in target.labels)
+        declared = ast.TypeSpec(kind=kind or "class", values=present)
+        last = present[1] if len(present) == 2 else None
+        _put(model, said, replace(said, type=declared, positive=said.positive or last))
+
+
+def declared_order(spec: Any, labels: tuple[Value, ...]) -> tuple[int, ...]:
+    """Positions of the labels in the order that a spec declares, those it does not name last."""
+    from odtdsl.data.typing import level_index
+
+    said: ast.Target | None = only(spec_model(spec), ast.Target)
+    places = tuple(range(len(labels)))
+    if said is None or said.type is None or said.type.values is None:
+        return places
+    found: list[int] = []
+    for value in said.type.values:
+        label = value.value if isinstance(value, ast.Text | ast.Number) else str(value)
+        at = level_index(labels, label)
+        if at is not None and at not in found:
+            found.append(at)
+    return (*found, *(place for place in places if place not in found))
+
+
+# ---- columns
+
+
+def _types(model: Model, columns: Columns) -> None:
+    """Types that the cells do not say by themselves, where the spec says none."""
+    said: set[str] = set()
+    for statement in model.spec.statements:
+        if isinstance(statement, ast.Feature):
+            if isinstance(statement.columns, ast.Star):
+                said.update(columns.features.columns)
+            else:
+                said.update(name.name for name in statement.columns)
+        elif isinstance(statement, ast.Drop):
+            said.update(name.name for name in statement.columns)
+        elif isinstance(statement, ast.Weight):
+            said.add(statement.column.name)
+        elif isinstance(statement, ast.Data):
+            said.update(o.column.name for o in statement.options if isinstance(o, ast.IdColumn))
+    for name, kind in columns.features.kinds.items():
+        if name in said or kind.word == "number":
+            continue
+        model.feature((name,), kind.word, levels=kind.levels or None)
+    if columns.sensitive is not None:
+        model.drop(list(columns.sensitive.columns))
+
+
+def add_weights(model: Model, name: str) -> None:
+    """Rows weigh what a column of the frame says."""
+    if only(model, ast.Weight) is not None:
+        raise error(
+            "U602", "weights are given twice: by `sample_weight`, and by `weight` of the spec",
+            helps=("leave one of them out",),
+        )  # fmt: skip
+    model.weight(name)
+
+
+def _has_policy(model: Model) -> bool:
+    return any(
+        isinstance(one, ast.Missing) and one.columns is None for one in model.spec.statements
+    )
+
+
+# ---- skeleton, objective, sizes
+
+DEPTH = 3
+"""Of trees where neither the estimator nor the spec says one."""
+
+
+def _skeleton(model: Model, wishes: Wishes) -> None:
+    for bound, place in ((wishes.depth, "`max_depth`"), (wishes.leaves, "`max_leaf_nodes`")):
+        if bound is not None and values.whole(bound, place) < (place != "`max_depth`"):
+            raise values.wrong(place, bound, "give a number of levels from 0, of leaves from 1")
+    tree: ast.Tree | None = only(model, ast.Tree)
+    diagram: ast.Diagram | None = only(model, ast.Diagram)
+    if (tree is not None and wishes.widths is not None) or (
+        diagram is not None and wishes.widths is None
+    ):
+        asked = "tree" if wishes.widths is None else "diagram"
+        raise error(
+            "U603", f"`spec` asks for a {'diagram' if tree is None else 'tree'}, this estimator"
+            f" for a {asked}", helps=("take the other estimator, or change the skeleton",),
+        )  # fmt: skip
+    if wishes.widths is not None:
+        if diagram is None:
+            model.diagram(wishes.widths, splits=None if wishes.splits == "axis" else wishes.splits)
+        return
+    if tree is None:
+        model.tree(depth=DEPTH if wishes.depth is None else wishes.depth, leaves=wishes.leaves)
+        return
+    wanted = {"depth": wishes.depth, "leaves": wishes.leaves}
+    kept = tuple(bound for bound in tree.bounds if wanted.get(bound.measure) is None)
+    new = say.tree(depth=wishes.depth, leaves=wishes.leaves, nodes=None, splits=None).bounds
+    _put(model, tree, replace(tree, bounds=(*new, *kept)))
+
+
+def _objective(model: Model, wishes: Wishes, target: Target) -> None:
+    said: ast.Objective | None = only(model, ast.Objective)
+    if wishes.objective is not None and said is not None:
+        raise error(
+            "U602", "the objective is given twice: by `objective`, and by the spec",
+            helps=("leave one of them out",),
+        )  # fmt: skip
+    if said is None:
+        _minimize(model, wishes.objective, model_loss(model, target))
+        said = only(model, ast.Objective)
+    assert said is not None, "an objective has just been said"
+    if wishes.price:
+        first = said.stages[0]
+        per = "leaves" if wishes.widths is None else "splits"
+        price = ast.Binary(
+            op="*", left=values.literal_number(wishes.price, "`cost_complexity`"),
+            right=ast.Name(name=per),
+        )  # fmt: skip
+        measure = ast.Binary(
+            op="+" if first.sense == "minimize" else "-", left=first.measure, right=price
+        )
+        _put(model, said, replace(said, stages=(replace(first, measure=measure), *said.stages[1:])))
+
+
+def model_loss(model: Model, target: Target) -> str:
+    """What is minimized where nobody says it: losses where some are given, else errors."""
+    if not target.labels:
+        return "mse"
+    return "error_rate" if only(model, ast.Loss) is None else "expected_loss"
+
+
+def _minimize(model: Model, objective: Any, default: str) -> None:
+    if isinstance(objective, str) and objective.lstrip().startswith(("minimize ", "maximize ")):
+        model.add(objective)
+    elif isinstance(objective, tuple | list):
+        model.minimize(*objective)
+    else:
+        model.minimize(default if objective is None else objective)
+
+
+def _sizes(model: Model, wishes: Wishes) -> None:
+    for size, least, scope, name in (
+        (wishes.leaf_size, 1, "leaf", "min_samples_leaf"),
+        (wishes.split_size, 2, "split", "min_samples_split"),
+    ):
+        exact = values.exact(size)
+        if exact is None or exact <= 0 or (exact > 1 and exact.denominator != 1):
+            raise values.wrong(f"`{name}`", size, "give a number of rows, or a share below 1")
+        if isinstance(size, float) and exact < 1:
+            bound: ast.Expr = ast.Percent(value=exact * 100)
+        elif exact > least:
+            bound = build.number(exact)
+        else:
+            continue
+        taken = {one.name for one in model.spec.statements if isinstance(one, ast.Rule)}
+        while name in taken:
+            name += "_"
+        condition = ast.Compare(operands=(ast.Name(name="size"), bound), ops=(">=",))
+        append(model, [ast.Rule(name=name, condition=condition, scope=scope)])
+
+
+# ---- settings, options of the solve
+
+
+def _settings(model: Model, settings: Mapping[str, Any]) -> None:
+    """Values of `let` names in their places, so that the text says what was solved."""
+    lets = {one.name: one for one in model.spec.statements if isinstance(one, ast.Let)}
+    for name, value in settings.items():
+        if name not in lets:
+            known = ", ".join(f"`{one}`" for one in lets) or "none"
+            raise error(
+                "U601", f"`settings` names `{name}`, and no `let` of the spec does",
+                helps=(f"names of `let` statements: {known}",),
+            )  # fmt: skip
+        _put(model, lets[name], say.let(name, value))
+
+
+def _solve(model: Model, wishes: Wishes) -> None:
+    """One `solve` statement: what the estimator says before what the spec does."""
+    said: dict[type[ast.Node], ast.SolveOption] = {}
+    for statement in model.spec.statements:
+        if isinstance(statement, ast.Solve):
+            said |= {type(option): option for option in statement.options}
+    for option in _options(wishes, has_limit=ast.Within in said):
+        said[type(option)] = option
+    model._replace(tuple(one for one in model.spec.statements if not isinstance(one, ast.Solve)))
+    if said:
+        append(model, [ast.Solve(options=tuple(said.values()))])
+
+
+def _options(wishes: Wishes, *, has_limit: bool) -> tuple[ast.SolveOption, ...]:
+    using = wishes.backend
+    if wishes.growth != ("optimal", "optimal"):
+        if using not in (None, "greedy"):
+            raise error(
+                "U602", f"`split` and `leaf` are ways of `greedy`, and the back end is `{using}`",
+                helps=('leave `backend` out, or write `backend="greedy"`',),
+            )  # fmt: skip
+        using = "greedy(split = {}, leaf = {})".format(*wishes.growth)
+    limit = None if has_limit else wishes.limit
+    given = {
+        "using": using, "within": limit, "threads": wishes.threads, "seed": wishes.seed,
+        "gap": None, "memory": None, "start": None,
+    }  # fmt: skip
+    if all(value is None for value in given.values()):
+        return ()
+    return say.options(**given).options
