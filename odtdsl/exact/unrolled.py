@@ -196,13 +196,20 @@ class Unrolled:
             if found["tree"] is not None:
                 self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
             bound = self._upper() if found["status"] == "infeasible" else int(found["bound"])
-            self.of_trees = min(bound, self._upper())
-            if found["status"] not in ("optimal", "infeasible"):  # deeper trees have more splits
-                deeper = self.unparted + self.price * (depth + 2)
-                self.of_trees = min(self.of_trees, deeper) if depth < deepest else self.of_trees
+            if found["status"] not in ("optimal", "infeasible"):
+                if depth > 2:  # shallower trees are proven, the others have as many splits
+                    bound = max(bound, min(self.of_trees, self._of_splits(depth)))
+                if depth < deepest:
+                    bound = min(bound, self._of_splits(depth + 1))
+                self.of_trees = min(bound, self._upper())
                 break
+            self.of_trees = min(bound, self._upper())
             depth += 1
         return self.of_trees
+
+    def _of_splits(self, splits: int) -> int:
+        """What a model of so many splits or more has at least."""
+        return self.unparted + self.price * (splits + 1)
 
     def _affordable(self) -> int:
         """Splits at most of what is better than the best: their price must leave room."""
