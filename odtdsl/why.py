@@ -20,19 +20,6 @@ from odtdsl.data.dataset import Column, Value
 from odtdsl.data.table import FloatArray, Table
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.diagnostics.suggest import closest
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import (
-    Atom,
-    Budget,
-    Linear,
-    Link,
-    Monotone,
-    Order,
-    PathMeasure,
-    PathTotal,
-    Root,
-    Used,
-)  # fmt: skip
 from odtdsl.ir.intervals import FULL, RealSet
 from odtdsl.ir.rows import Rows
 from odtdsl.predictors.encode import Cells
@@ -40,10 +27,10 @@ from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.routing import Path, passes, paths, route, tested_cells
 from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Side, Test, Threshold, Tree
 from odtdsl.predictors.wording import leaf_words, printable, split_words, value_text
+from odtdsl.shaping import forms_of_rules, speaks_of_leaf, speaks_of_split
 
 if TYPE_CHECKING:
     from odtdsl.checker import Audit
-    from odtdsl.terms.normalize import RuleForms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +217,7 @@ def _one_row(tree: Tree, rows: Rows, row: object) -> Table:
 def _steps(
     tree: Tree, rows: Rows, path: Path, here: int, cells: dict[str, Cells]
 ) -> tuple[Step, ...]:
-    forms = _forms(rows)
+    forms = forms_of_rules(rows)
     inside = np.flatnonzero(route(tree, rows.data.table) == here)
     index = {feature.name: i for i, feature in enumerate(rows.problem.features)}
     found: list[Step] = []
@@ -239,7 +226,7 @@ def _steps(
         value = _value(tree, branch.feature, cells)
         answer = "yes" if side == "left" else "no"
         shown = "missing" if value is None else value_text(value)
-        speak = _speaks_of_split(index.get(branch.feature, -1), level)
+        speak = speaks_of_split((index.get(branch.feature, -1),), level)
         found.append(
             Step(
                 text=f"{name} {words}: {answer} ({name} is {shown})", feature=branch.feature,
@@ -247,77 +234,8 @@ def _steps(
             )
         )  # fmt: skip
     label, counts = leaf_words(tree.leaves[here], tree)
-    of_leaf = tuple(rule for rule, one in forms if _speaks_of_leaf(one, inside.tolist()))
+    of_leaf = tuple(rule for rule, one in forms if speaks_of_leaf(one, inside.tolist()))
     return (*found, Step(text=f"predicts {label} ({counts})", feature=None, rules=of_leaf))
-
-
-def _forms(rows: Rows) -> list[tuple[str, RuleForms]]:
-    from odtdsl.terms.base import EmptyDenominator, Unsupported
-    from odtdsl.terms.formulas import TooManyCases
-    from odtdsl.terms.normalize import rule_forms
-
-    found = []
-    for rule in rows.problem.rules:
-        try:
-            found.append((rule.name, rule_forms(rule, rows)))
-        except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
-            continue
-    return found
-
-
-def _speaks_of_split(column: int, level: int) -> Any:
-    def speaks(forms: RuleForms) -> bool:
-        for each in forms.filters:
-            if each.column == column and (each.levels is None or level in each.levels):
-                return True
-            if not each.allowed and (each.levels is None or level in each.levels):
-                return True  # it shapes the split by the features that it refuses
-        return any(
-            clause.scope is Scope.SPLIT or _mentions(literal.atom, column, level)
-            for clause in forms.clauses
-            for literal in clause.literals
-        )
-
-    return speaks
-
-
-def _mentions(atom: Atom, column: int, level: int) -> bool:
-    """Whether an atom speaks of tests of a column (at a level)."""
-    match atom:
-        case Used() | Monotone():
-            return atom.column == column
-        case Order():
-            return column in (atom.here, atom.above)
-        case Root():
-            return level == 0
-        case Budget(measure=measure):
-            return _weighs(measure, column)
-        case PathTotal(path_sum=total):
-            return _weighs(total.measure, column)
-        case Linear(measure=measure_):
-            return measure_.columns is not None and bool(measure_.columns[column])
-        case _:
-            return False
-
-
-def _weighs(measure: PathMeasure, column: int) -> bool:
-    shared = any(s.amount and column in s.columns for s in measure.shared)
-    return bool(measure.per_test[column] or measure.once[column] or shared)
-
-
-def _speaks_of_leaf(forms: RuleForms, inside: list[int]) -> bool:
-    for clause in forms.clauses:
-        if clause.scope is Scope.LEAF:
-            return True
-        for literal in clause.literals:
-            atom = literal.atom
-            if isinstance(atom, Link) and {atom.first, atom.second} & set(inside):
-                return True
-            if clause.scope is Scope.MODEL and isinstance(atom, Linear | PathTotal):
-                output = atom.measure.output
-                if output is not None and output[inside].any():
-                    return True
-    return False
 
 
 def _value(tree: Tree, feature: str, cells: dict[str, Cells]) -> Value | None:

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.predictors.dot import quoted, to_dot
-from odtdsl.predictors.svg import PALETTE, class_colour, text_width, to_svg, wrapped
+from odtdsl.predictors.colours import PALETTE, class_colour
+from odtdsl.predictors.lettering import text_width, wrapped
+from odtdsl.predictors.svg import to_svg
 from odtdsl.predictors.text import to_text
 from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
 from odtdsl.predictors.wording import label_text, number_text, printable, rounded, split_words
@@ -271,7 +273,9 @@ def test_bars_show_shares() -> None:
     root = ET.fromstring(to_svg(SMALL))
     bars = [
         (e.get("fill"), float(e.attrib["width"]))
-        for e in root.iter(f"{SVG}rect")
+        for group in root.iter(f"{SVG}g")
+        if group.get("data-node")
+        for e in group.iter(f"{SVG}rect")
         if (e.get("fill") or "").startswith("#")
     ]
     assert [colour for colour, _ in bars] == [PALETTE[0], PALETTE[0], PALETTE[0], PALETTE[1]]

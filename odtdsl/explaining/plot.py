@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
 from odtdsl.ir.expr import Scope
-from odtdsl.predictors.svg import FONT, text_width, wrapped
+from odtdsl.predictors.lettering import FONT, text_width, wrapped
 
 if TYPE_CHECKING:
     from odtdsl.explaining.curves import Curve, Point

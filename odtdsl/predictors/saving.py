@@ -9,7 +9,6 @@ from typing import Any
 from odtdsl.predictors import diagram_json, dot, json, svg
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_dot import diagram_to_dot
-from odtdsl.predictors.diagram_svg import diagram_to_svg
 from odtdsl.predictors.tree import Tree
 
 Predictor = Tree | Diagram
@@ -52,6 +51,4 @@ def to_dot(model: Predictor) -> str:
 
 def to_svg(model: Predictor, *, title: str = "", theme: svg.Theme = "auto") -> str:
     """The model as an SVG document."""
-    if isinstance(model, Diagram):
-        return diagram_to_svg(model, title=title, theme=theme)
     return svg.to_svg(model, title=title, theme=theme)

@@ -1,0 +1,143 @@
+"""Trees and diagrams alike, as numbered nodes: splits, and ends that predict.
+
+Nodes of a tree are numbered in the order of `Tree.nodes()`; those of a diagram in the order of
+`Diagram.nodes()`, and behind them the ends, one for each class that some arc leads to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtdsl.data.table import IntArray, Table
+from odtdsl.predictors import diagram_routing, routing
+from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Split
+from odtdsl.predictors.tree import Branch, Leaf, Tree
+from odtdsl.predictors.wording import as_leaf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """A split: where its rows go on, and how many training rows reach it."""
+
+    number: int
+    level: int
+    split: Split
+    left: int
+    right: int
+    size: int
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that it tests."""
+        if isinstance(self.split, AxisTest):
+            return (self.split.feature,)
+        return tuple(dict.fromkeys(weight.feature for weight in self.split.weights))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """A leaf, or the terminal of a class; `level` is where a row has been asked that often
+    (of terminals: at most)."""
+
+    number: int
+    level: int
+    leaf: Leaf
+
+    @property
+    def size(self) -> int:
+        return self.leaf.size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """The nodes of a model, each at the place of its number; all rows begin at `root`."""
+
+    model: Tree | Diagram
+    nodes: tuple[Joint | End, ...]
+    root: int
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Joint))
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, End))
+
+    def arcs_into(self, number: int) -> tuple[tuple[Joint, str], ...]:
+        """The splits that lead to a node, each with its answer."""
+        return tuple(
+            (joint, answer)
+            for joint in self.joints
+            for answer, to in (("yes", joint.left), ("no", joint.right))
+            if to == number
+        )
+
+
+def graph_of(model: Tree | Diagram) -> Graph:
+    """The nodes of a model."""
+    return _of_diagram(model) if isinstance(model, Diagram) else _of_tree(model)
+
+
+def _of_tree(tree: Tree) -> Graph:
+    found: list[Joint | End] = []
+
+    def place(node: Branch | Leaf, level: int) -> int:
+        number = len(found)
+        if isinstance(node, Leaf):
+            found.append(End(number=number, level=level, leaf=node))
+            return number
+        split = AxisTest(feature=node.feature, test=node.test, missing=node.missing)
+        found.append(End(number=number, level=level, leaf=Leaf()))  # kept until its sides are known
+        left, right = place(node.left, level + 1), place(node.right, level + 1)
+        found[number] = Joint(
+            number=number, level=level, split=split, left=left, right=right, size=node.size
+        )
+        return number
+
+    place(tree.root, 0)
+    return Graph(model=tree, nodes=tuple(found), root=0)
+
+
+def _of_diagram(diagram: Diagram) -> Graph:
+    firsts = np.cumsum([0, *diagram.widths]).tolist()
+    ends = {label: firsts[-1] + i for i, label in enumerate(diagram.reached)}
+
+    def number(arc: Arc, level: int) -> int:
+        if arc.node is not None:
+            return int(firsts[level] + arc.node)
+        assert arc.label is not None, "check_diagram: an arc leads somewhere"
+        return ends[arc.label]
+
+    joints = tuple(
+        Joint(
+            number=firsts[level] + position, level=level, split=node.split,
+            left=number(node.left, level + 1), right=number(node.right, level + 1),
+            size=node.size,
+        )
+        for level, layer in enumerate(diagram.layers)
+        for position, node in enumerate(layer)
+    )  # fmt: skip
+    terminals = tuple(
+        End(number=at, level=diagram.depth, leaf=as_leaf(diagram.terminals[label], label))
+        for label, at in ends.items()
+    )
+    return Graph(model=diagram, nodes=(*joints, *terminals), root=number(diagram.entry, 0))
+
+
+def rows_of(graph: Graph, table: Table) -> tuple[IntArray, ...]:
+    """Of each node the rows that reach it, ascending.
+
+    Raises
+    ------
+    OdtError
+        As `Tree.apply` and `Diagram.apply`.
+    """
+    model = graph.model
+    if isinstance(model, Tree):
+        return tuple(rows for _, rows in routing.reach(model, table))
+    inside = [rows for _, rows, _ in diagram_routing.reach(model, table)]
+    labels = diagram_routing.route(model, table)
+    return (*inside, *(np.flatnonzero(labels == end.leaf.label) for end in graph.ends))
