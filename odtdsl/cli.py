@@ -42,6 +42,7 @@ from odtdsl.cli_base import (
 )
 from odtdsl.cli_formulas import compile_, decode
 from odtdsl.cli_tune import tune
+from odtdsl.cli_report import report
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.diagnostics.render import to_json
 
@@ -444,6 +445,7 @@ def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool)
 app.command("compile")(compile_)
 app.command()(decode)
 app.command()(tune)
+app.command()(report)
 
 
 @app.command()

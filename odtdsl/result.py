@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Progress, Status
@@ -15,8 +17,12 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from odtdsl.data.dataset import Dataset, Value
     from odtdsl.ir.rows import Rows
+    from odtdsl.predictors.colours import Theme
+    from odtdsl.report.facts import Show
     from odtdsl.why import Why
 
 
@@ -139,7 +145,8 @@ class Result:
     """On the training rows: of several number targets, or under rules on outputs."""
     warnings: tuple[Diagnostic, ...] = ()
     rows: Rows | None = field(default=None, compare=False, repr=False)
-    """The problem with its training rows, for `why`."""
+    """The problem with its training rows, for `why` and reports."""
+    test_rows: Dataset | None = field(default=None, compare=False, repr=False)
 
     def why(
         self, row: object, *, to: Value | None = None, frozen: Iterable[str] = ()
@@ -175,6 +182,80 @@ class Result:
         if self.tree is None or self.rows is None:
             raise error("U207", f"there is no tree to ask: the answer is {self.status}")
         return why(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
+
+    def report(
+        self, path: str | os.PathLike[str], *, title: str = "", prices: bool = False,
+        within: float | str | None = None, rows: bool = True,
+    ) -> None:  # fmt: skip
+        """Write one HTML page to look at: it needs no network and no other file.
+
+        The model, to fold and to follow rows in; the spec with its rules and the nodes that they
+        shaped; audit, errors by group, costs, thresholds, the timeline; of an infeasible result
+        which rules conflict.
+
+        Parameters
+        ----------
+        path
+            The file; replaced as a whole.
+        title
+            Of the page; default the name of the spec.
+        prices
+            Whether the price of each rule is searched for, which takes more solves.
+        within
+            What that, or the search for the conflict, may take: seconds, or `"2 min"`.
+        rows
+            Whether the page holds cells of training rows, to follow them.
+
+        Raises
+        ------
+        OdtError
+            F301: the file cannot be written. U341: there are no training rows.
+        """
+        from odtdsl.limits import parse_seconds
+        from odtdsl.report.making import report
+
+        limit = None if within is None else parse_seconds(str(within))
+        report(self, Path(path), title=title, prices=prices, seconds=limit, with_rows=rows)
+
+    def to_svg(
+        self, *, title: str = "", theme: Theme = "auto",
+        show: Sequence[Show] = ("costs", "groups", "rules"),
+    ) -> str:  # fmt: skip
+        """The model as an SVG document, with what is known of its nodes on the training rows.
+
+        Parameters
+        ----------
+        title, theme
+            As of `Tree.to_svg`.
+        show
+            `costs` of the path so far, rows of each of the `groups`, and `rules` that speak of
+            the node.
+
+        Raises
+        ------
+        OdtError
+            U341: there is no model, or there are no training rows.
+        """
+        from odtdsl.predictors.svg import to_svg
+        from odtdsl.report.making import pictured
+
+        model, notes = pictured(self, show)
+        return to_svg(model, title=title, theme=theme, notes=notes)
+
+    def plot(
+        self, ax: Axes | None = None, *, show: Sequence[Show] = ("costs", "groups", "rules")
+    ) -> Axes:  # fmt: skip
+        """The model drawn by matplotlib, as `to_svg` draws it; see `Tree.plot`."""
+        from odtdsl.predictors.plot import plot
+        from odtdsl.report.making import pictured
+
+        model, notes = pictured(self, show)
+        return plot(model, ax, notes=notes)
+
+    def _repr_html_(self) -> str:
+        from odtdsl.report.fragment import fragment
+
+        return fragment(self)
 
     @property
     def model(self) -> Tree | Diagram | None:

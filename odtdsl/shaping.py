@@ -84,7 +84,8 @@ def speaks_of_split(columns: Collection[int], level: int) -> Callable[[RuleForms
             if not each.allowed and (each.levels is None or level in each.levels):
                 return True  # it shapes the split by the features that it refuses
         return any(
-            clause.scope is Scope.SPLIT or any(_mentions(literal.atom, column, level) for column in columns)
+            clause.scope is Scope.SPLIT
+            or any(_mentions(literal.atom, column, level) for column in columns)
             for clause in forms.clauses
             for literal in clause.literals
         )
@@ -130,5 +131,3 @@ def speaks_of_leaf(forms: RuleForms, inside: list[int]) -> bool:
                 if output is not None and output[inside].any():
                     return True
     return False
-
-

@@ -293,6 +293,7 @@ def _result(
         counters=answer.counters,
         interrupted=answer.interrupted,
         test=_test(analysis, tree or diagram), warnings=warnings, rows=analysis.rows,
+        test_rows=analysis.test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from odtdsl.data.dataset import Column, Value
 from odtdsl.data.table import FloatArray, Table
-from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.diagnostics.model import error
 from odtdsl.diagnostics.suggest import closest
 from odtdsl.ir.intervals import FULL, RealSet
 from odtdsl.ir.rows import Rows

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.predictors.dot import quoted, to_dot
 from odtdsl.predictors.colours import PALETTE, class_colour
+from odtdsl.predictors.dot import quoted, to_dot
 from odtdsl.predictors.lettering import text_width, wrapped
 from odtdsl.predictors.svg import to_svg
 from odtdsl.predictors.text import to_text

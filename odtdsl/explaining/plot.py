@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
+from odtdsl.charts import Axis
 from odtdsl.ir.expr import Scope
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 640.0, 418.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 24.0, 62.0, 62.0
-PAD = 0.05
-"""Of an axis, the room beyond the outermost points."""
 
 _LIGHT = {
     "page": "#ffffff", "text": "#1f2328", "quiet": "#59636e", "grid": "#e4e8ec",
@@ -61,46 +59,16 @@ def _stage(curve: Curve) -> str:
     return curve.stages[0].partition(" ")[2]
 
 
-class _Axis:
-    """Values to pixels, and the numbers that stand at an axis."""
-
-    def __init__(self, values: list[float], start: float, end: float, unit: str) -> None:
-        low, high = min(values), max(values)
-        if low == high:
-            low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
-        room = PAD * (high - low)
-        self.low, self.high, self.start, self.end = low - room, high + room, start, end
-        self.factor = 100 if unit == "%" else 1
-        self.whole = unit != "%" and all(value == int(value) for value in values)
-        self.unit = unit
-
-    def __call__(self, value: float) -> float:
-        share = (value - self.low) / (self.high - self.low)
-        return self.start + share * (self.end - self.start)
-
-    def ticks(self) -> Iterator[tuple[float, str]]:
-        """Round numbers, with their texts."""
-        low, high = self.low * self.factor, self.high * self.factor
-        rough = (high - low) / 6
-        power = 10.0 ** math.floor(math.log10(rough))
-        step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
-        step = max(step, 1.0) if self.whole else step
-        digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        percent = "%" if self.unit == "%" else ""
-        for at in range(math.ceil(low / step), math.floor(high / step) + 1):
-            yield at * step / self.factor, f"{at * step:.{digits}f}{percent}"
-
-
 class _Plot:
     """One picture, drawn from the ground up."""
 
     def __init__(self, curve: Curve, points: list[Point]) -> None:
         self.curve, self.points = curve, points
         bound = float(curve.rule.bound)
-        self.x = _Axis(
+        self.x = Axis(
             [bound, *(_x(point) for point in points)], LEFT, WIDTH - RIGHT, curve.units[-1]
         )
-        self.y = _Axis([_y(p) for p in points], HEIGHT - BOTTOM, TOP, curve.units[0])
+        self.y = Axis([_y(p) for p in points], HEIGHT - BOTTOM, TOP, curve.units[0])
         self.upwards = curve.rule.op == "<="
         """Whether larger bounds are looser."""
 

@@ -93,9 +93,9 @@ def _places(graph: Graph) -> dict[Place, Joint | End]:
 
 def _text(node: Joint | End, diagram: Diagram) -> Text:
     if isinstance(node, End):
-        words = leaf_words(node.leaf, diagram)
-        lines = (*((text, True) for text in wrapped(words[0])), (words[1], False))
-        return Text(lines=lines, title=": ".join(words), weights=node.leaf.class_weights)
+        label, counts = leaf_words(node.leaf, diagram)
+        lines = (*((text, True) for text in wrapped(label)), (counts, False))
+        return Text(lines=lines, title=f"{label}: {counts}", weights=node.leaf.class_weights)
     words = node_words(node.split)
     title = f"{' '.join(words)}, {node.size} rows"
     if isinstance(node.split, AxisTest):

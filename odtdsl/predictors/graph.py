@@ -19,7 +19,10 @@ from odtdsl.predictors.wording import as_leaf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """A split: where its rows go on, and how many training rows reach it."""
+    """A split: where its rows go on, and how many training rows reach it.
+
+    `sizes` are of its two sides.
+    """
 
     number: int
     level: int
@@ -27,6 +30,7 @@ class Joint:
     left: int
     right: int
     size: int
+    sizes: tuple[int, int]
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -93,8 +97,9 @@ def _of_tree(tree: Tree) -> Graph:
         found.append(End(number=number, level=level, leaf=Leaf()))  # kept until its sides are known
         left, right = place(node.left, level + 1), place(node.right, level + 1)
         found[number] = Joint(
-            number=number, level=level, split=split, left=left, right=right, size=node.size
-        )
+            number=number, level=level, split=split, left=left, right=right, size=node.size,
+            sizes=(node.left.size, node.right.size),
+        )  # fmt: skip
         return number
 
     place(tree.root, 0)
@@ -102,12 +107,12 @@ def _of_tree(tree: Tree) -> Graph:
 
 
 def _of_diagram(diagram: Diagram) -> Graph:
-    firsts = np.cumsum([0, *diagram.widths]).tolist()
+    firsts: list[int] = np.cumsum([0, *diagram.widths]).tolist()
     ends = {label: firsts[-1] + i for i, label in enumerate(diagram.reached)}
 
     def number(arc: Arc, level: int) -> int:
         if arc.node is not None:
-            return int(firsts[level] + arc.node)
+            return firsts[level] + arc.node
         assert arc.label is not None, "check_diagram: an arc leads somewhere"
         return ends[arc.label]
 
@@ -115,7 +120,7 @@ def _of_diagram(diagram: Diagram) -> Graph:
         Joint(
             number=firsts[level] + position, level=level, split=node.split,
             left=number(node.left, level + 1), right=number(node.right, level + 1),
-            size=node.size,
+            size=node.size, sizes=(node.left.size, node.right.size),
         )
         for level, layer in enumerate(diagram.layers)
         for position, node in enumerate(layer)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from odtdsl.predictors import diagram_json, dot, json, svg
+from odtdsl.predictors.colours import Theme
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_dot import diagram_to_dot
 from odtdsl.predictors.tree import Tree
@@ -49,6 +50,6 @@ def to_dot(model: Predictor) -> str:
     return diagram_to_dot(model) if isinstance(model, Diagram) else dot.to_dot(model)
 
 
-def to_svg(model: Predictor, *, title: str = "", theme: svg.Theme = "auto") -> str:
+def to_svg(model: Predictor, *, title: str = "", theme: Theme = "auto") -> str:
     """The model as an SVG document."""
     return svg.to_svg(model, title=title, theme=theme)

@@ -174,5 +174,3 @@ def _rules(colours: dict[str, str]) -> str:
         f".odt .frame{{fill:none}}"
         f".odt .edge{{fill:none;stroke:{colours['line']}}}"
     )
-
-

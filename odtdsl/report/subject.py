@@ -1,0 +1,69 @@
+"""What a report is of: a result, and what was asked for beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from odtdsl.report.facts import Facts, facts_of
+from odtdsl.result import Result
+
+if TYPE_CHECKING:
+    from odtdsl.explaining import Explanation
+    from odtdsl.ir.problem import Problem
+    from odtdsl.ir.rows import Rows
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What a report is of.
+
+    Attributes
+    ----------
+    result
+        With its training rows.
+    title
+        Of the page; default the name of the spec.
+    explanation
+        The prices of rules, or the conflict.
+    untold
+        Why there is no explanation although one was asked for.
+    with_rows
+        Whether the page may hold training rows, to follow.
+    claim
+        What is said of the status, where it is not a search's own.
+    """
+
+    result: Result
+    title: str = ""
+    explanation: Explanation | None = None
+    untold: str = ""
+    with_rows: bool = True
+    claim: str | None = None
+
+    @property
+    def rows(self) -> Rows:
+        assert self.result.rows is not None, "reports are of results with rows"
+        return self.result.rows
+
+    @property
+    def problem(self) -> Problem:
+        return self.rows.problem
+
+    @property
+    def model(self) -> Tree | Diagram | None:
+        return self.result.model
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        """The model's nodes; None without a model."""
+        return None if self.model is None else facts_of(self.model, self.rows)
+
+    @property
+    def name(self) -> str:
+        """The title of the page."""
+        source = self.problem.source
+        return self.title or ("report" if source is None else source.name.rsplit("/", 1)[-1])

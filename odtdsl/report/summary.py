@@ -1,0 +1,91 @@
+"""The head of a report: the answer in a few lines, the objective, warnings, and the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from odtdsl import console
+from odtdsl.diagnostics.render import render_text
+from odtdsl.report.markup import Markup, Part, block, section, table, tag
+from odtdsl.report.subject import Subject
+from odtdsl.result import Stage
+
+
+def head(subject: Subject) -> Markup:
+    """Title, status, and the facts that a reader wants first."""
+    result = subject.result
+    claim = subject.claim or console.status_line(result)
+    kept = result.audit is None or result.audit.holds
+    status = result.status if kept else "broken"
+    facts = [(name, said) for name, said in _facts(subject) if said]
+    return tag(
+        "header",
+        tag("p", "odtdsl report", class_="kind"),
+        tag("h1", subject.name),
+        tag("p", claim + (" (interrupted)" if result.interrupted else ""),
+            class_=f"status {status}"),
+        *([] if kept else [tag("p", "The model breaks rules: see the audit.", class_="broken")]),
+        tag("dl", *(tag("div", tag("dt", name), tag("dd", said)) for name, said in facts)),
+    )  # fmt: skip
+
+
+def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
+    result, rows = subject.result, subject.rows
+    target = ", ".join(rows.problem.target.names)
+    yield "target", target
+    yield "training rows", str(rows.n_rows)
+    if result.model is not None:
+        yield "model", console.size_line(result).split(", ")[0] + ", " + _size(subject)
+    if result.audit is not None and result.audit.errors is not None:
+        total = rows.total_weight(rows.mask(None)) / rows.weight_denominator
+        right = 1 - float(result.audit.errors) / total if total else 0.0
+        yield "training errors", f"{console.shown(result.audit.errors)} (accuracy {right:.2%})"
+    if result.test is not None:
+        yield "test", console.test_line(result.test).removeprefix("test: ")
+    yield "back end", f"{result.backend}, {result.seconds:.2f} s, seed {result.seed}"
+    yield "data digest", result.digest[:16]
+
+
+def _size(subject: Subject) -> str:
+    model = subject.model
+    assert model is not None, "there is a model"
+    leaves = console.counted(model.n_leaves, "leaf", "leaves")
+    return f"{console.counted(model.n_splits, 'split')}, {leaves}"
+
+
+def objective(subject: Subject) -> Markup:
+    """The stages, their values and what is proven."""
+    rows = [_stage(stage) for stage in subject.result.stages]
+    if not rows:
+        return Markup("")
+    heads = ("stage", "value", "bound", "gap", "proven")
+    return section(
+        "Objective", "objective", table("Stages, in order of importance", heads, rows,
+                                        numbers=(1, 2, 3)),
+    )  # fmt: skip
+
+
+def _stage(stage: Stage) -> tuple[Part, ...]:
+    gap = "-" if stage.gap is None else f"{float(stage.gap):.2%}"
+    proven = "yes" if stage.proven else "no"
+    return stage.text, console.shown(stage.value), console.shown(stage.bound), gap, proven
+
+
+def warnings(subject: Subject) -> Markup:
+    """What the analysis and the search warned of."""
+    said = (tag("pre", block(render_text(one))) for one in subject.result.warnings)
+    return section("Warnings", "warnings", *said)
+
+
+def search(subject: Subject) -> Markup:
+    """What the encoding and the search amounted to."""
+    result = subject.result
+    parts = [
+        table(name, ("what", "count"), [(k, str(v)) for k, v in counts], numbers=(1,))
+        for name, counts in (("Encoding", result.size), ("Counters", result.counters))
+        if counts
+    ]
+    if not parts:
+        return Markup("")
+    inside = tag("details", tag("summary", "size of the encoding, and what was counted"), *parts)
+    return section("Search", "search", inside)
