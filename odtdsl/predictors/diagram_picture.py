@@ -15,6 +15,7 @@ from odtdsl.predictors.picture import (
     Picture,
     Piece,
     Text,
+    extent,
     legend,
     with_notes,
 )  # fmt: skip
@@ -54,19 +55,17 @@ def diagram_picture(diagram: Diagram, *, title: str = "", notes: Notes | None = 
         )
         for key, text in texts.items()
     }  # fmt: skip
-    width = max(
-        placed.centers[key] + (texts[key].width / 2 if key in texts else 0.0)
-        for key in placed.centers
-    )
-    keys, width, height = legend(
-        diagram.classes if any(text.weights for text in texts.values()) else (), width,
+    lines = tuple(_lines(diagram, graph, placed, boxes, tops))
+    left, right = extent(tuple(boxes.values()), lines)
+    right = max(right, *placed.centers.values())
+    keys, right, height = legend(
+        diagram.classes if any(text.weights for text in texts.values()) else (), right,
         max(box.y + box.height for box in boxes.values()),
     )  # fmt: skip
     return Picture(
         name=printable(title) or _default_title(diagram),
         boxes=tuple(sorted(boxes.values(), key=lambda box: box.node)),
-        lines=tuple(_lines(diagram, graph, placed, boxes, tops)), keys=keys,
-        width=width, height=height,
+        lines=lines, keys=keys, width=right - left, height=height, left=left,
     )  # fmt: skip
 
 

@@ -102,7 +102,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A whole picture; all places are within the margin, which `width` and `height` leave out."""
+    """A whole picture, from `left` to `left + width` and from 0 to `height`; without margin."""
 
     name: str
     boxes: tuple[Box, ...]
@@ -110,6 +110,7 @@ class Picture:
     keys: tuple[Key, ...]
     width: float
     height: float
+    left: float = 0.0
 
 
 def with_notes(text: Text, notes: Sequence[str]) -> Text:
@@ -130,6 +131,16 @@ def lines_of(strong: str, quiet: str, most: int = MOST_LINES) -> tuple[tuple[str
         *((line, True) for line in wrapped(strong, WRAP, most)),
         *((line, False) for line in wrapped(quiet, WRAP, most)),
     )
+
+
+def extent(boxes: Sequence[Box], lines: Sequence[Line]) -> tuple[float, float]:
+    """The least and the largest x of boxes and of the words at lines."""
+    starts, ends = [box.x for box in boxes], [box.x + box.width for box in boxes]
+    for line in lines:
+        wide = text_width(line.says) * 0.92
+        starts.append(line.at[0] - (wide if line.anchor == "end" else 0))
+        ends.append(line.at[0] + (wide if line.anchor == "start" else 0))
+    return min(starts), max(ends)
 
 
 def legend(

@@ -40,7 +40,7 @@ def plot(model: Tree | Diagram, ax: Axes | None = None, *, notes: Notes | None =
         figure = plt.figure(figsize=(width / PX_PER_INCH, height / PX_PER_INCH))
         ax = figure.add_axes((0, 0, 1, 1))
     ax.set_axis_off()
-    ax.set_xlim(-MARGIN, picture.width + MARGIN)
+    ax.set_xlim(picture.left - MARGIN, picture.left + picture.width + MARGIN)
     ax.set_ylim(picture.height + MARGIN, -MARGIN)  # downwards, as pictures count
     ax.set_aspect("equal")
     _Drawing(ax, _scale(ax, width, height)).draw(picture)

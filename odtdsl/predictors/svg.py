@@ -58,13 +58,14 @@ def drawn(picture: Picture, css: str | None) -> str:
     attribute is named `style`: pages can forbid those.
     """
     width, height = (px(size + 2 * MARGIN) for size in (picture.width, picture.height))
+    shift = px(MARGIN - picture.left)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="odt" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img" aria-label="{attr(picture.name)}">',
         f"<title>{escape(picture.name)}</title>",
         *([] if css is None else [f"<style>{css}</style>"]),
         '<rect class="page" width="100%" height="100%"/>',
-        f'<g transform="translate({px(MARGIN)} {px(MARGIN)})">',
+        f'<g transform="translate({shift} {px(MARGIN)})">',
         *map(_path, picture.lines),
         *map(_box, picture.boxes),
         *map(_says, picture.lines),

@@ -349,7 +349,9 @@
     fields, note, make('ol', { id: 'told', 'aria-live': 'polite' }));
 
   form.addEventListener('submit', function (event) { event.preventDefault(); });
-  form.addEventListener('input', function (event) {
+  form.addEventListener('input', changed);
+  form.addEventListener('change', changed);
+  function changed(event) {
     note.textContent = '';
     if (event.target === picked) {
       const at = given.rows.numbers.indexOf(Number(picked.value));
@@ -365,7 +367,7 @@
     }
     picked.value = '';
     light(cellsTyped());
-  });
+  }
 
   /* ---- what starts it all */
 

@@ -21,7 +21,7 @@ def spec(subject: Subject) -> Markup:
     if source is None:
         return Markup("")
     conflict = _conflicting(subject.explanation)
-    lines = _lines(source, subject.problem.rules, conflict)
+    lines = _lines(source, subject.problem.rules, conflict, subject.model is not None)
     said = tag("pre", joined(lines), class_="spec", tabindex="0", aria_label="the spec")
     hint = "A rule is a link: it shows the nodes that it speaks of, and its line in the audit."
     some = subject.problem.rules and subject.model is not None
@@ -34,7 +34,9 @@ def _conflicting(explanation: Explanation | None) -> frozenset[str]:
     return frozenset(one.name for one in explanation.conflicts[0].suspects)
 
 
-def _lines(source: Source, rules: Iterable[RuleDecl], conflict: frozenset[str]) -> Iterator[Markup]:
+def _lines(
+    source: Source, rules: Iterable[RuleDecl], conflict: frozenset[str], linked: bool
+) -> Iterator[Markup]:
     """Line by line, so that each has its number; a rule over several is a link in each."""
     spans = [(rule.span.start, rule.span.end, at, rule) for at, rule in enumerate(rules)]
     begins = 0
@@ -46,21 +48,18 @@ def _lines(source: Source, rules: Iterable[RuleDecl], conflict: frozenset[str]) 
             if start < 0 or first >= last:
                 continue
             parts.append(source.text[at:first])
-            parts.append(_rule(source.text[first:last], index, rule, first == start, conflict))
+            inside = tag(
+                "a" if linked else "span", source.text[first:last],
+                href=f"#rule-{index}" if linked else None, data_rule=index if linked else None,
+                id=f"spec-{index}" if first == start else None,
+                class_="rule conflict" if rule.name in conflict else "rule",
+            )  # fmt: skip
+            parts.append(inside)
             at = last
         parts.append(source.text[at:ends])
         yield tag("span", *parts, class_="line", id=f"line-{number}")
         yield Markup("\n")
         begins = ends + 1
-
-
-def _rule(
-    words: str, index: int, rule: RuleDecl, first: bool, conflict: frozenset[str]
-) -> Markup:  # fmt: skip
-    return tag(
-        "a", words, href=f"#rule-{index}", data_rule=index, id=f"spec-{index}" if first else None,
-        class_="rule conflict" if rule.name in conflict else "rule",
-    )  # fmt: skip
 
 
 # ---- the audit

@@ -66,4 +66,5 @@ class Subject:
     def name(self) -> str:
         """The title of the page."""
         source = self.problem.source
-        return self.title or ("report" if source is None else source.name.rsplit("/", 1)[-1])
+        named = source is not None and not source.name.startswith("<")
+        return self.title or (source.name.rsplit("/", 1)[-1] if source and named else "A report")

@@ -55,9 +55,10 @@ def _size(subject: Subject) -> str:
 
 def objective(subject: Subject) -> Markup:
     """The stages, their values and what is proven."""
-    rows = [_stage(stage) for stage in subject.result.stages]
-    if not rows:
+    stages = subject.result.stages
+    if all(stage.value is None and stage.bound is None for stage in stages):
         return Markup("")
+    rows = [_stage(stage) for stage in stages]
     heads = ("stage", "value", "bound", "gap", "proven")
     return section(
         "Objective", "objective", table("Stages, in order of importance", heads, rows,
