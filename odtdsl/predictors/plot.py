@@ -131,6 +131,6 @@ class _Drawing:
         self.ax.text(
             *at, text, ha=anchor, va="baseline", zorder=4, parse_math=False,
             fontsize=(FONT if strong else FONT - 1) * self.scale,
-            fontweight="semibold" if strong else "normal",
+            fontweight="bold" if strong else "normal",
             color=LIGHT["text" if strong else "quiet"],
         )  # fmt: skip
