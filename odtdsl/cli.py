@@ -41,8 +41,8 @@ from odtdsl.cli_base import (
     write_file,
 )
 from odtdsl.cli_formulas import compile_, decode
-from odtdsl.cli_tune import tune
 from odtdsl.cli_report import report
+from odtdsl.cli_tune import tune
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.diagnostics.render import to_json
 

@@ -209,7 +209,7 @@ class Result:
         Raises
         ------
         OdtError
-            F301: the file cannot be written. U341: there are no training rows.
+            F301: the file cannot be written. U361: there are no training rows.
         """
         from odtdsl.limits import parse_seconds
         from odtdsl.report.making import report
@@ -234,7 +234,7 @@ class Result:
         Raises
         ------
         OdtError
-            U341: there is no model, or there are no training rows.
+            U361: there is no model, or there are no training rows.
         """
         from odtdsl.predictors.svg import to_svg
         from odtdsl.report.making import pictured

@@ -253,7 +253,7 @@ class Diagram:
         Raises
         ------
         OdtError
-            U340: matplotlib is not installed.
+            U360: matplotlib is not installed.
         """
         from odtdsl.predictors.plot import plot
 

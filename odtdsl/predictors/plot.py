@@ -25,13 +25,13 @@ def plot(model: Tree | Diagram, ax: Axes | None = None, *, notes: Notes | None =
     Raises
     ------
     OdtError
-        U340: matplotlib is not installed.
+        U360: matplotlib is not installed.
     """
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise error(
-            "U340", "plots need matplotlib, which is not installed",
+            "U360", "plots need matplotlib, which is not installed",
             helps=('install it: `pip install "odtdsl[plot]"`', "SVG needs nothing: `to_svg`"),
         ) from None  # fmt: skip
     picture = picture_of(model, notes=notes)
@@ -67,7 +67,7 @@ class _Drawing:
             self._box(box)
         for line in picture.lines:
             anchor = "right" if line.anchor == "end" else "left"
-            self._text(line.says, line.at, anchor, strong=False)
+            self._text(line.says, line.at, anchor, strong=False, clear=True)
         for key in picture.keys:
             self._key(key)
 
@@ -127,9 +127,16 @@ class _Drawing:
             )
         )  # fmt: skip
 
-    def _text(self, text: str, at: tuple[float, float], anchor: str, *, strong: bool) -> None:
+    def _text(
+        self, text: str, at: tuple[float, float], anchor: str, *, strong: bool, clear: bool = False
+    ) -> None:  # fmt: skip
+        """Words; `clear` ones stand off from the lines behind them."""
+        from matplotlib.patheffects import withStroke
+
+        around = [withStroke(linewidth=3 * self.scale, foreground=LIGHT["page"])]
         self.ax.text(
             *at, text, ha=anchor, va="baseline", zorder=4, parse_math=False,
+            path_effects=around if clear else None,
             fontsize=(FONT if strong else FONT - 1) * self.scale,
             fontweight="bold" if strong else "normal",
             color=LIGHT["text" if strong else "quiet"],

@@ -91,7 +91,7 @@ def _path(line: Line) -> str:
 
 def _says(line: Line) -> str:
     return (
-        f'<text class="quiet" {_ends(line)} x="{px(line.at[0])}" y="{px(line.at[1])}" '
+        f'<text class="quiet says" {_ends(line)} x="{px(line.at[0])}" y="{px(line.at[1])}" '
         f'text-anchor="{line.anchor}">{escape(line.says)}</text>'
     )
 
@@ -168,6 +168,7 @@ def _rules(colours: dict[str, str]) -> str:
         f"font-size:{FONT:g}px;fill:{colours['text']}}}"
         f".odt .strong{{font-weight:600}}"
         f".odt .quiet{{font-size:{FONT - 1:g}px;fill:{colours['quiet']}}}"
+        f".odt .says{{stroke:{colours['page']};stroke-width:3px;paint-order:stroke}}"
         f".odt .page{{fill:{colours['page']}}}"
         f".odt .box{{fill:{colours['box']};stroke:{colours['line']}}}"
         f".odt .leaf{{fill:{colours['leaf']};stroke:{colours['line']}}}"

@@ -248,7 +248,7 @@ class Tree:
         Raises
         ------
         OdtError
-            U340: matplotlib is not installed.
+            U360: matplotlib is not installed.
         """
         from odtdsl.predictors.plot import plot
 

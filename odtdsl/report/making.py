@@ -44,11 +44,11 @@ def subject_of(
     Raises
     ------
     OdtError
-        U341: the result has no rows, as after pickling without them.
+        U361: the result has no rows, as after pickling without them.
     """
     if result.rows is None:
         raise error(
-            "U341", "this result has no training rows to report on",
+            "U361", "this result has no training rows to report on",
             helps=("take the result of `solve`, or `odt report SPEC --model FILE`",),
         )  # fmt: skip
     explanation, untold = None, ""
@@ -69,7 +69,10 @@ def _explained(result: Result, seconds: float | None) -> Explanation:
 
     assert result.rows is not None, "asked before"
     problem = result.rows.problem
-    analysis = Analysis(problem=problem, rows=result.rows, test=None, warnings=())
+    data = result.rows.data
+    analysis = Analysis(
+        problem=problem, rows=result.rows, test=None, table=data.table, warnings=()
+    )  # fmt: skip
     if seconds is None and problem.options.seconds is None and result.status == "infeasible":
         seconds = CONFLICT_SECONDS
     return explain(analysis, seconds=seconds)
@@ -96,10 +99,10 @@ def pictured(
     from odtdsl.report.facts import SHOWS, facts_of, notes_of
 
     if result.model is None or result.rows is None:
-        raise error("U341", f"there is no model to draw: the answer is {result.status}")
+        raise error("U361", f"there is no model to draw: the answer is {result.status}")
     if wrong := sorted(set(show) - set(SHOWS)):
         raise error(
-            "U342", f"`{wrong[0]}` is nothing that pictures show",
+            "U362", f"`{wrong[0]}` is nothing that pictures show",
             helps=(f"write some of {', '.join(SHOWS)}",),
         )  # fmt: skip
     return result.model, notes_of(facts_of(result.model, result.rows), show)

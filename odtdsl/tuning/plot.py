@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
-from odtdsl.predictors.svg import FONT, text_width, wrapped
+from odtdsl.predictors.lettering import FONT, text_width, wrapped
 
 if TYPE_CHECKING:
     from odtdsl.tuning.result import Trial, Tuning
