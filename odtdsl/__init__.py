@@ -81,7 +81,9 @@ _HOMES = {
     "Result": "odtdsl.result",
     "Tree": "odtdsl.predictors.tree",
     "Tuning": "odtdsl.tuning.result",
+    "load_ipython_extension": "odtdsl.notebook",
     "tune": "odtdsl.api.tuning",
+    "unload_ipython_extension": "odtdsl.notebook",
     **dict.fromkeys(
         (
             "OptimalDiagramClassifier",
