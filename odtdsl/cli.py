@@ -40,6 +40,7 @@ from odtdsl.cli_base import (
     warn,
     write_file,
 )
+from odtdsl.cli_doctor import doctor
 from odtdsl.cli_formulas import compile_, decode
 from odtdsl.cli_report import report
 from odtdsl.cli_tune import tune
@@ -446,6 +447,7 @@ app.command("compile")(compile_)
 app.command()(decode)
 app.command()(tune)
 app.command()(report)
+app.command()(doctor)
 
 
 @app.command()
@@ -590,16 +592,22 @@ def rules(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from odtdsl import __version__
+        from odtdsl.doctor import versions
 
-        typer.echo(f"odt {__version__}")
+        print_lines(versions())
         raise typer.Exit
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print it, and those of the solvers.",
+        ),
     ] = False,
 ) -> None:
     """Options of all commands."""

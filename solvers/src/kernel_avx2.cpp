@@ -1,5 +1,6 @@
 // AVX2 with BMI2 and POPCNT. Compiled with flags of its own.
-#if defined(__AVX2__) && defined(__BMI2__) && defined(__POPCNT__)
+// On Windows nothing tells at run time what the processor has, as libgcc and compiler-rt do elsewhere.
+#if defined(__AVX2__) && defined(__BMI2__) && defined(__POPCNT__) && !defined(_MSC_VER)
 
 #include <immintrin.h>
 

@@ -1,5 +1,6 @@
 // AVX-512 with VBMI2 (compress of 16-bit ranks), BITALG and VPOPCNTDQ. Compiled with flags of its own.
-#if defined(__AVX512VBMI2__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__)
+// On Windows nothing tells at run time what the processor has, as libgcc and compiler-rt do elsewhere.
+#if defined(__AVX512VBMI2__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__) && !defined(_MSC_VER)
 
 #include <immintrin.h>
 

@@ -29,8 +29,12 @@ struct Lanes {
     if constexpr (Step == 0) {
       return v;
     } else {
+#if defined(__clang__)
+      v = least(v, __builtin_shufflevector(v, v, (static_cast<int>(I) ^ Step)...));
+#else
       using Index = decltype(v < v);
       v = least(v, __builtin_shuffle(v, Index{(static_cast<int>(I) ^ Step)...}));
+#endif
       return folded<Step / 2>(v, lanes);
     }
   }
