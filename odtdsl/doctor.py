@@ -86,7 +86,7 @@ def lines(findings: tuple[Finding, ...]) -> Iterator[str]:
     from odtdsl.console import table
 
     words = {"ok": "ok", "missing": "-", "broken": "BROKEN"}
-    yield from table([("what", "", "version, or how to get it"),
+    yield from table([("what", "state", "version, or how to get it"),
                       *((one.name, words[one.state], one.note) for one in findings)])  # fmt: skip
     yield ""
     broken = [one.name for one in findings if one.needed and one.state != "ok"]
