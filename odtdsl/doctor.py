@@ -134,7 +134,7 @@ def _engine() -> Finding:
     except Exception as failure:  # whatever a broken library raises is what is to be told
         return Finding(name="engine", state="broken", note=f"{type(failure).__name__}: {failure}")
     asked = os.environ.get("ODTDSL_ISA")
-    takes = asked if asked in sets else sets[-1]
+    takes = str(asked if asked in sets else sets[-1])
     others = ", ".join(name for name in sets if name != takes)
     return Finding(name="engine", state="ok", note=takes + (f" (also {others})" if others else ""))
 
