@@ -46,6 +46,7 @@ from odtdsl.cli_report import report
 from odtdsl.cli_tune import tune
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.diagnostics.render import to_json
+from odtdsl.files import regular
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
@@ -323,7 +324,7 @@ def _list_trees(
 
 def _start_of(analysis: Analysis, spec: Path) -> Path | None:
     start = analysis.problem.options.start
-    return None if start is None else spec.parent / start
+    return None if start is None else regular(spec.parent / start)
 
 
 def _start_tree(path: Path | None) -> Tree | Diagram | None:

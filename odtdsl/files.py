@@ -10,6 +10,20 @@ from pathlib import Path
 from odtdsl.diagnostics.model import error
 
 
+def regular(path: Path) -> Path:
+    """The path, which a spec names, unless it is a device or a pipe, which may never end.
+
+    Raises
+    ------
+    OdtError
+        F201.
+    """
+    with suppress(OSError, ValueError):  # which opening it will say better
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise error("F201", f"cannot read {path}: it is no regular file")
+    return path
+
+
 def check_writable(path: Path) -> None:
     """Refuse what can be seen not to work before the work is done.
 

@@ -6,7 +6,6 @@ Wherever a function takes a model, the text of a spec or a path to one does as w
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from odtdsl.api import statements
 from odtdsl.api.model import FileFormat, FilePath, FormulaFormat, Inputs, Model, Setting
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.files import regular
 from odtdsl.source import Source
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
@@ -111,19 +111,14 @@ def load_model(path: FilePath) -> Tree | Diagram:
     OdtError
         F201 to F210: it cannot be read, or is neither.
     """
+    from odtdsl.predictors.json import parsed, read_bytes
     from odtdsl.predictors.saving import from_json
-    from odtdsl.predictors.saving import load as load_json
 
-    try:
-        return load_json(path)
-    except OdtError as failure:
-        try:
-            value = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            raise failure from None
-        if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
-            raise failure from None
-        return from_json(value["model"], name=os.fspath(path))
+    name = os.fspath(path)
+    value = parsed(read_bytes(path), name)
+    if isinstance(value, dict) and "format" not in value and isinstance(value.get("model"), dict):
+        value = value["model"]
+    return from_json(value, name=name)
 
 
 def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
@@ -730,7 +725,7 @@ def _start(
     if start is not None:
         return _either(start)
     named = analysis.problem.options.start
-    return None if named is None else load_model((model.base or Path()) / named)
+    return None if named is None else load_model(regular((model.base or Path()) / named))
 
 
 def _near(near: Numeric | str | None) -> Near | None:

@@ -26,7 +26,8 @@ from odtdsl.diagnostics.model import OdtError, error
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)$", re.IGNORECASE)
-_CELL = re.compile(rf"\s*({_QUOTED}|[^,\t'\"]*?)\s*(,|\t|$)")
+_PLAIN = r"[^,\t'\"\s]*+(?:[^\S\t]++[^,\t'\"\s]++)*+"
+_CELL = re.compile(rf"\s*+({_QUOTED}|{_PLAIN})\s*(,|\t|$)")  # linear: nothing is read twice
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ESCAPED = re.compile(r"\\(.)")
 _NUMERIC = ("numeric", "real", "integer")

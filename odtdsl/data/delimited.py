@@ -15,6 +15,11 @@ from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
 
+_NO_FILES = ("idna", "punycode")
+"""Codecs of host names, which take time quadratic in the length of a text."""
+
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
 Line = tuple[int, list[str]]
 """The number of a line, counted from 1, and its cells."""
 
@@ -71,16 +76,21 @@ def decode(content: bytes, encoding: str | None, name: str) -> str:
         D102: an unknown encoding, bytes that it cannot read, or a file that is not text.
     """
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    codec = encoding or ("utf-16" if wide else "utf-8")
     try:
-        text = content.decode(encoding or ("utf-16" if wide else "utf-8"))
-    except LookupError:
+        if codecs.lookup(codec).name in _NO_FILES:
+            raise LookupError
+        text = content.decode(codec)
+    except UnicodeError as problem:
+        raise _undecodable(content, problem, encoding, name) from None
+    except (LookupError, ValueError):  # ValueError: a zero character in the name
         raise error(
             "D102",
             f'"{encoding}" is no known text encoding',
             helps=('common ones are "utf-8", "latin-1", "cp1252" and "utf-16"',),
         ) from None
-    except UnicodeError as problem:
-        raise _undecodable(content, problem, encoding, name) from None
+    if _HALF_PAIR.search(text):  # some codecs, such as utf-7, give what no text may hold
+        raise error("D102", f"{name} is not {codec} text: it holds half a surrogate pair")
     if "\0" in text:
         raise error(
             "D102",
@@ -124,10 +134,10 @@ def _lines(text: str, separator: str, name: str) -> Iterator[Line]:
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
     )
-    start = 1
+    start, quoted = 1, '"' in text
     try:
         for cells in reader:
-            if len(cells) > 1 or (cells and (cells[0].strip() or '"' in text)):
+            if len(cells) > 1 or (cells and (cells[0].strip() or quoted)):
                 yield start, cells
             start = reader.line_num + 1
     except csv.Error as problem:

@@ -26,6 +26,7 @@ from odtdsl.data.cells import (
     row_place,
     with_levels,
 )
+from odtdsl.data.limits import MAX_BYTES, MAX_CELLS, too_large
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
 from odtdsl.diagnostics.model import OdtError, error
@@ -73,7 +74,8 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
     Raises
     ------
     OdtError
-        D108: neither is installed, or the file is no Parquet file; else as `read_frame`.
+        D108: neither is installed, or the file is no Parquet file. D114: too many cells, or
+        texts too long, once unpacked. Else as `read_frame`.
     """
     load = _parquet_reader()
     if load is None:
@@ -83,25 +85,61 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
             helps=("pip install pyarrow",),
         )
     try:
-        frame = load(path)
-    except OSError:
+        frame = load(path, request.name)
+    except (OSError, OdtError):
         raise
     except Exception as problem:  # each library has its own errors for a broken file
         raise error("D108", f"{request.name} is no Parquet file: {problem}") from None
     return read_frame(frame, name=request.name, na=request.na)
 
 
-def _parquet_reader() -> Callable[[Path], Any] | None:
+def _parquet_reader() -> Callable[[Path, str], Any] | None:
     """What reads Parquet files with the packages that are installed."""
     if find_spec("pyarrow"):
-        from pyarrow.parquet import read_table
+        return _by_pyarrow
+    return _by_polars if find_spec("polars") else None
 
-        return lambda path: read_table(path)
-    if find_spec("polars"):
-        from polars import read_parquet as read_by_polars
 
-        return read_by_polars
-    return None
+def _by_pyarrow(path: Path, name: str) -> Any:
+    """The one file: `read_table` would make columns of folders named `key=value` above it.
+
+    Texts stay in dictionaries until their length is known, since a page may repeat one long
+    text a million times.
+    """
+    from pyarrow import compute, parquet, types
+
+    with path.open("rb") as stream:
+        with parquet.ParquetFile(stream) as file:
+            _check_cells(name, file.metadata.num_rows, file.metadata.num_columns)
+            fields = list(file.schema_arrow)
+        texts = [f.name for f in fields if types.is_string(f.type) or types.is_large_string(f.type)]
+        stream.seek(0)
+        with parquet.ParquetFile(stream, read_dictionary=texts) as file:
+            table = file.read()
+    for column in table.columns if len(table) else ():
+        if types.is_dictionary(column.type) and types.is_string(column.type.value_type):
+            n_bytes = 0
+            for chunk in column.chunks:
+                lengths = compute.binary_length(chunk.dictionary)
+                n_bytes += compute.sum(lengths.take(chunk.indices)).as_py() or 0
+            if n_bytes > MAX_BYTES:
+                raise too_large(name, f"{n_bytes:,} bytes of text", f"{MAX_BYTES:,}")
+    return table
+
+
+def _by_polars(path: Path, name: str) -> Any:
+    """The one file: polars would take `[` and `*` in a name for a pattern."""
+    import polars
+
+    lazy = polars.scan_parquet(path, glob=False, hive_partitioning=False)
+    n_rows = lazy.select(polars.len()).collect().item()
+    _check_cells(name, n_rows, len(lazy.collect_schema()))
+    return lazy.collect()
+
+
+def _check_cells(name: str, n_rows: int, n_columns: int) -> None:
+    if n_rows * n_columns > MAX_CELLS:
+        raise too_large(name, f"{n_rows:,} rows by {n_columns:,} columns", f"{MAX_CELLS:,} cells")
 
 
 def column_from_values(name: str, values: Sequence[Any], *, marks: Marks = NO_MARKS) -> RawColumn:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
+from odtdsl.data.limits import MAX_BYTES, too_large
 from odtdsl.data.request import DataRequest, TestFile
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
@@ -101,17 +102,17 @@ def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
 
 
 def _read_file(request: DataRequest, base: Path) -> Table:
-    path = base / Path(request.name).expanduser()
-    suffix = path.suffix.lower()
+    suffix = Path(request.name).suffix.lower()
     if suffix in _FOREIGN:
         raise error(
             "D108",
             f"{request.name} is {_FOREIGN[suffix]}, which is not read",
             helps=("save it as `.csv`, `.tsv`, `.parquet` or `.arff`",),
         )
-    if not path.is_file():
-        raise _no_file(request.name, path, base)
+    path = _found(request.name, base)
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise too_large(request.name, f"{path.stat().st_size:,} bytes", f"{MAX_BYTES:,}")
         if suffix in _PARQUET:
             from odtdsl.data.frames import read_parquet
 
@@ -129,12 +130,24 @@ def _read_file(request: DataRequest, base: Path) -> Table:
         ) from None
 
 
-def _no_file(name: str, path: Path, base: Path) -> OdtError:
+def _found(name: str, base: Path) -> Path:
+    """The regular file of a name: no folder, and no device or pipe, which may never end."""
+    try:
+        path = base / Path(name).expanduser()
+        if path.is_file():
+            return path
+        raise _no_file(name, path)
+    except (OSError, RuntimeError) as problem:  # too long, not allowed; `~name` without a home
+        reason = getattr(problem, "strerror", None) or problem
+        raise error("D101", f"{name} cannot be read: {reason}") from None
+
+
+def _no_file(name: str, path: Path) -> OdtError:
     if path.is_dir():
         return error("D101", f"{name} is a folder, not a file", helps=("name a file in it",))
     try:
         siblings = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a zero or half a surrogate pair in the path
         siblings = []
     near = difflib.get_close_matches(path.name, siblings, n=1)
     helps = [f"did you mean {Path(name).parent / near[0]}?"] if near else []

@@ -22,7 +22,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     # ---- F: files
     ("F001", "the spec file does not exist", ""),
     ("F002", "the spec file is a directory", ""),
-    ("F003", "the spec file is larger than 1 MB", ""),
+    ("F003", "the spec file is larger than 300 kB", ""),
     ("F004", "the spec file is not UTF-8", ""),
     ("F005", "the spec file holds zero bytes", ""),
     ("F006", "the spec file is an OpenDocument file or another archive", ""),
@@ -109,6 +109,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D111", "an ARFF file without its structure", ""),
     ("D112", "a row of an ARFF file that does not fit its attributes", ""),
     ("D113", "a part of ARFF that is not read", ""),
+    ("D114", "a data file too large to be read", ""),
     ("D121", "an unknown data set of scikit-learn", ""),
     ("D122", "a data set of OpenML that could not be fetched", ""),
     ("D123", "a data set that is stored sparse", ""),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_DIGITS = 400
 """Longest number literal, and largest decimal exponent: exact numbers grow with both."""
 
+MOST_COMPLAINTS = 100
+"""Of one text: what a file of nonsense would say more helps nobody."""
+
 SCOPES = ("path", "leaf", "split")
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
@@ -53,6 +56,8 @@ class Builder:
     def complain(
         self, code: str, message: str, span: Span, label: str = "", helps: tuple[str, ...] = ()
     ) -> None:
+        if len(self.diagnostics) >= MOST_COMPLAINTS:
+            return
         self.diagnostics.append(
             Diagnostic(
                 code=code,

@@ -8,8 +8,8 @@ from pathlib import Path
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.source import Source
 
-MAX_BYTES = 1_000_000
-"""Largest file that is read; a spec of 200 rules has about 15,000 bytes."""
+MAX_BYTES = 300_000
+"""Largest file that is read, in seconds; a spec of 200 rules has about 15,000 bytes."""
 
 _ARCHIVE = b"PK\x03\x04"
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -21,7 +21,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     Raises
     ------
     OdtError
-        F001 no such file, F002 a directory, F003 over 1 MB, F004 not UTF-8, F005 zero bytes,
+        F001 no such file, F002 a directory, F003 over 300 kB, F004 not UTF-8, F005 zero bytes,
         F006 an OpenDocument file or another ZIP archive, F007 not readable.
     """
     shown, file = os.fspath(path), Path(path)
@@ -63,7 +63,7 @@ def _content(file: Path, shown: str) -> bytes:
     if len(content) > MAX_BYTES and not content.startswith(_ARCHIVE):
         raise error(
             "F003",
-            f"`{shown}` is larger than {MAX_BYTES // 1_000_000} MB, the most that a spec may have",
+            f"`{shown}` is larger than {MAX_BYTES // 1000} kB, the most that a spec may have",
             helps=("data belong into a file of their own, named by the `data` statement",),
         )
     return content

@@ -1,0 +1,20 @@
+"""How much data is read: what would fill the memory before anything could be said is refused."""
+
+from __future__ import annotations
+
+from odtdsl.diagnostics.model import OdtError, error
+
+MAX_BYTES = 4_000_000_000
+"""Of a file, also a sparse one; and of the texts of a Parquet file, which may be packed small."""
+
+MAX_CELLS = 200_000_000
+"""Of a Parquet file, where a billion equal cells take a few bytes."""
+
+
+def too_large(name: str, what: str, most: str) -> OdtError:
+    """D114."""
+    return error(
+        "D114",
+        f"{name} is too large to be read: {what}, where {most} are the most",
+        helps=("keep the rows and columns that the spec needs in a file of their own",),
+    )
