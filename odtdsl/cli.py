@@ -42,6 +42,7 @@ from odtdsl.cli_base import (
 )
 from odtdsl.cli_doctor import doctor
 from odtdsl.cli_formulas import compile_, decode
+from odtdsl.cli_lsp import lsp
 from odtdsl.cli_report import report
 from odtdsl.cli_tune import tune
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
@@ -449,6 +450,7 @@ app.command()(decode)
 app.command()(tune)
 app.command()(report)
 app.command()(doctor)
+app.command()(lsp)
 
 
 @app.command()

@@ -47,3 +47,12 @@ class Source:
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
+
+    @property
+    def n_lines(self) -> int:
+        """The number of lines: one more than line ends."""
+        return len(self._starts)
+
+    def start(self, line: int) -> int:
+        """The offset at which a line begins, counted from 0."""
+        return self._starts[line]

@@ -40,7 +40,7 @@ def told(failure: OdtError) -> None:
     for diagnostic in failure.diagnostics:
         assert diagnostic.code in CODES
         render_text(diagnostic).encode()
-        json.dumps(to_json(diagnostic), ensure_ascii=False).encode()
+        json.dumps(to_json(diagnostic))
 
 
 def _encoded(pieces: tuple[str, ...]) -> tuple[bytes, ...]:
@@ -365,7 +365,78 @@ def run_models(data: bytes, folder: Path) -> None:
             told(failure)
 
 
+# ---- the editor
+
+
+@contextlib.contextmanager
+def editor() -> Iterator[Target]:
+    """What the language server does with a text: mistakes with data, and every request."""
+    from odtdsl.editor.tables import Tables
+
+    corpus = (ROOT / "grammar" / "good", ROOT / "grammar" / "bad")
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        for path in (path for place in corpus for path in place.glob("*.csv")):
+            (base / path.name).write_bytes(path.read_bytes())
+        (base / "t.csv").write_bytes(CSV)
+        tables = Tables()
+        yield Target(
+            name="editor",
+            run=lambda content: run_editor(content, base, tables),
+            seeds=tuple(seed for seed in spec_seeds() if b"sklearn" not in seed),
+            words=(*spec_words(), b'data "t.csv" ', b"women", b"\nrule ", b"\ngroup g = ", b"\n"),
+        )
+
+
+def run_editor(data: bytes, base: Path, tables: Any) -> None:
+    """Check the text, then ask everything at places that the text itself decides."""
+    from odtdsl.editor import hover, positions
+    from odtdsl.editor.checking import checked
+    from odtdsl.editor.completion import complete
+    from odtdsl.editor.outline import Outline
+    from odtdsl.editor.worker import pack, unpack
+
+    source = Source(name="t.odt", text=text_of(data))
+    outline, size = Outline(source), len(source.text)
+    found = checked(outline, base, tables)
+    for diagnostic in found.diagnostics:
+        assert unpack(json.loads(json.dumps(pack(diagnostic))), source) == diagnostic
+        assert diagnostic.code in CODES
+        for label in diagnostic.labels:
+            span = positions.clipped(source, label.span)
+            assert positions.place(source, span.start) <= positions.place(source, span.end)
+    rng = random.Random(len(data))
+    places = {0, size, *(rng.randrange(size + 1) for _ in range(12))}
+    for at in sorted(places):
+        hover.hover(outline, at, found.facts)
+        for item in complete(outline, at, found.facts, base).items:
+            assert item.label
+        named = hover.definition(outline, at)
+        if named is not None:
+            _renamed(outline, named, rng.choice(("new name", "x1", "if", named.name)))
+
+
+def _renamed(outline: Any, named: Any, name: str) -> None:
+    """A rename touches only the name, and a text that could be read still can."""
+    from odtdsl.editor import hover
+    from odtdsl.syntax import ast
+
+    text = outline.source.text
+    try:
+        edits = hover.rename(outline, named, name, None)
+    except OdtError as failure:
+        told(failure)
+        return
+    assert edits
+    for span, new in reversed(edits):
+        text = text[: span.start] + new + text[span.end :]
+    if isinstance(outline.parsed, ast.Spec):
+        again = parse(Source(name="t.odt", text=text))
+        assert len(again.statements) == len(outline.parsed.statements)
+
+
 TARGETS: dict[str, Callable[[], AbstractContextManager[Target]]] = {
     "parser": parser, "data": data, "models": models,
+    "editor": editor,
 }  # fmt: skip
 """All targets, by name."""

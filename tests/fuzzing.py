@@ -63,15 +63,17 @@ class Report:
     finds: dict[str, tuple[bytes, str]] = field(default_factory=dict)
 
 
-def fuzz(target: Target, seconds: float, seed: int, tell: Callable[[str], None]) -> Report:
-    """Run inputs for so many seconds."""
+def fuzz(
+    target: Target, seconds: float, seed: int, tell: Callable[[str], None], most: int | None = None
+) -> Report:
+    """Run inputs for so many seconds, `most` at most."""
     rng, report = random.Random(seed), Report(target=target.name)
     seen: set[tuple[CodeType, int]] = set()
     pool: list[bytes] = []
     end, waiting = time.monotonic() + seconds, list(target.seeds)
     rng.shuffle(waiting)
     told = time.monotonic()
-    while time.monotonic() < end:
+    while time.monotonic() < end and report.inputs != most:
         data = waiting.pop() if waiting else mutated(target, pool, rng)
         before = len(seen)
         began = time.process_time()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from odtdsl.analysis.cells import Cells
 from odtdsl.analysis.columns import Columns
@@ -18,8 +18,8 @@ from odtdsl.analysis.skeleton import options, skeleton
 from odtdsl.analysis.sources import data_request
 from odtdsl.analysis.statements import Statements, sort_statements
 from odtdsl.analysis.world import WORDS, World
+from odtdsl.data import readers
 from odtdsl.data.dataset import ColumnType, Dataset
-from odtdsl.data.readers import read, read_test
 from odtdsl.data.request import DataRequest
 from odtdsl.data.split import Division
 from odtdsl.data.table import Table
@@ -61,10 +61,20 @@ class Analysis:
     table: Table
 
 
+class Files(Protocol):
+    """What reads rows: the module `odtdsl.data.readers`, or something like it."""
+
+    def read(self, request: DataRequest, *, base: Path, frame: Any = None) -> Table: ...
+    def read_test(
+        self, request: DataRequest, *, base: Path, test_frame: Any = None
+    ) -> Table | None: ...
+
+
 def analyse(
     spec: ast.Spec, *, source: Source | None = None, base: Path | None = None,
     frame: Any = None, test_frame: Any = None, data: str | None = None, test: str | None = None,
     settings: Mapping[str, ast.Expr] | None = None, division: Division | None = None,
+    files: Files = readers,
 ) -> Analysis:  # fmt: skip
     """Resolve a spec against its data.
 
@@ -85,6 +95,8 @@ def analyse(
     division
         Rows that were read before, and which of them are for training and for testing. Nothing
         is read then.
+    files
+        What reads the rows; an editor keeps them between its calls.
 
     Raises
     ------
@@ -100,8 +112,8 @@ def analyse(
     if division is not None:
         return _Analyser(statements, request, division.table, None, desk, division).run()
     try:
-        table = read(request, base=base or Path(), frame=frame)
-        test_table = read_test(request, base=base or Path(), test_frame=test_frame)
+        table = files.read(request, base=base or Path(), frame=frame)
+        test_table = files.read_test(request, base=base or Path(), test_frame=test_frame)
     except OdtError as error:
         desk.adopt(error, statements.data.source)
         desk.check()

@@ -8,14 +8,11 @@ from typing import Any
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError
 from odtdsl.source import Source, Span
 from odtdsl.syntax import ast
-from odtdsl.syntax.builder import Builder
+from odtdsl.syntax.builder import MAX_DEPTH, Builder, deepest
 from odtdsl.syntax.files import read_source
 from odtdsl.syntax.grammar import lark_parser
 
 __all__ = ["MAX_DEPTH", "parse", "read_source"]
-
-MAX_DEPTH = 150
-"""Deepest nesting of an expression, so that walks over the tree stay within Python's stack."""
 
 TRIVIA = re.compile(r'"(?:\\.|[^"\\\r\n])*"|`(?:[^`\r\n]|``)+`|#[^\r\n]*|[(\[{]|[)\]}]')
 """Texts, backticked names, comments and brackets: what has to be seen before parsing."""
@@ -46,7 +43,7 @@ def parse(source: Source) -> ast.Spec:
 
         raise OdtError(diagnose(source)) from None
     written: list[Any] = tree.children
-    deep = [_deep(source, child.meta) for child in written if _depth(child) > MAX_DEPTH]
+    deep = [_deep(source, child.meta) for child in written if deepest(child) > MAX_DEPTH]
     if deep:
         raise OdtError(deep)
     builder = Builder(source)
@@ -74,19 +71,6 @@ def _scan(source: Source) -> tuple[tuple[ast.Comment, ...], Diagnostic | None]:
         elif first in ")]}":
             depth = max(0, depth - 1)
     return tuple(comments), None
-
-
-def _depth(statement: Any) -> int:
-    """How deep the syntax tree of a statement will be: a sum of n terms is n deep."""
-    if statement.meta.end_pos - statement.meta.start_pos < MAX_DEPTH:
-        return 0  # each level takes a character at least
-    deepest, stack = 0, [(statement, 1)]
-    while stack:
-        tree, level = stack.pop()
-        deepest = max(deepest, level)
-        step = len(tree.children) // 2 if tree.data in ("sum", "product") else 1
-        stack.extend((child, level + step) for child in tree.children if hasattr(child, "data"))
-    return deepest
 
 
 def _deep(source: Source, meta: Any) -> Diagnostic:

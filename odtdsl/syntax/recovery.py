@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.diagnostics.suggest import closest
-from odtdsl.source import Source
-from odtdsl.syntax.builder import Builder
+from odtdsl.source import Source, Span
+from odtdsl.syntax import ast
+from odtdsl.syntax.builder import MAX_DEPTH, Builder, deepest
 from odtdsl.syntax.failure import Failure, Piece
 from odtdsl.syntax.grammar import lark_parser
 from odtdsl.syntax.vocabulary import OTHER_STATEMENTS, STATEMENTS
@@ -62,6 +64,31 @@ def diagnose(source: Source) -> list[Diagnostic]:
     return found
 
 
+def readable(source: Source) -> tuple[tuple[ast.Statement, ...], tuple[Span, ...]]:
+    """The statements of a text that can be read, and the pieces that cannot."""
+    statements: list[ast.Statement] = []
+    broken: list[Span] = []
+    cuts = _cuts(source.text)
+    for start, end in pairwise(cuts):
+        outcome = _attempt(source, start, end)
+        if isinstance(outcome, Failure) or deepest(outcome) > MAX_DEPTH:
+            broken.append(Span(start=start, end=end))
+        else:
+            statements.extend(Builder(source, start).statements(outcome))
+    return tuple(statements), tuple(broken)
+
+
+def before(source: Source, offset: int) -> Failure | None:
+    """What could stand at an offset, given what stands before; None where that is no spec.
+
+    Only the text before the offset is looked at, from the last statement that begins a line.
+    """
+    head = source.text[:offset]
+    start = _cuts(head)[-2]
+    outcome = _attempt(Source(name=source.name, text=head), start, offset, stop=True)
+    return outcome if isinstance(outcome, Failure) and outcome.ended else None
+
+
 def _cuts(text: str) -> list[int]:
     """Where pieces begin, and the end of the text."""
     starts = {match.start(1) for match in _NAMED.finditer(text)}
@@ -80,8 +107,8 @@ def _like_statement(word: str) -> bool:
     return word in OTHER_STATEMENTS or (len(word) > 3 and closest(word, STATEMENTS) is not None)
 
 
-def _attempt(source: Source, start: int, end: int) -> Tree[Any] | Failure:
-    """The parse tree of a piece, or how it fails."""
+def _attempt(source: Source, start: int, end: int, *, stop: bool = False) -> Tree[Any] | Failure:
+    """The parse tree of a piece, or how it fails; `stop`: as if the end could not be taken."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     text = source.text[start:end]
@@ -97,6 +124,8 @@ def _attempt(source: Source, start: int, end: int) -> Tree[Any] | Failure:
                     end=token.end_pos or 0,
                 )
             )
+        if stop:
+            return _failure(source, start, text, None, pieces, state)
         tree: Tree[Any] = state.feed_eof()  # type: ignore[no-untyped-call]
     except (UnexpectedCharacters, UnexpectedToken) as err:
         at: int | None = err.pos_in_stream
@@ -111,14 +140,13 @@ def _attempt(source: Source, start: int, end: int) -> Tree[Any] | Failure:
 def _failure(
     source: Source, offset: int, text: str, at: int | None, pieces: list[Piece], state: Any
 ) -> Failure:
-    after_comma = state.copy()
     following: frozenset[str] = frozenset()
     accepted = frozenset(state.accepts())
     if "COMMA" in accepted:
         from lark import Token
 
-        after_comma.feed_token(Token("COMMA", ","))
-        following = frozenset(after_comma.accepts())
+        state.feed_token(Token("COMMA", ","))  # not of a copy, which would go as deep as the text
+        following = frozenset(state.accepts())
     where = (pieces[-1].end if pieces else 0) if at is None else at
     return Failure(
         source=source,

@@ -1,0 +1,165 @@
+"""What an editor is told, without a server: places, outlines, cached data, meanings of words."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtdsl.data.request import DataRequest
+from odtdsl.editor import hover, positions
+from odtdsl.editor import keywords as meanings
+from odtdsl.editor.checking import checked
+from odtdsl.editor.completion import complete
+from odtdsl.editor.outline import Outline
+from odtdsl.editor.tables import Tables, Unread, head
+from odtdsl.source import Source
+from odtdsl.syntax.grammar import keywords
+
+TEXTS = st.text(st.sampled_from(["a", "é", "😀", "\n", "\r", "\u2028", "\x0c", " "]))
+"""Also characters that end a line for some programs, but not for editors."""
+
+
+def outline(text: str) -> Outline:
+    return Outline(Source(name="t.odt", text=text))
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_places_go_there_and_back(text: str) -> None:
+    source = Source(name="t", text=text)
+    for encoding in ("utf-8", "utf-16", "utf-32"):
+        for at in range(len(text) + 1):
+            if text[at - 1 : at + 1] == "\r\n":
+                continue  # between them there is no place
+            where = positions.place(source, at, encoding)
+            assert positions.offset(source, where, encoding) == at
+
+
+def test_places_count_the_units_that_the_editor_asks_for() -> None:
+    source = Source(name="t", text='\r\ndata "😀é"')
+    at = len(source.text)
+    assert positions.place(source, at, "utf-32") == (1, 9)
+    assert positions.place(source, at, "utf-16") == (1, 10)
+    assert positions.place(source, at, "utf-8") == (1, 13)
+
+
+def test_places_outside_are_clipped() -> None:
+    source = Source(name="t", text="ab\n😀")
+    assert positions.offset(source, (0, 99)) == 2
+    assert positions.offset(source, (9, 0)) == 4
+    assert positions.offset(source, (-1, 5)) == 0
+    assert positions.offset(source, (1, 1)) == 3  # inside the pair: before it
+    assert positions.place(source, 99) == (1, 2)
+
+
+def test_every_keyword_has_a_meaning() -> None:
+    words = {word for written in keywords().values() for word in written.split()}
+    assert set(meanings.MEANINGS) == words
+
+
+@pytest.mark.parametrize("word", ["minimize", "splits", "cost", "loss", "gap", "errors"])
+def test_a_word_means_what_it_means_where_it_stands(word: str) -> None:
+    text = """data "x.csv" cost a = 1 loss predict "u" when "v" = 2
+tree depth <= 2, splits axis
+minimize loss then splits
+rule r: forall path: cost <= 3
+rule g: gap(rate("u"), a) <= 3 solve gap 1%"""
+    told = []
+    for at in range(len(text)):
+        if text[at : at + len(word) + 1].rstrip(" (\n") == word and text[at - 1] in " \n":
+            found = hover.hover(outline(text), at, None)
+            told.append("none" if found is None else found[0].split("\n")[0])
+    keyword = f"**{word}** (keyword)"
+    kinds = ["keyword" if one == keyword else "term" for one in told]
+    assert kinds == {
+        "minimize": ["keyword"], "splits": ["keyword", "term"], "cost": ["keyword", "term"],
+        "loss": ["keyword", "term"], "gap": ["term", "keyword"], "errors": [],
+    }[word]  # fmt: skip
+
+
+def test_a_column_named_like_a_keyword_is_a_column(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("data,tree,y\n1,2,u\n3,4,v\n")
+    text = 'data "t.csv" target y tree depth <= 1 minimize errors rule r: uses(tree)'
+    facts = checked(outline(text), tmp_path, Tables()).facts
+    told = hover.hover(outline(text), text.rindex("tree"), facts)
+    assert told is not None
+    assert "column of t" in told[0]
+    told = hover.hover(outline(text), text.index("tree"), facts)
+    assert told is not None
+    assert "(keyword)" in told[0]
+
+
+def test_hostile_cells_and_names_stay_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n<img src=x onerror=alert(1)>,`[u](v)`\nb,w\n")
+    text = 'data "t.csv" target y tree depth <= 1 minimize errors'
+    facts = checked(outline(text), tmp_path, Tables()).facts
+    told = hover.hover(outline(text + " drop a"), len(text) + 6, facts)
+    target = hover.hover(outline(text), text.index(" y ") + 1, facts)
+    assert told is None or not set("<[`") & set(told[0].replace("- `", "").replace("`:", ""))
+    assert target is not None
+    assert "[u]" not in target[0]
+
+
+# ---- data
+
+
+def test_a_file_is_read_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from odtdsl.editor import tables as module
+
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,u\n2,v\n")
+    reads = []
+    real = module.readers.read
+    monkeypatch.setattr(module.readers, "read", lambda *a, **k: (reads.append(1), real(*a, **k))[1])
+    kept = Tables()
+    for depth in (1, 2, 3):
+        text = f'data "t.csv" target y tree depth <= {depth} minimize errors'
+        assert checked(outline(text), tmp_path, kept).diagnostics == ()
+    assert len(reads) == 1
+    path.write_text("a,y\n1,u\n2,v\n3,u\n")
+    os.utime(path, ns=(5, 5))
+    found = checked(outline(text), tmp_path, kept).facts
+    assert found is not None
+    assert found.n_rows == 3
+    assert len(reads) == 2
+    path.write_text("a,a\n1,u\n")
+    for _ in range(3):
+        assert checked(outline(text), tmp_path, kept).diagnostics[0].code == "D104"
+    assert len(reads) == 3
+
+
+def test_neither_large_files_nor_the_network_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from odtdsl.editor import tables as module
+
+    monkeypatch.setattr(module, "MAX_BYTES", 10)
+    (tmp_path / "t.csv").write_text("age,`x y`,z\n1,u,2\n2,v,3\n")
+    text = 'data "t.csv" target z tree depth <= 1 minimize errors'
+    found = checked(outline(text), tmp_path, Tables())
+    assert found.unread is not None
+    assert found.facts is not None
+    assert [column.name for column in found.facts.columns] == ["age", "`x y`", "z"]
+    for source in ('openml "haberman"', "frame"):
+        found = checked(outline(text.replace('"t.csv"', source)), tmp_path, Tables())
+        assert found.diagnostics == ()
+        assert found.unread is not None
+    with pytest.raises(Unread):
+        Tables().read(DataRequest(kind="openml", name="x"), base=tmp_path)
+    assert head(DataRequest(kind="file", name="no.csv"), tmp_path) == ()
+
+
+def test_completion_of_names_that_need_backticks(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("if,a`b,y\n1,u,2\n2,v,3\n")
+    text = 'data "t.csv" target y: number tree depth <= 1 minimize mse '
+    facts = checked(outline(text), tmp_path, Tables()).facts
+    offered = complete(outline(text + "drop "), len(text) + 5, facts, tmp_path).items
+    assert {item.label: item.text for item in offered if item.kind == "column"} == {
+        "if": "if", "a`b": "`a``b`", "y": "y",
+    }  # fmt: skip
