@@ -163,6 +163,14 @@ def test_markup_is_not_escaped_twice() -> None:
     )
 
 
+def test_specs_keep_their_lines_whatever_ends_them() -> None:
+    spec = reports.PLAIN.replace("\n", "\r\n").replace("rule women:   ", "rule women:\t")
+    result = odtdsl.parse(spec).solve(frame=reports.plain_frame(), using="greedy")
+    shown = page(subject_of(result)).split('<pre class="spec">')[1].split("</pre>")[0]
+    words = re.sub("<[^>]*>", "", shown).replace("&quot;", '"').replace("&gt;", ">")
+    assert words.replace("&lt;", "<") == spec.replace("\r", "").replace("\t", "    ")
+
+
 # ---- what it says is true
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy.typing as npt
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.predictors.drawn import Drawn
 from odtdsl.predictors.tree import Side, Test
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from odtdsl.predictors.colours import Theme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +98,7 @@ class Terminal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagram:
+class Diagram(Drawn):
     """A decision diagram.
 
     Attributes
@@ -222,42 +218,3 @@ class Diagram:
         from odtdsl.predictors.diagram_routing import shares
 
         return shares(self)[self.apply(data)]
-
-    def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:
-        """The diagram as a standalone SVG document.
-
-        Parameters
-        ----------
-        title
-            The picture's accessible name; the default says the target and the sizes.
-        theme
-            `auto` follows the reader's preference for dark or light pages; `light`, `dark`.
-        """
-        from odtdsl.predictors.svg import to_svg
-
-        return to_svg(self, title=title, theme=theme)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The diagram drawn by matplotlib (the extra `plot`).
-
-        Parameters
-        ----------
-        ax
-            The axes to draw on, which should have their final size: text is as large as fits.
-            By default a figure of the picture's own size is made.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        OdtError
-            U360: matplotlib is not installed.
-        """
-        from odtdsl.predictors.plot import plot
-
-        return plot(self, ax)
-
-    def _repr_html_(self) -> str:
-        return self.to_svg()

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy.typing as npt
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from odtdsl.predictors.colours import Theme
+from odtdsl.predictors.drawn import Drawn
 
 Side = Literal["left", "right"]
 
@@ -87,7 +83,7 @@ TreeNode = Leaf | Branch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class Tree(Drawn):
     """A decision tree.
 
     Attributes
@@ -217,42 +213,3 @@ class Tree:
         from odtdsl.predictors.predict import predict_proba
 
         return predict_proba(self, data)
-
-    def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:
-        """The tree as a standalone SVG document.
-
-        Parameters
-        ----------
-        title
-            The picture's accessible name; the default says the target and the sizes.
-        theme
-            `auto` follows the reader's preference for dark or light pages; `light`, `dark`.
-        """
-        from odtdsl.predictors.svg import to_svg
-
-        return to_svg(self, title=title, theme=theme)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The tree drawn by matplotlib (the extra `plot`).
-
-        Parameters
-        ----------
-        ax
-            The axes to draw on, which should have their final size: text is as large as fits.
-            By default a figure of the picture's own size is made.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        OdtError
-            U360: matplotlib is not installed.
-        """
-        from odtdsl.predictors.plot import plot
-
-        return plot(self, ax)
-
-    def _repr_html_(self) -> str:
-        return self.to_svg()

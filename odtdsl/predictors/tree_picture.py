@@ -29,6 +29,8 @@ from odtdsl.predictors.wording import (
 
 GAP = 18.0
 LEVEL_GAP = 44.0
+MOST_OUTPUTS = 6
+"""Lines of outputs in a leaf; all of them are in the tooltip."""
 
 
 def tree_picture(tree: Tree, *, title: str = "", notes: Notes | None = None) -> Picture:
@@ -64,7 +66,10 @@ def _text(node: Joint | End, tree: Tree) -> Text:
     if isinstance(node, End):
         first, second = leaf_words(node.leaf, tree)
         title = "\n".join([f"{first}: {second}", *_shares(node, tree)])
-        return Text(lines=lines_of(first, second), title=title, weights=node.leaf.class_weights)
+        lines = lines_of(first, second)
+        if len(tree.targets) > 1:
+            lines = (*((line, True) for line in _outputs(node, tree)), (second, False))
+        return Text(lines=lines, title=title, weights=node.leaf.class_weights)
     split = node.split
     assert isinstance(split, AxisTest), "trees have axis splits"
     first, second = test_words(split.feature, split.test)
@@ -78,6 +83,17 @@ def _text(node: Joint | End, tree: Tree) -> Text:
         lines=tuple((line, True) for line in strong),
         title=f"{first} {second}, {node.size} rows; missing: {answer}",
     )
+
+
+def _outputs(end: End, tree: Tree) -> list[str]:
+    """Each output on a line of its own, where no number is broken in two."""
+    named = list(zip(tree.targets, end.leaf.output or (), strict=True))
+    kept = named if len(named) <= MOST_OUTPUTS else named[: MOST_OUTPUTS - 1]
+    lines = []
+    for name, value in kept:
+        says = f" = {rounded(value)}"
+        lines.append(wrapped(printable(name), WRAP - text_width(says), 1)[0] + says)
+    return lines + ([f"… {len(named) - len(kept)} more"] if len(kept) < len(named) else [])
 
 
 def _shares(end: End, tree: Tree) -> list[str]:

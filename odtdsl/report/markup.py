@@ -80,7 +80,7 @@ def table(
         "div",
         tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body),
             class_=class_),
-        class_="scroll", tabindex="0", role="region", aria_label=caption,
+        class_="scroll",
     )  # fmt: skip
 
 

@@ -39,8 +39,10 @@ def model(subject: Subject) -> Markup:
         tag("div", Markup(_TOOLS), id="tools", class_="tools", hidden=True),
         tag(
             "figure",
-            tag("div", Markup(drawn(picture, None)), id="picture", class_="scroll",
-                tabindex="0", role="region", aria_label="the picture of the model"),
+            tag(
+                "div", Markup(drawn(picture, None)), id="picture", class_="scroll", role="region",
+                aria_label="the picture of the model",
+            ),
             tag("figcaption", _caption(facts)),
         ),
         tag("form", id="follow", hidden=True, autocomplete="off"),

@@ -453,9 +453,18 @@
     readable();
   });
 
+  /* What is too wide for the page can be scrolled by the keys. */
+  function scrollable() {
+    document.querySelectorAll('.scroll, pre').forEach(function (one) {
+      if (one.scrollWidth > one.clientWidth) { one.setAttribute('tabindex', '0'); }
+      else { one.removeAttribute('tabindex'); }
+    });
+  }
+  window.addEventListener('resize', scrollable);
   document.getElementById('tools').hidden = false;
   form.hidden = !given.features.length;
   readable();
+  scrollable();
   /* For tests: where the script leads every row that the page holds. */
   window.odtReport = { follow: function (cells) { return follow(cells).end; }, given: given };
 })();

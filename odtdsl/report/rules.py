@@ -22,10 +22,10 @@ def spec(subject: Subject) -> Markup:
         return Markup("")
     conflict = _conflicting(subject.explanation)
     lines = _lines(source, subject.problem.rules, conflict, subject.model is not None)
-    said = tag("pre", joined(lines), class_="spec", tabindex="0", aria_label="the spec")
+    said = tag("pre", joined(lines), class_="spec")
     hint = "A rule is a link: it shows the nodes that it speaks of, and its line in the audit."
     some = subject.problem.rules and subject.model is not None
-    return section("The spec", "spec", tag("p", hint, class_="hint") if some else None, said)
+    return section("The spec", "spec", tag("p", hint, class_="hint screen") if some else None, said)
 
 
 def _conflicting(explanation: Explanation | None) -> frozenset[str]:
@@ -47,19 +47,24 @@ def _lines(
             first, last = max(start, at), min(end, ends)
             if start < 0 or first >= last:
                 continue
-            parts.append(source.text[at:first])
+            parts.append(_code(source.text[at:first]))
             inside = tag(
-                "a" if linked else "span", source.text[first:last],
+                "a" if linked else "span", _code(source.text[first:last]),
                 href=f"#rule-{index}" if linked else None, data_rule=index if linked else None,
                 id=f"spec-{index}" if first == start else None,
                 class_="rule conflict" if rule.name in conflict else "rule",
             )  # fmt: skip
             parts.append(inside)
             at = last
-        parts.append(source.text[at:ends])
+        parts.append(_code(source.text[at:ends]))
         yield tag("span", *parts, class_="line", id=f"line-{number}")
         yield Markup("\n")
         begins = ends + 1
+
+
+def _code(words: str) -> str:
+    """A piece of a line, with blanks for tabs and without a carriage return."""
+    return words.replace("\t", "    ").replace("\r", "")
 
 
 # ---- the audit
