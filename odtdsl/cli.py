@@ -1,5 +1,5 @@
 """The command line, `odt COMMAND`: check, fmt, plan, solve, explain, compare, compile, decode,
-predict, audit, why, rules.
+export, predict, audit, why, rules.
 
 Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails); 2 usage;
 3 infeasible, proven; 4 a limit without an answer; 70 a mistake of odtdsl; 130 interrupted.
@@ -41,6 +41,7 @@ from odtdsl.cli_base import (
     write_file,
 )
 from odtdsl.cli_doctor import doctor
+from odtdsl.cli_export import export
 from odtdsl.cli_formulas import compile_, decode
 from odtdsl.cli_lsp import lsp
 from odtdsl.cli_report import report
@@ -451,6 +452,7 @@ app.command()(tune)
 app.command()(report)
 app.command()(doctor)
 app.command()(lsp)
+app.command()(export)
 
 
 @app.command()

@@ -38,6 +38,11 @@ def check_writable(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """As `write_bytes`, in UTF-8."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write to a temporary name in the same folder, then rename.
 
     What is no regular file, such as a device or a pipe, is written to as it is.
@@ -49,13 +54,13 @@ def write_text(path: Path, text: str) -> None:
     """
     try:
         if path.exists() and not path.is_file():
-            with open(path, "w", encoding="utf-8", newline="") as device:
-                device.write(text)
+            with open(path, "wb") as device:
+                device.write(data)
             return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, path)
         except BaseException:

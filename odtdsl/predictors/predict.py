@@ -34,7 +34,8 @@ def predict_proba(tree: Tree, data: object) -> FloatArray:
     """See `Tree.predict_proba`."""
     if not tree.classes:
         raise error("U206", "a tree of number targets has no class shares", helps=["use predict"])
-    shares = np.array([_shares(leaf, len(tree.classes)) for leaf in tree.leaves], dtype=np.float64)
+    many = len(tree.classes)
+    shares = np.array([leaf_shares(leaf, many) for leaf in tree.leaves], dtype=np.float64)
     return shares[apply(tree, data)]
 
 
@@ -49,7 +50,9 @@ def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:
     return result
 
 
-def _shares(leaf: Leaf, n_classes: int) -> list[float]:
+def leaf_shares(leaf: Leaf, n_classes: int) -> list[float]:
+    """The share of each class in the weight of a leaf; all of its own label's where there is
+    none."""
     total = sum(leaf.class_weights)
     if total > 0:
         return [weight / total for weight in leaf.class_weights]

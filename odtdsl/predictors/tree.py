@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -213,3 +214,33 @@ class Tree(Drawn):
         from odtdsl.predictors.predict import predict_proba
 
         return predict_proba(self, data)
+
+    def export(
+        self, to: str, path: str | os.PathLike[str] | None = None, *, name: str | None = None
+    ) -> str | bytes:
+        """The model in the words of another program, with the predictions of `predict`.
+
+        Parameters
+        ----------
+        to
+            "text" (if-then rules), "sql" (a SELECT with a CASE), "python" (a function without
+            dependencies), "c" (C99), "onnx", "pmml" or "treelite".
+        path
+            A file to write as well.
+        name
+            Of the function (Python, C), the table (SQL) or the model; default by the format.
+
+        Returns
+        -------
+        str, or bytes for "onnx" and "treelite"
+
+        Raises
+        ------
+        OdtError
+            U370, no such format; U371, something that the format cannot carry, with the
+            reason; U372, over 10,000 splits; U373, a name that cannot be used; U374, a package
+            that is not installed; F301, a file that cannot be written.
+        """
+        from odtdsl.exports import export
+
+        return export(self, to, path, name=name)
