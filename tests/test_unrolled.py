@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import pandas as pd
 from brute_diagrams import best_priced
+from diagram_models import admitted, problem
 
 from odtdsl import _engine
 from odtdsl.analysis import analyse
@@ -95,6 +96,40 @@ def test_bounds_hold_and_proofs_are_proofs() -> None:
         seen[answer.status] += 1
     assert seen["optimal"] > 50 * SCALE
     assert seen["sharing pays"] > 3 * SCALE
+
+
+def test_bounds_hold_under_rules() -> None:
+    """By the search under rules: no diagram that keeps them is below, and proofs are proofs."""
+    seen: Counter[str] = Counter()
+    priced = ("errors", "error_rate + 0.1 * (splits - 1) / 14", "errors + splits / 3")
+    for seed in range(160 * SCALE):
+        rng = random.Random(f"ruled {seed}")
+        widths = rng.choice(("1, 2", "1, 2, 1", "1, 2, 2"))
+        core = problem(f"ruled {seed}", widths, "sat", rules=3, objectives=priced)
+        wanted = None if core is None or not core.clauses else admitted(core)
+        if core is None or not wanted:
+            continue
+        (stage,) = core.objective
+        best = min(DiagramEvaluation(core, raw).stage_value(stage) for raw in wanted.values())
+        search = unrolled(core, rng.choice(list(wanted.values())))
+        (outcome,) = search.run().stages
+        assert outcome.bound is not None
+        assert outcome.value is not None
+        assert outcome.bound <= best <= outcome.value, seed
+        if outcome.value > best:
+            assert isinstance(core.skeleton, DiagramSkeleton)
+            most, narrow = search.room()
+            better = [
+                raw for raw in wanted.values()
+                if DiagramEvaluation(core, raw).stage_value(stage) < outcome.value
+            ]  # fmt: skip
+            for raw in better:
+                sizes = [len(layer) for layer in raw.layers]
+                assert sum(sizes) <= most, seed
+                assert all(a <= b for a, b in zip(sizes, narrow, strict=False)), seed
+        seen["proven" if outcome.proven else "open"] += 1
+        seen["rules"] += outcome.value == best
+    assert seen["proven"] > 5 * SCALE
 
 
 def test_no_time_claims_nothing() -> None:

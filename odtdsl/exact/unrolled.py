@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.exact.lower import Features, features, least, losses, merged, size_of, to_raw
+from odtdsl.exact.unrolled_rules import among_trees, answered, unrolled_under_rules
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Additive, Core, LinearStage
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -185,7 +187,43 @@ class Unrolled:
     def trees(self) -> int:
         """A bound on diagrams without sharing; their best is offered.
 
-        Layer by layer: what is best so far says how many splits a better tree can afford, so
+        Under rules by the search that knows them; where that does not end, without rules too.
+        """
+        ruled, done = self._under_rules()
+        if not done:
+            self._layer_by_layer()
+        self.of_trees = min(max(self.of_trees, ruled), self._upper())
+        return self.of_trees
+
+    def _under_rules(self) -> tuple[int, bool]:
+        """The bound of trees that keep the rules, in steps, and whether it is their least."""
+        core = self.core
+        depth = min(len(self.widths), self._affordable())
+        if depth < 1 or not (core.clauses or any(rule.levels for rule in core.filters)):
+            return 0, False
+        asked = among_trees(core, self.measure, depth, self._affordable())
+        answer = self._answer_under_rules(asked)
+        if answer is None:
+            return 0, False
+        if answer.tree is not None:
+            self.offer(as_diagram(answer.tree))
+        if answer.status == "infeasible":
+            return self._upper(), True
+        return self._steps(answer), answer.status == "optimal"
+
+    def _answer_under_rules(self, asked: Core) -> RawAnswer | None:
+        share = self._share()
+        until = None if share is None else time.monotonic() + share
+        answer = answered(asked, replace(self.limits, deadline=until))
+        if answer is not None:
+            self.searches += 1
+            self.interrupted = self.interrupted or answer.interrupted
+        return answer
+
+    def _layer_by_layer(self) -> None:
+        """The same without rules, layer by layer.
+
+        What is best so far says how many splits a better tree can afford, so
         how many layers. Deep skeletons then ask for deep trees only where those could pay.
         """
         deepest, depth = len(self.widths), min(2, len(self.widths))
@@ -205,7 +243,6 @@ class Unrolled:
                 break
             self.of_trees = min(bound, self._upper())
             depth += 1
-        return self.of_trees
 
     def _of_splits(self, splits: int) -> int:
         """What a model of so many splits or more has at least."""
@@ -228,8 +265,8 @@ class Unrolled:
             if own + self.unparted >= bound:
                 break
             for shape in some:
-                if (floor := self.floor(shape, bound - own)) + own < bound:
-                    bound = floor + own
+                if (lost := self.floor(shape, bound - own)) + own < bound:
+                    bound = lost + own
         return bound
 
     def floor(self, shape: Shape, enough: int) -> int:
@@ -240,7 +277,22 @@ class Unrolled:
         found = self._search(shape, 0, enough)
         value = enough if found["status"] == "infeasible" else int(found["bound"])
         self.floors[shape] = max(known, min(value, enough))
+        if self.floors[shape] < enough and shape.splits < 1 << len(self.widths):
+            self.floors[shape] = max(self.floors[shape], min(self._ruled_floor(shape), enough))
         return self.floors[shape]
+
+    def _ruled_floor(self, shape: Shape) -> int:
+        """What trees of a shape lose at least that keep the rules on predictions."""
+        asked = unrolled_under_rules(self.core, self.measure, shape.depth, shape.splits)
+        answer = None if asked is None else self._answer_under_rules(asked)
+        if answer is None:
+            return 0
+        return self._upper() if answer.status == "infeasible" else self._steps(answer)
+
+    def _steps(self, answer: RawAnswer) -> int:
+        """What an answer proves, in steps."""
+        bounds = [stage.bound for stage in answer.stages[:1] if stage.bound is not None]
+        return max((floor(b * self.measure.denominator) - self.least for b in bounds), default=0)
 
     def _known(self, shape: Shape) -> int:
         return max(
