@@ -47,9 +47,7 @@ MOST = 4_000
 """Problems with more diagrams are left out."""
 
 
-def problem(
-    name: str, widths: str, using: str, rules: int = 2, objectives: tuple[str, ...] = OBJECTIVES
-) -> Core | None:
+def problem(name: str, widths: str, using: str, rules: int = 2) -> Core | None:
     """A problem of a name; None where its random rules say nothing that a back end expresses."""
     rng = random.Random(name)
     here = case(rng)
@@ -62,7 +60,7 @@ def problem(
     ]
     if rng.random() < 0.15:
         lines.append("rule exact: errors <= 0")
-    return _read(here, "\n".join(lines), rng.choice(objectives), using)
+    return _read(here, "\n".join(lines), rng.choice(OBJECTIVES), using)
 
 
 def _read(here: Case, rules: str, objective: str, using: str) -> Core | None:
