@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import random
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,12 @@ import odtdsl as odt
 from odtdsl.analysis.analyse import analyse
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.outputs.feasible import FeasibleSet, compiled
+from odtdsl.outputs.union import Apart, OutputUnion, Piece, Range
 from odtdsl.source import Source
 from odtdsl.syntax.parser import parse
 
 TINY = int(os.environ.get("ODTDSL_OUTPUT_TREES", "150"))
-"""Tiny instances of the comparison with brute force; the run for the issue took 500."""
+"""Tiny instances of the comparisons with brute force; the run for the issue took 3,000."""
 
 RULES = (
     ("0 <= y0 <= 4", "0 <= y1 <= 4", "count(y0 > 0, y1 > 0) <= 1"),
@@ -75,6 +78,8 @@ def least(frame: Frame, found: FeasibleSet, loss: str, depth: int, size: int) ->
         if loss == "mse":
             (apart,), _ = found.project(mean[None])
             return float(((inside - mean) ** 2).sum() + len(rows) * apart)
+        if loss == "mae":
+            return found.absolute(inside)[0]
         (apart,), _ = found.deviance(mean[None])
         safe = np.where(inside > 0, inside, 1)
         logs = np.log(safe / np.where(inside > 0, mean, 1))
@@ -101,11 +106,11 @@ def test_exact_is_brute_force_and_never_worse_than_growth() -> None:
     rng = random.Random(0)
     for turn in range(TINY):
         frame, rules = random_frame(rng), RULES[turn % len(RULES)]
-        loss = "poisson" if turn % 5 == 4 else "mse"
+        loss = ("mse", "mse", "mse", "mae", "poisson")[turn % 5]
         depth, size = rng.choice([1, 2, 2, 3]), rng.choice([1, 1, 2])
         text = spec(rules, loss, depth, f"rule size: forall leaf: size >= {size}")
         try:
-            result = odt.solve(text, frame=frame)
+            result = odt.solve(text, frame=frame, threads=rng.choice([1, 2]))
         except OdtError as caught:  # every output has an infinite deviance
             if loss != "poisson" or errors_of(caught) != ["R114"]:
                 raise
@@ -119,6 +124,100 @@ def test_exact_is_brute_force_and_never_worse_than_growth() -> None:
         for ways in ("optimal, leaf = optimal", "average, leaf = optimal", "medoid, leaf = medoid"):
             grown = odt.solve(f"{text}\nsolve using greedy(split = {ways})", frame=frame)
             assert float(grown.stages[0].value or 0) >= value - 1e-9 * (1 + value)
+
+
+def random_piece(rng: random.Random, n: int) -> Piece:
+    """Bounds and a count of targets, and at times a range that ties two of them."""
+    bounds = tuple(
+        (
+            Fraction(rng.randint(-2, 0)) if rng.random() < 0.7 else None,
+            Fraction(rng.randint(1, 4)) if rng.random() < 0.7 else None,
+        )
+        for _ in range(n)
+    )
+    counted = rng.sample(range(n), rng.randint(1, n))
+    inside = tuple((t, None if rng.random() < 0.3 else Fraction(0), Fraction(1)) for t in counted)
+    counts = (Apart(most=rng.randint(0, len(counted)), inside=inside),)
+    tie = Range(factors=((0, Fraction(1)), (1, Fraction(1))), low=None, high=Fraction(1))
+    return Piece(
+        bounds=bounds, counts=counts if rng.random() < 0.7 else (),
+        ranges=(tie,) if rng.random() < 0.2 else (),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Searched:
+    """An instance of the search, and its answer by trying all trees."""
+
+    ranks: np.ndarray  # type: ignore[type-arg]
+    allowed: list[np.ndarray]  # type: ignore[type-arg]
+    targets: np.ndarray  # type: ignore[type-arg]
+    weights: np.ndarray  # type: ignore[type-arg]
+    factors: np.ndarray  # type: ignore[type-arg]
+    found: FeasibleSet
+    loss: str
+    size: int
+    price: float
+    known: dict[tuple[tuple[int, ...], int], float] = field(default_factory=dict)
+
+    def leaf(self, rows: tuple[int, ...]) -> float:
+        inside, w = self.targets[list(rows)], self.weights[list(rows)]
+        if len(rows) < self.size:
+            return math.inf
+        if self.loss == "absolute":
+            return self.found.absolute(inside, w, self.factors)[0] + self.price
+        mean = w @ inside / w.sum()
+        (apart,), _ = self.found.project(mean[None], self.factors)
+        return float(w @ (inside - mean) ** 2 @ self.factors + w.sum() * apart) + self.price
+
+    def best(self, rows: tuple[int, ...], depth: int) -> float:
+        if (rows, depth) in self.known:
+            return self.known[rows, depth]
+        value = self.leaf(rows)
+        for f, low in product(range(3), range(3)) if depth else ():
+            rank = self.ranks[f]
+            left = tuple(i for i in rows if rank[i] <= low)
+            right = tuple(i for i in rows if rank[i] > low)
+            if not left or not right:
+                continue
+            between = slice(max(rank[i] for i in left), min(rank[i] for i in right))
+            if self.allowed[f][between].any():
+                value = min(value, self.best(left, depth - 1) + self.best(right, depth - 1))
+        self.known[rows, depth] = value
+        return value
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
+    """Several targets and pieces, weights, closed cuts, leaf sizes, prices, threads."""
+    from odtdsl.backends.native import engine
+
+    rng = random.Random(f"searched {loss}")
+    for _ in range(TINY if loss == "squared" else TINY // 5):
+        n, rows, depth = rng.randint(2, 4), rng.randint(4, 12), rng.choice([1, 2, 2, 3])
+        pieces = tuple(random_piece(rng, n) for _ in range(rng.choice([1, 1, 2])))
+        found = FeasibleSet(OutputUnion(steps=(None,) * n, pieces=pieces))
+        ranks = np.array([[rng.randrange(4) for _ in range(rows)] for _ in range(3)], np.uint16)
+        allowed = [np.array([rng.random() < 0.9 for _ in range(4)]) for _ in range(3)]
+        targets = np.array([[rng.gauss(0, 2) for _ in range(n)] for _ in range(rows)])
+        weights = np.array([rng.choice([1.0, 1.0, 2.0, 3.0]) for _ in range(rows)])
+        factors = np.array([rng.choice([1.0, 0.5]) for _ in range(n)])
+        size, price = rng.choice([1, 1, 2, 3]), rng.choice([0.0, 0.0, 1.0])
+        answer = engine().solve_outputs(
+            ranks, np.full(3, 4, np.uint32), targets, factors, found.native, depth, loss=loss,
+            allowed=allowed, weights=weights, leaf_rows=size, leaf_price=price,
+            threads=rng.choice([1, 2]),
+        )  # fmt: skip
+        searched = Searched(
+            ranks=ranks, allowed=allowed, targets=targets, weights=weights, factors=factors,
+            found=found, loss=loss, size=size, price=price,
+        )  # fmt: skip
+        expected = searched.best(tuple(range(rows)), depth)
+        if math.isinf(expected):
+            assert answer["status"] == "infeasible"
+            continue
+        assert answer["status"] == "optimal"
+        assert answer["objective"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_exact_bounds_leaves_prices_and_stages() -> None:

@@ -52,8 +52,7 @@ _REFUSED = {
     Form.HYPERPLANE: "the search tests one feature at a split",
 }
 _PARTLY = {
-    Form.REGRESSION: "`mse`, `poisson`, and `mae` of one target",
-    Form.OUTPUT_SET: "under `mse` and `poisson`",
+    Form.REGRESSION: "`mse`, `mae` and `poisson`, of one target or several",
     Form.OBJECTIVE_LOSS: "with a price per leaf, and the number of leaves as a second stage",
     Form.LOSS_BOUND: "of the loss that is the objective, from above",
 }

@@ -199,8 +199,8 @@ class RegressionSearch:
             "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
             "memory_limit": self.limits.memory_bytes,
             "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
-            "start": self._start(leaves), "progress": self._progress,
-            "interrupted": self.limits.interrupted,
+            "start": self._start(leaves), "threads": self.limits.threads,
+            "progress": self._progress, "interrupted": self.limits.interrupted,
         }  # fmt: skip
         features = self.features
         found: dict[str, Any]
@@ -214,7 +214,7 @@ class RegressionSearch:
         else:
             found = self.engine.solve_regression(
                 features.ranks, features.distinct, self.target, self.depth,
-                absolute=self.stage.loss.kind == "absolute", threads=self.limits.threads, **given,
+                absolute=self.stage.loss.kind == "absolute", **given,
             )  # fmt: skip
         return found
 
@@ -347,12 +347,6 @@ def takes_vectors(core: Core) -> bool:
 def _vectors_refused(core: Core, first: RegressionStage) -> Iterator[Objection]:
     """What the search for output vectors does not take."""
     assert core.targets is not None
-    if first.loss.kind == "absolute":
-        yield Objection(
-            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
-            reason="the search for several targets, rules on outputs and leaf sizes takes `mse`"
-            " and `poisson`, not `mae`",
-        )  # fmt: skip
     if not all(first.loss.factors):
         yield Objection(
             form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,

@@ -11,7 +11,7 @@
 #include "odt/outputs_leaf.hpp"
 #include "odt/outputs_search.hpp"
 #include "outputs.hpp"
-#include "shared.hpp"
+#include "real.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -50,10 +50,7 @@ odt::OutputProblem problem_with(odt::Problem&& base, const Given& given, const s
     throw std::invalid_argument("targets need a row per row and a column per target");
   p.target.assign(given.targets.data(), given.targets.data() + p.base.rows * n);
   p.factor.assign(given.factors.data(), given.factors.data() + n);
-  if (given.weights) {
-    if (given.weights->shape(0) != p.base.rows) throw std::invalid_argument("weights need one entry per row");
-    p.weight.assign(given.weights->data(), given.weights->data() + p.base.rows);
-  }
+  p.weight = weights_of(given.weights, p.base.rows);
   p.loss = loss_of(loss);
   p.set = *given.space.set;
   return p;
@@ -98,50 +95,18 @@ nb::dict grow_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
 
 nb::dict solve_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct, const Matrix<double>& targets, const Vector<double>& factors,
                        OutputSpace& space, int depth, const nb::object& allowed, const std::optional<Vector<double>>& weights,
-                       const std::string& loss, std::optional<int> max_leaves, double leaf_price, int leaf_rows,
+                       const std::string& loss, std::optional<int> max_leaves, double leaf_price, int leaf_rows, int threads,
                        std::optional<double> time_limit, double relative_gap, std::optional<std::size_t> memory_limit,
                        std::optional<double> upper_bound, const nb::object& start, const nb::object& progress, const nb::object& interrupted) {
   odt::Problem base = problem_of(ranks, distinct, depth);
   set_allowed(base, allowed);
   base.leaves = max_leaves.value_or(0);
   odt::OutputProblem p = problem_with(std::move(base), {targets, factors, space, weights}, loss);
-  if (p.loss == odt::OutputLoss::absolute) throw std::invalid_argument("the search is for squared errors and deviances");
   p.leaf_price = leaf_price;
-  odt::OutputOptions o;
-  o.time_limit = time_limit.value_or(-1);
-  o.relative_gap = relative_gap;
-  o.memory_limit = memory_limit.value_or(0);
-  o.leaf_rows = leaf_rows;
-  if (upper_bound) o.upper_bound = *upper_bound;
-  if (!start.is_none()) o.start = start_of(nb::cast<nb::dict>(start));
-  Progress heard(progress);
-  if (heard.wanted()) o.progress = [&heard](const odt::RealIncumbent& i) { heard(i.value, i.bound, i.seconds); };
-  Interrupt interrupt(interrupted);
-  o.interrupted = [&interrupt] { return interrupt(); };
-  odt::RegressionResult r;
-  {
-    nb::gil_scoped_release free;
-    r = odt::solve_outputs(p, o);
-  }
-  heard.rethrow();
-  nb::dict d;
-  const bool has_tree = !r.tree.empty();
-  d["status"] = name_of(r.status);
-  d["objective"] = has_tree ? nb::cast(r.value) : nb::none();
-  d["bound"] = r.bound;
-  d["tree"] = nb::none();
-  if (has_tree) {
-    nb::dict tree = tree_of(r.tree);
-    tree["output"] = array_of<double>(r.output.size(), [&](std::size_t i) { return r.output[i]; });
-    d["tree"] = tree;
-  }
-  d["counters"] = counters_of(r.counters);
-  nb::list timeline;
-  for (const odt::RealIncumbent& i : r.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
-  d["timeline"] = timeline;
-  d["seconds"] = r.seconds;
-  d["interrupted"] = interrupt.raised();
-  return d;
+  odt::OutputOptions options;
+  options.leaf_rows = leaf_rows;
+  return answered(options, {time_limit, 0.0, relative_gap, threads, memory_limit, upper_bound, start}, progress, interrupted,
+                  [&p](const odt::OutputOptions& o) { return odt::solve_outputs(p, o); });
 }
 
 }  // namespace
@@ -153,6 +118,6 @@ void bind_outputs_trees(nb::module_& m) {
         "interrupted"_a = nb::none());
   m.def("solve_outputs", &solve_outputs, "ranks"_a, "distinct"_a, "targets"_a, "factors"_a, "space"_a, "depth"_a, nb::kw_only(),
         "allowed"_a = nb::none(), "weights"_a = nb::none(), "loss"_a = "squared", "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0,
-        "leaf_rows"_a = 1, "time_limit"_a = nb::none(), "relative_gap"_a = 0.0, "memory_limit"_a = nb::none(),
+        "leaf_rows"_a = 1, "threads"_a = 1, "time_limit"_a = nb::none(), "relative_gap"_a = 0.0, "memory_limit"_a = nb::none(),
         "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(), "interrupted"_a = nb::none());
 }

@@ -1,4 +1,4 @@
-// Regression trees: arrays in, a dictionary out. The interpreter's lock is free during the search.
+// Regression trees: arrays in, a dictionary out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -6,8 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "odt/regression.hpp"
-#include "shared.hpp"
+#include "real.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,50 +26,13 @@ nb::dict solve_regression(const Ranks& ranks, const Vector<std::uint32_t>& disti
   set_allowed(p.base, allowed);
   if (targets.shape(0) != p.base.rows) throw std::invalid_argument("targets need one entry per row");
   p.target.assign(targets.data(), targets.data() + p.base.rows);
-  if (weights) {
-    if (weights->shape(0) != p.base.rows) throw std::invalid_argument("weights need one entry per row");
-    p.weight.assign(weights->data(), weights->data() + p.base.rows);
-  }
+  p.weight = weights_of(weights, p.base.rows);
   if (max_leaves && *max_leaves < 1) throw std::invalid_argument("max_leaves must be positive");
   p.base.leaves = max_leaves.value_or(0);
   p.leaf_price = leaf_price;
   p.absolute = absolute;
-  odt::RegressionOptions o;
-  o.time_limit = time_limit.value_or(-1);
-  o.absolute_gap = absolute_gap;
-  o.relative_gap = relative_gap;
-  o.threads = threads;
-  o.memory_limit = memory_limit.value_or(0);
-  if (upper_bound) o.upper_bound = *upper_bound;
-  if (!start.is_none()) o.start = start_of(nb::cast<nb::dict>(start));
-  Progress heard(progress);
-  if (heard.wanted()) o.progress = [&heard](const odt::RealIncumbent& i) { heard(i.value, i.bound, i.seconds); };
-  Interrupt interrupt(interrupted);
-  o.interrupted = [&interrupt] { return interrupt(); };
-  odt::RegressionResult r;
-  {
-    nb::gil_scoped_release free;
-    r = odt::solve_regression(p, o);
-  }
-  heard.rethrow();
-  nb::dict d;
-  const bool has_tree = !r.tree.empty();
-  d["status"] = name_of(r.status);
-  d["objective"] = has_tree ? nb::cast(r.value) : nb::none();
-  d["bound"] = r.bound;
-  d["tree"] = nb::none();
-  if (has_tree) {
-    nb::dict tree = tree_of(r.tree);
-    tree["output"] = array_of<double>(r.output.size(), [&](std::size_t i) { return r.output[i]; });
-    d["tree"] = tree;
-  }
-  d["counters"] = counters_of(r.counters);
-  nb::list timeline;
-  for (const odt::RealIncumbent& i : r.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
-  d["timeline"] = timeline;
-  d["seconds"] = r.seconds;
-  d["interrupted"] = interrupt.raised();
-  return d;
+  return answered(odt::RegressionOptions{}, {time_limit, absolute_gap, relative_gap, threads, memory_limit, upper_bound, start}, progress,
+                  interrupted, [&p](const odt::RegressionOptions& o) { return odt::solve_regression(p, o); });
 }
 
 }  // namespace

@@ -1,28 +1,19 @@
-// Optimal trees of output vectors: squared error or Poisson deviance, every leaf's output in a feasible set.
+// Optimal trees of output vectors: squared or absolute error or Poisson deviance, every leaf's output in a feasible set.
 //
 // What every row loses to its own best feasible output, every tree loses: its floor. What sets of rows lose above their
 // floors grows with the set, for leaves and for trees of a shape, so the losses at two cuts of a feature bound those of all
 // cuts between them. Rules on the size of leaves break that; the bounds are of trees without them.
 #pragma once
 
-#include <functional>
-#include <limits>
-#include <vector>
+#include <cstdint>
 
 #include "odt/outputs_leaf.hpp"
 #include "odt/regression.hpp"
 
 namespace odt {
 
-struct OutputOptions {
-  double time_limit = -1;  // seconds; negative: none
-  double relative_gap = 0;
-  double upper_bound = std::numeric_limits<double>::infinity();  // only trees of at most this loss are of interest
-  std::size_t memory_limit = 0;                                  // bytes of cache; 0: a default
+struct OutputOptions : RegressionOptions {
   std::int32_t leaf_rows = 1;
-  Tree start;
-  std::function<void(const RealIncumbent&)> progress;
-  std::function<bool()> interrupted;
 };
 
 // `output` of the result: [node * targets + target].

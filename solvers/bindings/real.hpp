@@ -1,0 +1,72 @@
+// What the searches for number targets share: limits in, answers out. The interpreter's lock is free during the search.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "odt/regression.hpp"
+#include "shared.hpp"
+
+namespace odt_python {
+
+inline std::vector<double> weights_of(const std::optional<Vector<double>>& weights, std::size_t rows) {
+  if (!weights) return {};
+  if (weights->shape(0) != rows) throw std::invalid_argument("weights need one entry per row");
+  return {weights->data(), weights->data() + rows};
+}
+
+struct RealLimits {
+  std::optional<double> time_limit;
+  double absolute_gap, relative_gap;
+  int threads;
+  std::optional<std::size_t> memory_limit;
+  std::optional<double> upper_bound;
+  const nb::object& start;
+};
+
+inline void set_limits(odt::RegressionOptions& o, const RealLimits& limits) {
+  o.time_limit = limits.time_limit.value_or(-1);
+  o.absolute_gap = limits.absolute_gap;
+  o.relative_gap = limits.relative_gap;
+  o.threads = limits.threads;
+  o.memory_limit = limits.memory_limit.value_or(0);
+  if (limits.upper_bound) o.upper_bound = *limits.upper_bound;
+  if (!limits.start.is_none()) o.start = start_of(nb::cast<nb::dict>(limits.start));
+}
+
+// Runs `solve(options)` under limits and callbacks, and gives its answer.
+template <class Options, class Solve>
+nb::dict answered(Options o, const RealLimits& limits, const nb::object& progress, const nb::object& interrupted, Solve solve) {
+  set_limits(o, limits);
+  Progress heard(progress);
+  if (heard.wanted()) o.progress = [&heard](const odt::RealIncumbent& i) { heard(i.value, i.bound, i.seconds); };
+  Interrupt interrupt(interrupted);
+  o.interrupted = [&interrupt] { return interrupt(); };
+  odt::RegressionResult r;
+  {
+    nb::gil_scoped_release free;
+    r = solve(o);
+  }
+  heard.rethrow();
+  nb::dict d;
+  const bool has_tree = !r.tree.empty();
+  d["status"] = name_of(r.status);
+  d["objective"] = has_tree ? nb::cast(r.value) : nb::none();
+  d["bound"] = r.bound;
+  d["tree"] = nb::none();
+  if (has_tree) {
+    nb::dict tree = tree_of(r.tree);
+    tree["output"] = array_of<double>(r.output.size(), [&](std::size_t i) { return r.output[i]; });
+    d["tree"] = tree;
+  }
+  d["counters"] = counters_of(r.counters);
+  nb::list timeline;
+  for (const odt::RealIncumbent& i : r.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
+  d["timeline"] = timeline;
+  d["seconds"] = r.seconds;
+  d["interrupted"] = interrupt.raised();
+  return d;
+}
+
+}  // namespace odt_python

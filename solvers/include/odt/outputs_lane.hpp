@@ -1,0 +1,105 @@
+// Branch and bound for trees of output vectors: one thread's part, with its own cache.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "odt/outputs_stumps.hpp"
+#include "odt/plan.hpp"
+
+namespace odt {
+
+// Above the floor, prices of leaves included. `value`: of the best tree, if it is below what was asked; `lower`: no tree
+// without rules on leaf sizes has less; `least`: no tree under these rules has less.
+struct OutputAnswer {
+  double value = kUnbounded, lower = 0, least = 0;
+  Plan plan;
+};
+
+// The cuts of a node that are still open, as spans between known ones.
+class OutputFrontier {
+ public:
+  struct Span {
+    std::uint32_t feature, low, high;  // cuts strictly between these are open
+    std::uint32_t cut;                 // the next to solve
+    int leaves;                        // of the left side
+    double left, right;                // bounds of the sides
+    double bound() const { return left + right; }
+  };
+
+  OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape, std::size_t leaf_rows);
+  // The open cut of the least bound, if that is below `limit`.
+  bool pop(double limit, Span& span);
+  // What both sides of the span's cut lose at least.
+  void part(const Span& span, double left, double right);
+  double least_bound() const { return heap_.empty() ? kUnbounded : heap_.front().bound(); }
+  // What spans without a cut that leaves enough rows on both sides lose at least.
+  double dropped() const { return dropped_; }
+  std::size_t open() const { return heap_.size(); }
+  std::size_t place(const Span& span) const { return places_[span.feature][span.cut - 1]; }
+
+ private:
+  static bool later(const Span& a, const Span& b);
+  bool choose(Span& span) const;
+  void push(const Span& span);
+
+  std::size_t rows_, leaf_rows_;
+  std::vector<std::vector<std::uint32_t>> places_;  // per feature: rows left of each cut
+  std::vector<Span> heap_;
+  double dropped_ = kUnbounded;
+};
+
+class OutputLane {
+ public:
+  OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows, std::size_t cache_bytes, double tolerance);
+
+  // The best tree of a shape that loses less than `upper`.
+  OutputAnswer solve(const OutputNode& node, Shape shape, double upper, std::size_t level);
+  // Both sides of a cut of a node: exact where both may lose less than `limit` together.
+  void evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, double limit, std::size_t level,
+                OutputAnswer sides[2]);
+  OutputValues& values() { return values_; }
+  Counters counters() const;
+
+ private:
+  struct Entry {
+    double value = kUnbounded, lower = 0, least = 0;
+    Plan plan;
+  };
+  struct Hash {
+    std::size_t operator()(const PointSet& k) const { return static_cast<std::size_t>(k.low); }
+  };
+  struct Level {
+    OutputNode left, right;
+  };
+  bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
+  double leaf(const OutputNode& node) { return values_.leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded); }
+  OutputAnswer leaf_of(std::size_t rows, double single, double upper) const;
+  OutputAnswer stump(const OutputNode& node, double single, double upper);
+  void stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, int leaves, const double most[2], double limit,
+              OutputAnswer sides[2]);
+  void deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, const double most[2], double limit,
+              std::size_t level, OutputAnswer sides[2]);
+  void branch(const OutputNode& node, Shape shape, double upper, std::size_t level, OutputAnswer& answer);
+  bool recall(const PointSet& key, double upper, OutputAnswer& answer);
+  void remember(const PointSet& key, const OutputAnswer& answer);
+
+  const OutputRows& data_;
+  Control& control_;
+  std::size_t leaf_rows_, room_, cached_ = 0;
+  double tolerance_;
+  Counters counters_;
+  OutputValues values_;
+  OutputStumps stumps_;
+  std::vector<std::unique_ptr<Level>> levels_;
+  std::vector<char> side_;
+  std::vector<double> sums_[2];
+  std::unordered_map<PointSet, Entry, Hash> cache_;
+};
+
+// `sides` as a tree, if it loses less than `limit`: then its value, else infinity.
+double joined(const OutputRows& data, const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, double limit,
+              const OutputAnswer sides[2], Plan& plan);
+
+}  // namespace odt

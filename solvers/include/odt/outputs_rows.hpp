@@ -1,0 +1,48 @@
+// Rows as the search for trees of output vectors sees them: sums that leaves are filled from, floors, cuts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "odt/outputs_leaf.hpp"
+#include "odt/regression_data.hpp"
+
+namespace odt {
+
+// Entries of a row's sums; weighted targets, relative to a centre, follow.
+constexpr std::size_t kWeight = 0, kFloor = 1, kOwn = 2, kTargets = 3;
+
+struct OutputRows {
+  const OutputProblem& problem;
+  std::size_t targets, width;                      // width: entries of a row's sums
+  std::vector<double> centre;
+  std::vector<double> sum;                         // [row][width]
+  std::vector<PointSet> hash;
+  std::vector<std::uint32_t> used;                 // rows that count
+  std::vector<std::vector<std::uint32_t>> counts;  // per feature: allowed cuts below a rank
+  std::vector<std::uint32_t> cell;                 // [feature][row]: allowed cuts below the row
+
+  OutputRows(const OutputProblem& problem, std::int32_t leaf_rows);
+  const double* of(std::uint32_t row) const { return sum.data() + row * width; }
+  const std::uint32_t* cells(std::size_t f) const { return cell.data() + f * problem.base.rows; }
+  bool free() const;  // whether every output is feasible
+
+ private:
+  void make_sums();
+  double floor_of(std::uint32_t row, OutputSolver& solver, SquaredLoss& squared, PoissonLoss& poisson, AbsoluteLoss& absolute) const;
+};
+
+// The rows of a node in the order of every feature, and their sums.
+struct OutputNode {
+  std::size_t rows = 0;
+  std::vector<std::uint32_t> order;  // [feature][place]
+  std::vector<double> sums;
+  PointSet set;
+  const std::uint32_t* of(std::size_t f) const { return order.data() + f * rows; }
+
+  void make_root(const OutputRows& data);
+  // The first `place` rows of a feature's order, and the others.
+  void part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left, OutputNode& right, std::vector<char>& side) const;
+};
+
+}  // namespace odt

@@ -1,0 +1,271 @@
+#include "odt/outputs_lane.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace odt {
+namespace {
+
+// How much more than its share of what may be lost the first of two dear sides is asked for: bounds of neighbours gain by it.
+constexpr double kGenerous = 1.2;
+
+Plan plan_of(const OutputStump& stump) {
+  return stump.feature < 0 ? Plan::leaf() : Plan::split(stump.feature, stump.bound, Plan::leaf(), Plan::leaf());
+}
+
+OutputAnswer answer_of(const OutputStump& stump) {
+  OutputAnswer answer;
+  answer.value = stump.value;
+  answer.lower = stump.lower;
+  answer.least = std::min(stump.value, stump.upper);
+  if (stump.value < kUnbounded) answer.plan = plan_of(stump);
+  return answer;
+}
+
+}  // namespace
+
+double joined(const OutputRows& data, const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, double limit,
+              const OutputAnswer sides[2], Plan& plan) {
+  const double value = sides[0].value + sides[1].value;
+  if (!(value < limit)) return kUnbounded;
+  const std::uint32_t bound = data.problem.base.ranks(span.feature)[node.of(span.feature)[place]];
+  plan = Plan::split(static_cast<int>(span.feature), bound, sides[0].plan, sides[1].plan);
+  return value;
+}
+
+// ---- open cuts
+
+OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape, std::size_t leaf_rows)
+    : rows_(node.rows), leaf_rows_(leaf_rows), places_(data.problem.base.features) {
+  const int half = full_leaves(shape.depth - 1);
+  const double least = data.problem.leaf_price;
+  for (std::uint32_t f = 0; f < places_.size(); ++f) {
+    const std::uint32_t* rows = node.of(f);
+    const std::uint32_t* cell = data.cells(f);
+    for (std::uint32_t i = 1; i < node.rows; ++i)
+      if (cell[rows[i]] > cell[rows[i - 1]]) places_[f].push_back(i);
+    const std::uint32_t high = static_cast<std::uint32_t>(places_[f].size()) + 1;
+    if (high < 2) continue;
+    for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1); ++l) heap_.push_back({f, 0, high, 0, l, least, least});
+  }
+  std::make_heap(heap_.begin(), heap_.end(), later);
+}
+
+bool OutputFrontier::later(const Span& a, const Span& b) {
+  if (a.bound() != b.bound()) return a.bound() > b.bound();
+  if (a.high - a.low != b.high - b.low) return a.high - a.low < b.high - b.low;
+  return a.feature != b.feature ? a.feature > b.feature : a.low > b.low;
+}
+
+// The middle cut, or the nearest to it that leaves enough rows on both sides.
+bool OutputFrontier::choose(Span& span) const {
+  const auto& at = places_[span.feature];
+  const std::int64_t middle = (span.low + span.high) / 2;
+  for (std::int64_t away = 0; away < span.high - span.low; ++away)
+    for (int sign : {1, -1}) {
+      const std::int64_t cut = middle + sign * away;
+      if (cut <= span.low || cut >= span.high) continue;
+      const std::size_t place = at[static_cast<std::size_t>(cut) - 1];
+      if (place < leaf_rows_ || rows_ - place < leaf_rows_) continue;
+      span.cut = static_cast<std::uint32_t>(cut);
+      return true;
+    }
+  return false;
+}
+
+bool OutputFrontier::pop(double limit, Span& span) {
+  while (!heap_.empty() && heap_.front().bound() < limit) {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    span = heap_.back();
+    heap_.pop_back();
+    if (choose(span)) return true;
+    dropped_ = std::min(dropped_, span.bound());
+  }
+  return false;
+}
+
+void OutputFrontier::push(const Span& span) {
+  if (span.high - span.low < 2) return;
+  heap_.push_back(span);
+  std::push_heap(heap_.begin(), heap_.end(), later);
+}
+
+// Left sides lose no less further right, right sides no less further left.
+void OutputFrontier::part(const Span& span, double left, double right) {
+  Span low = span, high = span;
+  low.high = high.low = span.cut;
+  low.right = std::max(span.right, right);
+  high.left = std::max(span.left, left);
+  push(low);
+  push(high);
+}
+
+// ---- one thread's search
+
+OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows, std::size_t cache_bytes, double tolerance)
+    : data_(data), control_(control), leaf_rows_(leaf_rows), room_(cache_bytes), tolerance_(tolerance), values_(data),
+      stumps_(data, values_, control, counters_, leaf_rows, tolerance), side_(data.problem.base.rows) {}
+
+Counters OutputLane::counters() const {
+  Counters found = counters_;
+  found.cache_entries = cache_.size();
+  return found;
+}
+
+OutputAnswer OutputLane::leaf_of(std::size_t rows, double single, double upper) const {
+  OutputAnswer answer;
+  answer.lower = answer.least = single;
+  if (sized(rows) && single < upper) {
+    answer.value = single;
+    answer.plan = Plan::leaf();
+  }
+  return answer;
+}
+
+OutputAnswer OutputLane::solve(const OutputNode& node, Shape shape, double upper, std::size_t level) {
+  const double single = leaf(node);
+  OutputAnswer answer = leaf_of(node.rows, single, upper);
+  if (shape.depth == 0 || shape.leaves < 2 || node.rows < 2) return answer;
+  if (single <= data_.problem.leaf_price + tolerance_ && sized(node.rows)) {
+    answer.lower = data_.problem.leaf_price;
+    ++counters_.pruned_leaf;
+    return answer;
+  }
+  if (shape.depth == 1 || shape.leaves == 2) return stump(node, single, upper);
+  const std::uint64_t mark = static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves);
+  const PointSet key{node.set.low ^ mark * 0x9e3779b97f4a7c15ULL, node.set.high ^ mark * 0xd6e8feb86659fd93ULL};
+  if (level > 0 && recall(key, upper, answer)) return answer;
+  branch(node, shape, upper, level, answer);
+  answer.least = std::min(answer.value, upper);
+  if (level > 0) remember(key, answer);
+  return answer;
+}
+
+bool OutputLane::recall(const PointSet& key, double upper, OutputAnswer& answer) {
+  const auto at = cache_.find(key);
+  if (at == cache_.end()) return false;
+  const Entry& known = at->second;
+  if (known.value == kUnbounded && known.least < upper) return false;
+  ++counters_.cache_hits;
+  answer = OutputAnswer{};
+  answer.lower = known.lower;
+  answer.least = known.least;
+  if (known.value < upper) {
+    answer.value = known.value;
+    answer.plan = known.plan;
+  }
+  return true;
+}
+
+void OutputLane::remember(const PointSet& key, const OutputAnswer& answer) {
+  const std::size_t size = sizeof(Entry) + 64 + answer.plan.nodes.size() * sizeof(PlanNode);
+  if (cached_ + size >= room_) return;
+  Entry& entry = cache_[key];
+  entry = {answer.value, std::max(answer.lower, entry.lower), answer.least, answer.plan};
+  cached_ += size;
+}
+
+OutputAnswer OutputLane::stump(const OutputNode& node, double single, double upper) {
+  OutputStump one;
+  one.part = {node.of(0), node.rows, node.sums.data()};
+  one.single = single;
+  one.upper = upper;
+  OutputStump* const both[2] = {&one, nullptr};
+  for (std::size_t i = 0; i < node.rows; ++i) side_[node.of(0)[i]] = 0;
+  stumps_.solve(node, side_, both);
+  return answer_of(one);
+}
+
+void OutputLane::evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, double limit, std::size_t level,
+                          OutputAnswer sides[2]) {
+  ++counters_.cuts;
+  control_.poll(node.rows);
+  // No more than this: then a neighbour's cut cannot be best either.
+  const double most[2] = {limit - span.right, limit - span.left};
+  if (shape.depth == 2)
+    stumps(node, span, place, shape.leaves, most, limit, sides);
+  else
+    deeper(node, shape, span, place, most, limit, level, sides);
+}
+
+// The last two levels: a stump on each side, from the node's own orders.
+void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, int leaves, const double most[2], double limit,
+                        OutputAnswer sides[2]) {
+  const std::uint32_t* rows = node.of(span.feature);
+  OutputStump side[2];
+  const int allowed[2] = {span.leaves, leaves - span.leaves};
+  for (int k = 0; k < 2; ++k) {
+    sums_[k].assign(data_.width, 0.0);
+    const std::size_t from = k == 0 ? 0 : place, to = k == 0 ? place : node.rows;
+    for (std::size_t i = from; i < to; ++i) {
+      side_[rows[i]] = static_cast<char>(k);
+      const double* row = data_.of(rows[i]);
+      for (std::size_t c = 0; c < data_.width; ++c) sums_[k][c] += row[c];
+    }
+    side[k].part = {rows + from, to - from, sums_[k].data()};
+    side[k].single = values_.leaf(side[k].part, kUnbounded);
+    side[k].upper = most[k];
+  }
+  const auto may = [&](int k) { return allowed[k] > 1 && side[k].part.rows > 1; };
+  if (!stumps_.at_once()) {
+    // Where outputs are dear to find, what both may lose is shared out as leaves of them would lose it.
+    const double both = side[0].single + side[1].single, share = both > 0 ? side[0].single / both : 0.5;
+    side[0].upper = std::min(most[0], std::max(span.left, limit * share * kGenerous));
+    side[1].upper = std::min(most[1], std::max(span.right, limit * (1 - share) * kGenerous));
+  }
+  const auto settle = [&](int first, int last) {
+    OutputStump* asked[2] = {nullptr, nullptr};
+    for (int k = first; k <= last; ++k) {
+      sides[k] = leaf_of(side[k].part.rows, side[k].single, side[k].upper);
+      if (may(k)) asked[k] = &side[k];
+    }
+    if (asked[0] != nullptr || asked[1] != nullptr) stumps_.solve(node, side_, asked);
+    for (int k = first; k <= last; ++k)
+      if (may(k)) sides[k] = answer_of(side[k]);
+  };
+  if (stumps_.at_once()) return settle(0, 1);
+  const double asked = side[1].upper;
+  settle(0, 0);
+  side[1].upper = sides[0].value < kUnbounded ? limit - sides[0].value : std::max(limit - sides[0].least, asked);
+  settle(1, 1);
+  if (sides[0].value < kUnbounded || sides[1].value == kUnbounded || sides[0].least + sides[1].value >= limit) return;
+  const double known = sides[0].lower;
+  side[0].upper = limit - sides[1].value;
+  settle(0, 0);
+  sides[0].lower = std::max(sides[0].lower, known);
+}
+
+// Values of both sides bound those of all neighbours, so they are found whatever the other side loses.
+void OutputLane::deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, const double most[2], double limit,
+                        std::size_t level, OutputAnswer sides[2]) {
+  while (levels_.size() <= level) levels_.push_back(std::make_unique<Level>());
+  auto& [left, right] = *levels_[level];
+  node.part(data_, span.feature, place, left, right, side_);
+  const Shape below = odt::shape(shape.depth - 1, span.leaves), beside = odt::shape(shape.depth - 1, shape.leaves - span.leaves);
+  sides[0] = solve(left, below, most[0], level + 1);
+  if (sides[0].lower + span.right >= limit) {  // closed already, and so are all cuts further right
+    sides[1].lower = sides[1].least = span.right;
+    return;
+  }
+  sides[1] = solve(right, beside, most[1], level + 1);
+}
+
+void OutputLane::branch(const OutputNode& node, Shape shape, double upper, std::size_t level, OutputAnswer& answer) {
+  ++counters_.nodes;
+  OutputFrontier frontier(data_, node, shape, leaf_rows_);
+  OutputFrontier::Span span;
+  while (frontier.pop(std::min(answer.value, upper) - tolerance_, span)) {
+    OutputAnswer sides[2];
+    const std::size_t place = frontier.place(span);
+    const double limit = std::min(answer.value, upper) - tolerance_;
+    evaluate(node, shape, span, place, limit, level, sides);
+    answer.lower = std::min(answer.lower, std::max(sides[0].lower, span.left) + std::max(sides[1].lower, span.right));
+    const double value = joined(data_, node, span, place, limit, sides, answer.plan);
+    if (value < limit) answer.value = value;
+    frontier.part(span, sides[0].lower, sides[1].lower);
+  }
+  counters_.pruned_interval += frontier.open();
+  answer.lower = std::min({answer.lower, frontier.dropped(), frontier.least_bound()});
+}
+
+}  // namespace odt

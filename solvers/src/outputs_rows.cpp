@@ -1,0 +1,114 @@
+#include "odt/outputs_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace odt {
+
+OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows) : problem(p), targets(p.targets()), width(kTargets) {
+  const Problem& b = p.base;
+  if (p.loss != OutputLoss::absolute) width += targets;
+  centre.assign(targets, 0.0);
+  double total = 0;
+  for (std::uint32_t i = 0; i < b.rows; ++i) {
+    if (!(p.weight_of(i) > 0) && leaf_rows <= 1 && !p.weight.empty()) continue;
+    used.push_back(i);
+    total += p.weight_of(i);
+    for (std::size_t t = 0; t < targets; ++t) centre[t] += p.weight_of(i) * p.target[i * targets + t];
+  }
+  for (double& c : centre) c = p.loss == OutputLoss::squared && total > 0 ? c / total : 0;
+  make_sums();
+  std::mt19937_64 random(20240229);
+  hash.resize(b.rows);
+  for (PointSet& h : hash) h = {random(), random()};
+  counts.resize(b.features);
+  cell.resize(b.features * b.rows);
+  for (std::size_t f = 0; f < b.features; ++f) {
+    counts[f].assign(b.distinct[f] + 1, 0);
+    const bool any = f >= b.allowed.size() || b.allowed[f].empty();
+    for (std::uint32_t r = 0; r < b.distinct[f]; ++r) counts[f][r + 1] = counts[f][r] + (any || b.allowed[f][r] ? 1 : 0);
+    for (std::size_t i = 0; i < b.rows; ++i) cell[f * b.rows + i] = counts[f][b.ranks(f)[i]];
+  }
+}
+
+void OutputRows::make_sums() {
+  OutputSolver solver(problem.set);
+  SquaredLoss squared(problem.factor);
+  PoissonLoss poisson(problem.factor);
+  AbsoluteLoss absolute(problem.factor);
+  sum.assign(problem.base.rows * width, 0.0);
+  for (std::uint32_t i : used) {
+    double* row = &sum[i * width];
+    const double w = problem.weight_of(i);
+    const double* y = &problem.target[i * targets];
+    row[kWeight] = w;
+    for (std::size_t t = 0; t < targets && problem.loss != OutputLoss::absolute; ++t) {
+      const double d = y[t] - centre[t];
+      row[kTargets + t] = w * d;
+      const double own = problem.loss == OutputLoss::squared ? d * d : (y[t] > 0 ? y[t] * std::log(y[t]) - y[t] : 0);
+      row[kOwn] += w * problem.factor[t] * own;
+    }
+    if (solver.everything() || !(w > 0)) continue;
+    const double lost = floor_of(i, solver, squared, poisson, absolute);
+    // A deviance can be infinite for a row alone; then it has no floor to speak of.
+    row[kFloor] = lost < kUnbounded ? w * lost * (1 - 1e-12) : 0;
+  }
+}
+
+// What a row loses to its own best feasible output, per unit of weight.
+double OutputRows::floor_of(std::uint32_t row, OutputSolver& solver, SquaredLoss& squared, PoissonLoss& poisson, AbsoluteLoss& absolute) const {
+  const double* y = &problem.target[row * targets];
+  std::vector<double> output(targets);
+  switch (problem.loss) {
+    case OutputLoss::squared: squared.aim(y); return solver.solve(squared, output.data());
+    case OutputLoss::poisson: poisson.aim(y); return solver.solve(poisson, output.data());
+    case OutputLoss::absolute: break;
+  }
+  absolute.aim({row}, problem.target.data(), nullptr);
+  return solver.solve(absolute, output.data());
+}
+
+bool OutputRows::free() const { return OutputSolver(problem.set).everything(); }
+
+void OutputNode::make_root(const OutputRows& data) {
+  const Problem& b = data.problem.base;
+  rows = data.used.size();
+  order.reserve(b.features * rows);
+  for (std::size_t f = 0; f < b.features; ++f) {
+    std::vector<std::uint32_t> sorted = data.used;
+    const std::uint32_t* rank = b.ranks(f);
+    std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
+    order.insert(order.end(), sorted.begin(), sorted.end());
+  }
+  sums.assign(data.width, 0.0);
+  for (std::uint32_t i : data.used) {
+    for (std::size_t k = 0; k < data.width; ++k) sums[k] += data.of(i)[k];
+    set.toggle(data.hash[i]);
+  }
+}
+
+void OutputNode::part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left, OutputNode& right, std::vector<char>& side) const {
+  left.rows = place;
+  right.rows = rows - place;
+  left.set = right.set = PointSet{};
+  left.sums.assign(data.width, 0.0);
+  right.sums.assign(data.width, 0.0);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::uint32_t r = of(f)[i];
+    OutputNode& to = i < place ? left : right;
+    side[r] = i >= place;
+    for (std::size_t k = 0; k < data.width; ++k) to.sums[k] += data.of(r)[k];
+    to.set.toggle(data.hash[r]);
+  }
+  const std::size_t features = data.problem.base.features;
+  left.order.resize(features * left.rows);
+  right.order.resize(features * right.rows);
+  for (std::size_t g = 0; g < features; ++g) {
+    const std::uint32_t* from = of(g);
+    std::uint32_t* to[2] = {left.order.data() + g * left.rows, right.order.data() + g * right.rows};
+    for (std::size_t i = 0; i < rows; ++i) *to[static_cast<int>(side[from[i]])]++ = from[i];
+  }
+}
+
+}  // namespace odt
