@@ -135,11 +135,13 @@ def spec(of: Set, depth: int) -> str:
     ])  # fmt: skip
 
 
-def grown(of: Set, rows: pd.DataFrame, variant: str) -> tuple[Any, float, FeasibleSet]:
+def grown(
+    of: Set, rows: pd.DataFrame, variant: str, depth: int | None = None
+) -> tuple[Any, float, FeasibleSet]:
     """The tree of a variant, its seconds, and the outputs that the rules admit."""
     split, leaf = (WAYS[letter].split(" ")[0] for letter in variant.split(":"))
     growth = Growth(split=split, leaf=leaf, split_penalty=PENALTY, leaf_penalty=PENALTY)  # type: ignore[arg-type]
-    analysis = odt.parse(spec(of, of.depth)).analyse(frame=rows)
+    analysis = odt.parse(spec(of, depth or of.depth)).analyse(frame=rows)
     core = normalize(analysis.rows)
     began = time.process_time()
     answer = GreedyBackEnd(growth).solve(core, Limits(), None, None)

@@ -250,7 +250,7 @@ def solve(
         finally:
             line.clear()
         if result.model is not None:
-            save_pictures(result.model, out, svg, dot)
+            save_pictures(result.model, out, svg, dot, outputs=result.outputs)
         if not as_json:
             warn(result.warnings[len(analysis.warnings) :])
             print_lines(console.answer(result, missing=shows_missing(analysis)))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
+    from odtdsl.result import OutputScore
     from odtdsl.source import Source
     from odtdsl.syntax import ast
 
@@ -191,14 +192,18 @@ def check_outputs(spec: Path, *outputs: Path | None) -> None:
 
 
 def save_pictures(
-    model: Tree | Diagram, out: Path | None, svg: Path | None, dot: Path | None
-) -> None:
+    model: Tree | Diagram, out: Path | None, svg: Path | None, dot: Path | None,
+    *, outputs: OutputScore | None = None,
+) -> None:  # fmt: skip
+    """The model in files; the outputs that rules admit stand below the tree in its picture."""
+    from odtdsl.console import feasible_text
     from odtdsl.predictors.saving import save, to_dot, to_svg
 
     if out is not None:
         save(model, out)
     if svg is not None:
-        write_file(svg, to_svg(model))
+        notes = () if outputs is None else tuple(feasible_text(outputs.feasible))
+        write_file(svg, to_svg(model, notes=notes))
     if dot is not None:
         write_file(dot, to_dot(model))
 

@@ -68,6 +68,7 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
         yield "  " + size_line(result)
         if result.outputs is not None:
             yield "  " + outputs_line(result.outputs)
+            yield from (f"  {line}" for line in feasible_text(result.outputs.feasible))
     elif result.status == "unknown":
         for stage in result.stages:
             if stage.bound is not None:
@@ -130,6 +131,15 @@ def test_line(test: TestScore) -> str:
     if test.accuracy is None:
         return f"test: mse {test.mse:.6g}, mae {test.mae:.6g} on {test.rows} rows"
     return f"test: {test.errors} errors on {test.rows} rows, accuracy {test.accuracy:.2%}"
+
+
+def feasible_text(lines: Sequence[str]) -> Iterator[str]:
+    """The feasible set of outputs under a heading; nothing for no lines."""
+    if len(lines) == 1:
+        yield f"outputs: {lines[0]}"
+    elif lines:
+        yield "outputs in one of:"
+        yield from (f"  {line}" for line in lines)
 
 
 def outputs_line(outputs: OutputScore) -> str:

@@ -62,15 +62,22 @@ class OutputScore:
     infeasible
         Rows whose prediction breaks a rule on outputs: 0 unless leaves are `relaxed` or
         `average`.
+    feasible
+        The outputs that the rules admit in words, a line per piece of the set; nothing where
+        every output is admitted.
     """
 
     rows: int
     mse: tuple[tuple[str, float], ...]
     infeasible: int
+    feasible: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Rows, errors by target, and how many predictions break a rule."""
-        return {"rows": self.rows, "mse": dict(self.mse), "infeasible": self.infeasible}
+        """Rows, errors by target, how many predictions break a rule, and the feasible set."""
+        return {
+            "rows": self.rows, "mse": dict(self.mse), "infeasible": self.infeasible,
+            "feasible": list(self.feasible),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +370,7 @@ def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
     import numpy as np
 
     from odtdsl.checker_outputs import kept, on_outputs
+    from odtdsl.outputs.words import feasible_lines
     from odtdsl.terms.view import TreeView
 
     target = rows.problem.target
@@ -376,7 +384,7 @@ def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
     broken = ~kept(TreeView(tree, rows))
     return OutputScore(
         rows=data.n_rows, mse=tuple(zip(target.names, each, strict=True)),
-        infeasible=int(broken[leaves].sum()),
+        infeasible=int(broken[leaves].sum()), feasible=feasible_lines(rows),
     )  # fmt: skip
 
 

@@ -126,7 +126,9 @@ class FeasibleSet:
 
     def lines(self, names: Sequence[str]) -> list[str]:
         """The set in words, a line per piece."""
-        return [_words(piece, self.union.steps, names) for piece in self.union.pieces]
+        from odtdsl.outputs.words import piece_words
+
+        return [piece_words(piece, self.union.steps, names) for piece in self.union.pieces]
 
 
 def feasible_set(core: Core) -> FeasibleSet | None:
@@ -230,50 +232,3 @@ def _count(one: Apart) -> tuple[int, Any, FloatArray, FloatArray]:
 
 def _rows(values: FloatArray) -> FloatArray:
     return np.ascontiguousarray(np.atleast_2d(values), dtype=np.float64)
-
-
-# ---- in words
-
-
-def _words(piece: Piece, steps: Sequence[Fraction | None], names: Sequence[str]) -> str:
-    said = [
-        _between(name, *bound)
-        for name, bound in zip(names, piece.bounds, strict=True)
-        if bound != (None, None)
-    ]
-    said += [
-        f"{names[t]} not between {_short(low)} and {_short(high)}" for t, low, high in piece.gaps
-    ]
-    said += [_between(_sum(one, names), one.low, one.high) for one in piece.ranges]
-    for count in piece.counts:
-        each = ", ".join(_between(names[t], low, high) for t, low, high in count.inside)
-        said.append(f"all but {count.most} of ({each})")
-    said += [f"one of {len(choice)} alternatives" for choice in piece.choices]
-    said += [
-        f"{name} a multiple of {_short(step)}"
-        for name, step in zip(names, steps, strict=True)
-        if step is not None
-    ]
-    return "; ".join(said) or "any output"
-
-
-def _between(what: str, low: Number, high: Number) -> str:
-    if low is not None and low == high:
-        return f"{what} = {_short(low)}"
-    left = "" if low is None else f"{_short(low)} <= "
-    right = "" if high is None else f" <= {_short(high)}"
-    return f"{left}{what}{right}" if left or right else f"{what} free"
-
-
-def _sum(one: Range, names: Sequence[str]) -> str:
-    text = ""
-    for target, factor in one.factors:
-        sign = " - " if factor < 0 else " + "
-        size = abs(factor)
-        times = "" if size == 1 else f"{_short(size)} * "
-        text += (sign if text else ("-" if factor < 0 else "")) + times + names[target]
-    return text
-
-
-def _short(value: Fraction) -> str:
-    return f"{nearest_float(value):g}"
