@@ -9,7 +9,7 @@ from itertools import combinations, product
 import highspy
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 
 from odtdsl.ir.expr import AndC, Compare, Condition, Count, NotC, OneOf, OrC
 from odtdsl.ir.outputs import counted, difference, linear
@@ -76,6 +76,48 @@ def absolute(points: Array, row_weights: Array, weights: Array, rows: Case) -> f
     bounds = [(None, None)] * n + [(0, None)] * (n_rows * n)
     found = linprog(cost, A_ub=np.array(left), b_ub=np.array(right), bounds=bounds)
     return float(found.fun) if found.status == 0 else math.inf
+
+
+def lowest(slope: Array, rows: Case, around: Array, radius: float = 1.0) -> float:
+    """The least of slope . z over the points z near another one that keep rows: an LP."""
+    ends = [
+        (sign * factors, sign * end)
+        for factors, low, high in rows
+        for sign, end in ((-1.0, low), (1.0, high)) if math.isfinite(end)
+    ]  # fmt: skip
+    near = [(value - radius, value + radius) for value in around.tolist()]
+    matrix = np.array([factors for factors, _ in ends]) if ends else None
+    bounds = np.array([end for _, end in ends]) if ends else None
+    found = linprog(slope, A_ub=matrix, b_ub=bounds, bounds=near)
+    assert found.status == 0, found.message
+    return float(found.fun)
+
+
+def deviance(goal: Array, weights: Array, rows: Case, start: Array) -> float:
+    """The least half deviance that a general solver of convex programs finds from a start."""
+
+    def lost(z: Array) -> float:
+        safe = np.maximum(z, 1e-12)
+        logs = np.where(goal > 0, goal * np.log(safe / np.where(goal > 0, goal, 1)), 0)
+        return float(weights @ (safe - goal - logs))
+
+    def slope(z: Array) -> Array:
+        found: Array = weights * (1 - goal / np.maximum(z, 1e-12))
+        return found
+
+    kept = [
+        {"type": "eq" if low == high else "ineq", "jac": lambda _, f=sign * factors: f,
+         "fun": lambda z, f=sign * factors, b=sign * end: f @ z - b}
+        for factors, low, high in rows
+        for sign, end in (((1.0, low),) if low == high else ((1.0, low), (-1.0, high)))
+        if math.isfinite(end)
+    ]  # fmt: skip
+    found = minimize(
+        lost, start, jac=slope, method="SLSQP", bounds=[(0, None)] * len(goal),
+        constraints=kept, options={"maxiter": 500, "ftol": 1e-13},
+    )  # fmt: skip
+    fits = all(low - 1e-7 <= f @ found.x <= high + 1e-7 for f, low, high in rows)
+    return lost(found.x) if found.success and fits else math.inf
 
 
 def cases(condition: Condition, n: int, *, positive: bool = True) -> Iterator[Case]:
