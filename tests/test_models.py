@@ -140,3 +140,13 @@ def test_the_diagram_of_irises_is_found_and_holds() -> None:
     assert answer["model"]["format"] == "odtdsl.diagram"
     assert all(line["holds"] for line in answer["audit"])
     assert answer["objective"] <= 0.05
+
+
+@pytest.mark.parametrize("name", ["linnerud", "electives", "exam_scores", "car_claims"])
+def test_outputs_under_rules_are_proven(made: Path, name: str) -> None:
+    given = () if name == "linnerud" else ("--data", str(made / f"{name}.csv"))
+    answer = solve(f"{name}.odt", *given)
+    assert answer["status"] == "optimal"
+    assert answer["outputs"]["infeasible"] == 0
+    assert answer["outputs"]["feasible"]
+    assert all_hold(answer)

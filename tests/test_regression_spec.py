@@ -43,8 +43,6 @@ def codes(text: str, **frame: list[object]) -> list[str]:
         ("minimize errors", "T219"),
         ("minimize mse + mae", "B201"),
         ("minimize poisson + mse", "B201"),
-        ("minimize mae rule a: forall leaf: y <= 3", "B102"),
-        ("minimize mae rule a: forall leaf: size >= 2", "B102"),
         ("maximize mse", "R205"),
         ("minimize abs(mse - 3)", "B201"),
         ("minimize mse - leaves", "B102"),
