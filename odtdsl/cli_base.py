@@ -202,8 +202,8 @@ def save_pictures(
     if out is not None:
         save(model, out)
     if svg is not None:
-        notes = () if outputs is None else tuple(feasible_text(outputs.feasible))
-        write_file(svg, to_svg(model, notes=notes))
+        below = () if outputs is None else tuple(feasible_text(outputs.feasible))
+        write_file(svg, to_svg(model, below=below))
     if dot is not None:
         write_file(dot, to_dot(model))
 

@@ -7,7 +7,7 @@ and matplotlib draw the same picture.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from odtdsl.data.dataset import Value
@@ -111,6 +111,20 @@ class Picture:
     width: float
     height: float
     left: float = 0.0
+    captions: tuple[tuple[str, Point], ...] = ()
+    """Lines of text below it all, each from where its baseline starts."""
+
+
+def captioned(picture: Picture, said: Sequence[str]) -> Picture:
+    """The picture with further lines of text below it, wrapped."""
+    if not said:
+        return picture
+    room, top = max(picture.width, NARROWEST_LEGEND), picture.height + LEGEND_GAP
+    lines = [line for one in said for line in wrapped(printable(one), room, 2 * MOST_LINES)]
+    return replace(
+        picture, width=room, height=top + LINE * (len(lines) - 1),
+        captions=tuple((line, (picture.left, top + LINE * at)) for at, line in enumerate(lines)),
+    )  # fmt: skip
 
 
 def with_notes(text: Text, notes: Sequence[str]) -> Text:

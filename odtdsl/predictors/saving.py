@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def to_dot(model: Predictor) -> str:
     return diagram_to_dot(model) if isinstance(model, Diagram) else dot.to_dot(model)
 
 
-def to_svg(model: Predictor, *, title: str = "", theme: Theme = "auto") -> str:
-    """The model as an SVG document."""
-    return svg.to_svg(model, title=title, theme=theme)
+def to_svg(
+    model: Predictor, *, title: str = "", theme: Theme = "auto", below: Sequence[str] = ()
+) -> str:
+    """The model as an SVG document, with lines of text below it."""
+    return svg.to_svg(model, title=title, theme=theme, below=below)

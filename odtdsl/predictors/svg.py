@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
 from odtdsl.predictors.colours import DARK, LIGHT, Theme, class_colour
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.lettering import FONT, attr, px
-from odtdsl.predictors.picture import BAR, LINE, MARGIN, PADDING, Box, Key, Line, Notes, Picture
+from odtdsl.predictors.picture import (
+    BAR,
+    LINE,
+    MARGIN,
+    PADDING,
+    Box,
+    Key,
+    Line,
+    Notes,
+    Picture,
+    captioned,
+)
 from odtdsl.predictors.tree import Tree
 
 
 def to_svg(
-    model: Tree | Diagram, *, title: str = "", theme: Theme = "auto", notes: Notes | None = None
-) -> str:
+    model: Tree | Diagram, *, title: str = "", theme: Theme = "auto", notes: Notes | None = None,
+    below: Sequence[str] = (),
+) -> str:  # fmt: skip
     """The model as an SVG document.
 
     Parameters
@@ -28,6 +40,8 @@ def to_svg(
         `auto` follows the reader's preference for dark or light pages.
     notes
         Further lines of nodes, by their numbers (see `predictors.graph`).
+    below
+        Lines below the picture, such as the outputs that rules admit.
 
     Returns
     -------
@@ -35,7 +49,8 @@ def to_svg(
         A standalone SVG 1.1 document without scripts or references to anything outside it.
         Names are escaped, long ones wrapped and cut, with the whole text as tooltip.
     """
-    return drawn(picture_of(model, title=title, notes=notes), style(theme))
+    picture = captioned(picture_of(model, title=title, notes=notes), below)
+    return drawn(picture, style(theme))
 
 
 def picture_of(
@@ -70,6 +85,10 @@ def drawn(picture: Picture, css: str | None) -> str:
         *map(_box, picture.boxes),
         *map(_says, picture.lines),
         *map(_key, picture.keys),
+        *(
+            f'<text class="quiet" x="{px(x)}" y="{px(y)}">{escape(text)}</text>'
+            for text, (x, y) in picture.captions
+        ),
         "</g>",
         "</svg>",
     ]
