@@ -91,8 +91,6 @@ def _between(what: str, low: Number, high: Number) -> str:
         return f"{what} = {_short(low)}"
     left = "" if low is None else f"{_short(low)} <= "
     right = "" if high is None else f" <= {_short(high)}"
-    if high is None and low is not None:
-        return f"{what} >= {_short(low)}"
     return f"{left}{what}{right}" if left or right else f"{what} free"
 
 
