@@ -159,8 +159,10 @@ def solve(
         grown = _with_growth(back_end(choice.name), analysis.problem)
         engine = varied(grown, formulation, solver)
         tell = None if report is None else lambda progress: report(_told(core, progress))
-        if isinstance(first, RawDiagram) and formulation is None and choice.name not in QUICK:
-            answer = solve_diagram(core, engine, limits, first, tell)
+        asked = isinstance(core.skeleton, DiagramSkeleton)
+        if asked and formulation is None and choice.name not in QUICK:
+            raw = first if isinstance(first, RawDiagram) else None
+            answer = solve_diagram(core, engine, limits, raw, tell)
         else:
             answer = engine.solve(core, limits, first, tell)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)

@@ -230,6 +230,19 @@ def test_a_rule_about_a_level_is_not_taken_for_all_levels() -> None:
     assert (outcome.value, outcome.proven) == (Fraction(3, 10), True)
 
 
+def test_without_a_limit_no_deep_trees_are_asked_for() -> None:
+    """The back end would wait for them."""
+    rng = random.Random("unlimited")
+    core = core_of(rng, 8, ", ".join(["1", *"2222222222"]), Fraction(0))
+    search = unrolled(core)
+    (outcome,) = search.run().stages
+    assert search.deepest == 5
+    assert all(shape.depth <= 5 for shape in search.floors)
+    assert outcome.bound is not None
+    assert outcome.value is not None
+    assert outcome.bound <= outcome.value
+
+
 def test_deep_skeletons_ask_for_no_deeper_trees_than_could_pay() -> None:
     """Every split costs a row: the depth of the skeleton alone makes no search."""
     rng = random.Random("deep")

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from odtdsl.backends.base import BackEnd, Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.native import engine
-from odtdsl.exact.unrolled import Unrolled
+from odtdsl.exact.unrolled import QUICK, Unrolled, as_diagram
+from odtdsl.exact.unrolled_rules import first
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, Origin, SignedAtom
@@ -25,20 +26,21 @@ ORIGIN = Origin(rule="objective")
 
 
 def solve_diagram(
-    core: Core, back_end: BackEnd, limits: Limits, start: RawDiagram, report: Report | None
+    core: Core, back_end: BackEnd, limits: Limits, start: RawDiagram | None, report: Report | None
 ) -> RawAnswer:
     """The answer of a back end, which is asked only for what trees do not prove.
 
     `Unrolled` gives the best tree that is a diagram, a bound, and how many splits a better
     diagram could have. The back end then looks for a better one, in the widths that so many
-    splits can fill.
+    splits can fill. Without a start, the best tree under the rules may be one.
     """
     if not unrolls(core):
         return back_end.solve(core, limits, start, report)
-    early = limits
-    if limits.deadline is not None:
-        now = time.monotonic()
-        early = replace(limits, deadline=now + SHARE * max(0.0, limits.deadline - now))
+    if start is None:
+        start = _of_trees(core, _early(limits))
+    if start is None:
+        return back_end.solve(core, limits, None, report)
+    early = _early(limits)
     trees = Unrolled(core, early, start, report, engine())
     bound = trees.bound()
     if trees.value is None:
@@ -52,6 +54,24 @@ def solve_diagram(
     inner = _better(core, trees.value + trees.least, trees.floor_of(bound), most, widths)
     found = back_end.solve(inner, limits, None, _lifted(report, answer))
     return _joined(core, answer, found)
+
+
+def _early(limits: Limits) -> Limits:
+    """The limits of what is asked of trees."""
+    if limits.deadline is None:
+        return limits
+    now = time.monotonic()
+    return replace(limits, deadline=now + SHARE * max(0.0, limits.deadline - now))
+
+
+def _of_trees(core: Core, limits: Limits) -> RawDiagram | None:
+    """A tree that keeps the rules, where it is a diagram of the skeleton."""
+    assert isinstance(core.skeleton, DiagramSkeleton)
+    if limits.deadline is None and len(core.skeleton.widths) > QUICK:
+        return None
+    tree = first(core, core.skeleton.widths, limits)
+    raw = None if tree is None else as_diagram(tree)
+    return None if raw is None or DiagramEvaluation(core, raw).violations() else raw
 
 
 def unrolls(core: Core) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.exact.lower import Features, features, least, losses, merged, size_of, to_raw
-from odtdsl.exact.unrolled_rules import among_trees, answered, unrolled_under_rules
+from odtdsl.exact.unrolled_rules import among_trees, answered, in_leaves, unrolled_under_rules
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Additive, Core, LinearStage
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -31,7 +31,7 @@ FEWEST = 4
 
 
 QUICK = 5
-"""Layers up to which the least loss of all trees is asked first."""
+"""Layers up to which the least loss of all trees is asked first, and trees without a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +121,7 @@ class Unrolled:
         self.stage = stage
         self.widths = core.skeleton.widths
         self.began = time.monotonic()
-        price = stage.measure.splits  # a tree has a leaf more than splits
-        measure = replace(
-            stage.measure, splits=0, leaves=price, constant=stage.measure.constant - price
-        )
+        measure = in_leaves(stage.measure)
         self.measure = measure
         self.least = least(measure)
         self.tree_core = replace(
@@ -138,6 +135,8 @@ class Unrolled:
         found = features(self.tree_core)
         self.size = size_of(self.tree_core, found)
         self.features = merged(found)
+        # deeper trees may take for ever, and the back end waits for them
+        self.deepest = min(len(self.widths), QUICK) if limits.deadline is None else len(self.widths)
         self.losses = losses(self.tree_core, self.tree_core.objective, len(self.widths))  # type: ignore[arg-type]
         self.best: RawDiagram | None = None
         self.value: int | None = None
@@ -199,7 +198,8 @@ class Unrolled:
         """The bound of trees that keep the rules, in steps, and whether it is their least."""
         core = self.core
         depth = min(len(self.widths), self._affordable())
-        if depth < 1 or not (core.clauses or any(rule.levels for rule in core.filters)):
+        ruled = bool(core.clauses) or any(rule.levels for rule in core.filters)
+        if not ruled or not 1 <= depth <= self.deepest:
             return 0, False
         asked = among_trees(core, self.measure, depth, self._affordable())
         answer = self._answer_under_rules(asked)
@@ -223,12 +223,12 @@ class Unrolled:
     def _layer_by_layer(self) -> None:
         """The same without rules, layer by layer.
 
-        What is best so far says how many splits a better tree can afford, so
-        how many layers. Deep skeletons then ask for deep trees only where those could pay.
+        What is best so far says how many splits a better tree can afford, so how many layers.
+        Deep skeletons then ask for deep trees only where those could pay.
         """
         deepest, depth = len(self.widths), min(2, len(self.widths))
         self.of_trees = self._upper()
-        while depth <= deepest and self._affordable() >= depth - (depth == 2):
+        while depth <= self.deepest and self._affordable() >= depth - (depth == 2):
             shape = Shape(depth=depth, splits=min(sum(self.widths), self._affordable()))
             found = self._search(shape, self.price, self.value)
             if found["tree"] is not None:
@@ -240,9 +240,11 @@ class Unrolled:
                 if depth < deepest:
                     bound = min(bound, self._of_splits(depth + 1))
                 self.of_trees = min(bound, self._upper())
-                break
+                return
             self.of_trees = min(bound, self._upper())
             depth += 1
+        if depth <= deepest:
+            self.of_trees = min(self.of_trees, self._of_splits(depth))
 
     def _of_splits(self, splits: int) -> int:
         """What a model of so many splits or more has at least."""
@@ -272,7 +274,7 @@ class Unrolled:
     def floor(self, shape: Shape, enough: int) -> int:
         """What trees of a shape lose at least; more than `enough` is not looked for."""
         known = self._known(shape)
-        if known >= enough:
+        if known >= enough or shape.depth > self.deepest:
             return known
         found = self._search(shape, 0, enough)
         value = enough if found["status"] == "infeasible" else int(found["bound"])

@@ -14,6 +14,7 @@ from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Atom, Clause, Core, Linear, LinearStage
 from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawTree
 
 
 def among_trees(core: Core, measure: Additive, depth: int, splits: int) -> Core:
@@ -33,6 +34,22 @@ def unrolled_under_rules(core: Core, measure: Additive, depth: int, splits: int)
     filters = tuple(rule for rule in core.filters if rule.levels is None)
     plain = replace(measure, leaves=0)
     return _asked(replace(core, filters=filters), plain, depth, splits, kept)
+
+
+def in_leaves(measure: Additive) -> Additive:
+    """A measure of a tree with its splits counted as leaves less one."""
+    return replace(
+        measure, splits=0, leaves=measure.splits, constant=measure.constant - measure.splits
+    )
+
+
+def first(core: Core, widths: tuple[int, ...], limits: Limits) -> RawTree | None:
+    """The best tree under the rules that is found in time: perhaps a diagram of the widths."""
+    (stage,) = core.objective
+    assert isinstance(stage, LinearStage), "one additive stage"
+    asked = among_trees(core, in_leaves(stage.measure), len(widths), sum(widths))
+    answer = answered(asked, limits)
+    return None if answer is None else answer.tree
 
 
 def answered(tree: Core, limits: Limits) -> RawAnswer | None:
@@ -63,11 +80,7 @@ def _of_trees(clause: Clause) -> Clause | None:
             measure = atom.measure
             if measure.leaves:
                 return None
-            measure = replace(
-                measure, splits=0, leaves=measure.splits,
-                constant=measure.constant - measure.splits,
-            )  # fmt: skip
-            literal = replace(literal, atom=replace(atom, measure=measure))
+            literal = replace(literal, atom=replace(atom, measure=in_leaves(measure)))
         literals.append(literal)
     return replace(clause, literals=tuple(literals))
 
