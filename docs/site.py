@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,30 +52,14 @@ highlight_language = "none"
 
 
 def setup(app):
-    from docs.site import as_rst, foreign, lexer
+    from docs.site import as_rst, foreign
+    from odtdsl.editor.lexer import OdtLexer
     app.connect("autodoc-process-docstring", as_rst, priority=1)  # before napoleon
-    app.add_lexer("odt", lexer())
+    app.add_lexer("odt", OdtLexer)
     app.connect("autodoc-skip-member", foreign)
 """
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+\.md)[^)]*\)")
-
-
-def lexer() -> type:
-    """What colours specs: that of the editor's tools, else plain text."""
-    for entry in _lexers():
-        if entry.name == "odt":
-            found: type = entry.load()
-            return found
-    from pygments.lexers.special import TextLexer
-
-    return TextLexer
-
-
-def _lexers() -> Iterator[object]:
-    from importlib.metadata import entry_points
-
-    yield from entry_points(group="pygments.lexers")
 
 
 def foreign(_app: object, _what: str, name: str, value: object, skip: bool, _opts: object) -> bool:
