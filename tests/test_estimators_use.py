@@ -61,8 +61,6 @@ def test_frames_of_every_kind_give_one_tree() -> None:
     assert 'feature stage: ordered {"I", "II", "III"}' in tree.spec_
     other = pl.from_pandas(X)
     assert np.array_equal(clone(tree).fit(other, y.tolist()).predict(other), tree.predict(X))
-    arrow = pytest.importorskip("pyarrow").Table.from_pandas(X)
-    assert np.array_equal(tree.predict(arrow), tree.predict(X))
     objects = Tree(max_depth=3).fit(X.drop(columns="stage").to_numpy(), y)
     assert objects.score(X.drop(columns="stage").to_numpy(), y) > 0.8
     with pytest.raises(ValueError, match="alter"):
@@ -71,6 +69,13 @@ def test_frames_of_every_kind_give_one_tree() -> None:
         objects.predict(X.drop(columns=["stage"]).to_numpy()[:, :3])
     with pytest.raises(ValueError, match="convert"):
         tree.predict(X.assign(age="old"))
+
+
+def test_arrow_tables_are_frames() -> None:
+    arrow = pytest.importorskip("pyarrow", exc_type=ImportError, reason="needs a pyarrow that fits")
+    X, y = visits()
+    tree = Tree(max_depth=2).fit(X, y)
+    assert np.array_equal(tree.predict(arrow.Table.from_pandas(X)), tree.predict(X))
 
 
 def test_a_category_of_numerals_stays_a_category_in_every_fold() -> None:

@@ -275,13 +275,13 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         return f"{drawn(self._fitted)}\n{status_line(self.result_)}"
 
     def _html_repr(self) -> str:
-        """scikit-learn's box of parameters and, once fitted, the picture of the model."""
+        """scikit-learn's box of parameters and, once fitted, the answer with its picture."""
         box: str = estimator_html_repr(self)
         if not hasattr(self, "result_"):
             return box
-        from odtdsl.predictors.saving import to_svg
+        from odtdsl.report.fragment import fragment
 
-        return f"{box}\n{to_svg(self._fitted)}"
+        return f"{box}\n{fragment(self.result_)}"
 
     def _repr_html_inner(self) -> str:
         return self._html_repr()
