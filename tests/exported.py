@@ -6,18 +6,20 @@ import ast
 import ctypes
 import math
 import re
+import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from odtdsl.data.dataset import Value
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.exports.names import identifiers
 from odtdsl.exports.plan import plan_of
-from odtdsl.predictors.diagram import AxisTest, Diagram
+from odtdsl.predictors.diagram import AxisTest, Diagram, Hyperplane
 from odtdsl.predictors.tree import Branch, InBin, Test, Tree
 
 Row = dict[str, Any]
@@ -410,3 +412,33 @@ def _code(column: Any, cell: Any) -> float:
     if column.kind == "number":
         return float(cell)
     return float(column.levels.index(cell)) if cell in column.levels else -1.0
+
+
+# ---- all formats that need a package
+
+PACKAGES = {
+    "onnx": ("onnx", "onnxruntime"), "pmml": ("jpmml_evaluator", "jpype"),
+    "treelite": ("treelite",),
+}  # fmt: skip
+
+
+def by_package(to: str, model: Model, rows: list[Row], said: list[Any]) -> list[Any]:
+    """A format of another library, where that is installed, else the test is skipped."""
+    for package in PACKAGES[to]:
+        pytest.importorskip(package, reason=f"{package} runs exports to {to}")
+    if to == "pmml" and shutil.which("java") is None:
+        pytest.skip("java runs exports to pmml")
+    if to == "treelite":  # which has no way to refuse a row
+        found = by_treelite(model, rows)
+        return [REFUSED if x == REFUSED else y for x, y in zip(said, found, strict=True)]
+    return by_onnx(model, rows) if to == "onnx" else by_pmml(model, rows)
+
+
+def refused_by(to: str, model: Model) -> bool:
+    """What only these formats cannot carry."""
+    if to == "pmml":
+        return len(model.targets) > 1
+    planes = isinstance(model, Diagram) and any(
+        isinstance(node.split, Hyperplane) for node in model.nodes()
+    )
+    return to == "treelite" and planes

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import os
 import random
-import re
 import shutil
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +14,18 @@ from typing import Any
 import pytest
 from exported import (
     AWAY,
+    PACKAGES,
     REFUSED,
     Model,
     Row,
     by_c,
-    by_onnx,
-    by_pmml,
+    by_package,
     by_python,
     by_rules,
     by_sql,
-    by_treelite,
     edges,
     predicted,
+    refused_by,
 )
 
 from odtdsl.data.dataset import ColumnType
@@ -181,24 +178,6 @@ def test_c_agrees(tmp_path: Path) -> None:
         assert said == predicted(model, rows)
 
 
-PACKAGES = {
-    "onnx": ("onnx", "onnxruntime"), "pmml": ("jpmml_evaluator", "jpype"),
-    "treelite": ("treelite",),
-}  # fmt: skip
-
-
-def by_package(to: str, model: Model, rows: list[Row], said: list[Any]) -> list[Any]:
-    """A format of another library, where that is installed, else the test is skipped."""
-    for package in PACKAGES[to]:
-        pytest.importorskip(package, reason=f"{package} runs exports to {to}")
-    if to == "pmml" and shutil.which("java") is None:
-        pytest.skip("java runs exports to pmml")
-    if to == "treelite":  # which has no way to refuse a row
-        found = by_treelite(model, rows)
-        return [REFUSED if x == REFUSED else y for x, y in zip(said, found, strict=True)]
-    return by_onnx(model, rows) if to == "onnx" else by_pmml(model, rows)
-
-
 @pytest.mark.parametrize("to", PACKAGES)
 def test_formats_of_libraries_agree(to: str) -> None:
     for model, rows in cases(to, 24 if to != "pmml" else 12):
@@ -208,16 +187,6 @@ def test_formats_of_libraries_agree(to: str) -> None:
                 model.export(to)
         else:
             assert by_package(to, model, rows, said) == said
-
-
-def refused_by(to: str, model: Model) -> bool:
-    """What only these formats cannot carry."""
-    if to == "pmml":
-        return len(model.targets) > 1
-    planes = isinstance(model, Diagram) and any(
-        isinstance(node.split, Hyperplane) for node in model.nodes()
-    )
-    return to == "treelite" and planes
 
 
 def test_rules_agree() -> None:
@@ -361,281 +330,3 @@ def test_data_sets_agree_in_libraries(name: str, to: str) -> None:
         # All that is at the edges, and so many of the rest: this evaluator takes one by one.
         rows, said = rows[-200:], said[-200:]
     assert by_package(to, model, rows, said) == said
-
-
-# ---- hostile names
-
-HOSTILE = [
-    "it's",
-    'say "hi"',
-    "a\nb",
-    "a\r\nb",
-    "back\\slash",
-    "\\",
-    '\\"',
-    "\\' OR 1=1 --",
-    "'; DROP TABLE canary; --",
-    '"; DROP TABLE canary; --',
-    "*/ int main(void) { return 1; } /*",
-    "*/",
-    "/*",
-    "//",
-    "-- ",
-    "??/",
-    "%s%n",
-    "</title><script>alert(1)</script>",
-    "<b>&amp; &lt;",
-    "]]>",
-    "<!--",
-    "${x}",
-    "{x}",
-    "`x`",
-    '"""',
-    "'''",
-    "class",
-    "None",
-    "SELECT",
-    "NULL",
-    "int",
-    "linux",
-    "",
-    " ",
-    "_",
-    "1",
-    "1e3",
-    "nan",
-    "Größe 身長 ✓",
-    "\u202ereversed",
-    "\x1b[31mred",
-    "\x85",
-    "x" * 500,
-    "# comment",
-    "\nimport os\n",
-    "x_age",
-    "x age",
-    "row",
-    "data",
-]
-
-
-def hostile(name: str) -> Tree:
-    """A tree that has the name for a feature, a level, a target and a label."""
-    here = ColumnType(name=name, kind="category", levels=(name, "other"))
-    order = ColumnType(name=name + " 2", kind="ordered", levels=("low " + name, name + " high"))
-    inner = Branch(
-        feature=order.name, test=Threshold(value=order.levels[0]), missing="left",
-        left=Leaf(label=0, size=1), right=Leaf(label=1, size=2),
-    )  # fmt: skip
-    root = Branch(
-        feature=name, test=Equals(value=name), missing="right", left=inner, right=Leaf(label=2)
-    )
-    return Tree(
-        root=root, features=(here, order), targets=("target " + name,),
-        classes=(name, name + "b", "c" + name),
-    )  # fmt: skip
-
-
-def hostile_rows(name: str) -> list[Row]:
-    cells = (name, "other", "new", None)
-    orders = ("low " + name, name + " high", None)
-    return [{name: a, name + " 2": b} for a in cells for b in orders]
-
-
-def clean(name: str) -> bool:
-    """Whether cells that hold the name are read as they are."""
-    return name == name.strip() and name not in ("", "nan")
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_names(name: str) -> None:
-    tree, rows = hostile(name), hostile_rows(name)
-    said = predicted(tree, rows)
-    # Texts are compared as they stand but by the reader of `predict` and by Python.
-    assert by_python(tree, rows) == said
-    if not clean(name):
-        rows = [row for row in rows if row[name] != name and clean(row[name + " 2"] or "x")]
-        said = predicted(tree, rows)
-    assert by_sql(tree, rows) == said
-    assert by_sql(tree, rows, table=f"rows {name}") == said
-    if name.isprintable():  # the others are spelled as escapes in the rules
-        assert by_rules(tree, rows) == said
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc compiles the exports to C")
-def test_hostile_names_stay_names_in_c(tmp_path: Path) -> None:
-    trees = [hostile(name) for name in HOSTILE]
-    rows = [
-        [row for row in hostile_rows(name) if clean(name) or row[name] != name] for name in HOSTILE
-    ]
-    rows = [
-        [row for row in some if all(x is None or clean(x) for x in row.values())] for some in rows
-    ]
-    found = by_c(list(trees), rows, tmp_path)
-    assert found == [predicted(tree, some) for tree, some in zip(trees, rows, strict=True)]
-
-
-@pytest.mark.parametrize("to", PACKAGES)
-def test_hostile_names_stay_names_in_libraries(to: str) -> None:
-    for name in HOSTILE:
-        tree, rows = hostile(name), hostile_rows(name)
-        rows = [row for row in rows if all(x is None or clean(x) for x in row.values())]
-        if not clean(name):
-            rows = [row for row in rows if row[name] != name]
-        if to != "pmml" or name not in ("", "\x1b[31mred"):  # which are refused, see below
-            said = predicted(tree, rows)
-            assert by_package(to, tree, rows, said) == said, name
-
-
-def test_documents_hold_names_as_they_are() -> None:
-    """Any reader of XML finds the names again, and no element that is none of PMML's."""
-    for name in HOSTILE:
-        if name in ("", "\x1b[31mred"):
-            with pytest.raises(OdtError, match="U371"):
-                hostile(name).export("pmml")
-            continue
-        written = hostile(name).export("pmml", name=name)
-        assert isinstance(written, str)
-        root = ElementTree.fromstring(written.encode("utf-8"))
-        fields = [x.get("name") for x in root.iter(f"{PMML}DataField")]
-        assert fields == [name, name + " 2", "target " + name]
-        assert {x.get("score") for x in root.iter(f"{PMML}Node")} - {None} == {
-            name, name + "b", "c" + name,
-        }  # fmt: skip
-        tags = {x.tag.removeprefix(PMML) for x in root.iter()}
-        assert tags <= {"PMML", "Header", "Application", "DataDictionary", "DataField", "Value",
-                        "TreeModel", "MiningSchema", "MiningField", "Node", "True",
-                        "SimplePredicate", "CompoundPredicate", "ScoreDistribution"}  # fmt: skip
-
-
-@pytest.mark.parametrize("to", ["sql", "python", "c", "text"])
-def test_comments_stay_on_their_lines(to: str) -> None:
-    """Whatever the names, a file has as many lines and comments as with a plain one."""
-    plain = hostile("plain").export(to)
-    assert isinstance(plain, str)
-    for name in HOSTILE:
-        text = hostile(name).export(to)
-        assert isinstance(text, str)
-        # Quoted identifiers keep line ends, and unclean levels can be those of no row.
-        if to != "sql" and clean(name):
-            assert len(text.splitlines()) == len(plain.splitlines()), name
-        if to == "c":
-            tokens = re.findall(r'"(?:[^"\\]|\\.)*"|/\*(?:.|\n)*?\*/', text)
-            assert sum(token.startswith("/*") for token in tokens) == plain.count("/*"), name
-            rest = re.sub(r'"(?:[^"\\]|\\.)*"|/\*(?:.|\n)*?\*/', "", text)
-            assert not re.search(r'["\\]|/\*|\*/', rest), name
-
-
-def test_what_a_format_cannot_carry_is_refused() -> None:
-    for to, name in (("sql", "a\0b"), ("c", "a\0b"), ("c", "x" * 2000), ("sql", "\ud800")):
-        with pytest.raises(OdtError) as caught:
-            hostile(name).export(to)
-        assert {d.code for d in caught.value.diagnostics} == {"U371"}
-        assert "python" in str(caught.value)
-    assert by_python(hostile("a\0b"), hostile_rows("a\0b"))[0] == "a\0b"
-    two = Tree(root=Leaf(output=(1.0, 2.0)), features=(AGE,), targets=("a", "b"))
-    same = replace(hostile("x"), targets=("x",))
-    for model in (two, same, hostile("")):
-        with pytest.raises(OdtError, match="U371") as caught:
-            model.export("pmml")
-        assert "export to onnx" in str(caught.value)
-    for to in ("sqlite", "", "SQL"):
-        with pytest.raises(OdtError, match="U370"):
-            hostile("x").export(to)
-    for name in ("1x", "a b", "", "class", "float", "int", "é", "x;y"):
-        for to in ("python", "c"):
-            with pytest.raises(OdtError, match="U373"):
-                hostile("x").export(to, name=name)
-
-
-# ---- sizes
-
-
-def ladder(depth: int, width: int = 2) -> Diagram:
-    """Each node leads to both nodes of the next layer: paths double with every layer."""
-
-    def node(level: int, at: int) -> Node:
-        split = AxisTest(
-            feature="age", test=Threshold(value=float(level * width + at)), missing="right"
-        )
-        last = level + 1 == depth
-        arcs = [Arc(label=i) if last else Arc(node=i % width) for i in (0, 1)]
-        return Node(split=split, left=arcs[at % 2], right=arcs[1 - at % 2])
-
-    layers = tuple(
-        tuple(node(level, at) for at in range(1 if level == 0 else width)) for level in range(depth)
-    )
-    return Diagram(
-        entry=Arc(node=0), layers=layers, terminals=(Terminal(), Terminal()), features=(AGE,),
-        targets=("y",), classes=("no", "yes"),
-    )  # fmt: skip
-
-
-def test_shared_nodes_are_repeated_up_to_a_limit() -> None:
-    text = ladder(4).export("sql")
-    assert isinstance(text, str)
-    assert text.startswith("-- y by a decision diagram of 7 nodes, written as 15 splits.")
-    assert text.count("<=") == 15
-    ladder(13).export("sql")
-    with pytest.raises(OdtError, match=r"U372.*27 nodes.*16,383 splits"):
-        ladder(14).export("sql")
-
-
-def test_deep_and_large_models_run(tmp_path: Path) -> None:
-    """SQLite's parser has a small stack, compilers promise 127 levels: left and right chains of
-    depth 64, and a full tree."""
-    for side in ("left", "right"):
-        root: TreeNode = Leaf(label=0)
-        for i in range(64):
-            children = (root, Leaf(label=1)) if side == "left" else (Leaf(label=1), root)
-            root = Branch(
-                feature="age", test=Threshold(value=i if side == "left" else 64 - i),
-                left=children[0], right=children[1], missing="right",
-            )  # fmt: skip
-        tree = Tree(root=root, features=(AGE,), targets=("y",), classes=(0, 1))
-        rows = [{"age": x / 2} for x in range(-2, 132)] + [{"age": None}]
-        check_all(tree, rows, tmp_path)
-    rows = [{"age": float(x) / 2} for x in range(30)]
-    check_all(ladder(10), rows, tmp_path)
-
-
-def check_all(model: Model, rows: list[Row], folder: Path) -> None:
-    said = predicted(model, rows)
-    assert by_python(model, rows) == said
-    assert by_sql(model, rows) == said
-    if shutil.which("gcc"):
-        assert by_c([model], [rows], folder) == [said]
-
-
-# ---- the command
-
-
-def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from odtdsl.cli import app
-    from odtdsl.predictors.saving import save
-
-    def odt(*arguments: str) -> Any:
-        return CliRunner().invoke(app, ["export", *arguments])
-
-    model = tmp_path / "model.json"
-    save(ladder(3), model)
-    done = odt(str(model), "--to", "c", "--name", "risk")
-    assert done.exit_code == 0
-    assert "int risk(const risk_row *row)" in done.stdout
-    assert "5 nodes, as a tree of 7 splits" in done.stderr
-    file = tmp_path / "model.sql"
-    done = odt(str(model), "--out", str(file))
-    assert done.stdout.endswith("5 nodes, as a tree of 7 splits: shared nodes are repeated\n")
-    assert file.read_text(encoding="utf-8") == ladder(3).export("sql")
-    told = json.loads(odt(str(model), "--to", "sql", "--json").stdout)
-    assert told == {
-        "format": "sql", "file": None, "splits": 7, "nodes": 5, "text": ladder(3).export("sql"),
-    }  # fmt: skip
-    for wrong in (
-        (str(model),), (str(model), "--to", "java"), (str(model), "--out", "x.unknown"),
-        (str(model), "--to", "sql", "--out", str(model)),
-    ):  # fmt: skip
-        done = odt(*wrong)
-        assert done.exit_code == 2
-        assert re.search(r"U370|U308", done.stderr)
