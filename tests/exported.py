@@ -206,15 +206,23 @@ def by_rules(model: Model, rows: list[Row]) -> list[Any]:
     count = re.search(r"(\d+) rules?, (?:of )?which", head.split("\n")[0])
     assert count
     assert int(count[1]) == len(blocks)
-    rules = [_Rule(block, len(model.targets)) for block in blocks]
-    return [_ruled(rules, row, model) for row in rows]
+    ranks = {
+        line.split("`")[1]: {
+            str(ast.literal_eval(level)): float(rank)
+            for level, rank in re.findall(r"(\"[^\"]*\"|\S+) (\d+)[,.]", line.split(": ")[1])
+        }
+        for line in head.split("\n")[1:]
+    }
+    rules = [_Rule(block, len(model.targets), ranks) for block in blocks]
+    refusing = plan_of(model).refusing
+    return [_ruled(rules, row, refusing) for row in rows]
 
 
-def _ruled(rules: list[_Rule], row: Row, model: Model) -> Any:
-    for type_ in model.features:
-        cell = row.get(type_.name)
-        asked = type_.kind == "ordered" and type_.name in model.tested and cell is not None
-        if asked and not any(same(cell, level) for level in type_.levels):
+def _ruled(rules: list[_Rule], row: Row, refusing: Any) -> Any:
+    for column in refusing:
+        cell = row.get(column.name)
+        known = cell is None or any(same(cell, level) for level in column.levels)
+        if (column.weighed and cell is None) or (column.ordered and not known):
             return REFUSED
     said = [rule.said for rule in rules if all(part.holds(row) for part in rule.parts)]
     assert len(said) == 1, said
@@ -224,9 +232,12 @@ def _ruled(rules: list[_Rule], row: Row, model: Model) -> Any:
 class _Rule:
     """`if ... and ... then ...`, or `always then ...`."""
 
-    def __init__(self, block: str, targets: int) -> None:
+    def __init__(self, block: str, targets: int, ranks: dict[str, dict[str, float]]) -> None:
         *lines, last = block.split("\n")
-        self.parts = [] if lines == ["always"] else [_Part(line) for line in lines]
+        lines = [] if lines == ["always"] else lines
+        self.parts = [
+            _Part(line) if re.match(r"(if|and) `", line) else _Sum(line, ranks) for line in lines
+        ]
         values = re.findall(r'` = ("(?:[^"\\]|\\.)*"|[-+.\de]+)', last)
         assert len(values) == targets, last
         found = tuple(ast.literal_eval(value) for value in values)
@@ -257,6 +268,31 @@ class _Part:
             return cell is None and self.missing
         truths = (_true(sign, operand, cell) is wanted for wanted, sign, operand in self.parts)
         return any(truths) if self.any else all(truths)
+
+
+class _Sum:
+    """`if W * NAME + W * rank(NAME) + W * [NAME = VALUE] < BOUND`."""
+
+    def __init__(self, line: str, ranks: dict[str, dict[str, float]]) -> None:
+        words = line.removeprefix("if ").removeprefix("and ")
+        term = r"([-\d.e]+) \* (?:`([^`]*)`|rank\(`([^`]*)`\)|\[`([^`]*)` = ([^\]]*)\])"
+        match = re.fullmatch(rf"({term}(?: \+ {term})*) (<|>=) ([-\d.e]+)", words)
+        assert match, line
+        self.terms = re.findall(term, match[1])
+        self.below, self.bound = match[match.re.groups - 1] == "<", float(match[match.re.groups])
+        self.ranks = ranks
+
+    def holds(self, row: Row) -> bool:
+        total = 0.0
+        for weight, plain, ranked, named, value in self.terms:
+            if plain:
+                counted = row[plain]
+            elif ranked:
+                counted = self.ranks[ranked][str(row[ranked])]
+            else:
+                counted = float(same(row[named], ast.literal_eval(value)))
+            total = total + float(weight) * counted
+        return (total < self.bound) is self.below
 
 
 def _escaped(text: str) -> str:

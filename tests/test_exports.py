@@ -190,7 +190,7 @@ def test_formats_of_libraries_agree(to: str) -> None:
 
 
 def test_rules_agree() -> None:
-    for model, rows in cases("rules", 30, planes=False):
+    for model, rows in cases("rules", 30):
         assert by_rules(model, rows) == predicted(model, rows)
 
 
