@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 from pysat.solvers import Solver
+from sat_trees import without_start
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -49,6 +50,25 @@ def test_a_single_leaf_where_every_test_parts_rows_that_share_a_leaf() -> None:
     core = normalize(odtdsl.parse(text).analyse(frame=table).rows)
     answer = Sat().solve(core, Limits())
     assert (answer.status, answer.stages[0].value) == ("optimal", 1)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("never", ["no", "yes", "maybe"])
+def test_a_single_leaf_where_rows_ask_for_several_classes_or_all_for_one(
+    never: str, depth: int
+) -> None:
+    data = {"a": [1, 2, 3, 4], "y": ["no", "yes", "maybe", "yes"]}
+    spec = f"""data frame target y: class tree depth <= {depth} minimize leaves
+        rule never: count_predicted("{never}") <= 0"""
+    with without_start():
+        result = odtdsl.parse(spec).solve(using="sat", frame=data)
+    assert (result.status, result.objective) == ("optimal", 1)
+    alike = {"a": [1, 2], "y": ["no", "no"]}
+    spec = f"""data frame target y: class {{"no", "yes"}} tree depth <= {depth} minimize leaves
+        rule right: errors <= 0"""
+    with without_start():
+        result = odtdsl.parse(spec).solve(using="sat", frame=alike)
+    assert (result.status, result.objective) == ("optimal", 1)
 
 
 def test_rows_alike_of_two_classes_are_told_at_once() -> None:

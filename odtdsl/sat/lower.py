@@ -48,7 +48,7 @@ class Shape:
         Nodes may be no split.
     counted
         Slots that predict a class are counted as leaves, which needs no such nodes, but rows
-        that each ask for one.
+        that each ask for one, and not all for the same: the root parts rows then.
     single
         A node tests one family at most.
     parts
@@ -93,7 +93,7 @@ def shape_of(core: Core) -> Shape:
         (m.output is not None and m.output.any()) or (m.rows is not None and m.rows.any())
         for m in measures
     )
-    told = bool((~allowed).any(axis=1).all())
+    told = bool((~allowed).any(axis=1).all()) and not allowed.all(axis=0).any()
     linked = any(isinstance(signed.atom, Link) for signed in atoms)
     idle = tells or linked or scoped or deep or parts or not _padded(core)
     idle = idle or (sized and (of_rows or not told))
