@@ -163,3 +163,24 @@ def test_completion_of_names_that_need_backticks(tmp_path: Path) -> None:
     assert {item.label: item.text for item in offered if item.kind == "column"} == {
         "if": "if", "a`b": "`a``b`", "y": "y",
     }  # fmt: skip
+
+
+def test_the_server_asks_for_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from odtdsl import cli_lsp
+    from odtdsl.cli import app
+
+    monkeypatch.setattr(cli_lsp, "find_spec", lambda name: None)
+    result = CliRunner().invoke(app, ["lsp"])
+    assert result.exit_code == 2
+    assert "U351" in result.stderr
+    assert "odtdsl[lsp]" in result.stderr
+
+
+def test_what_a_completion_replaces() -> None:
+    """The word before the cursor, all of a text or backticked name; nothing behind a text."""
+    text = 'rule r: accur(`a b`) = "yes"'
+    for at, part in ((13, "accur"), (10, "ac"), (17, "`a b`"), (25, '"yes"'), (len(text), "")):
+        span = complete(outline(text), at, None, Path()).span
+        assert text[span.start : span.end] == part
