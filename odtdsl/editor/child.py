@@ -10,6 +10,9 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+FRESH = 3
+"""How many times longer the first check of a process may take: it still imports what it needs."""
+
 STARTING = 120.0
 """The longest that the process may take to begin, in seconds: a busy machine imports slowly."""
 
@@ -24,6 +27,7 @@ class Checker:
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._turn = asyncio.Lock()
+        self._fresh = True
 
     async def check(self, name: str, text: str, base: str) -> dict[str, Any]:
         """The answer of `worker`; `{"slow": True}` where it took too long."""
@@ -33,13 +37,14 @@ class Checker:
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         process = self._running()
+        seconds, self._fresh = self.seconds * (FRESH if self._fresh else 1), False
         late = threading.Event()
 
         def give_up() -> None:
             late.set()
             process.kill()
 
-        timer = threading.Timer(self.seconds, give_up)
+        timer = threading.Timer(seconds, give_up)
         timer.start()
         try:
             answer = self._exchange(process, json.dumps(request).encode() + b"\n")
@@ -68,6 +73,7 @@ class Checker:
                 [sys.executable, "-m", "odtdsl.editor.worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             )  # fmt: skip
+            self._fresh = True
             timer = threading.Timer(STARTING, self._process.kill)
             timer.start()
             with suppress(OSError, ValueError):  # asking will say it
