@@ -493,6 +493,36 @@ def test_the_outputs_that_rules_admit_are_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rules", "codes"),
+    [
+        (("y0 + y1 = 2.5",), ["R112"]),
+        (("2 * y0 + 4 * y1 = 3",), ["R112"]),
+        (("y0 - 2 * y1 = 0", "y0 - 4 * y1 = 1"), ["R112"]),
+        (("0.1 <= y0 - 1.5 * y1 <= 0.4",), ["R112"]),
+        (("0.1 <= y0 - y1 - 0.5 * y0 <= 0.2",), ["R112"]),
+    ],
+)
+def test_grids_without_bounds_end(rules: tuple[str, ...], codes: list[str]) -> None:
+    frame: Frame = {"a": [1.0, 2.0], "y0": [1.0, 4.0], "y1": [2.0, 3.0]}
+    with pytest.raises(OdtError) as caught:
+        odt.solve(spec(rules, "mse", 1).replace("number", "number step 1"), frame=frame)
+    assert errors_of(caught.value) == codes
+
+
+def test_a_grid_of_which_nothing_is_decided_asks_for_bounds() -> None:
+    """Far out: no sum of it lies on a grid that tells, and no bound ends the cases."""
+    ends = (Fraction(1, 4), Fraction(3, 4))
+    ray = Range(factors=((0, Fraction(1)), (1, Fraction(-2))), low=ends[0], high=ends[1])
+    union = OutputUnion(
+        steps=(Fraction(1),) * 2, pieces=(Piece(bounds=((None, None),) * 2, ranges=(ray,)),)
+    )  # fmt: skip
+    with pytest.raises(OdtError) as caught:
+        FeasibleSet(union)
+    assert errors_of(caught.value) == ["R306"]
+    assert "bound every target" in caught.value.diagnostics[0].helps[0]
+
+
+@pytest.mark.parametrize(
     ("rules", "step", "said"),
     [
         (("y0 = 1", "y1 >= 2"), "", ("y0 = 1; 2 <= y1",)),

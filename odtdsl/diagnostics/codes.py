@@ -281,6 +281,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("R302", "a condition with too many cases", ""),
     ("R304", "a condition that cannot be evaluated", 'rule r: recall("a", group_without_a) >= 50%'),
     ("R305", "a rule that holds only by a split that changes no prediction", ""),
+    ("R306", "outputs on a grid without bounds, of which it is undecided whether any obeys", ""),
     ("R401", "rules, or rules and bounds of the skeleton, that no tree keeps together", ""),
     ("R402", "whether a tree keeps all rules is undecided", ""),
     # ---- T: types

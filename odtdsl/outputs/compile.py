@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import comb
+from math import comb, gcd
 
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Condition
@@ -97,13 +97,11 @@ class _Compiler:
         return OutputUnion(steps=self.steps, pieces=tuple(_largest(pieces)))
 
     def on_grid(self, node: Formula) -> Formula:
-        """Parts of one target moved to its grid."""
+        """Parts moved to the grid of their targets: sums of grid values lie on a grid too."""
         match node:
-            case Part(key=((target, _),)):
-                intervals = snapped(node.intervals, self.steps[target])
-                return Part(key=node.key, intervals=intervals) if intervals else FALSE
             case Part():
-                return node
+                intervals = snapped(node.intervals, self.grid_of(node.key))
+                return Part(key=node.key, intervals=intervals) if intervals else FALSE
             case All():
                 return conjunction([self.on_grid(item) for item in node.items])
             case Any():
@@ -111,6 +109,20 @@ class _Compiler:
             case AtLeast():
                 items = tuple(self.on_grid(item) for item in node.items)
                 return AtLeast(least=node.least, items=items)
+
+    def grid_of(self, key: Key) -> Fraction | None:
+        """The step of a sum of targets: the largest that divides all their steps."""
+        found = Fraction(0)
+        for target, factor in key:
+            step = self.steps[target]
+            if step is None:
+                return None
+            one = abs(factor) * step
+            found = Fraction(
+                gcd(found.numerator * one.denominator, one.numerator * found.denominator),
+                found.denominator * one.denominator,
+            )
+        return found
 
     def take(self, draft: _Draft, items: Sequence[Formula]) -> bool:
         """Take in what is no disjunction; False where nothing can hold."""

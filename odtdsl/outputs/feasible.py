@@ -13,6 +13,7 @@ import numpy as np
 
 from odtdsl.backends.native import engine
 from odtdsl.data.table import BoolArray, FloatArray
+from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Condition
 from odtdsl.ir.forms import Core, OutputSet
 from odtdsl.ir.intervals import nearest_float
@@ -181,7 +182,14 @@ def _holds_something(union: OutputUnion, piece: Piece) -> bool:
     """Whether the nearest point of a piece to some point is there at all."""
     goal = np.array([[_near_zero(bound) for bound in piece.bounds]])
     native = _native(replace(union, pieces=(piece,)))
-    value, _ = native.project(goal, np.ones(len(piece.bounds)), None)
+    try:
+        value, _ = native.project(goal, np.ones(len(piece.bounds)), None)
+    except ValueError:  # cases of a grid that never end
+        raise error(
+            "R306", "outputs on a grid have no bounds, and whether any obeys the rules is"
+            " undecided",
+            helps=("bound every target that has a step, such as `0 <= y <= 1000`",),
+        ) from None  # fmt: skip
     return math.isfinite(float(value[0]))
 
 

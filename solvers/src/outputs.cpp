@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 namespace odt {
 namespace {
@@ -40,6 +41,8 @@ bool on_grid(double value, double step, double slack) {
 }
 
 constexpr double kSlack = 1e-9;
+// Branches on values of a grid. Only where nothing fits and nothing bounds the targets are there more.
+constexpr std::size_t kDeepest = 1000;
 
 }  // namespace
 
@@ -352,6 +355,7 @@ bool OutputSolver::settle(const OutputPiece& piece, State& state) const {
 }
 
 void OutputSolver::branch(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level) {
+  if (level > kDeepest) throw std::length_error("cases of a grid without bounds do not end");
   std::vector<double> y(set_.targets);
   ++relaxations;
   const double value = loss.least(states_[level].box, states_[level].ranges, best_, y.data());
