@@ -19,7 +19,7 @@ QUICK = [
     odt.OptimalTreeRegressor(max_depth=2),
     odt.OutputConstrainedTreeRegressor(max_depth=2),
     odt.OptimalDiagramClassifier(widths=(1, 2), backend="greedy"),
-    odt.OutputConstrainedForestRegressor(n_estimators=2, max_depth=3, min_samples_leaf=1),
+    odt.OutputConstrainedForestRegressor(n_estimators=1, max_depth=2, min_samples_leaf=1),
 ]
 SLOW = [
     odt.OptimalTreeClassifier(),
