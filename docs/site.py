@@ -27,7 +27,8 @@ BESIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICEN
 FOLDERS = ("docs", "models", "grammar", "benchmarks", "odtdsl")
 """What pages link to. Code is there as files to look at, not as pages."""
 PROJECT = (
-    "README", "models/README", "grammar/README", "benchmarks/README", "CONTRIBUTING", "CHANGELOG",
+    "README", "models/README", "grammar/README", "grammar/vscode/README", "benchmarks/README",
+    "CONTRIBUTING", "CHANGELOG",
 )  # fmt: skip
 
 CONF = """
