@@ -41,6 +41,7 @@ master_doc = "index"
 html_theme = "furo"
 html_title = "odtdsl"
 html_show_copyright = False
+smartquotes = False  # options begin with two hyphens
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 autodoc_member_order = "bysource"
@@ -126,10 +127,10 @@ def _index() -> str:
 
 
 def _lead() -> list[str]:
-    """The README up to its first block or section, without its title."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    body = text.partition("\n")[2]
-    return re.split(r"^(?:```|## )", body, maxsplit=1, flags=re.MULTILINE)[0].strip().split("\n")
+    """The README's paragraphs up to its first block, without what leads to that."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n")[2]
+    body = re.split(r"^(?:```|## )", text, maxsplit=1, flags=re.MULTILINE)[0]
+    return [part + "\n" for part in body.strip().split("\n\n") if not part.endswith(":")]
 
 
 def _api() -> str:
