@@ -330,6 +330,16 @@ def test_rules_that_nothing_obeys_and_rows_that_do_not_are_told() -> None:
     assert warning.notes == ("rule `r0` refuses 1 row: 1",)
 
 
+def test_targets_are_named_where_a_rule_misses_one() -> None:
+    frame: Frame = {"a": [1.0, 2.0], "y0": [1.0, 4.0], "y1": [2.0, 3.0]}
+    for name, said in (("claims", "there are: `y0`, `y1`, "), ("y7", "did you mean `y0`?")):
+        with pytest.raises(OdtError) as caught:
+            odt.solve(spec((f"{name} <= 3",), "mse", 1), frame=frame)
+        (one,) = caught.value.diagnostics
+        assert one.code == "N201"
+        assert any(text.startswith(said) for text in (*one.notes, *one.helps))
+
+
 def test_rules_on_paths_are_kept_node_by_node() -> None:
     rng = random.Random(3)
     for _ in range(10):

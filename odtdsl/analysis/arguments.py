@@ -106,7 +106,12 @@ class Arguments:
                 "T218", f"`{name}` is a column, not a number or condition", expr,
                 helps=helps if is_feature else (),
             )  # fmt: skip
-        near = [*sorted(WORDS - {"root", "feature"}), *world.lets, *world.group_names]
+        terms = sorted(WORDS - {"root", "feature"})
+        near = [*terms, *world.lets, *world.group_names]
+        if world.target.kind == "number" and self.scope is Scope.LEAF:
+            # What a leaf puts out comes first, then what else may be said of leaves.
+            terms.sort(key=lambda word: Scope.LEAF not in BY_NAME[word].scopes)
+            near = [*world.target.names, *terms, *world.lets, *world.group_names]
         return self.desk.unknown("N201", "name", name, near, expr)
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
