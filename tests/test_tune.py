@@ -394,10 +394,14 @@ def test_a_file_that_holds_something_else_is_left_alone(text: str, tmp_path: Pat
 
 
 def test_ctrl_c_ends_the_command_with_what_was_done(tmp_path: Path) -> None:
+    # trees of depth 4 on noise take minutes each: nothing is done before the signal comes
+    noise = np.random.default_rng(0)
+    rows = [f"{','.join(map(str, noise.random(8)))},{noise.integers(2)}" for _ in range(3000)]
+    (tmp_path / "s.csv").write_text("a,b,c,d,e,f,g,h,y\n" + "\n".join(rows))
     spec = tmp_path / "s.odt"
-    spec.write_text('data sklearn "breast_cancer"\ntarget target\ntree depth <= 3\nminimize errors')
+    spec.write_text('data "s.csv"\ntarget y: class\ntree depth <= 3\nminimize errors')
     command = [sys.executable, "-c", "from odtdsl.cli import main; main()", "tune", str(spec),
-               "--vary", "depth=1,6,5"]  # fmt: skip
+               "--vary", "depth=1,4"]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         keep = tmp_path / "s.tune.json"
         deadline = time.monotonic() + 120
