@@ -30,7 +30,6 @@ class Rework:
         self.gains = gains
         self.scans = scans
         self.layers = [list(layer) for layer in raw.layers]
-        self.every = np.arange(core.n_rows)
 
     def raw(self) -> RawDiagram | None:
         """The reduced diagram; None where its arcs came apart."""
@@ -44,19 +43,23 @@ class Rework:
         """
         for _ in range(ROUNDS):
             changed = False
-            for level in range(len(self.layers)):
-                for position in range(len(self.layers[level])):
-                    changed |= self._retest(level, position, columns)
-                    changed |= self._rearc(level, position)
+            worth = self._worth()  # layers below the one that changes keep theirs in a round
+            at = np.zeros(self.core.n_rows, dtype=np.int64)
+            for level, layer in enumerate(self.layers):
+                for position in range(len(layer)):
+                    rows = np.flatnonzero(at == position)
+                    changed |= self._retest(level, position, rows, worth[level + 1], columns)
+                    changed |= self._rearc(level, position, rows, worth[level + 1])
+                at = self._step(layer, at)
             if not changed:
                 return
 
-    def reaching(self, level: int, position: int) -> IntArray:
-        """The ascending rows that reach a node."""
-        at = np.zeros(self.core.n_rows, dtype=np.int64)
-        for layer in self.layers[:level]:
-            at = self._step(layer, at)
-        return np.flatnonzero(at == position)
+    def arrivals(self) -> list[IntArray]:
+        """int64 (n_rows,) a layer: the node that each row reaches, negative where it has ended."""
+        found = [np.zeros(self.core.n_rows, dtype=np.int64)]
+        for layer in self.layers[:-1]:
+            found.append(self._step(layer, found[-1]))
+        return found
 
     def _step(self, layer: list[RawNode], at: IntArray) -> IntArray:
         following = at.copy()
@@ -71,23 +74,28 @@ class Rework:
         family = self.core.families[node.split.family]
         return family.goes_left(node.split.test)
 
-    def _end(self, arc: int, level: int) -> IntArray:
-        """int64 (n_rows,): the label that each row would get from the end of an arc."""
-        at = np.full(self.core.n_rows, arc)
-        for layer in self.layers[level + 1 :]:
-            at = self._step(layer, at)
-        return ~at
+    def _worth(self) -> list[FloatArray]:
+        """Per layer and below the last, what each row gains from each end that an arc may have.
 
-    def _gain(self, arc: int, level: int, rows: IntArray) -> FloatArray:
-        found: FloatArray = self.gains[rows, self._end(arc, level)[rows]]
-        return found
+        Terminals come last and backwards, so that an arc is its own index: `~class` counts
+        from the end.
+        """
+        classes = self.gains.T[::-1]
+        found = [classes]
+        for layer in reversed(self.layers):
+            below = found[-1]
+            nodes = [np.where(self.left(x), below[x.left], below[x.right]) for x in layer]
+            found.append(np.vstack([*nodes, classes]))
+        return found[::-1]
 
-    def _retest(self, level: int, position: int, columns: set[int] | None) -> bool:
-        node = self.layers[level][position]
-        rows = self.reaching(level, position)
+    def _retest(
+        self, level: int, position: int, rows: IntArray, worth: FloatArray,
+        columns: set[int] | None,
+    ) -> bool:  # fmt: skip
         if not rows.size:
             return False
-        apart = self._gain(node.left, level, rows) - self._gain(node.right, level, rows)
+        node = self.layers[level][position]
+        apart = worth[node.left, rows] - worth[node.right, rows]
         now = float(apart[self.left(node)[rows]].sum())
         assert isinstance(node.split, RawTest)
         own = self.core.families[node.split.family].column
@@ -105,8 +113,7 @@ class Rework:
         self.layers[level][position] = replace(node, split=split)
         return True
 
-    def _rearc(self, level: int, position: int) -> bool:
-        rows = self.reaching(level, position)
+    def _rearc(self, level: int, position: int, rows: IntArray, worth: FloatArray) -> bool:
         changed = False
         below = len(self.layers[level + 1]) if level + 1 < len(self.layers) else 0
         for side in ("left", "right"):
@@ -116,10 +123,11 @@ class Rework:
             arc, other = (node.left, node.right) if side == "left" else (node.right, node.left)
             ends = [end for end in (*range(below), *(~c for c in range(self.core.n_classes)))
                     if end != other]  # fmt: skip
-            values = [float(self._gain(end, level, some).sum()) for end in ends]
-            now = float(self._gain(arc, level, some).sum())
-            best = int(np.argmax(values)) if values else 0
-            if values and values[best] > now + 1e-6:
+            if not ends:
+                continue
+            values = worth[np.ix_(ends, some)].sum(axis=1)
+            best = int(np.argmax(values))
+            if values[best] > float(worth[arc, some].sum()) + 1e-6:
                 changed = True
                 if side == "left":
                     self.layers[level][position] = replace(node, left=ends[best])
@@ -137,11 +145,11 @@ def pruned(core: Core, raw: RawDiagram, aim: Aim, scans: Scans, most: int | None
     while raw.layers:
         work = Rework(core, raw, gains, scans)
         found: list[tuple[float, int, int, int]] = []
-        for level, layer in enumerate(work.layers):
-            for position, node in enumerate(layer):
+        for level, at in enumerate(work.arrivals()):
+            for position, node in enumerate(work.layers[level]):
                 if node.left < 0 and node.right < 0:
                     assert isinstance(node.split, RawTest)
-                    rows = work.reaching(level, position)
+                    rows = np.flatnonzero(at == position)
                     sums = gains[rows].sum(axis=0)
                     label = int(np.argmax(sums))
                     left = work.left(node)[rows]
