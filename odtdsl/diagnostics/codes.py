@@ -394,7 +394,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U370", "a format of exports that there is none", ""),
     ("U371", "a model that a format of exports cannot carry", ""),
     ("U372", "a model with too many splits to export, shared nodes repeated", ""),
-    ("U373", "a name of an exported function that is none", ""),
+    ("U373", "a name of an exported function, table or model that cannot be it", ""),
     ("U374", "an export that needs a package which is not installed", ""),
     ("U375", "an export of bytes without a file", ""),
     ("U401", "a call from Python with a value of a kind that it does not take", ""),

@@ -90,12 +90,13 @@ def export_plan(
     plan: Plan, to: str, path: str | os.PathLike[str] | None = None, *, name: str | None = None
 ) -> str | bytes:
     """As `export`, of a plan."""
-    from odtdsl.exports.names import check_texts
+    from odtdsl.exports.names import HALF, LONE, check_name, check_texts
     from odtdsl.files import write_bytes
 
     format_ = format_named(to)
     if to not in ("text", "python"):
         check_texts(plan, to)
+    check_name(name, to, LONE, HALF)
     found = format_.write(plan, name)
     if path is not None:
         write_bytes(Path(path), found.encode("utf-8") if isinstance(found, str) else found)

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from odtdsl.data.dataset import Value
 from odtdsl.diagnostics.model import error
-from odtdsl.exports.names import refuse_texts
+from odtdsl.exports.names import check_name, refuse_texts
 from odtdsl.exports.plan import (
     AtMost,
     Cell,
@@ -48,9 +48,10 @@ def to_pmml(plan: Plan, name: str | None = None) -> str:
     ------
     OdtError
         U371: several targets, of which a TreeModel predicts one; a target and a feature of one
-        name, or a name that is empty; characters that XML cannot hold.
+        name, or a name that is empty; characters that XML cannot hold. U373: such in `name`.
     """
     refuse_texts(plan, "pmml", NOT_XML, "characters that XML cannot hold")
+    check_name(name, "pmml", NOT_XML, "characters that XML cannot hold")
     _check(plan)
     return "\n".join(_Writer(plan, name).lines()) + "\n"
 

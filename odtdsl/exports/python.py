@@ -96,6 +96,9 @@ class _Writer:
 
     def lines(self) -> Iterator[str]:
         plan = self.plan
+        # The first cookie counts: without one a title such as "coding: utf-7" would be it, and
+        # could end its own line.
+        yield "# coding: utf-8"
         yield f"# {plan.title}."
         yield "# Python 3.9 or later, nothing else."
         yield ""

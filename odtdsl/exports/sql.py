@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from odtdsl.data.dataset import Value
-from odtdsl.exports.names import refuse_texts
+from odtdsl.exports.names import check_name, refuse_texts
 from odtdsl.exports.plan import Ask, AtMost, Column, Fork, Item, OneOf, Plan, Plane, Term, Within
 from odtdsl.predictors.wording import number_text, printable
 
@@ -35,10 +35,11 @@ def to_sql(plan: Plan, name: str | None = None) -> str:
     Raises
     ------
     OdtError
-        U371: a name with a NUL character, which ends the text of a query.
+        U371, U373: a name with a NUL character, which ends the text of a query.
     """
     refuse_texts(plan, "sql", re.compile("\0"), "a NUL character")
-    writer = _Writer(plan, TABLE if name is None else name.replace("\0", ""))
+    check_name(name, "sql", re.compile("\0"), "a NUL character")
+    writer = _Writer(plan, TABLE if name is None else name)
     return "\n".join(writer.lines()) + "\n"
 
 
