@@ -553,3 +553,17 @@ def test_the_command_prints_saves_and_goes_on(tmp_path: Path) -> None:
     assert [trial["setting"]["depth"] for trial in found["trials"]] == ["0", "1", "2"]
     assert CliRunner().invoke(app, ["tune", str(spec), "--vary", "depht=1"]).exit_code == 2
     assert CliRunner().invoke(app, [*arguments, "--keep", str(spec)]).exit_code == 2
+
+
+def test_a_name_that_is_varied_keeps_its_column() -> None:
+    """Though a later column would have the same name."""
+    found = odtdsl.tune(
+        'data sklearn "iris" target target let se = 1 tree depth <= 1 minimize errors + 0 * se',
+        {"splits": [0, 1], "se": [1, 2]}, cv=2,
+    )  # fmt: skip
+    columns = found.columns()
+    assert columns["splits"] == [0, 0, 1, 1]
+    assert columns["se"] == [1, 2, 1, 2]
+    assert columns["found_splits"] == [trial.splits for trial in found.trials]
+    assert columns["found_se"] == [trial.error for trial in found.trials]
+    assert len(found.to_csv().splitlines()) == 5

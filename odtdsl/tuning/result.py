@@ -196,13 +196,26 @@ class Tuning:
     # ---- as data
 
     def columns(self) -> dict[str, list[Any]]:
-        """A column per name, then the scores, sizes and what became of each setting."""
-        trials = self.trials
-        found: dict[str, list[Any]] = {
-            name: numbers(trial.setting[at] for trial in trials)
+        """A column per name, then the scores, sizes and what became of each setting.
+
+        Where a name that was varied is the name of a later column, that one is called
+        `found_...`.
+        """
+        varied = {
+            name: numbers(trial.setting[at] for trial in self.trials)
             for at, name in enumerate(self.names)
         }
-        found[self.measure if self.measure not in found else "score"] = [t.mean for t in trials]
+        later = {}
+        for name, cells in self._outcomes().items():
+            while name in varied or name in later:
+                name = f"found_{name}"
+            later[name] = cells
+        return varied | later
+
+    def _outcomes(self) -> dict[str, list[Any]]:
+        trials = self.trials
+        score = "score" if self.measure in self.names else self.measure
+        found: dict[str, list[Any]] = {score: [t.mean for t in trials]}
         found["se"] = [t.error for t in trials]
         for fold in range(self.cv * self.repeats):
             runs = [t.runs[fold] if fold < len(t.runs) else None for t in trials]
