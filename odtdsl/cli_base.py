@@ -91,8 +91,11 @@ def _setting(text: str) -> tuple[str, ast.Expr]:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(line)
+    """Print lines, or blocks of them; what names hold commands no terminal."""
+    from odtdsl.predictors.wording import printable
+
+    for block in lines:
+        typer.echo("\n".join(map(printable, block.split("\n"))))
 
 
 def print_json(value: Any) -> None:

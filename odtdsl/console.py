@@ -21,6 +21,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_text import diagram_to_text
 from odtdsl.predictors.text import to_text
 from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.wording import printable
 from odtdsl.result import OutputScore, Result, Stage, TestScore
 from odtdsl.solving import Plan
 
@@ -48,8 +49,9 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
     """Lines of a table with a header row; every column as wide as its widest cell."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for at, row in enumerate(rows):
+    said = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in said) for i in range(len(said[0]))]
+    for at, row in enumerate(said):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         yield indent + line.rstrip()
         if at == 0:

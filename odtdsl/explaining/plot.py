@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 from odtdsl.charts import Axis
 from odtdsl.ir.expr import Scope
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
+from odtdsl.predictors.wording import printable
 
 if TYPE_CHECKING:
     from odtdsl.explaining.curves import Curve, Point
@@ -40,8 +41,8 @@ def to_svg(
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
         f'width="{WIDTH:g}" height="{HEIGHT:g}" role="img" '
-        f'aria-label="{escape(name, {chr(34): "&quot;"})}">',
-        f"<title>{escape(name)}</title>",
+        f'aria-label="{escape(printable(name), {chr(34): "&quot;"})}">',
+        f"<title>{escape(printable(name))}</title>",
         f"<style>{_style(theme)}</style>",
         '<rect class="page" width="100%" height="100%"/>',
     ]
@@ -125,9 +126,9 @@ class _Plot:
         middle = (LEFT + right) / 2
         yield (
             f'<text x="{middle:g}" y="{HEIGHT - 16:g}" text-anchor="middle">'
-            f"{escape(wrapped(across, WIDTH - 40, 1)[0])}</text>"
+            f"{escape(wrapped(printable(across), WIDTH - 40, 1)[0])}</text>"
         )
-        yield f'<text x="12" y="22">{escape(wrapped(up, WIDTH - 30, 1)[0])}</text>'
+        yield f'<text x="12" y="22">{escape(wrapped(printable(up), WIDTH - 30, 1)[0])}</text>'
 
     def _steps(self) -> str:
         """Along a value until its tree is too loose, then on to the next."""
@@ -147,7 +148,7 @@ class _Plot:
         proof = "" if point.proven else ", not proven"
         return (
             f'<circle class="{kind}" cx="{self.x(_x(point)):.1f}" cy="{self.y(_y(point)):.1f}" '
-            f'r="3.2"><title>{escape(says + proof)}</title></circle>'
+            f'r="3.2"><title>{escape(printable(says + proof))}</title></circle>'
         )
 
     def _bound(self, value: Fraction) -> str:

@@ -23,10 +23,13 @@ def rounded(value: float) -> str:
 
 
 def printable(text: str) -> str:
-    """The text on one line: control and format characters, line ends, lone surrogates spelled
-    as escapes, so that a name can neither break a picture nor command a terminal."""
+    """The text on one line: control and format characters, line ends, lone surrogates and what
+    XML cannot hold spelled as escapes, so that a name can neither break a picture nor command
+    a terminal."""
     return "".join(
-        c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escape(c)
+        _escape(c)
+        if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\ufffe\uffff"
+        else c
         for c in text
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
+from odtdsl.predictors.wording import printable
 
 if TYPE_CHECKING:
     from odtdsl.tuning.result import Trial, Tuning
@@ -34,7 +35,7 @@ def to_svg(
     chosen setting has a ring. At the right stands the mean number of splits.
     """
     picture = _Picture(tuning)
-    name = title or f"{tuning.measure} of each setting on held-out rows"
+    name = printable(title or f"{tuning.measure} of each setting on held-out rows")
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {picture.width:g} '
@@ -52,9 +53,7 @@ def to_svg(
 class _Picture:
     def __init__(self, tuning: Tuning) -> None:
         self.tuning = tuning
-        self.names = [
-            wrapped(tuning.called(trial.setting), WIDEST_NAME, 1)[0] for trial in tuning.trials
-        ]
+        self.names = [wrapped(self.called(trial), WIDEST_NAME, 1)[0] for trial in tuning.trials]
         self.left = MARGIN + max(map(text_width, self.names)) + 12
         self.right = self.left + PLOT
         self.width = self.right + text_width("splits") + 2 * MARGIN
@@ -67,6 +66,9 @@ class _Picture:
         self.low, self.high = (min(ends), max(ends)) if ends else (0.0, 1.0)
         room = 0.05 * (self.high - self.low) or 0.05 * abs(self.high) or 0.5
         self.low, self.high = self.low - room, self.high + room
+
+    def called(self, trial: Trial) -> str:
+        return printable(self.tuning.called(trial.setting))
 
     def x(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
@@ -105,7 +107,7 @@ class _Picture:
         if self.tuning.repeats > 1:
             folds += f" x {self.tuning.repeats}"
         head = f"{self.tuning.measure}, mean of {folds} and standard error"
-        fits = wrapped(head, self.width - 2 * MARGIN, 1)[0]
+        fits = wrapped(printable(head), self.width - 2 * MARGIN, 1)[0]
         yield f'<text x="{MARGIN:g}" y="24">{escape(fits)}</text>'
         yield (
             f'<text class="quiet" x="{self.width - MARGIN:g}" y="{TOP - 8:g}" '
@@ -129,7 +131,7 @@ class _Picture:
             f"{escape(self.names[at])}</text>"
         )
         if trial.mean is None or trial.error is None:
-            fits = wrapped(trial.reason, PLOT - 16, 1)[0]
+            fits = wrapped(printable(trial.reason), PLOT - 16, 1)[0]
             yield (
                 f'<text class="quiet" x="{self.left + 8:.1f}" y="{y + 4:.1f}">{escape(fits)}</text>'
             )
@@ -140,7 +142,7 @@ class _Picture:
         yield f'<path class="error" d="M{low:.1f} {y:.1f}H{high:.1f}"/>'
         yield (
             f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="3.5">'
-            f"<title>{escape(self.tuning.called(trial.setting))}: {says}</title></circle>"
+            f"<title>{escape(self.called(trial))}: {says}</title></circle>"
         )
         if chosen:
             yield f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
