@@ -5,6 +5,7 @@ Long runs:
     python tests/diagram_models.py sets --each 200
     python tests/diagram_models.py optimum --each 1000 --using cpsat
     python tests/diagram_models.py optimum --each 1000 --using sat
+    python tests/diagram_models.py optimum --each 1000 --using milp
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("sets", "optimum"))
     parser.add_argument("--each", type=int, default=100, help="instances")
-    parser.add_argument("--using", choices=("cpsat", "sat"), default="cpsat")
+    parser.add_argument("--using", choices=("cpsat", "sat", "milp"), default="cpsat")
     options = parser.parse_args()
     found, began = Counter[str](), time.monotonic()
     asked, index = 0, 0
