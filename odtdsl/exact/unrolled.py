@@ -229,8 +229,7 @@ class Unrolled:
         deepest, depth = len(self.widths), min(2, len(self.widths))
         self.of_trees = self._upper()
         while depth <= self.deepest and self._affordable() >= depth - (depth == 2):
-            shape = Shape(depth=depth, splits=min(sum(self.widths), self._affordable()))
-            found = self._search(shape, self.price, self.value)
+            found = self._search(self._largest(depth), self.price, self.value)
             if found["tree"] is not None:
                 self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
             bound = self._upper() if found["status"] == "infeasible" else int(found["bound"])
@@ -245,6 +244,14 @@ class Unrolled:
             depth += 1
         if depth <= deepest:
             self.of_trees = min(self.of_trees, self._of_splits(depth))
+
+    def _largest(self, depth: int) -> Shape:
+        """The trees to search for the best priced one.
+
+        A limit on leaves makes the search several times slower, and a price forbids what is too
+        large for the best anyway.
+        """
+        return Shape(depth=depth, splits=1 << depth if self.price else sum(self.widths))
 
     def _of_splits(self, splits: int) -> int:
         """What a model of so many splits or more has at least."""
