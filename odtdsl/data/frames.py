@@ -116,6 +116,7 @@ def _by_pyarrow(path: Path, name: str) -> Any:
         stream.seek(0)
         with parquet.ParquetFile(stream, read_dictionary=texts) as file:
             table = file.read()
+    table.validate(full=True)  # texts that are no UTF-8, indices beyond their dictionary
     for column in table.columns if len(table) else ():
         if types.is_dictionary(column.type) and types.is_string(column.type.value_type):
             n_bytes = 0
