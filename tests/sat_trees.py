@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import combinations
 from unittest.mock import patch
 
 import numpy as np
@@ -13,9 +14,11 @@ from pysat.solvers import Solver
 from worlds import Model
 
 from odtdsl.backends.base import Limits
+from odtdsl.cpsat.trees import Trees
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.sat.formula import Formula
 from odtdsl.sat.lower import Lowered, Shape, shape_of
 from odtdsl.sat.search import Live, Search, deepest
 from odtdsl.sat.tree import TreeCode
@@ -27,12 +30,23 @@ Partition = object
 def models_of(core: Core) -> Iterator[RawTree]:
     """Every tree of the full formula: all rows in it, splits that part rows."""
     full = replace(shape_of(core), idle=True, single=True, parts=True, every=True)
-    lowered = Lowered(core, deepest(core), full)
-    with Solver("cadical153", bootstrap_with=lowered.formula.clauses) as solver:
+    yield from _listed(Lowered(core, deepest(core), full).tree)
+
+
+def models_of_cpsat(core: Core) -> Iterator[RawTree]:
+    """Every tree of the formula for CP-SAT, its sums written out as clauses."""
+    trees = Trees(core, formula=Formula())
+    for ones in trees.one_of:
+        trees.formula.extend((-a, -b) for a, b in combinations(ones, 2))
+    yield from _listed(trees.tree)
+
+
+def _listed(tree: TreeCode) -> Iterator[RawTree]:
+    with Solver("cadical153", bootstrap_with=tree.formula.clauses) as solver:
         while solver.solve():
             true = {x for x in solver.get_model() if x > 0}
-            yield lowered.tree.decode(true)
-            solver.add_clause([-x for x in _chosen(lowered.tree, true)])
+            yield tree.decode(true)
+            solver.add_clause([-x for x in _chosen(tree, true)])
 
 
 def _chosen(tree: TreeCode, true: set[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Every term of the language on `exact`, `milp` and `sat`, against brute force over all trees.
+"""Every term of the language on `exact`, `milp`, `sat`, `cpsat`, against brute force over all trees.
 
 Specs are random texts on random tables (`worlds`, `sentences`): a rule with the term, alone or
 with other terms of its scope, and up to three rules beside it; missing cells, weights,
@@ -26,13 +26,22 @@ from larger import Larger, larger_case
 from meanings import Goal, Judge, Rule
 from milp_trees import Live, depth_cap
 from objectives import goals, plain_goals, row_groups, weighting
-from sat_trees import Lazy, all_rows_first, models_of, partition_of, rows_of, without_start
+from sat_trees import (
+    Lazy,
+    all_rows_first,
+    models_of,
+    models_of_cpsat,
+    partition_of,
+    rows_of,
+    without_start,
+)  # fmt: skip
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
 from worlds import Model, TooMany, World, random_world
 
 import odtdsl
 from odtdsl.analysis import analyse
 from odtdsl.backends.choice import choose
+from odtdsl.cpsat.backend import installed
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.families import admissible, threshold_set
@@ -58,7 +67,7 @@ ASIDE = (PLAIN, PLAIN_PATHS, ONE_DIRECTION)
 DIFFERENT = "DIFFERENT"
 MOST_LISTED = 2000
 FORMULATIONS = ("pattern", "subtrees")
-WHAT = ["exact", "milp", "subtrees", "sat", "sets", "sat-sets", "larger"]
+WHAT = ["exact", "milp", "subtrees", "sat", "cpsat", "sets", "sat-sets", "cpsat-sets", "larger"]
 NO_CLASSES = ("mse", "mae", "poisson", "output")
 """Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
 
@@ -182,6 +191,13 @@ def sat_both_ways(case_: Case) -> Counter[str]:
         found = Counter([f"lazy {solved(case_, 'sat')}"])
         with all_rows_first():
             return found + Counter([f"eager {solved(case_, 'sat')}"])
+
+
+def cpsat_both_ways(case_: Case) -> Counter[str]:
+    """`cpsat` with the start of `greedy`, and by the formula alone."""
+    found = Counter([f"started {solved(case_, 'cpsat')}"])
+    with without_start():
+        return found + Counter([f"cold {solved(case_, 'cpsat')}"])
 
 
 def refused(problem: OdtError, case_: Case) -> str:
@@ -311,18 +327,19 @@ def set_on_exact(case_: Case, weightings: int = 20) -> Counter[str]:
     return seen
 
 
-def set_on_sat(case_: Case) -> Counter[str]:
+def set_on_sat(case_: Case, using: str = "sat") -> Counter[str]:
     """All trees of the clauses, each ruled out once it is seen: they are the admitted ones."""
     core = core_of(replace(case_, stages=(case_.stages[0],)))
     core = replace(core, objective=(LinearStage(measure=Additive()),))
-    if choose(core, "sat").name is None:
+    if choose(core, using).name is None:
         return Counter(["refused"])
     kept = case_.kept()
     if len(kept) > MOST_LISTED:
         return Counter(["many"])
     labels = [_label(core, case_, label) for label in range(len(case_.world.classes))]
     expected = {partition_of(model, labels) for model in kept}
-    found = {rows_of(core, tree) for tree in models_of(core)}
+    listed = {"sat": models_of, "cpsat": models_of_cpsat}[using]
+    found = {rows_of(core, tree) for tree in listed(core)}
     assert found == expected, f"{len(found)} trees, {len(expected)} by brute force\n{case_}"
     return Counter({"instances": 1, "trees": len(found)})
 
@@ -381,11 +398,24 @@ def test_the_optimum_on_sat(name: str) -> None:
         sat_both_ways(case(name, f"sat {seed}"))
 
 
+@pytest.mark.parametrize("name", [*NAMES, PLAIN, PLAIN_PATHS, MIXED])
+def test_the_optimum_on_cpsat(name: str) -> None:
+    pytest.importorskip("ortools")
+    for seed in range(SCALE):
+        one = _expressed(name, seed, "cpsat")
+        if name in (MIXED, PLAIN):
+            cpsat_both_ways(one)
+        with without_start():
+            solved(one, "cpsat")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_admitted_trees(name: str) -> None:
     for seed in range(SCALE):
         one = case(name, f"set {seed}", most_rules=1)
         set_on_sat(one)
+        if installed():
+            set_on_sat(one, "cpsat")
         set_on_lazy_sat(one)
         set_on_exact(one)
         set_on_milp(one)
@@ -422,7 +452,11 @@ def _run(name: str, what: str, seed: int) -> Counter[str]:
         one = case(name, f"set {seed}", most_rules=1)
         return set_on_sat(one) + Counter({f"lazy {k}": v for k, v in set_on_lazy_sat(one).items()})
     if what == "sat":
-        return sat_both_ways(_expressed(name, seed))
+        return sat_both_ways(_expressed(name, seed, "sat"))
+    if what == "cpsat":
+        return cpsat_both_ways(_expressed(name, seed, "cpsat"))
+    if what == "cpsat-sets":
+        return set_on_sat(case(name, f"set {seed}", most_rules=1), "cpsat")
     if what == "subtrees":
         return Counter([solved(case(name, seed), "milp", model="subtrees")])
     if what != "sets":
@@ -433,11 +467,11 @@ def _run(name: str, what: str, seed: int) -> Counter[str]:
     return found + Counter({"instances": 1, "milp keeps": seen[True], "milp breaks": seen[False]})
 
 
-def _expressed(name: str, seed: int, tries: int = 10) -> Case:
+def _expressed(name: str, seed: int, using: str, tries: int = 10) -> Case:
     """A case that clauses express, if some of the first have one: many objectives they do not."""
     for attempt in range(tries):
         found = case(name, f"{seed} {attempt}")
-        if choose(core_of(found), "sat").name is not None:
+        if choose(core_of(found), using).name is not None:
             break
     return found
 

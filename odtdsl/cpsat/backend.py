@@ -1,4 +1,4 @@
-"""The `cpsat` back end: clauses and sums on the CP-SAT solver of OR-tools."""
+"""The `cpsat` back end: trees and diagrams by clauses and sums on CP-SAT of OR-tools."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ from importlib.util import find_spec
 from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.forms import Core, Form
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawModel
+
+DEEPEST = 8
+"""The deepest perfect tree that a formula is built on: 256 slots, each with all kinds of rows."""
 
 MISSING = "OR-tools is not installed; it comes with the extra `cpsat`: `pip install odtdsl[cpsat]`"
 
 _UNSUPPORTED = {
-    Form.TREE: "its clauses are of diagrams; `sat` has those of trees",
-    Form.TREE_UNBOUNDED: "its clauses are of diagrams; `sat` has those of trees",
     Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
     Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
     Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
     Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
     Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
     Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
-    Form.LINK: "a rule of leaves, and its clauses are of diagrams",
-    Form.LINEAR_LEAF: "a rule of leaves, and its clauses are of diagrams",
     Form.PATH_TOTAL: "a sum over rows of what their paths cost takes clauses beyond number",
     Form.OBJECTIVE_PATH_SUM: "a sum over rows of what their paths cost takes clauses beyond number",
 }
 
 
+_COSTLY = {
+    Form.TREE_UNBOUNDED: f"a perfect tree as deep as rows and leaves allow, {DEEPEST} at most",
+}
+
+
 class CpSat:
-    """Diagrams by clauses and sums."""
+    """Trees and diagrams by clauses and sums."""
 
     name = "cpsat"
 
@@ -36,6 +41,8 @@ class CpSat:
         """Whether clauses express a form, alone or inside a disjunction."""
         if form in _UNSUPPORTED:
             return Support(level="unsupported", reason=_UNSUPPORTED[form])
+        if form in _COSTLY:
+            return Support(level="costly", reason=_COSTLY[form])
         return EXACT
 
     def missing(self) -> OdtError | None:
@@ -48,12 +55,23 @@ class CpSat:
         )  # fmt: skip
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """OR-tools that is not installed; rules on paths that remember too much."""
+        """OR-tools that is not installed; trees that may be deeper than perfect trees are built;
+        on diagrams, rules on paths that remember too much."""
         from odtdsl.backends.choice import SKELETON
         from odtdsl.sat.diagrams_rules import too_many_states
+        from odtdsl.sat.search import deepest
 
+        asked = isinstance(core.skeleton, DiagramSkeleton)
         if not installed():
-            return (Objection(form=Form.DIAGRAM, origin=SKELETON, reason=MISSING),)
+            form = Form.DIAGRAM if asked else Form.TREE
+            return (Objection(form=form, origin=SKELETON, reason=MISSING),)
+        if not asked:
+            reason = (
+                f"its trees are of depth {DEEPEST} at most, and this one may be deeper;"
+                f" write `tree depth <= {DEEPEST}` or less"
+            )
+            deep = deepest(core) > DEEPEST
+            return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),) if deep else ()
         return tuple(
             Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
             for clause, reason in too_many_states(core)

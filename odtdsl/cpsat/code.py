@@ -11,6 +11,7 @@ from odtdsl.backends.decode_diagram import canonical
 from odtdsl.cpsat.program import Cost
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Core, DepthStage, LinearStage
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawDiagram, RawModel
 from odtdsl.sat.diagrams_rules import ruled
 from odtdsl.sat.formula import Formula
@@ -79,6 +80,8 @@ def scaled(stage: LinearStage, terms: Callable[[Additive], Terms]) -> tuple[Cost
     return Cost(terms=first, maxima=tuple(maxima)), whole
 
 
-def coded(core: Core) -> Code:
-    """The formula of a problem."""
-    return Diagrams(core)
+def coded(core: Core, tick: Callable[[], None] = lambda: None) -> Code:
+    """The formula of a problem; `tick` is called often meanwhile, and may raise to end that."""
+    from odtdsl.cpsat.trees import Trees
+
+    return Diagrams(core) if isinstance(core.skeleton, DiagramSkeleton) else Trees(core, tick)

@@ -68,7 +68,7 @@ class Search:
 
     def _stages(self) -> Status:
         self._tick()
-        code = coded(self.core)
+        code = coded(self.core, self._tick)
         self._tick()
         costs = [code.cost(stage) for stage in range(len(self.core.objective))]
         program = Program(code.formula, code.one_of)

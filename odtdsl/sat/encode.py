@@ -17,7 +17,7 @@ from typing import Literal
 from odtdsl.backends.choice import choose, refused
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Core, Depth, DepthStage, LinearStage, SignedAtom, StageForm
+from odtdsl.ir.forms import Core, DepthStage, LinearStage, StageForm
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.sat.formula import Formula
@@ -209,8 +209,4 @@ def _objective(lowered: Lowered, rows: Rows) -> tuple[Terms, tuple[Goal, ...]]:
 def _stage_terms(lowered: Lowered, stage: StageForm) -> Terms:
     if isinstance(stage, LinearStage):
         return lowered.rules.terms(stage.measure, Scope.MODEL, 0)
-    terms = Terms()
-    for level in range(lowered.tree.depth):
-        atom = SignedAtom(atom=Depth(at_most=level), positive=False)
-        terms.add(lowered.rules.literal(atom, Scope.MODEL, 0), 1)
-    return terms
+    return lowered.rules.depth()

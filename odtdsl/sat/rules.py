@@ -85,12 +85,8 @@ class Rules:
     def _alone(self, signed: SignedAtom, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """Sums that stand alone need no literal of their own."""
         match signed.atom:
-            case Linear():
-                terms = self.terms(signed.atom.measure, scope, place)
-                at_most(self.formula, terms, signed.atom.at_most, guard)
-            case Budget():
-                terms = self.path_terms(signed.atom.measure, place)
-                at_most(self.formula, terms, signed.atom.at_most, guard)
+            case Linear() | Budget():
+                self.bounded(signed.atom, scope, place, guard)
             case _:
                 found = self.literal(signed, scope, place)
                 if found is not True:
@@ -123,14 +119,20 @@ class Rules:
             case Linear() | Budget():
                 name = f"a sum is at most {atom.at_most}" + (f" at {place}" if place else "")
                 bounded = self.formula.variable(name)
-                terms = (
-                    self.terms(atom.measure, scope, place) if isinstance(atom, Linear)
-                    else self.path_terms(atom.measure, place)
-                )  # fmt: skip
-                at_most(self.formula, terms, atom.at_most, (-bounded,))
+                self.bounded(atom, scope, place, (-bounded,))
                 return bounded
             case _:
                 raise AssertionError(f"{type(atom).__name__} has no clauses")
+
+    def bounded(
+        self, atom: Linear | Budget, scope: Scope, place: int, guard: tuple[int, ...]
+    ) -> None:
+        """A sum is at most its bound, or a literal of the guard is true."""
+        terms = (
+            self.terms(atom.measure, scope, place) if isinstance(atom, Linear)
+            else self.path_terms(atom.measure, place)
+        )  # fmt: skip
+        at_most(self.formula, terms, atom.at_most, guard)
 
     def _name(self, column: int) -> str:
         return f"`{self.tree.core.columns[column]}`"
@@ -185,19 +187,24 @@ class Rules:
 
     def _link(self, atom: Link) -> Literal:
         pair = " and ".join(map(self.tree.names.row, (atom.first, atom.second)))
-        for row in (atom.first, atom.second):
-            self.tree.add_row(row)
-        ways = zip(self.tree.right[atom.first], self.tree.right[atom.second], strict=True)
+        ways = zip(self.tree.way(atom.first), self.tree.way(atom.second), strict=True)
         same = []
-        for level, (a, b) in enumerate(ways):
+        for level, (x, y) in enumerate(ways):
             alike = self.formula.variable(f"{pair} go the same way at level {level}")
-            x, y = int(a), int(b)
             for clause in ((-alike, -x, y), (-alike, x, -y), (alike, x, y), (alike, -x, -y)):
                 self.formula.add(*clause)
             same.append(alike)
         return self.all_of(same, f"{pair} share a leaf")
 
     # ---- measures
+
+    def depth(self) -> Terms:
+        """The depth as a sum."""
+        terms = Terms()
+        for level in range(self.tree.depth):
+            atom = SignedAtom(atom=Depth(at_most=level), positive=False)
+            terms.add(self.literal(atom, Scope.MODEL, 0), 1)
+        return terms
 
     def terms(self, measure: Additive, scope: Scope, place: int) -> Terms:
         """The numerator of a measure at a place, as weighted literals and a constant."""
@@ -320,13 +327,16 @@ class Rules:
             no_split = [] if tree.idle is None else [int(tree.idle[node - 1])]
             for side in (2 * node, 2 * node + 1):
                 here = {row: self.at(row, side) for row in rows}
-                formula.add(*no_split, *(x for x in here.values() if not isinstance(x, bool)))
+                formula.add(*no_split, *_literals(here.values()))
                 for f in tree.families:
                     family = core.families[f]
                     if family.kind != "threshold" or family.missing is None:
                         continue
                     there = (family.codes >= 0) & (family.codes < len(family.values))
                     some = [here[row] for row in np.flatnonzero(there).tolist()]
-                    formula.add(
-                        -tree.select(node, f), *(x for x in some if not isinstance(x, bool))
-                    )
+                    formula.add(-tree.select(node, f), *_literals(some))
+
+
+def _literals(some: Iterable[Literal]) -> list[int]:
+    """Each literal once."""
+    return list(dict.fromkeys(x for x in some if not isinstance(x, bool)))

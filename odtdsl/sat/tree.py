@@ -160,6 +160,12 @@ class TreeCode:
             for level, (_, right) in enumerate(self.above(place))
         ]
 
+    def way(self, row: int) -> list[int]:
+        """By level, the literal that a row goes right there."""
+        self.add_row(row)
+        found: list[int] = self.right[row].tolist()
+        return found
+
     # ---- the tree
 
     def _shape(self, single: bool) -> None:

@@ -1,0 +1,253 @@
+"""A perfect tree of a given depth as clauses and sums, for CP-SAT.
+
+The variables of tests, idle nodes and labels are those of `sat.tree`; rows have others. Rows
+that no test tells apart are one kind k, and `at(k, p)` says that it comes to the node or slot
+p: on every level it is at one place. With the place of the kind among the tests of f known, a
+test is two clauses of a kind, node and family:
+
+    not at(k, 2q), or not upto(q, f, t);   not at(k, 2q + 1), or not select(q, f), or upto(q, f, t)
+
+`sat` spells places by the row's turns instead, which a SAT solver refutes sooner and which has
+no relaxation to speak of. The trees of the formula are the admitted ones, each written once but
+for the tests that part rows alike: every split has rows on both sides, and slots that are no
+leaf predict the first class.
+
+Source of a variable per row and leaf: Bertsimas and Dunn, "Optimal classification trees"
+(Machine Learning, 2017); clauses in place of rows with epsilons are this package's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from odtdsl.cpsat.code import scaled
+from odtdsl.cpsat.program import Cost
+from odtdsl.data.table import IntArray
+from odtdsl.ir.evaluate import goes_left
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Additive, Budget, Core, DepthStage, Linear, LinearStage
+from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.ir.raw import RawLeaf, RawModel, RawSplit, RawTree
+from odtdsl.sat.diagrams import kinds_of, turns
+from odtdsl.sat.formula import Formula
+from odtdsl.sat.lower import demands
+from odtdsl.sat.rules import Literal, Rules
+from odtdsl.sat.search import deepest
+from odtdsl.sat.sums import at_most
+from odtdsl.sat.tree import TreeCode
+
+
+class RoutedTree(TreeCode):
+    """A perfect tree, and where rows are in it.
+
+    Attributes
+    ----------
+    one_of
+        Sets of literals of which one at most is true.
+    first
+        int64 (n_kinds,): a row of each kind.
+    kind_of
+        int64 (n_rows,): the kind of each row.
+    at
+        By kind, int64 (2^(depth + 1),): the literals of places, as heap indices; 0 is no place.
+    """
+
+    def __init__(self, core: Core, depth: int, formula: Formula) -> None:
+        self.one_of: list[tuple[int, ...]] = []
+        self.first, self.kind_of = kinds_of(core)
+        self.at: dict[int, IntArray] = {}
+        super().__init__(core, depth, idle=True, single=True, formula=formula)
+
+    def at_most_one(self, literals: list[int], what: str) -> None:
+        """Left to the solver."""
+        self.one_of.append(tuple(literals))
+
+    def kind(self, row: int) -> int:
+        """The first row of the kind of a row."""
+        return int(self.first[self.kind_of[row]])
+
+    def add_row(self, row: int) -> None:
+        """The path of the row's kind."""
+        kind = int(self.kind_of[row])
+        if kind in self.at:
+            return
+        self.rows_in.append(row)
+        name = self.names.row(row)
+        places = 2 ** (self.depth + 1) - 1
+        at = np.zeros(places + 1, dtype=np.int64)
+        at[1:] = self.formula.block(lambda p: f"{name} comes to place {p + 1}", places)
+        self.at[kind] = at
+        self.formula.group(f"{name} goes where the tests send it")
+        self.formula.add(int(at[1]))
+        nodes = np.arange(1, 2**self.depth)
+        here, left, right = at[nodes], at[2 * nodes], at[2 * nodes + 1]
+        self._clauses(-left, here)
+        self._clauses(-right, here)
+        self._clauses(-here, left, right)
+        for level in range(1, self.depth + 1):
+            self.one_of.append(tuple(at[list(self.at_level(level))].tolist()))
+        assert self.idle is not None
+        self._clauses(-self.idle, -right)
+        for f in self.families:
+            family, upto = self.core.families[f], self.upto[f]
+            for turn in turns(family, int(family.codes[row])):
+                told = [-upto[:, turn.upto]]
+                if turn.above is not None:
+                    told.append(upto[:, turn.above])
+                self._clauses(*told, -left if turn.right else -right)
+
+    def _clauses(self, *parts: IntArray) -> None:
+        """Clauses of one literal of each array."""
+        self.formula.rows(np.stack(parts, axis=-1))
+
+    def elsewhere(self, row: int, place: int) -> list[int]:
+        return [-int(self.at[int(self.kind_of[row])][place])]
+
+    def way(self, row: int) -> list[int]:
+        at = self.at[int(self.kind_of[row])]
+        name = self.names.row(row)
+        return [
+            int(self.formula.any_of(
+                [int(at[place]) for place in self.at_level(level + 1) if place % 2],
+                f"{name} goes right at level {level}",
+            ))
+            for level in range(self.depth)
+        ]  # fmt: skip
+
+    def allow(self, row: int, classes: Sequence[int], unless: tuple[int, ...] = ()) -> None:
+        for slot in self.at_level(self.depth):
+            labels = self.label[slot - 2**self.depth, list(classes)].tolist()
+            self.formula.add(*self.elsewhere(row, slot), *labels, *unless)
+
+    def point(self, tree: RawTree) -> dict[int, bool]:
+        """The variables of tests, labels and rows, as they are for a tree."""
+        found: dict[int, bool] = dict.fromkeys(range(1, int(self.label[-1, -1]) + 1), False)
+        for at in self.at.values():
+            found.update(dict.fromkeys(at[1:].tolist(), False))
+        for label in self.label[:, 0].tolist():
+            found[label] = True
+        self._point(found, tree, 1, list(self.at))
+        return found
+
+    def _point(self, found: dict[int, bool], tree: RawTree, place: int, kinds: list[int]) -> None:
+        """What a tree below a place makes true."""
+        for kind in kinds:
+            found[int(self.at[kind][place])] = True
+        if isinstance(tree, RawSplit):
+            upto = self.upto[tree.family][place - 1]
+            found.update(dict.fromkeys(upto[tree.test :].tolist(), True))
+            family = self.core.families[tree.family]
+            goes = goes_left(family, tree.test, family.codes[self.first[kinds]]).tolist()
+            sides = zip(kinds, goes, strict=True)
+            parted: tuple[list[int], list[int]] = ([], [])
+            for kind, left in sides:
+                parted[not left].append(kind)
+            self._point(found, tree.left, 2 * place, parted[0])
+            self._point(found, tree.right, 2 * place + 1, parted[1])
+        elif place >= 2**self.depth:
+            labels = self.label[place - 2**self.depth].tolist()
+            for label, one in enumerate(labels):
+                found[one] = label == tree.label
+        else:
+            self._no_split(found, place)
+            self._point(found, tree, 2 * place, kinds)
+
+    def _no_split(self, found: dict[int, bool], place: int) -> None:
+        assert self.idle is not None
+        found[int(self.idle[place - 1])] = True
+        if 4 * place < 2 ** (self.depth + 1):
+            for child in (2 * place, 2 * place + 1):
+                self._no_split(found, child)
+
+
+class RoutedRules(Rules):
+    """Rules over a tree in which rows have places."""
+
+    tree: RoutedTree
+
+    def _at(self, row: int, place: int) -> Literal:
+        self.tree.add_row(row)
+        return int(self.tree.at[int(self.tree.kind_of[row])][place])
+
+    def costs(self, row: int, labels: frozenset[int]) -> int:
+        """One literal for rows of a kind."""
+        return super().costs(self.tree.kind(row), labels)
+
+    def bounded(
+        self, atom: Linear | Budget, scope: Scope, place: int, guard: tuple[int, ...]
+    ) -> None:
+        """Of a leaf: one sum for every class that it may predict."""
+        if isinstance(atom, Budget) or scope is not Scope.LEAF or atom.measure.output is None:
+            super().bounded(atom, scope, place, guard)
+            return
+        measure = atom.measure
+        for label in range(self.tree.core.n_classes):
+            rows = measure.output[:, label]
+            rows = rows if measure.rows is None else rows + measure.rows
+            terms = self.terms(Additive(constant=measure.constant, rows=rows), scope, place)
+            at_most(self.formula, terms, atom.at_most, (*guard, -self._label(place, label)))
+
+
+class Trees:
+    """A tree with its rules.
+
+    Parameters
+    ----------
+    tick
+        Called often while the formula is built; may raise to end that.
+    formula
+        Where to; default a new one in which sums stay sums.
+    """
+
+    def __init__(
+        self, core: Core, tick: Callable[[], None] = lambda: None, formula: Formula | None = None
+    ) -> None:
+        self.core, self.formula = core, Formula(sums=True) if formula is None else formula
+        self.tree = RoutedTree(core, deepest(core), self.formula)
+        self.rules = RoutedRules(self.tree)
+        self.one_of = self.tree.one_of
+        self._predicts()
+        allowed, names, clauses = demands(core)
+        for row in self.tree.first.tolist():
+            tick()
+            self.tree.add_row(row)
+        self.formula.group("rows are predicted as allowed", names)
+        for kind, row in enumerate(self.tree.first.tolist()):
+            classes = np.flatnonzero(allowed[self.tree.kind_of == kind].all(axis=0)).tolist()
+            if len(classes) < core.n_classes:
+                self.tree.allow(row, classes)
+        tick()
+        self.rules.part_rows()
+        for clause in clauses:
+            tick()
+            self.rules.add(clause)
+        assert isinstance(core.skeleton, TreeSkeleton)
+        if core.skeleton.leaves is not None:
+            self.formula.group(f"at most {core.skeleton.leaves} leaves")
+            leaves = self.rules.terms(Additive(leaves=1), Scope.MODEL, 0)
+            at_most(self.formula, leaves, core.skeleton.leaves)
+
+    def _predicts(self) -> None:
+        """Every slot has a class; those that are no leaf have the first."""
+        tree = self.tree
+        self.formula.group("each slot predicts a class, the first where it is no leaf")
+        for slot in tree.at_level(tree.depth):
+            labels = tree.label[slot - 2**tree.depth].tolist()
+            self.formula.add(*labels)
+            for no_leaf in tree.no_leaf(slot):
+                self.formula.add(-no_leaf, labels[0])
+
+    def cost(self, stage: int) -> tuple[Cost, int]:
+        form = self.core.objective[stage]
+        if isinstance(form, DepthStage):
+            return Cost(terms=self.rules.depth()), 1
+        assert isinstance(form, LinearStage), "number targets are refused before"
+        return scaled(form, lambda measure: self.rules.terms(measure, Scope.MODEL, 0))
+
+    def decode(self, true: set[int]) -> RawModel:
+        return self.tree.decode(true)
+
+    def point(self, model: RawModel) -> dict[int, bool]:
+        return self.tree.point(model) if isinstance(model, RawLeaf | RawSplit) else {}
