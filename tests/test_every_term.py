@@ -1,4 +1,4 @@
-"""Every term of the language on `exact`, `milp`, `sat`, `cpsat`, against brute force over all trees.
+"""Every term of the language on `exact`, `milp`, `sat`, `cpsat`, against brute force over trees.
 
 Specs are random texts on random tables (`worlds`, `sentences`): a rule with the term, alone or
 with other terms of its scope, and up to three rules beside it; missing cells, weights,

@@ -157,7 +157,7 @@ class RoutedTree(TreeCode):
     def _no_split(self, found: dict[int, bool], place: int) -> None:
         assert self.idle is not None
         found[int(self.idle[place - 1])] = True
-        if 4 * place < 2 ** (self.depth + 1):
+        if 2 * place < 2**self.depth:
             for child in (2 * place, 2 * place + 1):
                 self._no_split(found, child)
 
@@ -179,12 +179,13 @@ class RoutedRules(Rules):
         self, atom: Linear | Budget, scope: Scope, place: int, guard: tuple[int, ...]
     ) -> None:
         """Of a leaf: one sum for every class that it may predict."""
-        if isinstance(atom, Budget) or scope is not Scope.LEAF or atom.measure.output is None:
+        output = None if isinstance(atom, Budget) else atom.measure.output
+        if isinstance(atom, Budget) or scope is not Scope.LEAF or output is None:
             super().bounded(atom, scope, place, guard)
             return
         measure = atom.measure
         for label in range(self.tree.core.n_classes):
-            rows = measure.output[:, label]
+            rows = output[:, label]
             rows = rows if measure.rows is None else rows + measure.rows
             terms = self.terms(Additive(constant=measure.constant, rows=rows), scope, place)
             at_most(self.formula, terms, atom.at_most, (*guard, -self._label(place, label)))

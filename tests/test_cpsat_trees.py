@@ -1,0 +1,183 @@
+"""`cpsat` on trees: starts, limits and refusals; what it answers is in `test_every_term`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from fractions import Fraction
+
+import pytest
+
+pytest.importorskip("ortools")
+
+from test_every_term import MIXED, case, core_of
+
+import odtdsl
+from odtdsl.analysis import analyse
+from odtdsl.backends.base import Limits, Progress
+from odtdsl.backends.choice import back_end, choose
+from odtdsl.cpsat import backend
+from odtdsl.cpsat.code import coded
+from odtdsl.cpsat.program import Program
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.evaluate import stage_values
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawLeaf, RawSplit
+from odtdsl.source import Source
+from odtdsl.syntax.parser import parse
+from odtdsl.terms.normalize import normalize
+
+XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd", "even"] * 5}
+HEAD = "data frame target y tree depth <= 3 minimize errors + leaves / 10"
+IRIS = 'data sklearn "iris" target target tree depth <= {depth} minimize errors'
+
+
+def core(text: str, frame: object = None) -> Core:
+    source = Source(name="text", text=text)
+    return normalize(analyse(parse(source), source=source, frame=frame).rows)
+
+
+def test_a_spec_from_front_to_end() -> None:
+    result = odtdsl.solve(HEAD, frame=XOR, using="cpsat")
+    assert (result.status, result.backend, result.objective) == ("optimal", "cpsat", Fraction(2, 5))
+    assert result.tree is not None
+    assert result.audit is not None
+    assert result.audit.holds
+    names = [name for name, _ in back_end("cpsat").size(core(HEAD, XOR))]
+    assert names == ["variables", "clauses", "literals", "sums"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("leaves <= 3", Fraction(53, 10)),
+        ("uses(a) and leaves >= 2", Fraction(4, 10)),
+        ("forall path: not uses(b)", Fraction(101, 10)),
+        ("forall leaf: size >= 6", Fraction(101, 10)),
+        ("forall leaf: purity >= 0.6", Fraction(4, 10)),
+        ("leaves >= 5", None),
+    ],
+)
+def test_rules(rule: str, value: Fraction | None) -> None:
+    result = odtdsl.solve(f"{HEAD}\nrule r: {rule}", frame=XOR, using="cpsat")
+    if value is None:
+        assert result.status == "infeasible"
+    else:
+        assert (result.status, result.objective) == ("optimal", value)
+
+
+def test_largest_sums() -> None:
+    spec = "data frame target y tree depth <= 3 minimize abs(leaves - 3) then errors"
+    result = odtdsl.solve(spec, frame=XOR, using="cpsat")
+    assert (result.status, result.objective) == ("optimal", (0, 5))
+
+
+def test_auto_does_not_take_it_for_trees() -> None:
+    assert choose(core(HEAD, XOR), "auto").name == "exact"
+
+
+def test_a_start_does_not_change_the_answer() -> None:
+    iris = core(IRIS.format(depth=2))
+    best = back_end("cpsat").solve(iris, Limits(), None, None)
+    assert best.tree is not None
+    seen: list[Progress] = []
+    for start in (RawLeaf(label=0), best.tree):
+        again = back_end("cpsat").solve(iris, Limits(), start, seen.append)
+        assert (again.status, again.stages[0].value) == ("optimal", 6)
+        assert again.stages[0].bound == 6
+    assert any(one.incumbent == 100 for one in seen)
+
+
+def test_starts_are_points_of_the_model() -> None:
+    """A start is found again by its hint alone, whatever rules it keeps."""
+    tried = 0
+    for seed in range(30):
+        one = core_of(case(MIXED, f"hint {seed}"))
+        if choose(one, "cpsat").name is None or one.labels is None:
+            continue
+        answer = back_end("greedy").solve(one, Limits(), None, None)
+        if answer.tree is None:
+            continue
+        code = coded(one)
+        cost, _ = code.cost(0)
+        program = Program(code.formula, code.one_of)
+        program.fix(code.point(answer.tree))
+        program.minimize(cost)
+        run = program.run(Limits(), None, lambda _value, _bound: None)
+        assert run.true is not None, "the start is a point of the model"
+        found = code.decode(run.true)
+        assert isinstance(found, RawLeaf | RawSplit)
+        assert stage_values(one, found)[0] == stage_values(one, answer.tree)[0]
+        tried += 1
+    assert tried > 5
+
+
+def test_one_seed_gives_one_answer_and_threads_the_same_value() -> None:
+    iris = core(IRIS.format(depth=2))
+    answers = {repr(back_end("cpsat").solve(iris, Limits(seed=7), None, None).tree)
+               for _ in range(2)}  # fmt: skip
+    assert len(answers) == 1
+    two = back_end("cpsat").solve(iris, Limits(seed=7, threads=2), None, None)
+    assert (two.status, two.stages[0].value) == ("optimal", 6)
+
+
+def test_limits_are_kept() -> None:
+    iris = core(IRIS.format(depth=2))
+    past = back_end("cpsat").solve(iris, Limits(deadline=time.monotonic()), None, None)
+    assert (past.status, past.tree) == ("unknown", None)
+    start = RawLeaf(label=1)
+    told = back_end("cpsat").solve(iris, Limits(interrupted=lambda: True), start, None)
+    assert (told.status, told.interrupted, told.tree) == ("feasible", True, start)
+
+
+def test_a_limit_ends_the_writing_of_the_formula() -> None:
+    asked = 0
+
+    def soon() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 20
+
+    large = core(IRIS.format(depth=7))
+    told = back_end("cpsat").solve(large, Limits(interrupted=soon), None, None)
+    assert (told.status, told.size) == ("unknown", ())
+    assert asked < 30
+
+
+def test_control_c_keeps_the_best_tree_and_a_bound() -> None:
+    deep = IRIS.format(depth=3).replace("iris", "breast_cancer")
+    pressed = threading.Event()
+
+    def press(progress: Progress) -> None:
+        if not pressed.is_set() and progress.bound is not None:
+            pressed.set()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = odtdsl.parse(deep).solve(using="cpsat", report=press)
+    assert (result.status, result.interrupted) == ("feasible", True)
+    assert result.tree is not None
+    stage = result.stages[0]
+    assert stage.value is not None
+    assert stage.bound is not None
+    assert 0 <= stage.bound < stage.value
+
+
+def test_deep_trees_are_refused_with_what_to_write() -> None:
+    for depth in ("depth <= 9", ""):
+        spec = IRIS.format(depth=2).replace("depth <= 2", depth)
+        with pytest.raises(OdtError) as caught:
+            odtdsl.solve(spec, using="cpsat")
+        assert caught.value.diagnostics[0].code == "B102"
+        assert "tree depth <= 8" in caught.value.diagnostics[0].notes[0]
+    few = "data frame target y tree leaves <= 4 minimize errors then depth"
+    result = odtdsl.solve(few, frame=XOR, using="cpsat")
+    assert (result.status, result.objective) == ("optimal", (0, 2))
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "installed", lambda: False)
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(HEAD, frame=XOR, using="cpsat")
+    assert caught.value.diagnostics[0].code == "B104"
