@@ -19,6 +19,7 @@ Source of a variable per row and leaf: Bertsimas and Dunn, "Optimal classificati
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from odtdsl.sat.formula import Formula
 from odtdsl.sat.lower import demands
 from odtdsl.sat.rules import Literal, Rules
 from odtdsl.sat.search import deepest
-from odtdsl.sat.sums import at_most
+from odtdsl.sat.sums import Terms, at_most
 from odtdsl.sat.tree import TreeCode
 
 
@@ -63,10 +64,6 @@ class RoutedTree(TreeCode):
     def at_most_one(self, literals: list[int], what: str) -> None:
         """Left to the solver."""
         self.one_of.append(tuple(literals))
-
-    def kind(self, row: int) -> int:
-        """The first row of the kind of a row."""
-        return int(self.first[self.kind_of[row]])
 
     def add_row(self, row: int) -> None:
         """The path of the row's kind."""
@@ -171,9 +168,13 @@ class RoutedRules(Rules):
         self.tree.add_row(row)
         return int(self.tree.at[int(self.tree.kind_of[row])][place])
 
-    def costs(self, row: int, labels: frozenset[int]) -> int:
-        """One literal for rows of a kind."""
-        return super().costs(self.tree.kind(row), labels)
+    def _model_terms(self, measure: Additive, terms: Terms) -> None:
+        """Rows of a kind are predicted alike: what none of their labels avoids is no question."""
+        if measure.output is not None:
+            tree, output = self.tree, np.zeros_like(measure.output)
+            np.add.at(output, tree.first[tree.kind_of], measure.output)
+            measure = replace(measure, output=output)
+        super()._model_terms(measure, terms)
 
     def bounded(
         self, atom: Linear | Budget, scope: Scope, place: int, guard: tuple[int, ...]
