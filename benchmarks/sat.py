@@ -7,8 +7,9 @@ DT_size study, by the study's encoding, by ordered thresholds and by `exact`; th
 equal answers and the ratios are asserted. `solvers`: solvers of python-sat on ordered
 thresholds. `folds`: accuracy of ten folds on mouse and car. `generators`: how often the tree
 that made the rows is found again, beside CART. `choice`: `exact` beside `sat` on the sets of the
-decision-diagram study, which is what `auto` chooses by. Times are CPU seconds of one thread, as the
-machine may be shared. `--docs` puts the tables into `docs/explanation/sat-measured.md`.
+decision-diagram study, which is what `auto` chooses by. `errors`: least errors at a depth by
+`exact`, `cpsat`, `milp` and `sat`. Times are CPU seconds of one thread, as the machine may be
+shared. `--docs` puts the tables into `docs/explanation/sat-measured.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from measures import choice, generators, sat
+from measures import choice, errors, generators, sat
 
 MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
     "encodings": sat.encodings,
@@ -32,6 +33,7 @@ MEASURES: dict[str, Callable[[argparse.Namespace], None]] = {
     "folds": sat.folds,
     "generators": generators.generators,
     "choice": choice.choice,
+    "errors": errors.errors,
 }
 
 
@@ -49,6 +51,7 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=1000, help="generators")
     parser.add_argument("--sat-trees", type=int, default=1000, help="those that `sat` is given")
     parser.add_argument("--rows", default="200,400,600,800,1000,1500,2000", help="by commas")
+    parser.add_argument("--depths", default="2,3", help="errors, by commas")
     parser.add_argument("--no-paper", dest="paper", action="store_false")
     parser.add_argument("--docs", action="store_true", help="put the table into the page")
     args = parser.parse_args()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 import time
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.choice import back_end, choose
 from odtdsl.cpsat import backend
 from odtdsl.cpsat.code import coded
-from odtdsl.cpsat.program import Program
+from odtdsl.cpsat.program import Program, Run
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import stage_values
 from odtdsl.ir.forms import Core
@@ -146,16 +148,19 @@ def test_a_limit_ends_the_writing_of_the_formula() -> None:
     assert asked < 30
 
 
-def test_control_c_keeps_the_best_tree_and_a_bound() -> None:
-    deep = IRIS.format(depth=3).replace("iris", "breast_cancer")
-    pressed = threading.Event()
+def test_control_c_keeps_the_best_tree_and_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(0)
+    table = {name: [rng.randrange(50) for _ in range(100)] for name in "abcd"}
+    table["y"] = [rng.randrange(2) for _ in range(100)]
+    spec = "data frame target y tree depth <= 3 minimize errors"
+    run = Program.run
 
-    def press(progress: Progress) -> None:
-        if not pressed.is_set() and progress.bound is not None:
-            pressed.set()
-            os.kill(os.getpid(), signal.SIGINT)
+    def pressed(self: Program, *given: Any) -> Run:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return run(self, *given)
 
-    result = odtdsl.parse(deep).solve(using="cpsat", report=press)
+    monkeypatch.setattr(Program, "run", pressed)
+    result = odtdsl.parse(spec).solve(using="cpsat", frame=table)
     assert (result.status, result.interrupted) == ("feasible", True)
     assert result.tree is not None
     stage = result.stages[0]
@@ -165,7 +170,7 @@ def test_control_c_keeps_the_best_tree_and_a_bound() -> None:
 
 
 def test_deep_trees_are_refused_with_what_to_write() -> None:
-    for depth in ("depth <= 9", ""):
+    for depth in ("depth <= 9", "leaves <= 12"):
         spec = IRIS.format(depth=2).replace("depth <= 2", depth)
         with pytest.raises(OdtError) as caught:
             odtdsl.solve(spec, using="cpsat")
