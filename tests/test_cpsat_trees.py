@@ -95,7 +95,7 @@ def test_a_start_does_not_change_the_answer() -> None:
 def test_starts_are_points_of_the_model() -> None:
     """A start is found again by its hint alone, whatever rules it keeps."""
     tried = 0
-    for seed in range(30):
+    for seed in range(16):
         one = core_of(case(MIXED, f"hint {seed}"))
         if choose(one, "cpsat").name is None or one.labels is None:
             continue
@@ -113,7 +113,7 @@ def test_starts_are_points_of_the_model() -> None:
         assert isinstance(found, RawLeaf | RawSplit)
         assert stage_values(one, found)[0] == stage_values(one, answer.tree)[0]
         tried += 1
-    assert tried > 5
+    assert tried > 3
 
 
 def test_one_seed_gives_one_answer_and_threads_the_same_value() -> None:
