@@ -344,7 +344,7 @@ def alternatives(
     found = _Collected(core, analysis, most)
     stopped: Stopped = ""
     counters: tuple[tuple[str, int], ...] = ()
-    if result.status == "optimal":
+    if result.status == "optimal" and not result.interrupted:
         seconds = options.seconds if seconds is None else seconds
         limits = Limits(
             deadline=None if seconds is None else began + seconds,

@@ -124,7 +124,8 @@ def solve(
     Returns
     -------
     Result
-        On Ctrl-C, with the best so far and `interrupted` set.
+        On Ctrl-C, with the best so far and `interrupted` set, even where the search had just
+        ended: who solves many specs stops there.
 
     Raises
     ------
@@ -165,6 +166,8 @@ def solve(
             answer = solve_diagram(core, engine, limits, raw, tell)
         else:
             answer = engine.solve(core, limits, first, tell)
+    if pressed():  # perhaps after the search last asked
+        answer = replace(answer, interrupted=True)
     return _result(analysis, core, choice.name, answer, chosen_seed, began)
 
 

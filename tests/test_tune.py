@@ -25,8 +25,10 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
+from odtdsl.api.model import Model
 from odtdsl.cli import app
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.exact.backend import Exact
 from odtdsl.tuning.cells import Cell, Job
 from odtdsl.tuning.folds import deal
 from odtdsl.tuning.grid import grid_of, parse_vary
@@ -391,6 +393,54 @@ def test_a_file_that_holds_something_else_is_left_alone(text: str, tmp_path: Pat
         odtdsl.tune(SPEC, {"depth": [1]}, frame=made(20), keep=keep)
     assert code(failure) == "F310"
     assert keep.read_text() == text
+
+
+def test_ctrl_c_at_the_very_end_of_a_run_stops_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search is over and asks no more, but the handler is still that of the search."""
+    rows, keep, calls = made(40), tmp_path / "kept.json", 0
+    search = Exact.solve
+
+    def ended(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        answer = search(*arguments)
+        if calls == 4:
+            signal.raise_signal(signal.SIGINT)
+        return answer
+
+    monkeypatch.setattr(Exact, "solve", ended)
+    found = odtdsl.tune(SPEC, {"depth": [1, 2]}, frame=rows, cv=3, keep=keep)
+    assert (found.complete, found.result, calls) == (False, None, 4)
+    assert len(json.loads(keep.read_text())["runs"]) == 3
+    assert odtdsl.tune(SPEC, {"depth": [1, 2]}, frame=rows, cv=3, keep=keep).resumed == 3
+
+
+@pytest.mark.parametrize("at_end", [True, False], ids=["at the end", "before the search"])
+def test_ctrl_c_in_the_last_solve_keeps_the_table(
+    monkeypatch: pytest.MonkeyPatch, at_end: bool
+) -> None:
+    solve = Model.solve
+
+    def last(self: Model, **arguments: Any) -> Any:
+        if not at_end:
+            raise KeyboardInterrupt
+        search = Exact.solve
+
+        def ended(*arguments: Any) -> Any:
+            signal.raise_signal(signal.SIGINT)
+            return search(*arguments)
+
+        monkeypatch.setattr(Exact, "solve", ended)
+        return solve(self, **arguments)
+
+    monkeypatch.setattr(Model, "solve", last)
+    found = odtdsl.tune(SPEC, {"depth": [1, 2]}, frame=made(40), cv=3)
+    assert not found.complete
+    assert found.chosen is not None
+    assert all(trial.done for trial in found.trials)
+    assert (found.result is not None) == at_end
 
 
 def test_ctrl_c_ends_the_command_with_what_was_done(tmp_path: Path) -> None:

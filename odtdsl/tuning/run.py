@@ -123,8 +123,12 @@ def tune(
     places = choose(trials, score.sense == "maximize", wish.rule) if complete else None
     result = None
     if places is not None:
-        result = solve(applied(spec, grid.names, settings[places[1]]))
-        complete = not result.interrupted
+        try:
+            result = solve(applied(spec, grid.names, settings[places[1]]))
+        except KeyboardInterrupt:  # before or after its search
+            complete = False
+        else:
+            complete = not result.interrupted
     return Tuning(
         names=grid.names, score=score.text, rule=wish.rule, cv=wish.cv, repeats=wish.repeats,
         seed=wish.seed, trials=trials, best=places and places[0], chosen=places and places[1],
