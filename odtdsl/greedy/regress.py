@@ -19,6 +19,7 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.paths import PathRules
 from odtdsl.greedy.tables import Node, Tables
+from odtdsl.greedy.thresholds import Thresholds
 from odtdsl.ir.forms import Core, RegressionStage
 from odtdsl.ir.raw import RawTree
 from odtdsl.ir.regression import loss_in
@@ -48,6 +49,7 @@ class RegressionGrowth:
     def __init__(self, core: Core, judge: Judge[RawTree], seed: int) -> None:
         self.core, self.judge = core, judge
         self.tables = Tables(core)
+        self.thresholds = Thresholds(core, self.tables)
         self.rules = PathRules(core)
         self.random = np.random.default_rng(seed)
         assert core.targets is not None
@@ -57,6 +59,7 @@ class RegressionGrowth:
         self.target = np.ascontiguousarray(core.targets[:, 0])
         self.price = _price(core)
         self.solve = engine().solve_regression
+        self.offered: set[RawTree] = set()
 
     def run(self) -> None:
         """Offer trees until the effort is spent."""
@@ -92,7 +95,10 @@ class RegressionGrowth:
 
     def _offer(self, root: Node) -> None:
         self.tables.work += 100 * len(root.nodes())
-        self.judge.offer(fitted(self.core, root.raw()))
+        tree = root.raw()
+        if tree not in self.offered:  # outputs are those of the splits
+            self.offered.add(tree)
+            self.judge.offer(fitted(self.core, tree))
 
     # ---- one tree
 
@@ -164,49 +170,26 @@ class RegressionGrowth:
         ranks: list[IntArray] = []
         allowed: list[BoolArray] = []
         tests: list[tuple[int, int]] = []
-        admitted = self._admitted(node.level)
-        for index in (i for c in columns for i in self.tables.of_column.get(c, ())):
+        indices = [i for c in columns for i in self.tables.of_column.get(c, ())]
+        cut = self.thresholds.cuts(
+            node, [i for i in indices if self.core.families[i].kind == "threshold"]
+        )
+        for index in indices:
             family = self.core.families[index]
-            codes = family.codes[node.rows]
             if family.kind == "threshold":
-                cuts = self._cuts(node, codes, admitted[index])
-                if cuts.any():
-                    ranks.append(codes + 1)
+                if index in cut:
+                    of_rows, cuts = cut[index]
+                    ranks.append(of_rows)
                     allowed.append(cuts)
                     tests.append((index, -1))
                 continue
-            for test in np.flatnonzero(admitted[index]).tolist():
+            for test in np.flatnonzero(self.tables.admitted(node.level)[index]).tolist():
                 right = ~family.goes_left(test)[node.rows]
                 if right.any() and not right.all() and self._enough(node.rows, right):
                     ranks.append(right.astype(np.int64))
                     allowed.append(np.array([True, False]))
                     tests.append((index, test))
         return ranks, allowed, tests
-
-    def _admitted(self, level: int) -> list[BoolArray]:
-        """For each family, which tests may stand at a level."""
-        counts, at, found = self.tables.allowed(level), 0, []
-        for family in self.core.families:
-            found.append(np.diff(counts[at : at + family.n_tests + 1]) > 0)
-            at += family.n_tests + 1
-        return found
-
-    def _cuts(self, node: Node, codes: IntArray, admitted: BoolArray) -> BoolArray:
-        """Where a threshold may stand: bool (codes + 2,), by ranks, which are codes + 1.
-
-        Each side holds a present value, and enough of what rules on leaves count.
-        """
-        n_values = len(admitted) + 1
-        cuts = np.concatenate(([False], admitted, [False, False]))
-        present = (codes >= 0) & (codes < n_values)
-        below = np.cumsum(np.bincount(codes[present] + 1, minlength=n_values + 2))
-        cuts &= (below > 0) & (below < below[-1])
-        for bounded, least in zip(self.tables.bounded.T, self.tables.minima, strict=True):
-            sums = np.zeros(n_values + 2, dtype=np.int64)
-            np.add.at(sums, codes + 1, bounded[node.rows])
-            left = np.cumsum(sums)
-            cuts &= (left >= least) & (left[-1] - left >= least)
-        return cuts
 
     def _enough(self, rows: IntArray, right: BoolArray) -> bool:
         for bounded, least in zip(self.tables.bounded.T, self.tables.minima, strict=True):

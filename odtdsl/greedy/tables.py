@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from odtdsl.backends.native import engine
-from odtdsl.data.table import IntArray
+from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import admissible, threshold_set
@@ -100,6 +100,7 @@ class Tables:
             level for rule in core.filters if rule.levels is not None for level in rule.levels
         }
         self._allowed: dict[int, IntArray] = {}
+        self._admitted: dict[int, list[BoolArray]] = {}
 
     def best(
         self, node: Node, columns: list[int], gains: IntArray, score: int
@@ -125,6 +126,17 @@ class Tables:
         if key not in self._allowed:
             self._allowed[key] = _running_counts(self.core, key)
         return self._allowed[key]
+
+    def admitted(self, level: int) -> list[BoolArray]:
+        """For each family, which of its tests may stand at a level."""
+        key = level if level in self._levels else -1
+        if key not in self._admitted:
+            counts, at, found = self.allowed(level), 0, []
+            for family in self.core.families:
+                found.append(np.diff(counts[at : at + family.n_tests + 1]) > 0)
+                at += family.n_tests + 1
+            self._admitted[key] = found
+        return self._admitted[key]
 
     def split(self, node: Node, family: int, test: int) -> None:
         """Give a node a test and two leaves below it."""
