@@ -1,7 +1,8 @@
-"""scikit-learn's own checks of every estimator.
+"""scikit-learn's own checks of every estimator, each with its default parameters.
 
-With the parameters of a user the checks of diagrams and of three levels take minutes:
-`python -m pytest -m slow tests/test_estimators.py` runs them.
+A forest of 20 trees and the proofs of diagrams take up to a minute:
+`python -m pytest -m slow tests/test_estimators.py` runs them; in between, fewer trees and `greedy`
+stand for them.
 """
 
 from __future__ import annotations
@@ -13,21 +14,27 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import odtdsl as odt
+from odtdsl import estimators
 
 QUICK = [
-    odt.OptimalTreeClassifier(max_depth=2),
-    odt.OptimalTreeRegressor(max_depth=2),
-    odt.OutputConstrainedTreeRegressor(max_depth=2),
-    odt.OptimalDiagramClassifier(widths=(1, 2), backend="greedy"),
-    odt.OutputConstrainedForestRegressor(n_estimators=1, max_depth=2, min_samples_leaf=1),
-]
-SLOW = [
     odt.OptimalTreeClassifier(),
     odt.OptimalTreeRegressor(),
     odt.OutputConstrainedTreeRegressor(),
-    odt.OptimalDiagramClassifier(widths=(1, 2)),
+    odt.OptimalDiagramClassifier(backend="greedy"),
+    odt.OutputConstrainedForestRegressor(n_estimators=1),
+]
+SLOW = [
+    odt.OptimalDiagramClassifier(),
+    odt.OptimalDiagramClassifier(backend="sat"),  # where `auto` finds another one
     odt.OutputConstrainedForestRegressor(),
 ]
+
+
+def test_every_estimator_is_checked_with_its_defaults() -> None:
+    exported = {getattr(estimators, name) for name in estimators.__all__}
+    assert {type(estimator) for estimator in QUICK} == exported
+    plain = {type(one) for one in (*QUICK, *SLOW) if repr(one) == f"{type(one).__name__}()"}
+    assert plain == exported
 
 
 @parametrize_with_checks(QUICK)
