@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ import odtdsl
 from odtdsl.cli import app
 from odtdsl.data.dataset import ColumnType
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.predictors.check import check_tree
+from odtdsl.predictors.diagram import Arc, Diagram, Terminal
+from odtdsl.predictors.diagram_check import check_diagram
 from odtdsl.predictors.tree import Branch, Leaf, Threshold, Tree
 
 NOT_XML = ("\ufffe", "\uffff", "\x0b", "\x1b[31m", "]]>", "\x85", "\u202e", "&amp;", "<b>")
@@ -147,3 +151,19 @@ def test_no_name_commands_a_terminal(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         assert not set("\x1b\x07\u202e") & set(done.stdout), command
     assert "\\x1b[31m" in done.stdout
+
+
+# ---- models
+
+
+def test_models_that_pictures_cannot_hold_are_refused() -> None:
+    tree = small("y")
+    two = replace(tree, targets=("y", "z"))
+    assert [d.code for d in check_tree(two)] == ["F207"]
+    heavy = replace(tree, root=Leaf(label=0, size=2, class_weights=(1e308, 1e308)))
+    assert [d.code for d in check_tree(heavy)] == ["F209"]
+    diagram = Diagram(
+        entry=Arc(label=0), layers=(), features=tree.features, targets=("y",), classes=("u", "v"),
+        terminals=(Terminal(size=2, class_weights=(1e308, 1e308)), Terminal()),
+    )  # fmt: skip
+    assert [d.code for d in check_diagram(diagram)] == ["F209"]

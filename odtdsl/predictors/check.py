@@ -26,6 +26,8 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
         found += repeated(f"features[{i}].levels", type_.levels)
     if not tree.targets:
         found.append(wrong("F207", "targets", "a tree has at least one target"))
+    if tree.classes and len(tree.targets) > 1:
+        found.append(wrong("F207", "targets", "a tree with classes has one target"))
     for node, place in _placed(tree.root):
         if isinstance(node, Leaf):
             found.extend(_check_leaf(node, place, tree))
@@ -56,6 +58,8 @@ def _check_leaf(leaf: Leaf, place: str, tree: Tree) -> Iterator[Diagnostic]:
         yield wrong("F207", place, "a leaf of a number tree has no class weights")
     if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
         yield wrong("F209", place, "outputs and class weights must be finite")
+    elif not math.isfinite(sum(leaf.class_weights)):
+        yield wrong("F209", place, "the sum of class weights must be finite")
     if any(weight < 0 for weight in leaf.class_weights):
         yield wrong("F207", place, "class weights must not be negative")
 

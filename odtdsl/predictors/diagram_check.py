@@ -50,6 +50,8 @@ def _terminals(diagram: Diagram) -> Iterator[Diagnostic]:
             yield wrong("F209", f"terminals[{i}]", "class weights must be finite")
         elif any(weight < 0 for weight in weights):
             yield wrong("F207", f"terminals[{i}]", "class weights must not be negative")
+        elif not math.isfinite(sum(weights)):
+            yield wrong("F209", f"terminals[{i}]", "the sum of class weights must be finite")
 
 
 def _arc(arc: Arc, place: str, diagram: Diagram, level: int) -> Iterator[Diagnostic]:
