@@ -330,3 +330,20 @@ def test_data_sets_agree_in_libraries(name: str, to: str) -> None:
         # All that is at the edges, and so many of the rest: this evaluator takes one by one.
         rows, said = rows[-200:], said[-200:]
     assert by_package(to, model, rows, said) == said
+
+
+def test_texts_that_write_one_number_are_levels_of_their_own() -> None:
+    """"4.0" is not "04" where both are levels; "4.00" is the first of them."""
+    code = ColumnType(name="code", kind="category", levels=("04", "4.0", "a"))
+    root = Branch(
+        feature="code", test=Equals(value="4.0"), missing="right", left=Leaf(label=1, size=1),
+        right=Branch(
+            feature="code", test=Equals(value="04"), missing="right", left=Leaf(label=2, size=1),
+            right=Leaf(label=0, size=1),
+        ),
+    )  # fmt: skip
+    tree = Tree(root=root, features=(code,), targets=("y",), classes=("x", "4.0", "04"))
+    rows: list[Row] = [{"code": x} for x in ("04", "4.0", "4", "4.00", 4, "a", None)]
+    said = predicted(tree, rows)
+    assert said == ["04", "4.0", "04", "04", "04", "x", "x"]
+    assert by_python(tree, rows) == said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from odtdsl.data.cells import number_of
 from odtdsl.exports.names import identifiers, program_name
 from odtdsl.exports.plan import Ask, AtMost, Column, Fork, Item, OneOf, Plan, Plane, Term, Within
 
@@ -23,8 +24,9 @@ def _number(row, name, other=False):
     return number
 '''
 TEXT = '''
-def _text(row, name, numerals=None):
-    """The text of a cell, None where it is missing; a number that writes a level is the level."""
+def _text(row, name, numerals=None, others=()):
+    """The text of a cell, None where it is missing; a number that writes a level is the level,
+    unless the text is a level itself, in `numerals` or among the others."""
     cell = _cell(row, name)
     if cell is None:
         return None
@@ -40,7 +42,9 @@ def _text(row, name, numerals=None):
         return text
     if number != number:
         return None
-    return text if not numerals or text in numerals.values() else numerals.get(number, text)
+    if not numerals or text in numerals.values() or text in others:
+        return text
+    return numerals.get(number, text)
 '''
 CELL = '''
 def _cell(row, name):
@@ -186,13 +190,26 @@ def passes(question: Ask, cell: str) -> str:
             )
 
 
+def _numerals(column: Column) -> str:
+    """The arguments that tell which texts are levels though they write a number."""
+    if not column.numerals:
+        return ""
+    known = dict(column.numerals)
+    others = tuple(
+        level
+        for level in column.levels
+        if isinstance(level, str) and level not in known.values() and number_of(level) is not None
+    )
+    return f", {known!a}" + (f", {others!a}" if others else "")
+
+
 def read(column: Column) -> str:
     """The call that reads a column."""
     name = ascii(column.name)
     if column.kind == "number":
         call = f"_number(row, {name}{', other=True' if column.levels else ''})"
     else:
-        call = f"_text(row, {name}{f', {dict(column.numerals)!a}' if column.numerals else ''})"
+        call = f"_text(row, {name}{_numerals(column)})"
     if column.ordered:
         call = f"_known({call}, {name}, {column.levels!a})"
     return f"_there({call}, {name})" if column.weighed else call
