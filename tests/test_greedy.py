@@ -365,3 +365,19 @@ rule first: root in {a} or accuracy >= 50%
     result = odtdsl.parse(text).solve(using="greedy", frame=frame)
     assert result.audit is not None
     assert result.audit.holds
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "errors + 1e310 * leaves",
+        "1e-310 * errors + leaves",
+        "errors rule r: errors * 1e-310 + leaves <= 5e-310",
+    ],
+)
+def test_coefficients_beyond_all_floats_count_as_large(stage: str) -> None:
+    """Specs may have numbers of 400 digits."""
+    frame = {"x": [0, 1, 2, 3] * 3, "y": ["u", "u", "v", "v"] * 3}
+    text = f"data frame target y tree depth <= 2 minimize {stage}"
+    found = odtdsl.parse(text).solve(frame=frame, using="greedy")
+    assert (found.tree is None) == ("rule" in stage)

@@ -7,6 +7,7 @@ for each rule on the whole model a multiple of the measure that it bounds (a Lag
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -21,6 +22,9 @@ ROOM = 2.0**50
 
 LARGEST = 2.0**40
 """Multipliers grow no further: many starts that break a rule would make them infinite."""
+
+FARTHEST = 10**100
+"""Coefficients of specs, which have up to 400 digits, count as no larger than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,7 +71,7 @@ class Aims:
                 continue
             self.multipliers[index] = min(LARGEST, max(1.0, self.multipliers[index] * 3))
             excess = [
-                (evaluation.of_model(atom.measure) - atom.at_most) / (1 + _spread(atom.measure))
+                near(evaluation.of_model(atom.measure) - atom.at_most) / (1 + _spread(atom.measure))
                 for atom in atoms
             ]
             self.chosen[index] = int(np.argmin(excess))
@@ -82,15 +86,16 @@ class Aims:
         cost = np.zeros((core.n_rows, core.n_classes))
         leaf, split, columns = 0.0, 0.0, np.zeros(len(core.columns))
         if self.stage is not None and not plain:
-            terms = [(1.0, self.stage.measure)]
+            terms = [(Fraction(1), self.stage.measure)]
             for (factor, parts), index in zip(self.stage.maxima, self.parts, strict=True):
-                terms.append((float(factor), parts[index]))
+                terms.append((Fraction(factor), parts[index]))
             for times, measure in terms:
-                share = times / measure.denominator
+                exact = times / measure.denominator
+                share = near(exact)
                 if measure.output is not None:
                     cost += share * measure.output
-                leaf += share * measure.leaves
-                split += share * measure.splits
+                leaf += near(exact * measure.leaves)
+                split += near(exact * measure.splits)
                 if measure.columns is not None:
                     columns += share * measure.columns
         unit = _total_gain(cost)
@@ -104,6 +109,11 @@ class Aims:
         if not _total_gain(cost) and core.labels is not None:
             cost = -np.eye(core.n_classes)[core.labels]
         return _scaled(cost, leaf, columns, split)
+
+
+def near(value: Fraction | int) -> float:
+    """A number of the spec, which may be beyond all floats, as one that sums stay finite with."""
+    return float(max(-FARTHEST, min(FARTHEST, value)))
 
 
 def _scaled(cost: FloatArray, leaf: float, columns: FloatArray, split: float) -> Aim:

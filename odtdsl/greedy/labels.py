@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from odtdsl.data.table import BoolArray, FloatArray, IntArray
-from odtdsl.greedy.aims import Aim
+from odtdsl.greedy.aims import Aim, near
 from odtdsl.greedy.tables import Node
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
@@ -94,7 +94,7 @@ class _Flips:
         if measure.output is not None:
             table = np.array([measure.output[leaf.rows].sum(axis=0) for leaf in self.leaves])
         self.tables.append(table)
-        self.start.append(self.evaluation.of_model(measure))
+        self.start.append(near(self.evaluation.of_model(measure)))
         self.measures.append(measure)
         return len(self.measures) - 1
 
@@ -114,7 +114,7 @@ class _Flips:
 
     def _stage(self, stage: LinearStage) -> tuple[int, list[tuple[float, list[int]]]]:
         return self._measure(stage.measure), [
-            (float(factor), [self._measure(part) for part in parts])
+            (near(factor), [self._measure(part) for part in parts])
             for factor, parts in stage.maxima
         ]
 
@@ -125,16 +125,16 @@ class _Flips:
             if isinstance(clause, float):
                 found += clause
             else:
-                excess = [np.maximum(0, totals[..., i] - b) / s for i, b, s in clause]
+                excess = [np.maximum(0, totals[..., i] - near(b)) / s for i, b, s in clause]
                 found += np.min(excess, axis=0)
         return found
 
     def _objective(self, totals: FloatArray) -> list[FloatArray]:
         values: list[FloatArray] = []
         for first, maxima in self.stages:
-            value = totals[..., first] / self.measures[first].denominator
+            value = totals[..., first] / near(self.measures[first].denominator)
             for factor, parts in maxima:
-                each = [totals[..., i] / self.measures[i].denominator for i in parts]
+                each = [totals[..., i] / near(self.measures[i].denominator) for i in parts]
                 value = value + factor * np.max(each, axis=0)
             values.append(value)
         return values
