@@ -333,7 +333,7 @@ def test_data_sets_agree_in_libraries(name: str, to: str) -> None:
 
 
 def test_texts_that_write_one_number_are_levels_of_their_own() -> None:
-    """"4.0" is not "04" where both are levels; "4.00" is the first of them."""
+    """ "4.0" is not "04" where both are levels; "4.00" is the first of them."""
     code = ColumnType(name="code", kind="category", levels=("04", "4.0", "a"))
     root = Branch(
         feature="code", test=Equals(value="4.0"), missing="right", left=Leaf(label=1, size=1),

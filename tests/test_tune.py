@@ -31,7 +31,7 @@ from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact.backend import Exact
 from odtdsl.tuning.cells import Cell, Job
 from odtdsl.tuning.folds import deal
-from odtdsl.tuning.grid import grid_of, parse_vary
+from odtdsl.tuning.grid import grid_of, numbers, parse_vary
 from odtdsl.tuning.result import Trial, Tuning, choose
 
 SPEC = """
@@ -617,3 +617,13 @@ def test_a_name_that_is_varied_keeps_its_column() -> None:
     assert columns["found_splits"] == [trial.splits for trial in found.trials]
     assert columns["found_se"] == [trial.error for trial in found.trials]
     assert len(found.to_csv().splitlines()) == 5
+
+
+def test_ranges_are_exact_however_many_digits_they_have() -> None:
+    tiny = "0." + "0" * 29 + "1"
+    assert parse_vary([f"a=0..0.{'0' * 29}2 by {tiny}"]).values[0] == ("0", tiny, tiny[:-1] + "2")
+    assert parse_vary([f"a=0..0.{'0' * 449}1 by 0.{'0' * 449}1"]).values[0][0] == "0"
+    assert parse_vary(["a=-0.75..0.25 by 0.5"]).values[0] == ("-0.75", "-0.25", "0.25")
+    large = "123456789.123456789"
+    assert parse_vary([f"a={large}..123456789.223456789"]).values[0] == (large,)
+    assert numbers(["1" + "0" * 350, "0.5"]) == ["1" + "0" * 350, "0.5"]

@@ -155,8 +155,11 @@ def _decimal(value: Fraction) -> str:
     """A number that decimals brought about, as one."""
     if value.denominator == 1:
         return str(value.numerator)
-    digits = next(n for n in range(1, 400) if 10**n % value.denominator == 0)
-    return f"{float(value):.{min(digits, 17)}f}".rstrip("0")
+    digits, power = 1, 10
+    while power % value.denominator:
+        digits, power = digits + 1, power * 10
+    units = str(abs(value.numerator) * (power // value.denominator)).zfill(digits + 1)
+    return f"{'-' if value < 0 else ''}{units[:-digits]}.{units[-digits:]}"
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -336,7 +339,12 @@ def numbers(values: Iterable[str]) -> list[Any]:
     except (ValueError, ZeroDivisionError):
         return texts
     whole = all(one.denominator == 1 for one in exact)
-    return [int(one) if whole else float(one) for one in exact]
+    if whole and all(abs(one) < 2**63 for one in exact):
+        return [int(one) for one in exact]
+    try:
+        return [float(one) for one in exact]
+    except OverflowError:
+        return texts
 
 
 def plain(spec: ast.Spec) -> str:
