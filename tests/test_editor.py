@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtdsl.data.request import DataRequest
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.editor import hover, positions
 from odtdsl.editor import keywords as meanings
 from odtdsl.editor.checking import checked
@@ -184,3 +185,20 @@ def test_what_a_completion_replaces() -> None:
     for at, part in ((13, "accur"), (10, "ac"), (17, "`a b`"), (25, '"yes"'), (len(text), "")):
         span = complete(outline(text), at, None, Path()).span
         assert text[span.start : span.end] == part
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("k", "age"), ("k", "race"), ("k", "y"), ("k", "g"), ("g", "race"), ("g", "age")],
+)
+def test_rename_gives_no_name_that_means_something_already(old: str, new: str) -> None:
+    """A column that became the number, or the group: the data need not have been read."""
+    text = (
+        "data frame target y let k = 2 tree depth <= 2 minimize errors group g = age > k\n"
+        'rule r: gap(rate("u"), race) <= 50% and errors(g) <= k'
+    )
+    some = outline(text)
+    (named,) = (one for one in some.definitions if one.name == old)
+    with pytest.raises(OdtError, match="U350"):
+        hover.rename(some, named, new, None)
+    assert hover.rename(some, named, f"new_{new}", None)

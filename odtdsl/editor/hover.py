@@ -122,6 +122,10 @@ def rename(
     if of.kind == "let" and not taken:
         columns = () if facts is None else tuple(column.name for column in facts.columns)
         taken = name in BY_NAME or name in FUNCTIONS or name in columns
+        # What else has the name would become the number: data may be not read, or not there.
+        taken = taken or (name != of.name and any(one.name == name for one in outline.tokens))
+    if of.kind == "group" and not taken:  # `gap(rate("a"), race)`
+        taken = any(use.kind == "column" and use.name == name for use in outline.uses)
     if taken:
         raise error("U350", f"`{name}` is taken", helps=("choose another name",))
     if of.kind == "let" and name_text(name, HIDING).startswith("`"):
