@@ -115,12 +115,18 @@ class _Magic:
 
     def _frames(self) -> list[str]:
         import narwhals as nw
+        from narwhals.exceptions import NarwhalsError
 
         found = []
         for name, value in list(self.shell.user_ns.items()):
             if name.startswith("_") or isinstance(value, type):
                 continue
-            if isinstance(nw.from_native(value, eager_only=True, pass_through=True), nw.DataFrame):
+            try:
+                wrapped = nw.from_native(value, eager_only=True, pass_through=True)
+            except NarwhalsError:  # a frame with two columns of one name: the reader tells
+                found.append(name)
+                continue
+            if isinstance(wrapped, nw.DataFrame):
                 found.append(name)
         return found
 

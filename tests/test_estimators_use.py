@@ -128,6 +128,7 @@ def test_rules_in_all_their_forms() -> None:
         ({"missing": "refuse"}, "U604"), ({"backend": "gurobi"}, "K115"),
         ({"spec": "target outcome: number"}, "U603"), ({"spec": "diagram widths 1, 2"}, "U603"),
         ({"settings": {"alpha": 1}}, "U601"), ({"spec": 7}, "U401"),
+        ({"settings": ["alpha"]}, "U401"), ({"groups": ["age >= 65"]}, "U401"),
         ({"spec": "minimize errors", "objective": "loss"}, "U602"),
         ({"rules": ["accuracy >= 1", "forall leaf: size >= 20"]}, "U607"),
     ],
@@ -137,6 +138,15 @@ def test_wrong_parameters_are_told(wrong: dict[str, Any], code: str) -> None:
     with pytest.raises(odt.OdtError) as caught:
         Tree(**wrong).fit(X, y)
     assert code_of(caught) == code
+
+
+def test_columns_of_one_name_are_told() -> None:
+    X, y = visits()
+    twice = pd.concat([X, X.age], axis=1)
+    for arguments in ((twice, y, None, None), (X, y, None, twice)):
+        with pytest.raises(odt.OdtError) as caught:
+            Tree().fit(*arguments[:3], sensitive_features=arguments[3])
+        assert code_of(caught) == "U605"
 
 
 def test_rules_that_clash_are_explained_by_the_model() -> None:

@@ -63,6 +63,13 @@ def test_mistakes_are_told_without_a_traceback(
     assert "`people`, `others`" in out.out + out.err
 
 
+def test_a_frame_with_two_columns_of_one_name_is_told(shell: InteractiveShell) -> None:
+    people = shell.user_ns.pop("people")
+    shell.user_ns["twice"] = pd.concat([people, people.age], axis=1)
+    done = shell.run_cell(f"%%odt\n{SPEC}")
+    assert "D104" in str(done.error_in_exec)
+
+
 def test_check_plan_and_explain(shell: InteractiveShell) -> None:
     assert repr(run(shell, "--check")) == "no mistake"
     assert "exact" in repr(run(shell, "--plan"))

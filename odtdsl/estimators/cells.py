@@ -86,8 +86,23 @@ def _as_frame(X: Any) -> Any:
     """A frame wrapped by narwhals; None for what scikit-learn takes for an array."""
     import narwhals as nw
 
+    _check_names(X)
     wrapped = nw.from_native(X, eager_only=True, pass_through=True)
     return wrapped if isinstance(wrapped, nw.DataFrame) else None
+
+
+def _check_names(given: Any) -> None:
+    """Refuse names that a frame of pandas has twice, which narwhals would not wrap."""
+    if not hasattr(given, "columns"):
+        return
+    # Of an Arrow table, `columns` are its arrays.
+    names = [str(name) for name in getattr(given, "column_names", given.columns)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise error(
+            "U605", f"two columns of the frame are named `{twice}`",
+            helps=("give every column a name of its own",),
+        )  # fmt: skip
 
 
 def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
@@ -100,11 +115,6 @@ def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
     columns: dict[str, Array] = {}
     kinds: dict[str, Kind] = {}
     for name, series in zip(names, frame.iter_columns(), strict=True):
-        if name in columns:
-            raise error(
-                "U605", f"two columns of the frame are named `{name}`",
-                helps=("give every column a name of its own",),
-            )  # fmt: skip
         raw = _raw(name, series)
         kind = _kind(series, raw) if known is None else known[name]
         columns[name], kinds[name] = _cells(raw, kind), kind
@@ -203,6 +213,7 @@ def read_sensitive(given: Any, n_rows: int) -> Cells:
     """
     import narwhals as nw
 
+    _check_names(given)
     named: Any = nw.from_native(given, pass_through=True, allow_series=True)
     if isinstance(named, nw.Series):
         given = {named.name or "sensitive": given}

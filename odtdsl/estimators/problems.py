@@ -107,6 +107,9 @@ def only(model: Model, kind: type[Any]) -> Any:
 
 def problem(wishes: Wishes, target: Target, columns: Columns) -> Model:
     """The model that an estimator solves, for the frame of all its columns."""
+    for place, said in (("`groups`", wishes.groups), ("`settings`", wishes.settings)):
+        if not isinstance(said, Mapping):
+            raise values.wrong(place, said, "give a mapping of names, such as a dict")
     base = spec_model(wishes.spec)
     given = [one for one in base.spec.statements if not isinstance(one, ast.Data)]
     model = Model(base=base.base)
