@@ -86,16 +86,15 @@ class Aims:
         cost = np.zeros((core.n_rows, core.n_classes))
         leaf, split, columns = 0.0, 0.0, np.zeros(len(core.columns))
         if self.stage is not None and not plain:
-            terms = [(Fraction(1), self.stage.measure)]
+            terms = [(1.0, self.stage.measure)]
             for (factor, parts), index in zip(self.stage.maxima, self.parts, strict=True):
-                terms.append((Fraction(factor), parts[index]))
+                terms.append((near(factor), parts[index]))
             for times, measure in terms:
-                exact = times / measure.denominator
-                share = near(exact)
+                share = times / near(measure.denominator)
                 if measure.output is not None:
                     cost += share * measure.output
-                leaf += near(exact * measure.leaves)
-                split += near(exact * measure.splits)
+                leaf += share * near(measure.leaves)
+                split += share * near(measure.splits)
                 if measure.columns is not None:
                     columns += share * measure.columns
         unit = _total_gain(cost)
