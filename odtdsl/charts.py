@@ -1,9 +1,23 @@
-"""What charts share: values to pixels, and round numbers along an axis."""
+"""What charts share: the document, values to pixels, and round numbers along an axis."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+from xml.sax.saxutils import escape
+
+Theme = Literal["auto", "light", "dark"]
+Colours = dict[str, str]
+
+LIGHT: Colours = {
+    "page": "#ffffff", "text": "#1f2328", "quiet": "#59636e", "grid": "#e4e8ec",
+    "axis": "#8c959f", "data": "#0072b2", "spec": "#b84a00",
+}  # fmt: skip
+DARK: Colours = {
+    "page": "#0d1117", "text": "#e6edf3", "quiet": "#9198a1", "grid": "#21262d",
+    "axis": "#656c76", "data": "#56b4e9", "spec": "#e69f00",
+}  # fmt: skip
 
 PAD = 0.05
 """Of an axis, the room beyond the outermost points."""
@@ -37,3 +51,43 @@ class Axis:
         percent = "%" if self.unit == "%" else ""
         for at in range(math.ceil(low / step), math.floor(high / step) + 1):
             yield at * step / self.factor, f"{at * step:.{digits}f}{percent}"
+
+
+def document(
+    name: str, width: float, height: float, theme: Theme, rules: Callable[[Colours], str],
+    light: Colours, dark: Colours, body: Iterable[str],
+) -> str:  # fmt: skip
+    """A standalone SVG document.
+
+    Parameters
+    ----------
+    name
+        Its accessible name.
+    width, height
+        Pixels.
+    theme
+        `auto` follows the reader's preference for dark or light pages.
+    rules
+        The style sheet by colours.
+    light, dark
+        Colours beside `LIGHT` and `DARK`.
+    body
+        Elements above the page.
+    """
+    styles = {"light": rules(LIGHT | light), "dark": rules(DARK | dark)}
+    if theme == "auto":
+        style = f"{styles['light']}@media (prefers-color-scheme:dark){{{styles['dark']}}}"
+    else:
+        style = styles[theme]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+            f'width="{width:g}" height="{height:g}" role="img" '
+            f'aria-label="{escape(name, {chr(34): "&quot;"})}">',
+            f"<title>{escape(name)}</title>",
+            f"<style>{style}</style>",
+            '<rect class="page" width="100%" height="100%"/>',
+            *body,
+            "</svg>",
+        ]
+    ) + "\n"  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from odtdsl.charts import Axis
+from odtdsl.charts import Axis, Colours, Theme, document
 from odtdsl.ir.expr import Scope
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
 from odtdsl.predictors.wording import printable
@@ -18,19 +18,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 640.0, 418.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 24.0, 62.0, 62.0
 
-_LIGHT = {
-    "page": "#ffffff", "text": "#1f2328", "quiet": "#59636e", "grid": "#e4e8ec",
-    "axis": "#8c959f", "curve": "#0072b2", "spec": "#b84a00", "none": "#f1f3f5",
-}  # fmt: skip
-_DARK = {
-    "page": "#0d1117", "text": "#e6edf3", "quiet": "#9198a1", "grid": "#21262d",
-    "axis": "#656c76", "curve": "#56b4e9", "spec": "#e69f00", "none": "#161b22",
-}  # fmt: skip
 
-
-def to_svg(
-    curve: Curve, *, title: str = "", theme: Literal["auto", "light", "dark"] = "auto"
-) -> str:
+def to_svg(curve: Curve, *, title: str = "", theme: Theme = "auto") -> str:
     """The curve as a standalone SVG document; of several stages the first is drawn.
 
     Every point is a tree, with its values as tooltip: full where it is proven, hollow where a
@@ -38,16 +27,17 @@ def to_svg(
     """
     measured = [point for point in curve.points if point.measure is not None]
     name = title or f"{_stage(curve)} against {curve.rule.text}"
-    head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
-        f'width="{WIDTH:g}" height="{HEIGHT:g}" role="img" '
-        f'aria-label="{escape(printable(name), {chr(34): "&quot;"})}">',
-        f"<title>{escape(printable(name))}</title>",
-        f"<style>{_style(theme)}</style>",
-        '<rect class="page" width="100%" height="100%"/>',
-    ]
-    body = list(_Plot(curve, measured).parts()) if measured else [_nothing()]
-    return "\n".join([*head, *body, "</svg>"]) + "\n"
+    body = _Plot(curve, measured).parts() if measured else [_nothing()]
+    return document(
+        printable(name),
+        WIDTH,
+        HEIGHT,
+        theme,
+        _rules,
+        {"none": "#f1f3f5"},
+        {"none": "#161b22"},
+        body,
+    )
 
 
 def _nothing() -> str:
@@ -205,13 +195,7 @@ def _shown(value: Fraction, unit: str) -> str:
     return str(value.numerator) if value.denominator == 1 else f"{float(value):.6g}"
 
 
-def _style(theme: Literal["auto", "light", "dark"]) -> str:
-    if theme == "auto":
-        return f"{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
-    return _rules(_DARK if theme == "dark" else _LIGHT)
-
-
-def _rules(colours: dict[str, str]) -> str:
+def _rules(colours: Colours) -> str:
     return (
         f"text{{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;"
         f"font-size:{FONT:g}px;fill:{colours['text']}}}"
@@ -221,9 +205,9 @@ def _rules(colours: dict[str, str]) -> str:
         f".page{{fill:{colours['page']}}}.none{{fill:{colours['none']}}}"
         f".grid{{fill:none;stroke:{colours['grid']}}}"
         f".axis{{fill:none;stroke:{colours['axis']}}}"
-        f".curve{{fill:none;stroke:{colours['curve']};stroke-width:1.75}}"
-        f".point{{fill:{colours['curve']}}}"
-        f".open{{fill:{colours['page']};stroke:{colours['curve']};stroke-width:1.5}}"
+        f".curve{{fill:none;stroke:{colours['data']};stroke-width:1.75}}"
+        f".point{{fill:{colours['data']}}}"
+        f".open{{fill:{colours['page']};stroke:{colours['data']};stroke-width:1.5}}"
         f".spec{{fill:none;stroke:{colours['spec']};stroke-dasharray:5 4}}"
         f".ring{{fill:none;stroke:{colours['spec']};stroke-width:2}}"
     )

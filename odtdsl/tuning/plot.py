@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from odtdsl.charts import Colours, Theme, document
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
 from odtdsl.predictors.wording import printable
 
@@ -16,19 +17,8 @@ if TYPE_CHECKING:
 ROW, TOP, BOTTOM, PLOT, MARGIN = 22.0, 62.0, 44.0, 380.0, 16.0
 WIDEST_NAME = 260.0
 
-_LIGHT = {
-    "page": "#ffffff", "text": "#1f2328", "quiet": "#59636e", "grid": "#e4e8ec",
-    "axis": "#8c959f", "mark": "#0072b2", "spec": "#b84a00", "near": "#eaf3fa",
-}  # fmt: skip
-_DARK = {
-    "page": "#0d1117", "text": "#e6edf3", "quiet": "#9198a1", "grid": "#21262d",
-    "axis": "#656c76", "mark": "#56b4e9", "spec": "#e69f00", "near": "#12263a",
-}  # fmt: skip
 
-
-def to_svg(
-    tuning: Tuning, *, title: str = "", theme: Literal["auto", "light", "dark"] = "auto"
-) -> str:
+def to_svg(tuning: Tuning, *, title: str = "", theme: Theme = "auto") -> str:
     """The settings as a standalone SVG document, in the order of the grid.
 
     The ground is shaded where scores are as good as the best one, up to its standard error. The
@@ -36,18 +26,10 @@ def to_svg(
     """
     picture = _Picture(tuning)
     name = printable(title or f"{tuning.measure} of each setting on held-out rows")
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {picture.width:g} '
-            f'{picture.height:g}" width="{picture.width:g}" height="{picture.height:g}" '
-            f'role="img" aria-label="{escape(name, {chr(34): "&quot;"})}">',
-            f"<title>{escape(name)}</title>",
-            f"<style>{_style(theme)}</style>",
-            '<rect class="page" width="100%" height="100%"/>',
-            *picture.parts(),
-            "</svg>",
-        ]
-    ) + "\n"  # fmt: skip
+    return document(
+        name, picture.width, picture.height, theme, _rules,
+        {"near": "#eaf3fa"}, {"near": "#12263a"}, picture.parts(),
+    )  # fmt: skip
 
 
 class _Picture:
@@ -176,13 +158,7 @@ def _ends(trial: Trial) -> tuple[float, ...]:
     return trial.mean - trial.error, trial.mean + trial.error
 
 
-def _style(theme: Literal["auto", "light", "dark"]) -> str:
-    if theme == "auto":
-        return f"{_rules(_LIGHT)}@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
-    return _rules(_DARK if theme == "dark" else _LIGHT)
-
-
-def _rules(colours: dict[str, str]) -> str:
+def _rules(colours: Colours) -> str:
     return (
         "text{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;"
         f"font-size:{FONT:g}px;fill:{colours['text']}}}"
@@ -192,8 +168,8 @@ def _rules(colours: dict[str, str]) -> str:
         f".page{{fill:{colours['page']}}}.near{{fill:{colours['near']}}}"
         f".grid{{fill:none;stroke:{colours['grid']}}}"
         f".axis{{fill:none;stroke:{colours['axis']}}}"
-        f".error{{fill:none;stroke:{colours['mark']};stroke-width:1.75}}"
-        f".point{{fill:{colours['mark']}}}"
+        f".error{{fill:none;stroke:{colours['data']};stroke-width:1.75}}"
+        f".point{{fill:{colours['data']}}}"
         f".spec{{fill:none;stroke:{colours['spec']};stroke-dasharray:5 4}}"
         f".ring{{fill:none;stroke:{colours['spec']};stroke-width:2}}"
     )
