@@ -194,8 +194,16 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         self._judge(result)
         return result
 
+    def _said(self) -> dict[str, Any]:
+        """What all estimators are told, as `Wishes` take it."""
+        return {
+            "rules": self.rules, "groups": self.groups or {}, "spec": self.spec,
+            "settings": self.settings or {}, "price": self.cost_complexity,
+            "missing": self.missing, **self._limits(),
+        }  # fmt: skip
+
     def _limits(self) -> dict[str, Any]:
-        """Back end, time, threads and seed, as `Wishes` take them."""
+        """Back end, time, threads and seed."""
         limit, seed = self.time_limit, self.random_state
         if seed is not None and not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))

@@ -171,13 +171,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.n_jobs = n_jobs
 
     def _wishes(self) -> Wishes:
-        return Wishes(
-            rules=self.rules, groups=self.groups or {}, spec=self.spec,
-            settings=self.settings or {}, depth=self.max_depth, leaves=self.max_leaf_nodes,
-            leaf_size=self.min_samples_leaf, objective=self.objective,
-            price=self.cost_complexity, missing=self.missing,
-            **self._limits(),
-        )  # fmt: skip
+        return Wishes(**self._said(), objective=self.objective)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row.
@@ -263,11 +257,8 @@ random_state, n_jobs
 
     def _wishes(self) -> Wishes:
         return Wishes(
-            rules=self.rules, groups=self.groups or {}, spec=self.spec,
-            settings=self.settings or {}, widths=tuple(self.widths), splits=self.splits,
+            **self._said(), widths=tuple(self.widths), splits=self.splits,
             split_size=self.min_samples_split, objective=self.objective,
-            price=self.cost_complexity, missing=self.missing,
-            **self._limits(),
         )  # fmt: skip
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ class _Regressor(TreeMethods, RegressorMixin, OptimalEstimator):  # type: ignore
         elif taken & set(names):
             names = tuple(free_name(name, taken) for name in names)
         return Target(names=names), {name: array[:, k] for k, name in enumerate(names)}
+
+    def _wishes(self) -> Wishes:
+        return Wishes(**self._said(), objective=self._loss(), outputs=True)
 
     def _loss(self) -> Any:
         if self.objective is not None:
@@ -134,15 +138,6 @@ time_limit, backend, random_state, n_jobs
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _wishes(self) -> Wishes:
-        return Wishes(
-            rules=self.rules, groups=self.groups or {}, spec=self.spec,
-            settings=self.settings or {}, depth=self.max_depth, leaves=self.max_leaf_nodes,
-            leaf_size=self.min_samples_leaf, objective=self._loss(),
-            price=self.cost_complexity, missing=self.missing, outputs=True,
-            **self._limits(),
-        )  # fmt: skip
-
 
 class OutputConstrainedTreeRegressor(_Regressor):
     """A tree of one or several numbers, whose every prediction obeys the rules on outputs.
@@ -213,10 +208,4 @@ cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
         self.n_jobs = n_jobs
 
     def _wishes(self) -> Wishes:
-        return Wishes(
-            rules=self.rules, groups=self.groups or {}, spec=self.spec,
-            settings=self.settings or {}, depth=self.max_depth, leaves=self.max_leaf_nodes,
-            leaf_size=self.min_samples_leaf, objective=self._loss(),
-            price=self.cost_complexity, missing=self.missing, step=self.step, outputs=True,
-            growth=(self.split, self.leaf), **self._limits(),
-        )  # fmt: skip
+        return replace(super()._wishes(), step=self.step, growth=(self.split, self.leaf))

@@ -20,11 +20,21 @@ class TreeMethods:
     tree_: Tree
 
     if TYPE_CHECKING:
+        max_depth: int | None
+        max_leaf_nodes: int | None
+        min_samples_leaf: int | float
 
         @property
         def _fitted(self) -> Any: ...
 
         def _places(self, X: Any) -> IntArray: ...
+
+    def _said(self) -> dict[str, Any]:
+        sizes = {
+            "depth": self.max_depth, "leaves": self.max_leaf_nodes,
+            "leaf_size": self.min_samples_leaf,
+        }  # fmt: skip
+        return {**super()._said(), **sizes}  # type: ignore[misc]
 
     def apply(self, X: Any) -> IntArray:
         """The node of the leaf that each row reaches.
