@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from odtdsl.data.dataset import Dataset, Value
+    from odtdsl.ir.problem import Problem
     from odtdsl.ir.rows import Rows
     from odtdsl.predictors.colours import Theme
     from odtdsl.report.facts import Show
@@ -75,8 +79,8 @@ class OutputScore:
     def to_json(self) -> dict[str, Any]:
         """Rows, errors by target, how many predictions break a rule, and the feasible set."""
         return {
-            "rows": self.rows, "mse": dict(self.mse), "infeasible": self.infeasible,
-            "feasible": list(self.feasible),
+            "rows": self.rows, "mse": {name: as_number(value) for name, value in self.mse},
+            "infeasible": self.infeasible, "feasible": list(self.feasible),
         }  # fmt: skip
 
 
@@ -107,7 +111,9 @@ class TestScore:
     def to_json(self) -> dict[str, Any]:
         """Rows with errors and accuracy, or with the mean errors of number targets."""
         if self.errors is None:
-            found = {"rows": self.rows, "mse": self.mse, "mae": self.mae}
+            found = {
+                "rows": self.rows, "mse": as_number(self.mse), "mae": as_number(self.mae),
+            }  # fmt: skip
             return found if self.outputs is None else found | {"outputs": self.outputs.to_json()}
         return {"rows": self.rows, "errors": self.errors, "accuracy": self.accuracy}
 
@@ -310,6 +316,7 @@ class Result:
             "backend": self.backend,
             "seed": self.seed,
             "digest": self.digest,
+            "problem": None if self.rows is None else problem_digest(self.rows.problem),
             "interrupted": self.interrupted,
             "size": dict(self.size),
             "counters": dict(self.counters),
@@ -336,6 +343,18 @@ class Result:
         }  # fmt: skip
 
 
+def problem_digest(problem: Problem) -> str:
+    """SHA-256 of what is asked: all of a problem but its rows and the options of the search.
+
+    Other releases, or other words of the same meaning, may give another one.
+    """
+    from odtdsl.data.request import DataRequest
+    from odtdsl.ir.problem import Options
+
+    asked = replace(problem, data=DataRequest(kind="frame"), options=Options())
+    return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def audit_to_json(audit: Audit) -> list[dict[str, Any]]:
     """The lines of an audit; numbers as floats where they are not whole."""
     return [
@@ -357,11 +376,15 @@ def only(values: tuple[Any, ...]) -> Any:
 
 
 def as_number(value: Any) -> Any:
-    """Fractions as JSON numbers: whole ones as int, others as float."""
+    """Fractions as JSON numbers: whole ones as int, others as float; beyond those None."""
     if isinstance(value, tuple):
         return [as_number(item) for item in value]
     if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
+        with suppress(OverflowError):
+            return int(value) if value.denominator == 1 else float(value)
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return value
 
 

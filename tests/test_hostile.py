@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from odtdsl.predictors.check import check_tree
 from odtdsl.predictors.diagram import Arc, Diagram, Terminal
 from odtdsl.predictors.diagram_check import check_diagram
 from odtdsl.predictors.tree import Branch, Leaf, Threshold, Tree
+from odtdsl.result import OutputScore, as_number
+from odtdsl.result import TestScore as OutputTest
 
 NOT_XML = ("\ufffe", "\uffff", "\x0b", "\x1b[31m", "]]>", "\x85", "\u202e", "&amp;", "<b>")
 
@@ -167,3 +171,14 @@ def test_models_that_pictures_cannot_hold_are_refused() -> None:
         terminals=(Terminal(size=2, class_weights=(1e308, 1e308)), Terminal()),
     )  # fmt: skip
     assert [d.code for d in check_diagram(diagram)] == ["F209"]
+
+
+def test_numbers_beyond_all_floats_are_json() -> None:
+    """Models from elsewhere have outputs up to 1e308, and specs numbers of 400 digits."""
+    score = OutputScore(rows=2, mse=(("y", float("inf")),), infeasible=0)
+    test = OutputTest(rows=2, mse=float("inf"), mae=1.0, outputs=score)
+    said = json.loads(json.dumps(test.to_json(), allow_nan=False))
+    assert said["mse"] is None
+    assert said["outputs"]["mse"] == {"y": None}
+    assert as_number(Fraction(10**350, 3)) is None
+    assert as_number(Fraction(10**350)) == 10**350

@@ -342,6 +342,33 @@ def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
     assert "was not asked" in status(whole["model"])[1]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "tree depth <= 2", "tree depth <= 1, leaves <= 1", "candidates a at {3, 5} tree depth <= 1",
+        "tree depth <= 1 rule r: forall leaf: size >= 1", "feature b: category tree depth <= 1",
+        "tree depth <= 1 cost a = 2", "drop c tree depth <= 1", "weight c tree depth <= 1",
+    ],
+)  # fmt: skip
+def test_a_proof_is_believed_for_the_very_problem_alone(other: str, tmp_path: Path) -> None:
+    """A better tree may be admitted where anything is asked otherwise: rules, skeleton, columns."""
+    from odtdsl.report.saved import saved
+
+    rows = [(a, b, (a * b) % 3) for a in range(7) for b in range(5)]
+    frame = {name: [row[i] for row in rows] for i, name in enumerate("abc")}
+    frame["y"] = ["uv"[(a > 3) ^ (b > 1)] for a, b, _ in rows]  # type: ignore[misc]
+    text = "data frame target y {} minimize errors solve within {} s, seed {}"
+    file = tmp_path / "r.json"
+    result = odtdsl.parse(text.format("tree depth <= 1", 60, 1)).solve(frame=frame)
+    file.write_text(json.dumps(result.to_json()), encoding="utf-8")
+
+    def status(asked: str) -> str:
+        return saved(odtdsl.parse(text.format(asked, 9, 2)).analyse(frame=frame), file)[0].status
+
+    assert status("tree depth <= 1") == "optimal"
+    assert status(other) == "feasible"
+
+
 def test_the_command_writes_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,17 +15,18 @@ from odtdsl.console import status_line
 from odtdsl.data.digest import digest
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, Stage, as_number, output_score, score
+from odtdsl.result import Result, Stage, as_number, output_score, problem_digest, score
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
+    from odtdsl.ir.rows import Rows
 
 
 def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     """A saved model as a result, audited again; and what may be said of its status.
 
     A saved result is believed what no audit can show (bounds, proofs, the timeline) only where
-    it is of the same data and of the same objective, and its values are those of the audit.
+    it is of the same data and of the same problem, and its values are those of the audit.
 
     Raises
     ------
@@ -51,18 +52,20 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         warnings=analysis.warnings, rows=analysis.rows, test_rows=test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
     )  # fmt: skip
-    told = _believed(result, path)
+    told = _believed(result, analysis.rows, path)
     if told is None:
         return result, "a saved model, audited here; whether a better one exists was not asked"
     return told, f"{status_line(told)}; as saved, audited here"
 
 
-def _believed(result: Result, path: Path) -> Result | None:
+def _believed(result: Result, rows: Rows, path: Path) -> Result | None:
     """The result with what the file says of its search; None where it is none of this spec."""
     said = json.loads(path.read_text(encoding="utf-8"))
     try:
         if said["digest"] != result.digest or len(said["stages"]) != len(result.stages):
             return None
+        if said["problem"] != problem_digest(rows.problem):
+            return None  # other rules, or other models to choose from: proofs are of those
         stages = []
         for mine, theirs in zip(result.stages, said["stages"], strict=True):
             if theirs["text"] != mine.text or theirs["value"] != as_number(mine.value):
@@ -77,7 +80,7 @@ def _believed(result: Result, path: Path) -> Result | None:
             seed=int(said["seed"]), timeline=tuple(map(_progress, said["timeline"])),
             size=_counts(said["size"]), counters=_counts(said["counters"]),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
 
 
