@@ -31,12 +31,15 @@ class Audited:
         What the proof proves; None without one.
     shortfalls
         Stages where the proof does not show that no tree is better than this one.
+    warnings
+        What an audit does not refuse and a reader should know: classes never predicted.
     """
 
     texts: tuple[str, ...]
     audit: Audit | None
     proven: tuple[Verified, ...] | None
     shortfalls: tuple[Diagnostic, ...]
+    warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -66,6 +69,7 @@ class Audited:
         if self.audit is not None:
             told["objective"] = as_number(only(self.audit.objective))
             told["audit"] = audit_to_json(self.audit)
+            told["warnings"] = [to_json(one) for one in self.warnings]
         if self.proven is not None:
             told["proven"] = verified_json(self.proven)
             told["diagnostics"] = [to_json(one) for one in self.shortfalls]
@@ -81,8 +85,14 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
         As of `checker.audit`, `proofs.file.read` and `proofs.check.check`.
     """
     from odtdsl.api import load_model
+    from odtdsl.unpredicted import unpredicted
 
-    found = None if model is None else audit(load_model(model), analysis.rows)
+    found: Audit | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+    if model is not None:
+        saved = load_model(model)
+        found = audit(saved, analysis.rows)
+        warnings = unpredicted(saved, analysis.rows)
     proven: tuple[Verified, ...] | None = None
     shortfalls: tuple[Diagnostic, ...] = ()
     if proof is not None:
@@ -93,5 +103,5 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
             shortfalls = commands.shortfalls(analysis, found, proven)
     return Audited(
         texts=tuple(stage.text for stage in analysis.problem.objective), audit=found,
-        proven=proven, shortfalls=shortfalls,
+        proven=proven, shortfalls=shortfalls, warnings=warnings,
     )  # fmt: skip

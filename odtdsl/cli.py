@@ -522,7 +522,7 @@ def audit(
             print_json(told.to_json())
         else:
             print_lines(told.lines())
-            warn(told.shortfalls)
+            warn((*told.warnings, *told.shortfalls))
         return OK if told.holds else WRONG
 
     run(action, as_json)

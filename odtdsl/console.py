@@ -71,6 +71,8 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
         if result.outputs is not None:
             yield "  " + outputs_line(result.outputs)
             yield from (f"  {line}" for line in feasible_text(result.outputs.feasible))
+    elif result.status == "infeasible":
+        yield "  `odt explain` says which rules conflict, and what would do"
     elif result.status == "unknown":
         for stage in result.stages:
             if stage.bound is not None:

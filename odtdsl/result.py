@@ -265,6 +265,14 @@ class Result:
         model, notes = pictured(self, show)
         return plot(model, ax, notes=notes)
 
+    def __str__(self) -> str:
+        """What `odt solve` prints: the model, its status, and the audit."""
+        from odtdsl import console
+
+        features = () if self.rows is None else self.rows.problem.features
+        missing = any(one.missing in ("left", "right", "branch") for one in features)
+        return "\n".join(console.answer(self, missing=missing))
+
     def _repr_html_(self) -> str:
         from odtdsl.report.fragment import fragment
 

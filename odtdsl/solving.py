@@ -267,6 +267,7 @@ def _result(
     from odtdsl.backends.decode import idle_splits, simplify, to_tree
     from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
     from odtdsl.greedy.outputs import is_soft, softened
+    from odtdsl.unpredicted import unpredicted
 
     soft = name == "greedy" and is_soft(analysis.problem.options.growth)
     if soft:
@@ -287,6 +288,8 @@ def _result(
         tree = to_tree(core, analysis.rows, raw)
         audited = audit(tree, analysis.rows, backend=name)
         _must_agree(analysis, core, answer, audited)
+    if (model := tree or diagram) is not None:
+        warnings += unpredicted(model, analysis.rows)
     stages = _stages(analysis, core, answer, audited)
     status = answer.status
     if status == "feasible" and all(stage.proven for stage in stages):
@@ -297,7 +300,7 @@ def _result(
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
         counters=answer.counters,
         interrupted=answer.interrupted,
-        test=_test(analysis, tree or diagram), warnings=warnings, rows=analysis.rows,
+        test=_test(analysis, model), warnings=warnings, rows=analysis.rows,
         test_rows=analysis.test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
     )  # fmt: skip

@@ -98,6 +98,8 @@ class Why:
     steps: tuple[Step, ...]
     tight: tuple[str, ...]
     counterfactual: Counterfactual | None
+    stays: str = "no admitted change leads to another prediction"
+    """What is said where there is no counterfactual."""
 
     def lines(self) -> Iterator[str]:
         """The answer in words."""
@@ -107,7 +109,7 @@ class Why:
         if self.tight:
             yield f"without slack: {', '.join(self.tight)}"
         if self.counterfactual is None:
-            yield "no admitted change leads to another prediction"
+            yield self.stays
             return
         changes = ", ".join(_change_text(change) for change in self.counterfactual.changes)
         yield f"it would be {self.counterfactual.prediction} with {changes}"
@@ -159,7 +161,20 @@ def why(
         prediction=leaf_words(tree.leaves[here], tree)[0], steps=steps,
         tight=tuple(line.rule for line in lines if line.rule in named and line.slack == 0),
         counterfactual=_nearest(tree, rows, cells, here, wanted, kept),
+        stays=_stays(tree, here, wanted),
     )  # fmt: skip
+
+
+def _stays(tree: Tree, here: int, wanted: int | None) -> str:
+    """Why no other prediction can be had."""
+    if wanted is None:
+        return "no admitted change leads to another prediction"
+    asked = printable(str(tree.classes[wanted]))
+    if tree.leaves[here].label == wanted:
+        return f"it is {asked} as it stands"
+    if all(leaf.label != wanted for leaf in tree.leaves):
+        return f"no row is predicted {asked}: no leaf is of it"
+    return f"no admitted change leads to {asked}"
 
 
 # ---- what is asked
@@ -174,8 +189,15 @@ def _wanted(tree: Tree, to: Value | None) -> int | None:
     near = closest(str(to), [str(label) for label in tree.classes])
     raise error(
         "U207", f"`{to}` is no class of this tree",
-        helps=() if near is None else (f"did you mean `{near}`?",),
+        helps=(_classes(tree) if near is None else f"did you mean `{near}`?",),
     )  # fmt: skip
+
+
+def _classes(tree: Tree) -> str:
+    shown = [f"`{label}`" for label in tree.classes[:12]]
+    if not shown:
+        return "it predicts numbers: leave `to` out"
+    return "write one of " + ", ".join(shown) + (", ..." if len(tree.classes) > 12 else "")
 
 
 def _frozen(tree: Tree, frozen: Iterable[str]) -> frozenset[str]:

@@ -17,6 +17,7 @@ from odtdsl.analysis.rules import rules, stages
 from odtdsl.analysis.skeleton import options, skeleton
 from odtdsl.analysis.sources import data_request
 from odtdsl.analysis.statements import Statements, sort_statements
+from odtdsl.analysis.suspects import suspects
 from odtdsl.analysis.world import WORDS, World
 from odtdsl.data import readers
 from odtdsl.data.dataset import ColumnType, Dataset
@@ -235,6 +236,7 @@ class _Analyser:
         self._check_hyperplanes(rows)
         self._check_diagram(rows)
         self.desk.check()
+        suspects(rows, self.statements, self.desk)
         doubts(rows, self.desk)
         output_doubts(rows, self.desk)
         self.desk.check()

@@ -28,6 +28,15 @@ from odtdsl.terms.base import Kind, Param, Signature, Term
 from odtdsl.terms.registry import BY_NAME
 
 MOST_GROUPS_OF_COLUMN = 20
+ELSEWHERE = {
+    "squared_error": "mse", "mean_squared_error": "mse", "absolute_error": "mae",
+    "mean_absolute_error": "mae", "misclassifications": "errors", "misclassification": "errors",
+    "accuracy_score": "accuracy", "sensitivity": "recall", "true_positive_rate": "recall",
+    "tpr": "recall", "fpr": "false_positive_rate", "n_leaves": "leaves", "max_leaf_nodes": "leaves",
+    "max_depth": "depth", "min_samples_leaf": "size", "samples": "size", "support": "size",
+    "loss": "expected_loss",
+}  # fmt: skip
+"""Words of scikit-learn and of statistics for our terms."""
 R = TypeVar("R")
 
 
@@ -92,7 +101,7 @@ class Arguments:
             # Those that may stand here come first: of equally near ones they are meant.
             here = {word for word in WORDS if self.scope in BY_NAME[word].scopes}
             known = [*FUNCTIONS, *sorted(here), *sorted(WORDS - here)]
-            return self.desk.unknown("N201", "term", name, known, expr)
+            return self._unknown("term", name, known, expr)
         if name in world.group_names:
             return self.desk.error(
                 "T217", f"`{name}` is a group of rows, not a number or condition", expr,
@@ -112,7 +121,16 @@ class Arguments:
             # What a leaf puts out comes first, then what else may be said of leaves.
             terms.sort(key=lambda word: Scope.LEAF not in BY_NAME[word].scopes)
             near = [*world.target.names, *terms, *world.lets, *world.group_names]
-        return self.desk.unknown("N201", "name", name, near, expr)
+        return self._unknown("name", name, near, expr)
+
+    def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> Stop:
+        """A word that is none here; of those that others use for a term, the term."""
+        ours = ELSEWHERE.get(name.casefold())
+        if ours is None:
+            return self.desk.unknown("N201", what, name, known, expr)
+        return self.desk.error(
+            "N201", f"{what} `{name}` is unknown", expr, helps=(f"here it is called `{ours}`",)
+        )
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""

@@ -449,6 +449,7 @@ class Model:
             for name, value in (inputs.get("settings") or {}).items()
         }
         frame, test_frame = inputs.get("frame"), inputs.get("test_frame")
+        _check_frame(spec, frame)
         data, test = inputs.get("data"), inputs.get("test")
         return analyse(
             spec, source=source, base=self.base,
@@ -591,3 +592,14 @@ class Model:
         from odtdsl.api import check_proof
 
         return check_proof(proof, self, tree, **inputs)
+
+
+def _check_frame(spec: ast.Spec, frame: object) -> None:
+    """A frame that would be passed over without a word is a mistake."""
+    reads = next((one.source for one in spec.statements if isinstance(one, ast.Data)), None)
+    if frame is None or reads is None or isinstance(reads, ast.FrameSource):
+        return
+    raise error(
+        "U209", "`frame` is given, and the model reads its rows from elsewhere",
+        helps=("write `data frame` in the spec, or give the rows to `Model.data`",),
+    )  # fmt: skip

@@ -154,7 +154,9 @@ def _no_file(name: str, path: Path) -> OdtError:
     return error(
         "D101",
         f"there is no file {name}",
-        notes=(f"paths are relative to the spec; looked for {path}",),
+        notes=()
+        if Path(name).is_absolute()
+        else (f"paths are relative to the spec; looked for {path}",),
         helps=helps,
     )
 

@@ -92,8 +92,17 @@ def _not_a_number(column: RawColumn, table: str) -> OdtError:
         "U203",
         f"column `{column.name}` of {table} must hold numbers: {row_place(row)} has {_quote(text)}",
         notes=[f"{len(bad)} of {len(column.texts)} cells are not finite numbers"],
-        helps=["leave a cell empty where its value is missing"],
+        helps=[
+            "leave a cell empty where its value is missing, or name the mark that stands for it"
+            f" there: {_marked(str(text))}"
+        ],
     )
+
+
+def _marked(text: str) -> str:
+    """How to say that a text means a missing value, where it may be one."""
+    mark = text if text.replace("-", "").replace("/", "").isalpha() else "NA"
+    return f"`odt predict --na {mark}`, or None in Python"
 
 
 def _not_a_level(column: RawColumn, type_: ColumnType, unseen: IntArray, table: str) -> OdtError:

@@ -382,7 +382,9 @@ def _not_json(name: str, text: str, caught: json.JSONDecodeError) -> OdtError:
     if caught.pos >= len(text.rstrip()):
         return error("F203", f"{name} is cut short: it ends at line {caught.lineno} inside a value")
     return error(
-        "F203", f"{name} is not JSON: {caught.msg} at line {caught.lineno}, column {caught.colno}"
+        "F203",
+        f"{name} is not JSON: {caught.msg} at line {caught.lineno}, column {caught.colno}",
+        helps=("a saved model is what `odt solve SPEC --out tree.json` writes",),
     )
 
 

@@ -16,6 +16,7 @@ from odtdsl.data.digest import digest
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.result import Result, Stage, as_number, output_score, problem_digest, score
+from odtdsl.unpredicted import unpredicted
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
@@ -49,7 +50,8 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         seconds=0.0, seed=analysis.problem.options.seed,
         digest=digest(analysis.rows.data.table),
         test=None if test is None or not test.n_rows else score(model, test, analysis.rows),
-        warnings=analysis.warnings, rows=analysis.rows, test_rows=test,
+        warnings=analysis.warnings + unpredicted(model, analysis.rows),
+        rows=analysis.rows, test_rows=test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
     )  # fmt: skip
     told = _believed(result, analysis.rows, path)

@@ -12,6 +12,7 @@ MAX_BYTES = 300_000
 """Largest file that is read, in seconds; a spec of 200 rules has about 15,000 bytes."""
 
 _ARCHIVE = b"PK\x03\x04"
+_ROWS = (".csv", ".tsv", ".tab", ".parquet", ".arff")
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -22,10 +23,13 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     ------
     OdtError
         F001 no such file, F002 a directory, F003 over 300 kB, F004 not UTF-8, F005 zero bytes,
-        F006 an OpenDocument file or another ZIP archive, F007 not readable.
+        F006 an OpenDocument file or another ZIP archive, F007 not readable,
+        F008 rows or a saved model.
     """
     shown, file = os.fspath(path), Path(path)
     content = _content(file, shown)
+    if (found := _other(file, content, shown)) is not None:
+        raise found
     if content.startswith(_ARCHIVE):
         raise _archive(content, shown)
     for mark, encoding in _WIDE.items():
@@ -67,6 +71,23 @@ def _content(file: Path, shown: str) -> bytes:
             helps=("data belong into a file of their own, named by the `data` statement",),
         )
     return content
+
+
+def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
+    """What a command takes besides a spec, given in its place."""
+    suffix = file.suffix.lower()
+    if suffix in _ROWS:
+        return error(
+            "F008", f"`{shown}` holds rows, and is not a spec",
+            helps=(f'name it in a spec: `data "{file.name}" target ... tree depth <= 3 minimize'
+                   " errors`",),
+        )  # fmt: skip
+    if suffix == ".json" and content.lstrip()[:1] == b"{":
+        return error(
+            "F008", f"`{shown}` is a saved model, and not a spec",
+            helps=("the spec stands first, as in `odt audit spec.odt tree.json`",),
+        )  # fmt: skip
+    return None
 
 
 def _missing(file: Path, shown: str) -> OdtError:

@@ -1,0 +1,236 @@
+"""Warnings about columns that are allowed as they are, and probably not meant so.
+
+All of them are traps of real files: a column that never differs, `NA` among numbers, which makes
+texts of them all, a name of rows taken for a feature, and a number taken for classes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from odtdsl.analysis.desk import Desk
+from odtdsl.analysis.statements import Statements
+from odtdsl.data.cells import number_of
+from odtdsl.data.dataset import Column, Value
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.ir.problem import FeatureDecl
+from odtdsl.ir.rows import Rows
+from odtdsl.syntax import ast
+from odtdsl.syntax.expressions import name_text
+
+SHOWN = 6
+"""Columns that one warning tells of; it counts the others."""
+FEW_ROWS = 20
+"""With fewer rows, values that all differ say nothing."""
+LEAST_NUMBERS = 5
+"""Numbers among texts are levels (`2`, `3`, `4`, `5more`) where they are fewer."""
+MOST_MARKS = 3
+MOST_CLASSES = 20
+"""Whole numbers beyond so many are rarely classes."""
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """File warnings about the features and the target; what a spec declares is meant."""
+    declared = _declared(statements)
+    _same_everywhere(rows, statements, desk)
+    for feature in rows.problem.features:
+        column = rows.data.columns[feature.name]
+        if feature.name in declared:
+            continue
+        if feature.type.kind == "category" and column.codes is not None:
+            _texts(feature, column, statements, desk)
+        elif column.numbers is not None and names_rows(column):
+            _name_of_rows(feature.name, rows.n_rows, "these are whole numbers without gaps, each"
+                          " of one row", statements, desk)  # fmt: skip
+    _number_as_classes(rows, statements, desk)
+
+
+def _declared(statements: Statements) -> set[str]:
+    """The features whose type the spec says by name."""
+    return {
+        column.name
+        for statement in statements.features
+        if not isinstance(statement.columns, ast.Star)
+        for column in statement.columns
+    }
+
+
+# ---- columns that divide nothing
+
+
+def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """All features that no split can test, in one warning."""
+    told = [
+        (feature.name, said)
+        for feature in rows.problem.features
+        if (said := _only_value(feature, rows.data.columns[feature.name], rows.n_rows)) is not None
+    ]
+    if not told:
+        return
+    names = [name for name, _ in told]
+    notes = [f"`{name}` {said}" for name, said in told[:SHOWN]]
+    if len(told) > SHOWN:
+        notes.append(f"and {len(told) - SHOWN} more")
+    desk.warn(
+        "D213", f"no split can test {_listed(names)}: the training rows do not differ there",
+        statements.data, notes=notes,
+        helps=(f"leave {'it' if len(names) == 1 else 'them'} out: `drop {_columns(names)}`",),
+    )  # fmt: skip
+
+
+def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None:
+    """What a column holds that has no two sides; None for one that has.
+
+    Of a category with gaps, `x == v` asks for the gap where it may go right, apart from v.
+    """
+    if column.numbers is not None:
+        here: FloatArray | IntArray = column.numbers[~np.isnan(column.numbers)]
+        asks = feature.candidates.place == "bins"
+    else:
+        assert column.codes is not None, "a column has numbers or codes"
+        here = column.codes[column.codes >= 0]
+        asks = feature.type.kind in ("category", "binary")
+    gaps = len(here) < n_rows
+    apart = gaps and asks and feature.missing in ("right", "branch")
+    if here.size and (apart or here.min() != here.max()):
+        return None
+    if not here.size:
+        return "has no value at all"
+    only = here[0].item() if column.codes is None else feature.type.levels[int(here[0])]
+    shown = f"{only:.15g}" if isinstance(only, float) else _value(only)
+    return f"is {shown} wherever it is there" if gaps else f"is {shown} in every row"
+
+
+# ---- columns of texts
+
+
+def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: Desk) -> None:
+    """A category that is numbers with marks among them, or that has a value for each row."""
+    assert column.codes is not None, "a category has codes"
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(feature.type.levels))
+    levels = [str(level) for level in feature.type.levels]
+    if all(isinstance(level, str) for level in feature.type.levels) and _numbers_as_texts(
+        feature.name, levels, counts.tolist(), statements, desk
+    ):
+        return
+    n_rows, distinct = len(column.codes), int((counts > 0).sum())
+    if n_rows >= FEW_ROWS and 2 * distinct > n_rows:
+        _name_of_rows(feature.name, distinct, f"tests are `{name_text(feature.name)} == ...`, for"
+                      " one value at a time", statements, desk)  # fmt: skip
+
+
+def _numbers_as_texts(
+    name: str, levels: Sequence[str], counts: Sequence[int], statements: Statements, desk: Desk
+) -> bool:
+    """Whether most cells write numbers, which was told then."""
+    commas = [bool(DECIMAL_COMMA.fullmatch(level)) for level in levels]
+    plain = [_writes_number(level) for level in levels]
+    total = sum(counts)
+    cells = sum(n for n, comma, number in zip(counts, commas, plain, strict=True)
+                if comma or number)  # fmt: skip
+    if sum(plain) + sum(commas) < LEAST_NUMBERS or 2 * cells <= total:
+        return False
+    comma = next((level for level, is_one in zip(levels, commas, strict=True) if is_one), None)
+    others = [level for level, one, two in zip(levels, plain, commas, strict=True)
+              if not one and not two]  # fmt: skip
+    if comma is None and not others:
+        return False  # levels that the source declares
+    notes, helps = [], []
+    if comma is not None:
+        notes.append(f"`{comma}` is a text: numbers are written with a point")
+        helps.append("write the file with points")
+    if others:
+        notes.append("not numbers: " + ", ".join(map(_value, others[:SHOWN]))
+                     + (", ..." if len(others) > SHOWN else ""))  # fmt: skip
+    if 0 < len(others) <= MOST_MARKS:
+        helps.append(_marks(others, statements))
+    helps.append(f"if they are names of kinds: `feature {name_text(name)}: category`")
+    desk.warn(
+        "D214", f"`{name}` is taken for a category, though {cells} of {total} cells are numbers",
+        statements.data, notes=notes, helps=helps,
+    )  # fmt: skip
+    return True
+
+
+def _writes_number(text: str) -> bool:
+    number = number_of(text)
+    return number is not None and math.isfinite(number)
+
+
+def _marks(others: Sequence[str], statements: Statements) -> str:
+    """What to write where the texts among numbers stand for missing cells."""
+    marks = ", ".join(map(_value, others))
+    if statements.data is not None and isinstance(statements.data.source, ast.FrameSource):
+        return f"where a value is missing, let the frame have None or NaN and not {marks}"
+    return f"where these mean a missing value, add `na {{{marks}}}` to the data statement"
+
+
+# ---- names of rows
+
+
+def names_rows(column: Column) -> bool:
+    """Whether numbers are a count of the rows: whole, all different, and hardly a gap.
+
+    Where a share of the rows is for testing, up to half of the numbers are not there.
+    """
+    numbers = column.numbers
+    if numbers is None or len(numbers) < FEW_ROWS or not np.isfinite(numbers).all():
+        return False
+    if numbers.max() - numbers.min() + 1 > 2 * len(numbers) or (numbers % 1).any():
+        return False
+    return len(np.unique(numbers)) == len(numbers)
+
+
+def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, desk: Desk) -> None:
+    column = name_text(name)
+    desk.warn(
+        "D215", f"`{name}` looks like a name of rows, not a feature: it has {distinct} values",
+        statements.data, notes=(note,),
+        helps=(
+            f"leave it out: `drop {column}`, or `id {column}` in the data statement of a file",
+            "if it is meant as a feature, declare its type: `feature "
+            f"{column}: number` or `category`",
+        ),
+    )  # fmt: skip
+
+
+# ---- the target
+
+
+def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
+    target = rows.problem.target
+    declared = statements.target is not None and statements.target.type is not None
+    if target.kind != "class" or declared or len(target.classes) <= MOST_CLASSES:
+        return
+    if all(not isinstance(one, str) for one in target.classes):
+        (name,) = target.names
+        desk.warn(
+            "T122", f"target `{name}` is taken for {len(target.classes)} classes, all numbers",
+            statements.target, helps=(
+                f"to predict a number write `target {name_text(name)}: number` and `minimize mse`",
+                f"if they are classes: `target {name_text(name)}: class`",
+            ),
+        )  # fmt: skip
+
+
+# ---- wording
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in names]
+    if len(shown) > SHOWN:
+        return f"{', '.join(shown[:SHOWN])} and {len(shown) - SHOWN} other features"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _columns(names: Sequence[str]) -> str:
+    return ", ".join(map(name_text, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+
+
+def _value(value: Value) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,255 @@
+"""What somebody new meets: traps in the data, rows that are missed, wrong files, and the words."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import odtdsl
+from odtdsl.cli import app
+from odtdsl.diagnostics.model import Diagnostic, OdtError
+
+SPEC = "data frame target y {more} missing branch tree depth <= 2 minimize errors"
+Cells = dict[str, list[Any]]
+
+
+def rows(n: int = 40) -> Cells:
+    """Two classes by `a`; nothing else."""
+    rng = random.Random(3)
+    a = [rng.randrange(10) for _ in range(n)]
+    return {"a": a, "y": ["p" if one > 4 else "n" for one in a]}
+
+
+def warned(frame: Cells, more: str = "") -> dict[str, Diagnostic]:
+    found = odtdsl.parse(SPEC.format(more=more)).check(frame=frame)
+    assert all(one.severity == "warning" for one in found)
+    return {one.code: one for one in found}
+
+
+# ---- columns
+
+
+def test_columns_that_never_differ_are_told_together() -> None:
+    more: Cells = {"land": ["Austria"] * 40, "visits": [3] * 40, "gone": [None] * 40}
+    told = warned(rows() | more)
+    assert set(told) == {"D213"}
+    assert "`land`, `visits` and `gone`" in told["D213"].message
+    assert told["D213"].notes == (
+        '`land` is "Austria" in every row', "`visits` is 3 in every row",
+        "`gone` has no value at all",
+    )  # fmt: skip
+    assert told["D213"].helps == ("leave them out: `drop land, visits, gone`",)
+    assert not warned(rows() | more, "drop land, visits, gone")
+
+
+def test_many_such_columns_are_one_warning_of_a_few_lines() -> None:
+    told = warned(rows() | {f"c{i}": [i] * 40 for i in range(30)})
+    assert "and 24 other features" in told["D213"].message
+    assert len(told["D213"].notes) == 7
+
+
+@pytest.mark.parametrize("missing", ["left", "right", "branch"])
+def test_the_warning_is_right_about_gaps(missing: str) -> None:
+    """A column is told of exactly where no split on it can be had: the solver is asked."""
+    gaps = [None if i % 2 else 1 for i in range(40)]
+    y = ["p" if i % 2 else "n" for i in range(40)]
+    for cells in (gaps, [None if one is None else "x" for one in gaps]):
+        spec = SPEC.format(more="").replace("missing branch", f"missing {missing}")
+        result = odtdsl.solve(spec, frame={"a": cells, "y": y})
+        assert result.tree is not None
+        told = {one.code for one in result.warnings}
+        assert ("D213" in told) == (result.tree.n_leaves == 1)
+
+
+def test_a_mark_among_numbers() -> None:
+    rng = random.Random(5)
+    cells = [f"{rng.gauss(5, 1):.2f}" if i % 4 else "NA" for i in range(40)]
+    told = warned(rows() | {"lab": cells})
+    assert set(told) == {"D214"}
+    assert "30 of 40 cells are numbers" in told["D214"].message
+    assert told["D214"].notes == ('not numbers: "NA"',)
+    assert not warned(rows() | {"lab": cells}, "feature lab: category")
+
+
+def test_a_mark_among_numbers_of_a_file_is_named_in_the_data_statement(tmp_path: Path) -> None:
+    frame = rows() | {"lab": [f"{i * 7 % 31}.5" if i % 4 else "?" for i in range(40)]}
+    spec = written(tmp_path, frame)
+    (told,) = odtdsl.load(spec).check()
+    assert told.helps[0] == (
+        'where these mean a missing value, add `na {"?"}` to the data statement'
+    )
+    text = spec.read_text().replace('"rows.csv"', '"rows.csv", na {"?"}')
+    spec.write_text(text.replace("tree", "missing branch tree"))
+    assert not odtdsl.load(spec).check()
+
+
+def test_decimal_commas() -> None:
+    told = warned(rows() | {"lab": [f"{i % 13},{i % 7}" for i in range(40)]})
+    assert set(told) == {"D214"}
+    assert "numbers are written with a point" in told["D214"].notes[0]
+
+
+def test_levels_that_write_a_few_numbers_are_levels() -> None:
+    doors = [("2", "3", "4", "5more")[i % 4] for i in range(40)]
+    assert not warned(rows() | {"doors": doors})
+
+
+@pytest.mark.parametrize(
+    "cells", [list(range(40)), list(range(1000, 1080, 2)), [f"p{i}" for i in range(40)],
+              [f"2024-05-{i % 30 + 1:02d}" for i in range(40)]],
+)  # fmt: skip
+def test_names_of_rows(cells: list[object]) -> None:
+    random.Random(1).shuffle(cells)
+    told = warned(rows() | {"id": cells})
+    assert set(told) == {"D215"}
+    assert not warned(rows() | {"id": cells}, "drop id")
+    kind = "number" if isinstance(cells[0], int) else "category"
+    assert not warned(rows() | {"id": cells}, f"feature id: {kind}")
+
+
+@pytest.mark.parametrize(
+    "cells", [[i * 100 for i in range(40)], [i + 0.5 for i in range(40)],
+              [i % 39 for i in range(40)], [f"p{i % 20}" for i in range(40)]],
+)  # fmt: skip
+def test_what_is_no_name_of_rows(cells: list[object]) -> None:
+    assert not warned(rows() | {"id": cells})
+
+
+def test_numbers_taken_for_classes() -> None:
+    frame = rows() | {"y": [i % 30 for i in range(40)]}
+    told = warned(frame)
+    assert set(told) == {"T122"}
+    assert "`target y: number` and `minimize mse`" in told["T122"].helps[0]
+    spec = SPEC.format(more="").replace("target y", "target y: class")
+    assert not odtdsl.parse(spec).check(frame=frame)
+
+
+# ---- classes
+
+
+RARE = {"a": [i % 10 for i in range(40)], "y": ["rare" if i == 7 else "np"[i % 10 > 4]
+                                                for i in range(40)]}  # fmt: skip
+
+
+def test_a_class_that_is_never_predicted(tmp_path: Path) -> None:
+    result = odtdsl.solve(SPEC.format(more=""), frame=RARE)
+    (told,) = result.warnings
+    assert told.code == "O104"
+    assert told.message == 'the model never predicts "rare"'
+    assert told.notes == ('1 of 40 training rows have "rare"',)
+    rule = told.helps[0].split("`")[1]
+    found = odtdsl.solve(f"{SPEC.format(more='')} {rule}", frame=RARE)
+    assert not found.warnings
+    assert found.tree is not None
+    assert "rare" in found.tree.predict(RARE)
+    loss = told.helps[1].split("`")[1]
+    dear = SPEC.format(more=loss).replace("minimize errors", "minimize expected_loss")
+    assert not odtdsl.solve(dear, frame=RARE).warnings
+
+
+def test_the_command_line_tells_it_aside_and_in_json(tmp_path: Path) -> None:
+    spec, out = written(tmp_path, RARE), tmp_path / "tree.json"
+    shown = run("solve", spec, "--out", out)
+    assert shown.exit_code == 0
+    assert "warning[O104]" in shown.stderr
+    assert "O104" not in shown.stdout
+    told = run("solve", spec, "--json")
+    assert not told.stderr
+    assert [one["code"] for one in json.loads(told.stdout)["warnings"]] == ["O104"]
+    audited = run("audit", spec, out)
+    assert audited.exit_code == 0
+    assert "warning[O104]" in audited.stderr
+    told = run("audit", spec, out, "--json")
+    assert [one["code"] for one in json.loads(told.stdout)["warnings"]] == ["O104"]
+    page = tmp_path / "page.html"
+    for more in ((), ("--model", out)):
+        assert run("report", spec, "--out", page, *more).exit_code == 0
+        assert "warning[O104]" in page.read_text(encoding="utf-8")
+
+
+# ---- answers and questions
+
+
+def test_a_result_prints_as_the_command_does() -> None:
+    result = odtdsl.solve(SPEC.format(more=""), frame=rows())
+    assert str(result).startswith("a <= 4.5")
+    assert "optimal: proven" in str(result)
+    assert "tree depth" in str(result)
+
+
+def test_an_infeasible_answer_says_whom_to_ask(tmp_path: Path) -> None:
+    spec = written(tmp_path, RARE, "rule r: accuracy >= 99%")
+    shown = run("solve", spec)
+    assert shown.exit_code == 3
+    assert "`odt explain` says which rules conflict" in shown.stdout
+
+
+def test_why_says_that_no_leaf_is_of_the_class() -> None:
+    result = odtdsl.solve(SPEC.format(more=""), frame=RARE)
+    assert "no row is predicted rare: no leaf is of it" in str(result.why(0, to="rare"))
+    assert "it is n as it stands" in str(result.why(0, to="n"))
+    with pytest.raises(OdtError) as caught:
+        result.why(0, to="unheard of")
+    assert caught.value.diagnostics[0].helps == ("write one of `n`, `p`, `rare`",)
+
+
+def test_a_frame_is_not_passed_over(tmp_path: Path) -> None:
+    spec = written(tmp_path, RARE)
+    with pytest.raises(OdtError) as caught:
+        odtdsl.load(spec).solve(frame=RARE)
+    assert caught.value.diagnostics[0].code == "U209"
+
+
+@pytest.mark.parametrize("word", ["squared_error", "mean_squared_error"])
+def test_the_words_of_others(word: str) -> None:
+    spec = SPEC.format(more="").replace("target y", "target y: number")
+    (told,) = odtdsl.parse(spec.replace("errors", word)).check(frame={"a": [1, 2], "y": [3, 4]})
+    assert told.code == "N201"
+    assert told.helps == ("here it is called `mse`",)
+
+
+# ---- wrong files
+
+
+def test_rows_and_models_in_the_place_of_a_spec(tmp_path: Path) -> None:
+    spec, out = written(tmp_path, RARE), tmp_path / "tree.json"
+    run("solve", spec, "--out", out)
+    for other, hint in ((tmp_path / "rows.csv", "name it in a spec"), (out, "stands first")):
+        shown = run("solve", other)
+        assert shown.exit_code == 1
+        assert "error[F008]" in shown.stderr
+        assert hint in shown.stderr
+    shown = run("predict", spec, tmp_path / "rows.csv")
+    assert shown.exit_code == 1
+    assert "odt solve SPEC --out tree.json" in shown.stderr
+
+
+def test_the_mark_of_a_missing_cell_of_new_rows_is_asked_for(tmp_path: Path) -> None:
+    spec, out = written(tmp_path, RARE), tmp_path / "tree.json"
+    run("solve", spec, "--out", out)
+    (tmp_path / "new.csv").write_text("a\n1\nNA\n")
+    shown = run("predict", out, tmp_path / "new.csv")
+    assert shown.exit_code == 1
+    assert "`odt predict --na NA`" in shown.stderr
+
+
+# ---- helpers
+
+
+def run(*words: object) -> Any:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def written(folder: Path, frame: Cells, more: str = "") -> Path:
+    """A spec of a file with these rows."""
+    with (folder / "rows.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([list(frame), *zip(*frame.values(), strict=True)])
+    spec = folder / "spec.odt"
+    spec.write_text(f'data "rows.csv" target y tree depth <= 2 minimize errors {more}\n')
+    return spec
