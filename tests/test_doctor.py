@@ -97,7 +97,11 @@ def test_a_source_release_builds_installs_and_solves(tmp_path: Path) -> None:
     assert {"LICENSE", "README.md", "solvers/CMakeLists.txt", "grammar/odt.lark"} <= inside
     assert not any(name.endswith((".so", ".pyd")) or name.startswith(".ci") for name in inside)
     with zipfile.ZipFile(wheel) as packed:
-        assert any(name.endswith("licenses/LICENSE") for name in packed.namelist())
+        names = packed.namelist()
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {"odtdsl/py.typed", "odtdsl/_data/grammar/odt.lark", "odtdsl/_data/models/iris.odt",
+            "odtdsl/report/page.html", "odtdsl/journey.py"} <= set(names)  # fmt: skip
+    assert not any(name.startswith("odtdsl/_data/grammar/bad") for name in names)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", str(source)], check=True)

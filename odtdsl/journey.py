@@ -1,11 +1,12 @@
 """The whole way of a user of scikit-learn, timed: from a CSV file to predictions elsewhere.
 
-Usage: python -m benchmarks.journey pima.csv [--folder out] [--seconds 60]
+Usage: python -m odtdsl.journey pima.csv [--folder out] [--seconds 60]
 
 `pima.csv` is the file that models/cases/pima.odt describes. The steps: load, fit under rules,
 score on folds and on held-out rows, pickle, draw, export, and predict in an environment that was
 made a moment ago and holds nothing but Python. Each prediction elsewhere is compared with those
-of the estimator. See docs/how-to/estimators.md.
+of the estimator. See docs/how-to/estimators.md. A program and no part of the library, installed
+with it so that what is installed can be tried, wherever it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import json
 import os
 import pickle
 import subprocess
-import sys
 import tempfile
 import time
 import venv
@@ -27,6 +27,8 @@ Found = TypeVar("Found")
 
 UNMEASURED = ("glucose", "blood_pressure", "skin_thickness", "insulin", "bmi")
 """Columns of the file where a zero means that nobody measured."""
+
+FEATURES = ("pregnancies", *UNMEASURED, "pedigree", "age")
 
 RULES = {
     "robust": "forall leaf: size >= 15",
@@ -61,9 +63,17 @@ class Clock:
 
 def load(path: Path) -> tuple[Any, Any]:
     """Features with their gaps, and labels."""
-    import pandas as pd
-
-    frame = pd.read_csv(path)
+    try:
+        import pandas as pd
+    except ImportError:
+        raise SystemExit("the journey reads its rows by pandas: pip install pandas") from None
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as failure:  # pandas' own errors are ValueErrors
+        raise SystemExit(f"{path} cannot be read as CSV: {failure}") from None
+    if set(frame.columns) != {*FEATURES, "diabetes"}:
+        asked = ", ".join((*FEATURES, "diabetes"))
+        raise SystemExit(f"{path} must have the columns {asked}, as models/cases/pima.odt says")
     y = frame.pop("diabetes")
     for column in UNMEASURED:
         frame[column] = frame[column].mask(frame[column] == 0)
@@ -172,4 +182,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
