@@ -109,6 +109,7 @@ def exported(tree: Any, folder: Path) -> list[str]:
 
 def elsewhere(folder: Path, rows: Path) -> list[str]:
     """Predictions of the exported function in a new environment without packages."""
+    folder = folder.absolute()  # the command runs in it
     venv.create(folder / "fresh", with_pip=False)
     python = folder / "fresh" / ("Scripts" if os.name == "nt" else "bin") / "python"
     (folder / "elsewhere.py").write_text(ELSEWHERE, encoding="utf-8")

@@ -239,6 +239,40 @@ def test_the_mark_of_a_missing_cell_of_new_rows_is_asked_for(tmp_path: Path) -> 
     assert "`odt predict --na NA`" in shown.stderr
 
 
+# ---- the whole way
+
+
+def test_the_journey_ends_where_it_should(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    from odtdsl import journey
+
+    rng = random.Random(9)
+    cells = [[rng.randrange(4) * 20 + 20 for _ in journey.FEATURES] for _ in range(90)]
+    with (tmp_path / "pima.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*journey.FEATURES, "diabetes"])
+        writer.writerows([*one, "yes" if one[1] > 50 or rng.random() < 0.1 else "no"]
+                         for one in cells)  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["journey", "pima.csv", "--folder", "out"])
+    journey.main()
+    assert "every prediction elsewhere is the estimator's" in capsys.readouterr().out
+    assert {one.name for one in Path("out").iterdir()} >= {"pima.html", "pima.sql", "pima.py"}
+
+
+@pytest.mark.parametrize("text", [None, "a,b\n1,2\n"])
+def test_the_journey_says_what_it_needs(text: str | None, tmp_path: Path) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    from odtdsl import journey
+
+    if text is not None:
+        (tmp_path / "pima.csv").write_text(text)
+    with pytest.raises(SystemExit, match=r"must have the columns|cannot be read"):
+        journey.load(tmp_path / "pima.csv")
+
+
 # ---- helpers
 
 
