@@ -75,10 +75,16 @@ def test_the_version_is_that_of_the_project() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["odtdsl", "odtdsl.api", "odtdsl.api.model", "odtdsl.words", "odtdsl.words.expr"]
-)
+    "name",
+    [
+        "odtdsl", "odtdsl.api.auditing", "odtdsl.api.explaining", "odtdsl.api.formulas",
+        "odtdsl.api.model", "odtdsl.api.reading", "odtdsl.api.solving", "odtdsl.words",
+        "odtdsl.words.expr",
+    ],
+)  # fmt: skip
 def test_examples_in_docstrings(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(name))
+    module = importlib.import_module(name)
+    found = doctest.testmod(module, extraglobs={"Model": odtdsl.Model})
     assert found.attempted > 0
     assert found.failed == 0
 

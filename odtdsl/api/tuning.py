@@ -7,8 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from odtdsl.api import ModelLike, _model, statements
+from odtdsl.api import statements
 from odtdsl.api.model import FilePath, Inputs, Model
+from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.diagnostics.model import error
 from odtdsl.syntax import ast
 from odtdsl.words.values import Numeric, whole
@@ -102,7 +103,7 @@ def tune(
 
     if choose not in ("one-se", "best"):
         raise error("U402", f"`choose` cannot be {choose!r}", helps=('write "one-se" or "best"',))
-    said, grid = _model(model), grid_of(vary)
+    said, grid = as_model(model), grid_of(vary)
     wish = Wish(
         cv=whole(cv, "cv"), repeats=whole(repeats, "repeats"), outer=whole(outer, "outer"),
         seed=whole(seed, "seed"), rule=choose, score=score, jobs=jobs, backend=backend,

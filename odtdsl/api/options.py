@@ -1,0 +1,65 @@
+"""What callers write for limits, tolerances and starts, as the search takes it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odtdsl.api import statements
+from odtdsl.api.model import FilePath, Model
+from odtdsl.api.reading import load_model, model_of
+from odtdsl.files import regular
+from odtdsl.words import values
+from odtdsl.words.values import Numeric
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
+    from odtdsl.near_optimal import Near
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+
+
+def start_of(
+    start: Tree | Diagram | FilePath | None, model: Model, analysis: Analysis
+) -> Tree | Diagram | None:
+    """The model to start from: the caller's, else that of the spec, relative to its folder."""
+    if start is not None:
+        return model_of(start)
+    named = analysis.problem.options.start
+    return None if named is None else load_model(regular((model.base or Path()) / named))
+
+
+def near_of(near: Numeric | str | None) -> Near | None:
+    """A tolerance: a text as on the command line, or a number in units of the objective."""
+    from odtdsl.near_optimal import Near, parse_near
+
+    if near is None or isinstance(near, str):
+        return None if near is None else parse_near(near)
+    amount = values.exact(near)
+    if amount is None or amount < 0:
+        raise values.wrong("near", near, 'write a number from 0, `"1%"`, or `"3 errors"`')
+    return Near(amount=amount, of="value", text=str(near))
+
+
+def limits_of(
+    within: Numeric | timedelta | str | None, gap: Numeric | str | None, memory: str | None
+) -> tuple[float | None, Fraction | None, int | None]:
+    """Limits as the `solve` statement reads them: seconds, relative gap, bytes."""
+    if within is None and gap is None and memory is None:
+        return None, None, None
+    from odtdsl.analysis.desk import Desk
+    from odtdsl.analysis.skeleton import options
+
+    said = statements.options(
+        using=None, within=within, gap=gap, threads=None, seed=None, memory=memory, start=None
+    )
+    desk = Desk(None)
+    found = options([said], desk)
+    desk.check()
+    relative = None if gap is None else found.gap
+    return found.seconds, relative, found.memory_bytes
+
+
+__all__ = ["limits_of", "near_of", "start_of"]

@@ -1,0 +1,105 @@
+"""`odt explain`: conflicts of rules, their prices, and curves over a bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from odtdsl.cli_base import (
+    EXPLAINED_CODES,
+    Data,
+    Json,
+    Problem,
+    Sets,
+    Spec,
+    Test,
+    Using,
+    check_outputs,
+    print_json,
+    print_lines,
+    run,
+    warn,
+    write_file,
+)
+from odtdsl.diagnostics.model import error
+
+if TYPE_CHECKING:
+    from odtdsl.explaining import Curve
+
+
+def explain(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every minimal conflict, up to 20.")] = False,
+    deeper: Annotated[
+        int, typer.Option(min=0, max=30, help="Levels that are added where the depth is relaxed.")
+    ] = 1,
+    curve: Annotated[
+        str | None, typer.Option(help="A rule with a bound: the objective for every bound.")
+    ] = None,
+    points: Annotated[
+        int | None, typer.Option(min=1, help="Points of the curve at most; default 200.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the curve.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the curve as CSV.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the curve as SVG.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Say which rules conflict and what would do; where none do, what each rule costs."""
+
+    def action() -> int:
+        from odtdsl import console, explaining
+        from odtdsl.limits import parse_seconds
+
+        _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
+        check_outputs(spec, csv, svg)
+        analysis = Problem(spec, data, test, settings).analysis()
+        if curve is not None:
+            if not as_json:
+                warn(analysis.warnings)
+            traced = explaining.trace(
+                analysis, curve, backend=using,
+                seconds=None if within is None else parse_seconds(within),
+                points=points or explaining.MOST_POINTS, jobs=jobs or 1,
+            )  # fmt: skip
+            return _tell_curve(traced, csv, svg, as_json)
+        found = explaining.explain(
+            analysis, backend=using, seconds=None if within is None else parse_seconds(within),
+            most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper,
+        )  # fmt: skip
+        if as_json:
+            print_json(found.to_json())
+        else:
+            warn(found.untold)
+            print_lines(console.explained(found))
+        return EXPLAINED_CODES[found.status]
+
+    run(action, as_json)
+
+
+def _check_curve(curve: str | None, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if curve is None and value is not None:
+            raise error(
+                "U312", f"`--{name}` is of a curve, and none was asked for",
+                helps=("add `--curve RULE`",),
+            )  # fmt: skip
+
+
+def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool) -> int:
+    from odtdsl import console
+
+    if csv is not None:
+        write_file(csv, curve.to_csv())
+    if svg is not None:
+        write_file(svg, curve.to_svg())
+    if as_json:
+        print_json(curve.to_json())
+    else:
+        print_lines(console.traced(curve))
+    return EXPLAINED_CODES[curve.status]
+
+
+__all__ = ["explain"]
