@@ -383,6 +383,7 @@ def test_what_was_done_is_kept_and_not_done_again(
     "text",
     ["", "[]", "{}", '{"format": "odtdsl.tuning", "version": 2, "runs": {}}',
      '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1/0"}}}',
+     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1e999999999"}}}',
      '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "splits": "3"}}}',
      '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "x": 3}}}'],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
 import time
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -58,6 +59,8 @@ class Cell:
     def from_json(cls, value: dict[str, Any]) -> Cell:
         """The inverse of `to_json`; TypeError or ValueError for what is no cell."""
         score = value["score"]
+        if score is not None and not re.fullmatch(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", score):
+            raise ValueError("a score is a fraction in digits")  # `1e999999999` takes for ever
         found = cls(**{**value, "score": None if score is None else Fraction(score)})
         whole = (found.splits, found.leaves, found.depth)
         if not all(one is None or type(one) is int for one in whole):
