@@ -39,6 +39,11 @@ from odtdsl.sat.search import deepest
 from odtdsl.sat.sums import Terms, at_most
 from odtdsl.sat.tree import TreeCode
 
+FEW_TESTS = 50
+"""Where all features have so many tests at most, what leaves get wrong is one number per leaf in
+the objective, and not a literal per kind: there so measured, and the other way round beyond
+(`docs/explanation/sat-measured.md`)."""
+
 
 class RoutedTree(TreeCode):
     """A perfect tree, and where rows are in it.
@@ -246,7 +251,38 @@ class Trees:
         if isinstance(form, DepthStage):
             return Cost(terms=self.rules.depth()), 1
         assert isinstance(form, LinearStage), "number targets are refused before"
-        return scaled(form, lambda measure: self.rules.terms(measure, Scope.MODEL, 0))
+        output = form.measure.output
+        by_leaf = sum(family.n_tests for family in self.core.families) <= FEW_TESTS
+        if output is None or not by_leaf:
+            return scaled(form, self._terms)
+        bare = replace(form, measure=replace(form.measure, output=None))
+        cost, whole = scaled(bare, self._terms)
+        least, leaves = self._by_leaf(output * (whole // form.measure.denominator))
+        cost.terms.constant += least
+        return replace(cost, maxima=(*cost.maxima, *leaves)), whole
+
+    def _terms(self, measure: Additive) -> Terms:
+        return self.rules.terms(measure, Scope.MODEL, 0)
+
+    def _by_leaf(self, output: IntArray) -> tuple[int, list[tuple[int, tuple[Terms, ...]]]]:
+        """What predictions cost: a constant, and by slot the largest of a sum per class, which
+        is below 0 unless the slot predicts that class."""
+        tree = self.tree
+        values = np.zeros((len(tree.first), self.core.n_classes), dtype=np.int64)
+        np.add.at(values, tree.kind_of, output)
+        least = values.min(axis=1)
+        values -= least[:, None]
+        found = []
+        for slot in tree.at_level(tree.depth):
+            parts = [Terms()]
+            for label, one in enumerate(tree.label[slot - 2**tree.depth].tolist()):
+                part = Terms()
+                part.add(-one, -int(values[:, label].sum()))
+                for kind in np.flatnonzero(values[:, label]).tolist():
+                    part.add(int(tree.at[kind][slot]), int(values[kind, label]))
+                parts.append(part)
+            found.append((1, tuple(parts)))
+        return int(least.sum()), found
 
     def decode(self, true: set[int]) -> RawModel:
         return self.tree.decode(true)
