@@ -60,6 +60,8 @@ def test_a_spec_from_front_to_end() -> None:
         ("forall leaf: size >= 6", Fraction(101, 10)),
         ("forall leaf: purity >= 0.6", Fraction(4, 10)),
         ("leaves >= 5", None),
+        ("expected_cost <= 2 cost a = 1, b = 2 cost {a, b} shared = 0.5", Fraction(101, 10)),
+        ("expected_cost <= 3.5 cost a = 1, b = 2 cost {a, b} shared = 0.5", Fraction(4, 10)),
     ],
 )
 def test_rules(rule: str, value: Fraction | None) -> None:
@@ -74,6 +76,24 @@ def test_largest_sums() -> None:
     spec = "data frame target y tree depth <= 3 minimize abs(leaves - 3) then errors"
     result = odtdsl.solve(spec, frame=XOR, using="cpsat")
     assert (result.status, result.objective) == ("optimal", (0, 5))
+
+
+def test_paths_in_the_objective() -> None:
+    spec = "data frame target y cost a = 1, b = 2 tree depth <= 3 {} rule all: uses(b)"
+    for objective, best in (
+        ("minimize errors + expected_cost", 3), ("maximize expected_cost then errors", 3),
+    ):  # fmt: skip
+        result = odtdsl.solve(spec.format(objective), frame=XOR, using="cpsat")
+        exact = odtdsl.solve(spec.format(objective), frame=XOR, using="exact")
+        assert result.objective == exact.objective
+        assert result.stages[0].value == best
+
+
+def test_directions_are_refused() -> None:
+    spec = HEAD.replace("target y", 'target y positive "odd"')
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(f"{spec} rule up: increasing(a)", frame=XOR, using="cpsat")
+    assert caught.value.diagnostics[0].code == "B102"
 
 
 def test_auto_does_not_take_it_for_trees() -> None:

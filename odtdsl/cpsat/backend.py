@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
@@ -22,12 +23,13 @@ _UNSUPPORTED = {
     Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
     Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
     Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
-    Form.PATH_TOTAL: "a sum over rows of what their paths cost takes clauses beyond number",
-    Form.OBJECTIVE_PATH_SUM: "a sum over rows of what their paths cost takes clauses beyond number",
 }
 
+_PATHS = "a literal per kind of rows, node and price; not on diagrams"
 
 _COSTLY = {
+    Form.PATH_TOTAL: _PATHS,
+    Form.OBJECTIVE_PATH_SUM: _PATHS,
     Form.TREE_UNBOUNDED: f"a perfect tree as deep as rows and leaves allow, {DEEPEST} at most",
 }
 
@@ -72,10 +74,11 @@ class CpSat:
             )
             deep = deepest(core) > DEEPEST
             return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),) if deep else ()
-        return tuple(
+        states = (
             Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
             for clause, reason in too_many_states(core)
         )
+        return (*states, *_of_paths(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the formula: variables, clauses, literals, and sums that stay sums."""
@@ -112,6 +115,16 @@ class CpSat:
         if (problem := self.missing()) is not None:
             raise problem
         return Search(core, limits, start, report).run()
+
+
+def _of_paths(core: Core) -> Iterator[Objection]:
+    """What diagrams do not have: sums over rows of what their paths cost."""
+    from odtdsl.backends.choice import needs
+
+    reason = "a sum over rows of what their paths cost takes clauses beyond number on diagrams"
+    for need in needs(core):
+        if need.form in (Form.PATH_TOTAL, Form.OBJECTIVE_PATH_SUM):
+            yield Objection(form=need.form, origin=need.origin, reason=reason)
 
 
 def installed() -> bool:

@@ -64,8 +64,11 @@ class Diagrams:
 
 
 def scaled(stage: LinearStage, terms: Callable[[Additive], Terms]) -> tuple[Cost, int]:
-    """A stage over one denominator, its largest of sums included."""
+    """A stage over one denominator, its largest of sums included; without its sum over paths,
+    whose denominator the whole one has as a factor."""
     whole = stage.measure.denominator
+    if stage.path_sum is not None:
+        whole = lcm(whole, stage.path_sum.whole_denominator)
     for factor, parts in stage.maxima:
         inner = lcm(*(part.denominator for part in parts))
         whole = lcm(whole, factor.denominator * inner)

@@ -18,8 +18,9 @@ Source of a variable per row and leaf: Bertsimas and Dunn, "Optimal classificati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -28,13 +29,22 @@ from odtdsl.cpsat.program import Cost
 from odtdsl.data.table import IntArray
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Budget, Core, DepthStage, Linear, LinearStage
+from odtdsl.ir.forms import (
+    Additive,
+    Budget,
+    Core,
+    DepthStage,
+    LinearStage,
+    PathMeasure,
+    PathSum,
+    PathTotal,
+)  # fmt: skip
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawModel, RawSplit, RawTree
 from odtdsl.sat.diagrams import kinds_of, turns
 from odtdsl.sat.formula import Formula
 from odtdsl.sat.lower import demands
-from odtdsl.sat.rules import Literal, Rules
+from odtdsl.sat.rules import Literal, Rules, Sum
 from odtdsl.sat.search import deepest
 from odtdsl.sat.sums import Terms, at_most
 from odtdsl.sat.tree import TreeCode
@@ -181,10 +191,13 @@ class RoutedRules(Rules):
             measure = replace(measure, output=output)
         super()._model_terms(measure, terms)
 
-    def bounded(
-        self, atom: Linear | Budget, scope: Scope, place: int, guard: tuple[int, ...]
-    ) -> None:
+    def bounded(self, atom: Sum, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """Of a leaf: one sum for every class that it may predict."""
+        if isinstance(atom, PathTotal):
+            terms = self.terms(atom.measure, Scope.MODEL, 0)
+            self.add_paths(terms, atom.path_sum)
+            at_most(self.formula, terms, atom.at_most, guard)
+            return
         output = None if isinstance(atom, Budget) else atom.measure.output
         if isinstance(atom, Budget) or scope is not Scope.LEAF or output is None:
             super().bounded(atom, scope, place, guard)
@@ -195,6 +208,48 @@ class RoutedRules(Rules):
             rows = rows if measure.rows is None else rows + measure.rows
             terms = self.terms(Additive(constant=measure.constant, rows=rows), scope, place)
             at_most(self.formula, terms, atom.at_most, (*guard, -self._label(place, label)))
+
+    # ---- sums over rows of what their paths cost
+
+    def add_paths(self, terms: Terms, paths: PathSum) -> None:
+        """What the paths of rows cost, at the nodes where it is paid for the first time."""
+        tree = self.tree
+        weights = np.zeros(len(tree.first), dtype=np.int64)
+        np.add.at(weights, tree.kind_of, paths.weights)
+        terms.constant += int(weights.sum()) * paths.measure.constant
+        for node in range(1, 2**tree.depth):
+            for due, price in self._prices(paths.measure, node):
+                for kind in np.flatnonzero(weights).tolist():
+                    told = f"{tree.names.row(int(tree.first[kind]))} pays {price} at node {node}"
+                    paid = self.all_of([int(tree.at[kind][node]), due], told)
+                    terms.add(paid, int(weights[kind]) * price)
+
+    def _prices(self, measure: PathMeasure, node: int) -> Iterator[tuple[Literal, int]]:
+        """When rows at a node pay what: literals that its test is one of those with a price."""
+        tree, above = self.tree, node // 2
+        tests = [
+            self.any_of(tree.selects(node, column), f"node {node} tests {self._name(column)}")
+            for column in range(len(tree.core.columns))
+        ]
+        first = [
+            self.all_of(
+                [here, negated(self.seen(above, column))] if measure.once[column] else [False],
+                f"node {node} is the first on its path to test {self._name(column)}",
+            )
+            for column, here in enumerate(tests)
+        ]
+        for due, prices in ((tests, measure.per_test), (first, measure.once)):
+            for price in sorted(set(prices) - {0}):
+                equal = [one for one, paid in zip(due, prices, strict=True) if paid == price]
+                yield self.any_of(equal, f"node {node} tests what costs {price}"), price
+        for shared in measure.shared:
+            some = self.any_of([tests[c] for c in shared.columns], f"node {node} tests of a set")
+            new = [some, negated(self.shared(above, shared.columns))]
+            yield self.all_of(new, f"node {node} is the first to test of a set"), shared.amount
+
+
+def negated(one: Literal) -> Literal:
+    return not one if isinstance(one, bool) else -one
 
 
 class Trees:
@@ -251,15 +306,20 @@ class Trees:
         if isinstance(form, DepthStage):
             return Cost(terms=self.rules.depth()), 1
         assert isinstance(form, LinearStage), "number targets are refused before"
-        output = form.measure.output
+        measure = form.measure
         by_leaf = sum(family.n_tests for family in self.core.families) <= FEW_TESTS
-        if output is None or not by_leaf:
-            return scaled(form, self._terms)
-        bare = replace(form, measure=replace(form.measure, output=None))
-        cost, whole = scaled(bare, self._terms)
-        least, leaves = self._by_leaf(output * (whole // form.measure.denominator))
-        cost.terms.constant += least
-        return replace(cost, maxima=(*cost.maxima, *leaves)), whole
+        if by_leaf:
+            form = replace(form, measure=replace(measure, output=None))
+        cost, whole = scaled(form, self._terms)
+        output = measure.scaled(Fraction(whole // measure.denominator)).output
+        if by_leaf and output is not None:
+            least, leaves = self._by_leaf(output)
+            cost.terms.constant += least
+            cost = replace(cost, maxima=(*cost.maxima, *leaves))
+        if (paths := form.path_sum) is not None:
+            raised = paths.scaled(Fraction(whole // paths.whole_denominator))
+            self.rules.add_paths(cost.terms, raised)
+        return cost, whole
 
     def _terms(self, measure: Additive) -> Terms:
         return self.rules.terms(measure, Scope.MODEL, 0)

@@ -23,6 +23,7 @@ from odtdsl.ir.forms import (
     Link,
     Order,
     PathMeasure,
+    PathTotal,
     Root,
     SignedAtom,
     Used,
@@ -33,6 +34,7 @@ from odtdsl.sat.tree import TreeCode
 Fixed = bool
 Literal = int | Fixed
 """A literal, or a truth value that needs none."""
+Sum = Linear | Budget | PathTotal
 
 
 class Rules:
@@ -42,7 +44,7 @@ class Rules:
         self.tree, self.formula = tree, tree.formula
         self.any_of, self.all_of = self.formula.any_of, self.formula.all_of
         self.seen = cache(self._seen)
-        self._shared = cache(self._shared_seen)
+        self.shared = cache(self._shared_seen)
         self._ordered = cache(self._ordered_to)
         self.at = cache(self._at)
         self._labelled = cache(self._at_label)
@@ -85,7 +87,7 @@ class Rules:
     def _alone(self, signed: SignedAtom, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """Sums that stand alone need no literal of their own."""
         match signed.atom:
-            case Linear() | Budget():
+            case Linear() | Budget() | PathTotal():
                 self.bounded(signed.atom, scope, place, guard)
             case _:
                 found = self.literal(signed, scope, place)
@@ -116,7 +118,7 @@ class Rules:
                 return self._depth(atom)
             case Link():
                 return self._link(atom)
-            case Linear() | Budget():
+            case Linear() | Budget() | PathTotal():
                 name = f"a sum is at most {atom.at_most}" + (f" at {place}" if place else "")
                 bounded = self.formula.variable(name)
                 self.bounded(atom, scope, place, (-bounded,))
@@ -124,10 +126,9 @@ class Rules:
             case _:
                 raise AssertionError(f"{type(atom).__name__} has no clauses")
 
-    def bounded(
-        self, atom: Linear | Budget, scope: Scope, place: int, guard: tuple[int, ...]
-    ) -> None:
+    def bounded(self, atom: Sum, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """A sum is at most its bound, or a literal of the guard is true."""
+        assert not isinstance(atom, PathTotal), "sums over paths are refused before"
         terms = (
             self.terms(atom.measure, scope, place) if isinstance(atom, Linear)
             else self.path_terms(atom.measure, place)
@@ -306,7 +307,7 @@ class Rules:
                 terms.add(self.seen(parent, column), weight)
         for shared in measure.shared:
             if shared.amount:
-                terms.add(self._shared(parent, shared.columns), shared.amount)
+                terms.add(self.shared(parent, shared.columns), shared.amount)
         return terms
 
     def _shared_seen(self, node: int, columns: tuple[int, ...]) -> Literal:
