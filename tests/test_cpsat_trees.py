@@ -154,7 +154,7 @@ def test_limits_are_kept() -> None:
     assert (told.status, told.interrupted, told.tree) == ("feasible", True, start)
 
 
-def test_a_limit_ends_the_writing_of_the_formula() -> None:
+def test_a_limit_ends_the_writing_of_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
 
     def soon() -> bool:
@@ -166,6 +166,11 @@ def test_a_limit_ends_the_writing_of_the_formula() -> None:
     told = back_end("cpsat").solve(large, Limits(interrupted=soon), None, None)
     assert (told.status, told.size) == ("unknown", ())
     assert asked < 30
+    code = coded(core(IRIS.format(depth=2)))
+    monkeypatch.setattr("odtdsl.cpsat.program.OFTEN", 1000)
+    seen: list[None] = []
+    Program(code.formula, code.one_of, lambda: seen.append(None))
+    assert len(seen) == 1 + len(code.formula.clauses) // 1000
 
 
 def test_control_c_keeps_the_best_tree_and_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

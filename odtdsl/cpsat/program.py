@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LARGEST = 2**50
 """Sums stay below this, so that CP-SAT's bounds, which are floats, tell one step from the next."""
 
+OFTEN = 10_000
+"""Clauses between two looks at the limits, while they are written."""
+
 POLL = 0.02
 """Seconds between two looks at the limits."""
 
@@ -63,13 +66,21 @@ Seen = Callable[[int | None, int | None], None]
 class Program:
     """A CP-SAT model of a formula, to which bounds on costs can be added.
 
+    Parameters
+    ----------
+    tick
+        Called often meanwhile; may raise to end that.
+
     Raises
     ------
     OdtError
         B220, B221: sums of a rule, or of the objective, leave what CP-SAT computes with.
     """
 
-    def __init__(self, formula: Formula, one_of: Iterable[tuple[int, ...]]) -> None:
+    def __init__(
+        self, formula: Formula, one_of: Iterable[tuple[int, ...]],
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
         assert formula.bounds is not None, "sums are given as sums"
@@ -78,7 +89,9 @@ class Program:
         variables = [self.model.new_bool_var("") for _ in range(formula.top)]
         self._literals: list[Any] = [None, *variables, *(~x for x in reversed(variables))]
         self.sums = len(formula.bounds)
-        for clause in formula.clauses:
+        for number, clause in enumerate(formula.clauses):
+            if number % OFTEN == 0:
+                tick()
             self.model.add_bool_or([self._literals[x] for x in clause])
         for ones in one_of:
             if len(ones) > 1:

@@ -71,7 +71,7 @@ class Search:
         code = coded(self.core, self._tick)
         self._tick()
         costs = [code.cost(stage) for stage in range(len(self.core.objective))]
-        program = Program(code.formula, code.one_of)
+        program = Program(code.formula, code.one_of, self._tick)
         self.size = (*code.formula.size(), ("sums", program.sums))
         for stage, (cost, whole) in enumerate(costs):
             program.minimize(cost)
