@@ -91,6 +91,8 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         ------
         OdtError
             The mistakes of a rule, with its text; R112 where nothing obeys them.
+        ValueError
+            Wrong shapes and cells, or fewer rows than a leaf holds, as scikit-learn says it.
         """
         features = read_features(self, X, known=None, may_miss=False, instead=_INSTEAD)
         if y is None:
@@ -99,6 +101,11 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         check_consistent_length(X, outputs)
         if self.n_estimators < 1:
             raise error("U332", f"a forest of {self.n_estimators} trees predicts nothing")
+        if features.n_rows < self.min_samples_leaf:
+            raise ValueError(
+                f"Found array with {features.n_rows} sample(s) while a minimum of"
+                f" {self.min_samples_leaf} is required by `min_samples_leaf`."
+            )
         self._kinds = dict(features.kinds)
         self.n_outputs_ = outputs.shape[1]
         names = tuple(free_name(name, set(features.columns)) for name in names)
