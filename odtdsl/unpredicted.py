@@ -31,7 +31,8 @@ def unpredicted(model: Tree | Diagram, rows: Rows) -> tuple[Diagnostic, ...]:
     rarest = min(never, key=lambda at: (int(there[at]), at))
     example = _value(target.classes[rarest])
     notes = [
-        f"{there[at]} of {rows.n_rows} training rows have {_value(target.classes[at])}"
+        f"{there[at]} of {rows.n_rows} training rows {'has' if there[at] == 1 else 'have'}"
+        f" {_value(target.classes[at])}"
         for at in never[:SHOWN]
     ]
     if len(never) > SHOWN:

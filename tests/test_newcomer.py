@@ -142,7 +142,7 @@ def test_a_class_that_is_never_predicted(tmp_path: Path) -> None:
     (told,) = result.warnings
     assert told.code == "O104"
     assert told.message == 'the model never predicts "rare"'
-    assert told.notes == ('1 of 40 training rows have "rare"',)
+    assert told.notes == ('1 of 40 training rows has "rare"',)
     rule = told.helps[0].split("`")[1]
     found = odtdsl.solve(f"{SPEC.format(more='')} {rule}", frame=RARE)
     assert not found.warnings
@@ -151,6 +151,20 @@ def test_a_class_that_is_never_predicted(tmp_path: Path) -> None:
     loss = told.helps[1].split("`")[1]
     dear = SPEC.format(more=loss).replace("minimize errors", "minimize expected_loss")
     assert not odtdsl.solve(dear, frame=RARE).warnings
+
+
+def test_a_class_that_only_test_rows_have(tmp_path: Path) -> None:
+    spec = written(tmp_path, RARE)
+    text = spec.read_text()
+    told = set()
+    for seed in range(6):
+        spec.write_text(text.replace('"rows.csv"', f'"rows.csv", test 50% seed {seed}'))
+        model = odtdsl.load(spec)
+        trained = set(model.analyse().rows.labels.tolist())
+        codes = {one.code for one in model.check()}
+        assert ("D216" in codes) == (len(trained) == 2)
+        told |= codes
+    assert "D216" in told
 
 
 def test_the_command_line_tells_it_aside_and_in_json(tmp_path: Path) -> None:

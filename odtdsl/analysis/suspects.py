@@ -16,6 +16,7 @@ from odtdsl.analysis.desk import Desk
 from odtdsl.analysis.statements import Statements
 from odtdsl.data.cells import number_of
 from odtdsl.data.dataset import Column, Value
+from odtdsl.data.request import TestShare
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.ir.problem import FeatureDecl
 from odtdsl.ir.rows import Rows
@@ -48,6 +49,7 @@ def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
             _name_of_rows(feature.name, rows.n_rows, "these are whole numbers without gaps, each"
                           " of one row", statements, desk)  # fmt: skip
     _number_as_classes(rows, statements, desk)
+    _never_seen(rows, statements, desk)
 
 
 def _declared(statements: Statements) -> set[str]:
@@ -216,6 +218,29 @@ def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
                 f"if they are classes: `target {name_text(name)}: class`",
             ),
         )  # fmt: skip
+
+
+def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Classes that a share of the rows took from training; declared ones are told by T108."""
+    target = rows.problem.target
+    said = None if statements.target is None else statements.target.type
+    if rows.data.labels is None or (said is not None and said.values is not None):
+        return
+    there = np.bincount(rows.data.labels, minlength=len(target.classes))
+    gone = [_value(target.classes[at]) for at in np.flatnonzero(there == 0).tolist()]
+    if not gone:
+        return
+    more = f" or {len(gone) - SHOWN} others" if len(gone) > SHOWN else ""
+    test = rows.problem.data.test
+    notes, helps = [], []
+    if isinstance(test, TestShare):
+        notes.append("its rows are all among those for testing")
+        if not test.stratified:
+            helps.append("`stratified` behind the share leaves rows of each class for training")
+    desk.warn(
+        "D216", f"no training row has the class {', '.join(gone[:SHOWN])}{more}",
+        statements.data, notes=notes, helps=helps,
+    )  # fmt: skip
 
 
 # ---- wording

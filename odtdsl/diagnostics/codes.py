@@ -145,6 +145,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D213", "features that no split can test, as the rows do not differ in them", ""),
     ("D214", "a column of numbers that some cells make a category", ""),
     ("D215", "a feature that looks like a name of rows", ""),
+    ("D216", "a class that no training row has, and test rows have", ""),
     ("F301", "an output file that cannot be written", ""),
     ("F302", "the system refused to read or write, such as a full disk under the output", ""),
     ("F310", "a file of `odt tune --keep` that keeps something else", ""),
