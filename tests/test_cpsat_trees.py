@@ -14,7 +14,8 @@ import pytest
 
 pytest.importorskip("ortools")
 
-from test_every_term import MIXED, case, core_of
+from sat_trees import without_start
+from test_every_term import MIXED, _expressed, case, core_of, solved
 
 import odtdsl
 from odtdsl.analysis import analyse
@@ -94,6 +95,12 @@ def test_directions_are_refused() -> None:
     with pytest.raises(OdtError) as caught:
         odtdsl.solve(f"{spec} rule up: increasing(a)", frame=XOR, using="cpsat")
     assert caught.value.diagnostics[0].code == "B102"
+
+
+def test_large_numbers_lose_no_optimum() -> None:
+    """OR-tools 9.15 lost this one where leaves' errors of eleven digits were integers."""
+    with without_start():
+        assert solved(_expressed("model nodes", 5, "cpsat"), "cpsat") == "optimal"
 
 
 def test_auto_does_not_take_it_for_trees() -> None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 LARGEST = 2**50
 """Sums stay below this, so that CP-SAT's bounds, which are floats, tell one step from the next."""
 
+INTEGERS = 2**31
+"""Sums that integers are compared with stay below this: above, the presolve of OR-tools 9.15 (its
+probing) has been seen to lose optima, as if a product of two coefficients left 64 bits."""
+
 OFTEN = 10_000
 """Clauses between two looks at the limits, while they are written."""
 
@@ -103,8 +107,10 @@ class Program:
             if bound.guard:
                 made.only_enforce_if([self._literals[-x] for x in bound.guard])
 
-    def _check(self, weighted: Iterable[tuple[int, int]], code: str) -> None:
-        if sum(abs(weight) for _, weight in weighted) >= LARGEST:
+    def _check(
+        self, weighted: Iterable[tuple[int, int]], code: str, largest: int = LARGEST
+    ) -> None:
+        if sum(abs(weight) for _, weight in weighted) >= largest:
             what = "a rule" if code == "B220" else "the objective"
             raise error(
                 code, f"the numbers of {what} have more digits than CP-SAT computes with",
@@ -127,7 +133,7 @@ class Program:
             ranges, sums = [], []
             for part in parts:
                 base, some = part.positive()
-                self._check([(x, w * factor) for x, w in [*some, (0, abs(base))]], "B221")
+                self._check([(x, w * factor) for x, w in [*some, (0, base)]], "B221", INTEGERS)
                 ranges += [base, base + sum(w for _, w in some)]
                 sums.append(self._sum(some) + base)
             largest = self.model.new_int_var(min(ranges), max(ranges), "")

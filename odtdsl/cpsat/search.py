@@ -138,6 +138,9 @@ class Search:
         if run.true is not None:
             self._admitted(code.decode(run.true))
         if run.bound is not None:
+            has_best = self.best is not None and (hinted or run.true is not None)
+            if has_best and Fraction(run.bound, whole) > self.values[stage]:
+                raise RuntimeError(f"CP-SAT's bound is above a model, at stage {stage + 1}")
             bound(run.bound)
         self._note(stage)
         return run

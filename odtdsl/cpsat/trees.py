@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from odtdsl.cpsat.code import scaled
-from odtdsl.cpsat.program import Cost
+from odtdsl.cpsat.program import INTEGERS, Cost
 from odtdsl.data.table import IntArray
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.expr import Scope
@@ -248,6 +249,15 @@ class RoutedRules(Rules):
             yield self.all_of(new, f"node {node} is the first to test of a set"), shared.amount
 
 
+def _small(form: LinearStage) -> bool:
+    """Whether outputs may be sums that integers are compared with, over any denominator."""
+    dens = [part.denominator for _, parts in form.maxima for part in parts]
+    dens += [factor.denominator for factor, _ in form.maxima]
+    dens += [] if form.path_sum is None else [form.path_sum.whole_denominator]
+    output, whole = form.measure.output, prod(dens)
+    return output is None or 8 * whole * int(np.abs(output).sum()) < INTEGERS
+
+
 def negated(one: Literal) -> Literal:
     return not one if isinstance(one, bool) else -one
 
@@ -308,6 +318,7 @@ class Trees:
         assert isinstance(form, LinearStage), "number targets are refused before"
         measure = form.measure
         by_leaf = sum(family.n_tests for family in self.core.families) <= FEW_TESTS
+        by_leaf = by_leaf and _small(form)
         if by_leaf:
             form = replace(form, measure=replace(measure, output=None))
         cost, whole = scaled(form, self._terms)
