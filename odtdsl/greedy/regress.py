@@ -135,6 +135,8 @@ class RegressionGrowth:
             for column in self.rules.choices(node.above, remaining)
             if share == 1.0 or self.random.random() < share
         ]
+        if (self.tables.bounded[node.rows].sum(axis=0) < 2 * self.tables.minima).any():
+            return None  # no two sides hold enough of what rules on leaves count
         ranks, allowed, tests = self._features(node, columns)
         if not tests:
             return None

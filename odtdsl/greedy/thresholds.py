@@ -20,7 +20,7 @@ class Thresholds:
         self.tables = tables
         codes = [family.codes for family in core.families]
         self.ranks = np.column_stack([*codes, np.zeros(core.n_rows, dtype=np.int64)]) + 1
-        self._open: dict[int, BoolArray] = {}
+        self._padded: dict[int, list[BoolArray]] = {}
 
     def cuts(self, node: Node, families: list[int]) -> dict[int, tuple[IntArray, BoolArray]]:
         """Of families where a cut may stand: ranks of the node's rows, and the cuts.
@@ -41,8 +41,8 @@ class Thresholds:
         """
         if not families:
             return {}
-        admitted = self.tables.admitted(node.level)
-        widths = np.array([len(admitted[index]) + 3 for index in families])
+        padded = self._by_rank(node.level)
+        widths = np.array([len(padded[index]) for index in families])
         ends = np.cumsum(widths)
         starts = ends - widths
         ranks = self.ranks[np.ix_(node.rows, np.array(families))]
@@ -50,7 +50,7 @@ class Thresholds:
         counts = np.bincount(places, minlength=ends[-1])
         counts[starts] = counts[ends - 1] = 0  # of missing cells
         below, total = _running(counts, starts, ends, widths)
-        cuts = np.concatenate([self._padded(node.level, index) for index in families])
+        cuts = np.concatenate([padded[index] for index in families])
         cuts &= (below > 0) & (below < total)
         for bounded, least in zip(self.tables.bounded.T, self.tables.minima, strict=True):
             sums = np.zeros(ends[-1], dtype=np.int64)
@@ -64,9 +64,14 @@ class Thresholds:
             if some[at]
         }
 
-    def _padded(self, level: int, index: int) -> BoolArray:
-        """The tests that may stand, by ranks."""
-        return np.concatenate(([False], self.tables.admitted(level)[index], [False, False]))
+    def _by_rank(self, level: int) -> list[BoolArray]:
+        """For each family, the tests that may stand, by ranks."""
+        if level not in self._padded:
+            self._padded[level] = [
+                np.concatenate(([False], open_, [False, False]))
+                for open_ in self.tables.admitted(level)
+            ]
+        return self._padded[level]
 
 
 def _running(
