@@ -67,17 +67,18 @@ def _scan(source: Source) -> tuple[tuple[ast.Comment, ...], Diagnostic | None]:
         elif first in "([{":
             depth += 1
             if depth > MAX_DEPTH:
-                return (), _too_deep(source, Span(start=start, end=start + 1))
+                return (), too_deep(source, Span(start=start, end=start + 1))
         elif first in ")]}":
             depth = max(0, depth - 1)
     return tuple(comments), None
 
 
 def _deep(source: Source, meta: Any) -> Diagnostic:
-    return _too_deep(source, Span(start=meta.start_pos, end=meta.start_pos + 1))
+    return too_deep(source, Span(start=meta.start_pos, end=meta.start_pos + 1))
 
 
-def _too_deep(source: Source, span: Span) -> Diagnostic:
+def too_deep(source: Source, span: Span) -> Diagnostic:
+    """What is said of a statement whose expression nests deeper than walks over it may."""
     return Diagnostic(
         code="S027",
         message=f"an expression nests more than {MAX_DEPTH} levels deep",

@@ -41,6 +41,7 @@ _GOES_ON = re.compile(r"(?:[,(\[{=<>+*/:-]|\b(?:and|or|not|then|if|in|before|req
 def diagnose(source: Source) -> list[Diagnostic]:
     """The errors of a text that does not parse, in order; one for each broken statement."""
     from odtdsl.syntax.mistakes import explain
+    from odtdsl.syntax.parser import too_deep
 
     found: list[Diagnostic] = []
     cuts = _cuts(source.text)
@@ -57,6 +58,8 @@ def diagnose(source: Source) -> list[Diagnostic]:
                     break
         if isinstance(outcome, Failure):
             found.append(explain(outcome))
+        elif deepest(outcome) > MAX_DEPTH:
+            found.append(too_deep(source, Span(start=start, end=start + 1)))
         else:
             builder = Builder(source, start)
             builder.statements(outcome)
