@@ -27,7 +27,7 @@ from random_specs import Case, case, read, rule
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import back_end, choose
 from odtdsl.backends.diagrams import solve_diagram
-from odtdsl.cpsat.code import Diagrams
+from odtdsl.cpsat.diagrams import Diagrams
 from odtdsl.cpsat.program import Cost, Program
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.diagrams import DiagramEvaluation

@@ -25,7 +25,7 @@ from math import prod
 
 import numpy as np
 
-from odtdsl.cpsat.code import scaled
+from odtdsl.cpsat.costs import scaled
 from odtdsl.cpsat.program import INTEGERS, Cost
 from odtdsl.data.table import IntArray
 from odtdsl.ir.evaluate import goes_left

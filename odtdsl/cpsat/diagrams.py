@@ -1,0 +1,38 @@
+"""Diagrams by the clauses that `sat` shares, for CP-SAT."""
+
+from __future__ import annotations
+
+from odtdsl.backends.decode_diagram import canonical
+from odtdsl.cpsat.costs import scaled
+from odtdsl.cpsat.program import Cost
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.ir.raw import RawDiagram, RawModel
+from odtdsl.sat.diagrams_rules import ruled
+from odtdsl.sat.formula import Formula
+
+
+class Diagrams:
+    """A diagram with its rules."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.formula = Formula(sums=True)
+        self.rules = ruled(core, self.formula)
+        self.code = self.rules.code
+        self.one_of = self.code.one_of
+
+    def cost(self, stage: int) -> tuple[Cost, int]:
+        form = self.core.objective[stage]
+        if isinstance(form, DepthStage):
+            return Cost(terms=self.rules.stage(form)), 1
+        assert isinstance(form, LinearStage), "number targets are refused before"
+        return scaled(form, lambda measure: self.rules.terms(measure, Scope.MODEL, 0))
+
+    def decode(self, true: set[int]) -> RawModel:
+        return self.code.decode(true)
+
+    def point(self, model: RawModel) -> dict[int, bool]:
+        if not isinstance(model, RawDiagram):
+            return {}
+        return self.code.assignment(canonical(model))
