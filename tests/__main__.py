@@ -18,14 +18,15 @@ STEPS = (
 
 
 def main() -> int:
-    """Run every step, pytest last; the first failure decides the exit code."""
-    failed = 0
-    for step in STEPS:
+    """Run every step, pytest last, and say again at the end which of them failed."""
+    steps = (*STEPS, ("pytest", "-n", "2", *sys.argv[1:]))
+    failed = []
+    for step in steps:
         print("+", *step, flush=True)
-        failed = subprocess.call([sys.executable, "-m", *step], cwd=ROOT) or failed
-    pytest = [sys.executable, "-m", "pytest", "-n", "2", *sys.argv[1:]]
-    print("+", *pytest[1:], flush=True)
-    return subprocess.call(pytest, cwd=ROOT) or failed
+        if subprocess.call([sys.executable, "-m", *step], cwd=ROOT):
+            failed.append(" ".join(step))
+    print("failed: " + ", ".join(failed) if failed else "all passed", flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
