@@ -35,4 +35,4 @@ class Code(Protocol):
 
 def coded(core: Core, tick: Callable[[], None] = lambda: None) -> Code:
     """The formula of a problem; `tick` is called often meanwhile, and may raise to end that."""
-    return Diagrams(core) if isinstance(core.skeleton, DiagramSkeleton) else Trees(core, tick)
+    return (Diagrams if isinstance(core.skeleton, DiagramSkeleton) else Trees)(core, tick)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from odtdsl.backends.decode_diagram import canonical
 from odtdsl.cpsat.costs import scaled
 from odtdsl.cpsat.program import Cost
@@ -13,11 +15,17 @@ from odtdsl.sat.formula import Formula
 
 
 class Diagrams:
-    """A diagram with its rules."""
+    """A diagram with its rules.
 
-    def __init__(self, core: Core) -> None:
+    Parameters
+    ----------
+    tick
+        Called often while the formula is built; may raise to end that.
+    """
+
+    def __init__(self, core: Core, tick: Callable[[], None] = lambda: None) -> None:
         self.core = core
-        self.formula = Formula(sums=True)
+        self.formula = Formula(sums=True, tick=tick)
         self.rules = ruled(core, self.formula)
         self.code = self.rules.code
         self.one_of = self.code.one_of

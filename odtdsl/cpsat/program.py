@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from odtdsl.backends.base import Limits
 from odtdsl.diagnostics.model import error
@@ -25,13 +25,15 @@ INTEGERS = 2**31
 probing) has been seen to lose optima, as if a product of two coefficients left 64 bits."""
 
 OFTEN = 10_000
-"""Clauses between two looks at the limits, while they are written."""
+"""Clauses, variables or hints between two looks at the limits, while they are written."""
 
 POLL = 0.02
 """Seconds between two looks at the limits."""
 
 MEMORY = 2**20
 """What CP-SAT counts memory in."""
+
+Item = TypeVar("Item")
 
 Verdict = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -88,24 +90,30 @@ class Program:
         from ortools.sat.python import cp_model
 
         assert formula.bounds is not None, "sums are given as sums"
-        self.formula = formula
+        self.formula, self._tick = formula, tick
         self.model: CpModel = cp_model.CpModel()
-        variables = [self.model.new_bool_var("") for _ in range(formula.top)]
+        variables = [self.model.new_bool_var("") for _ in self._often(range(formula.top))]
         self._literals: list[Any] = [None, *variables, *(~x for x in reversed(variables))]
         self.sums = len(formula.bounds)
-        for number, clause in enumerate(formula.clauses):
-            if number % OFTEN == 0:
-                tick()
+        for clause in self._often(formula.clauses):
             self.model.add_bool_or([self._literals[x] for x in clause])
-        for ones in one_of:
+        for ones in self._often(one_of):
             if len(ones) > 1:
                 self.model.add_at_most_one([self._literals[x] for x in ones])
         for bound in formula.bounds:
+            tick()
             self._check(bound.weighted, "B220")
             total = self._sum(bound.weighted)
             made = self.model.add(total <= bound.most)
             if bound.guard:
                 made.only_enforce_if([self._literals[-x] for x in bound.guard])
+
+    def _often(self, many: Iterable[Item]) -> Iterator[Item]:
+        """The same, with a look at the limits now and then."""
+        for number, one in enumerate(many):
+            if number % OFTEN == 0:
+                self._tick()
+            yield one
 
     def _check(
         self, weighted: Iterable[tuple[int, int]], code: str, largest: int = LARGEST
@@ -183,7 +191,7 @@ class Program:
     def hint(self, values: Mapping[int, bool]) -> None:
         """A point to begin with; none where it is empty."""
         self.model.clear_hints()
-        for variable, value in values.items():
+        for variable, value in self._often(values.items()):
             self.model.add_hint(self._literals[variable], value)
 
     def run(self, limits: Limits, effort: float | None, seen: Seen) -> Run:

@@ -276,24 +276,22 @@ class Trees:
     def __init__(
         self, core: Core, tick: Callable[[], None] = lambda: None, formula: Formula | None = None
     ) -> None:
-        self.core, self.formula = core, Formula(sums=True) if formula is None else formula
+        self.core = core
+        self.formula = Formula(sums=True, tick=tick) if formula is None else formula
         self.tree = RoutedTree(core, deepest(core), self.formula)
         self.rules = RoutedRules(self.tree)
         self.one_of = self.tree.one_of
         self._predicts()
         allowed, names, clauses = demands(core)
         for row in self.tree.first.tolist():
-            tick()
             self.tree.add_row(row)
         self.formula.group("rows are predicted as allowed", names)
         for kind, row in enumerate(self.tree.first.tolist()):
             classes = np.flatnonzero(allowed[self.tree.kind_of == kind].all(axis=0)).tolist()
             if len(classes) < core.n_classes:
                 self.tree.allow(row, classes)
-        tick()
         self.rules.part_rows()
         for clause in clauses:
-            tick()
             self.rules.add(clause)
         assert isinstance(core.skeleton, TreeSkeleton)
         if core.skeleton.leaves is not None:

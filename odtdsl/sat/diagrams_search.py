@@ -22,7 +22,7 @@ from odtdsl.ir.raw import RawDiagram, RawNode
 from odtdsl.sat.diagrams import DiagramCode
 from odtdsl.sat.diagrams_rules import DiagramRules
 from odtdsl.sat.lower import demands
-from odtdsl.sat.search import Asking, Bounded, Stopped, agreeing_on, stopped
+from odtdsl.sat.search import Asking, Bounded, Stopped, agreeing_on, checked
 from odtdsl.sat.solvers import DEFAULT
 
 
@@ -42,6 +42,7 @@ class DiagramSearch:
         self.lower: dict[int, Fraction] = {}
         self.proven = 0
         self.code = DiagramCode(core)
+        self.code.formula.tick = lambda: checked(limits)
         self.asking = Asking(self.code.formula, limits, solver)
         self.whole = False
         if start is not None and not DiagramEvaluation(core, start).violations():
@@ -59,8 +60,7 @@ class DiagramSearch:
         return self._answer(status)
 
     def _status(self) -> Status:
-        if stopped(self.limits):
-            raise Stopped
+        checked(self.limits)
         if not agreeing_on(self.core, self.allowed):
             return "infeasible"
         self.rules = DiagramRules(self.code)

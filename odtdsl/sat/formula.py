@@ -52,6 +52,8 @@ class Formula:
     ----------
     sums
         Whether bounds on sums stay sums, in `bounds`, and are not written out as clauses.
+    tick
+        Called often while the formula grows; may raise to end that.
 
     Attributes
     ----------
@@ -61,8 +63,9 @@ class Formula:
         Tuples of literals; a literal is a variable or its negative.
     """
 
-    def __init__(self, *, sums: bool = False) -> None:
+    def __init__(self, *, sums: bool = False, tick: Callable[[], None] = lambda: None) -> None:
         self.bounds: list[Bound] | None = [] if sums else None
+        self.tick = tick
         self.top = 0
         self.clauses: list[tuple[int, ...]] = []
         self.groups: list[Group] = []
@@ -73,6 +76,7 @@ class Formula:
 
     def block(self, describe: Describe, *shape: int) -> IntArray:
         """New variables: int64 of the shape. `describe` takes an index and says what it means."""
+        self.tick()
         count = prod(shape)
         first = self.top + 1
         self._blocks.append(Block(first=first, shape=shape, describe=describe))
@@ -100,6 +104,7 @@ class Formula:
 
     def group(self, title: str, rule: str = "") -> None:
         """Clauses that come now say this."""
+        self.tick()
         self.groups.append(Group(title=title, rule=rule, first=len(self.clauses)))
 
     def add(self, *literals: int) -> None:
@@ -112,6 +117,7 @@ class Formula:
 
     def rows(self, literals: IntArray) -> None:
         """Clauses as the rows of a matrix, in which 0 stands for no literal."""
+        self.tick()
         if (literals != 0).all():
             self.clauses.extend(map(tuple, literals.tolist()))
         else:

@@ -30,6 +30,9 @@ DEEPEST = 12
 COUNTED = 100_000
 """Literals times bound, up to which one counter serves all bounds of a stage."""
 
+OFTEN = 10_000
+"""Clauses between two looks at the limits, while a solver is given them."""
+
 POLL = 0.02
 """Seconds between two looks at the limits."""
 
@@ -86,8 +89,10 @@ class Asking:
         """
         self.calls += 1
         clauses = self.formula.clauses
-        for clause in clauses[self.sent :]:
-            self.solver.add_clause(clause)
+        for first in range(self.sent, len(clauses), OFTEN):
+            checked(self.limits)
+            for clause in clauses[first : first + OFTEN]:
+                self.solver.add_clause(clause)
         self.sent = len(clauses)
         answer = self._run(assumptions)
         if answer is None:
@@ -152,6 +157,12 @@ class Live(Asking):
 def stopped(limits: Limits) -> bool:
     late = limits.deadline is not None and time.monotonic() >= limits.deadline
     return late or limits.interrupted()
+
+
+def checked(limits: Limits) -> None:
+    """Stop where a limit is met."""
+    if stopped(limits):
+        raise Stopped
 
 
 @contextmanager
@@ -352,9 +363,9 @@ class Search:
         """The formula at a depth, with the rows that mattered before."""
         rows = [] if self.live is None else list(self.live.lowered.tree.rows_in)
         self._close()
-        if stopped(self.limits):
-            raise Stopped
-        lowered = Lowered(self.core, depth, shape)
+        checked(self.limits)
+        formula = Formula(tick=lambda: checked(self.limits))
+        lowered = Lowered(self.core, depth, shape, formula=formula)
         lowered.add_rows(rows)
         self.live = Live(lowered, self.limits, self.solver)
         return self.live
