@@ -24,6 +24,10 @@ INTEGERS = 2**31
 """Sums that integers are compared with stay below this: above, the presolve of OR-tools 9.15 (its
 probing) has been seen to lose optima, as if a product of two coefficients left 64 bits."""
 
+ROUNDING = 2.0**-50
+"""CP-SAT's bounds are floats of what its presolve has divided and moved: off by a few roundings
+of the largest cost there could be, which is this share of it or less."""
+
 OFTEN = 10_000
 """Clauses, variables or hints between two looks at the limits, while they are written."""
 
@@ -44,6 +48,11 @@ class Cost:
 
     terms: Terms
     maxima: tuple[tuple[int, tuple[Terms, ...]], ...] = ()
+
+    def value(self, true: set[int]) -> int:
+        """The cost where these variables are true."""
+        largest = (factor * max(one.value(true) for one in parts) for factor, parts in self.maxima)
+        return self.terms.value(true) + sum(largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,6 +164,7 @@ class Program:
     def minimize(self, cost: Cost) -> None:
         """The cost of the next runs."""
         self._total, self._constant = self._expression(cost)
+        self._cost, self._rounding = cost, max(1e-6, ROUNDING * _size(cost))
         self.model.minimize(self._total)
 
     def bound(self, *, least: int | None = None, most: int | None = None) -> None:
@@ -211,7 +221,7 @@ class Program:
                 seen(round(self.objective_value) + constant, None)
 
         def moved(bound: float) -> None:
-            seen(None, _up(bound) + constant)
+            seen(None, self._up(bound) + constant)
 
         solver.best_bound_callback = moved
         done: list[Any] = []
@@ -236,9 +246,9 @@ class Program:
             raise
         if isinstance(done[0], BaseException):
             raise done[0]
-        return self._read(solver, done[0])
+        return self._read(solver, done[0], exact=not limits.gap)
 
-    def _read(self, solver: Any, status: Any) -> Run:
+    def _read(self, solver: Any, status: Any, *, exact: bool) -> Run:
         from ortools.sat.python import cp_model
 
         names: dict[Any, Verdict] = {
@@ -254,15 +264,26 @@ class Program:
             true = {index + 1 for index, value in enumerate(values) if value}
         bound = solver.best_objective_bound
         known = verdict != "infeasible" and math.isfinite(bound) and abs(bound) < LARGEST
+        least = self._up(bound) + self._constant if known else None
+        if true is not None and verdict == "optimal" and exact:
+            least = self._cost.value(true)
         return Run(
-            verdict=verdict, true=true, bound=_up(bound) + self._constant if known else None,
+            verdict=verdict, true=true, bound=least,
             branches=solver.num_branches, conflicts=solver.num_conflicts,
         )  # fmt: skip
 
+    def _up(self, bound: float) -> int:
+        """The least integer that a bound, a float near an integer or between two, admits."""
+        return math.ceil(bound - self._rounding)
 
-def _up(bound: float) -> int:
-    """The least integer that a bound, a float near an integer or between two, admits."""
-    return math.ceil(bound - 1e-6)
+
+def _size(cost: Cost) -> int:
+    """No cost is larger, of either sign, nor the parts that it is summed up from."""
+    parts = [(factor, part) for factor, parts in cost.maxima for part in parts]
+    return sum(
+        factor * (abs(part.constant) + sum(map(abs, part.weights.values())))
+        for factor, part in [(1, cost.terms), *parts]
+    )
 
 
 def _options(parameters: Any, limits: Limits, effort: float | None) -> None:

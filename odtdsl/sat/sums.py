@@ -26,6 +26,10 @@ class Terms:
         variable = abs(literal)
         self.weights[variable] = self.weights.get(variable, 0) + weight
 
+    def value(self, true: set[int]) -> int:
+        """The sum where these variables are true."""
+        return self.constant + sum(w for variable, w in self.weights.items() if variable in true)
+
     def positive(self) -> tuple[int, list[tuple[int, int]]]:
         """The same as a constant and literals of positive weights."""
         constant, found = self.constant, []
