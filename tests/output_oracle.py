@@ -166,6 +166,18 @@ def _counted(count: Count, op: str, bound: object, *, n: int, positive: bool) ->
             yield from together(each)
 
 
+def keeps(condition: Condition, points: Array) -> npt.NDArray[np.bool_]:
+    """Which points keep a condition: those that all rows of one of its cases hold for.
+
+    Without a tolerance, so for points and factors that floats hold exactly.
+    """
+    found = np.zeros(len(points), dtype=bool)
+    for case in cases(condition, points.shape[1]):
+        sums = [(points @ factors, low, high) for factors, low, high in case]
+        found |= np.all([(low <= each) & (each <= high) for each, low, high in sums], axis=0)
+    return found
+
+
 def together(parts: list[list[Case]]) -> Iterator[Case]:
     for chosen in product(*parts):
         yield [row for case in chosen for row in case]
