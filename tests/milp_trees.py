@@ -239,9 +239,19 @@ def depth_cap(core: Core) -> int:
 
 def reduced_trees(core: Core, *, labels: tuple[int, ...] | None = None) -> list[RawTree]:
     """All trees whose splits may stand, once per partition, within the depth."""
-    names = tuple(range(core.n_classes)) if labels is None else labels
+    return list(_every(core, tuple(range(core.n_classes)) if labels is None else labels))
+
+
+def few_trees(core: Core, most: int = 10_000) -> bool:
+    """Whether brute force is cheap. Daily runs draw again where not: one problem in fifty, which
+    take longer than all others; long runs keep them.
+    """
+    return len(list(itertools.islice(_every(core, tuple(range(core.n_classes))), most + 1))) <= most
+
+
+def _every(core: Core, labels: tuple[int, ...]) -> Iterator[RawTree]:
     root = Visit(node=RawLeaf(label=0), level=0, rows=np.arange(core.n_rows), above=())
-    return list(_trees(core, root, depth_cap(core), names))
+    return _trees(core, root, depth_cap(core), labels)
 
 
 def _trees(core: Core, visit: Visit, depth: int, labels: tuple[int, ...]) -> Iterator[RawTree]:
@@ -285,13 +295,33 @@ def _grown(rng: random.Random, core: Core, visit: Visit, depth: int) -> RawTree:
 
 
 def best(core: Core) -> tuple[Fraction, ...] | None:
-    """The least stage values over all trees that keep the rules; None where none does."""
-    values = []
-    for tree in reduced_trees(core):
-        evaluation = Evaluation(core, tree)
-        if not evaluation.violations():
-            values.append(tuple(evaluation.stage_value(s) for s in core.objective))
-    return min(values, default=None)
+    """The least stage values over all trees that keep the rules; None where none does.
+
+    Rules are asked only of trees with less than the least so far.
+    """
+    least: tuple[Fraction, ...] | None = None
+    for evaluation in evaluations(core):
+        values = tuple(evaluation.stage_value(s) for s in core.objective)
+        if (least is None or values < least) and not evaluation.violations():
+            least = values
+    return least
+
+
+def evaluations(core: Core) -> Iterator[Evaluation]:
+    """Those of all `reduced_trees`; where rows go is found once for all labels of the leaves."""
+    for tree in reduced_trees(core, labels=(0,)):
+        shape = Evaluation(core, tree)
+        known = {name: getattr(shape, name) for name in ("leaf_of", "splits", "tested")}
+        for visits in itertools.product(*(_labelled(core, visit) for visit in shape.visits)):
+            found = Evaluation.__new__(Evaluation)
+            found.__dict__.update(known, core=core, visits=visits)
+            yield found
+
+
+def _labelled(core: Core, visit: Visit) -> list[Visit]:
+    if isinstance(visit.node, RawSplit):
+        return [visit]
+    return [replace(visit, node=RawLeaf(label=label)) for label in range(core.n_classes)]
 
 
 class Live:
