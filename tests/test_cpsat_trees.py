@@ -105,6 +105,31 @@ def test_large_numbers_lose_no_optimum() -> None:
         assert solved(_expressed("model nodes", 5, "cpsat"), "cpsat") == "optimal"
 
 
+WEIGHED = """
+data frame target y weight w
+feature a, b: number feature c: ordered {"hi", "mid", "lo"}
+tree depth <= 2, leaves <= 3
+rule r0: 2 * errors + splits >= 8000000009.999
+minimize nodes
+"""
+
+
+def test_large_sums_of_rules_lose_no_optimum() -> None:
+    """OR-tools 9.15 lost this one in its presolve: with a tree to start from, its bound was above
+    the value of that, and without one it proved 5 nodes."""
+    frame = {
+        "a": [3, 1.5, 1.5, 1, 3, 2.5, 0], "b": [3, 4, 4, 3, 2, 3, 1],
+        "c": ["lo", "lo", "hi", "hi", "mid", "lo", "hi"],
+        "y": ["p", "p", "n", "p", "n", "n", "n"],
+        "w": [6, 8, 5, 1000000001, 999999999, 1999999999, 1000000000],
+    }  # fmt: skip
+    started = odtdsl.solve(WEIGHED, frame=frame, using="cpsat")
+    assert (started.status, started.objective) == ("optimal", 3)
+    with without_start():
+        cold = odtdsl.solve(WEIGHED, frame=frame, using="cpsat")
+    assert (cold.status, cold.objective) == ("optimal", 3)
+
+
 LARGE = """
 data frame target y: class {"n", "p"} feature b, r: binary
 loss predict "n" when "p" = 4000001 loss predict "p" when "n" = 2

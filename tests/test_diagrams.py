@@ -17,6 +17,7 @@ from brute_diagrams import (
 )  # fmt: skip
 from random_specs import Case, case, read, rule
 
+import odtdsl
 from odtdsl.analysis import Analysis
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import back_end
@@ -184,6 +185,14 @@ def _tiny(rng: random.Random, widths: str, rules: str = "") -> tuple[Core, Analy
     here = Case(frame=frame, head=head, classes=("n", "y"), bins=False)
     analysis = read(here, rules, "minimize errors + splits / 3")
     return normalize(analysis.rows), analysis
+
+
+@pytest.mark.parametrize("backend", ["greedy", "milp", "sat"])
+def test_a_rule_may_leave_no_room_for_a_split(backend: str) -> None:
+    frame = {"a": [0, 0, 1, 1], "y": ["n", "p", "p", "n"]}
+    spec = "data frame target y diagram widths 1, 2, 1 minimize errors rule r: depth <= 0"
+    result = odtdsl.solve(spec, frame=frame, using=backend)
+    assert (result.objective, result.diagram and result.diagram.n_splits) == (2, 0)
 
 
 def test_greedy_keeps_rules_and_is_never_below_the_optimum() -> None:

@@ -21,8 +21,9 @@ LARGEST = 2**50
 """Sums stay below this, so that CP-SAT's bounds, which are floats, tell one step from the next."""
 
 INTEGERS = 2**31
-"""Sums that integers are compared with stay below this: above, the presolve of OR-tools 9.15 (its
-probing) has been seen to lose optima, as if a product of two coefficients left 64 bits."""
+"""Sums that integers are compared with stay below this, and where other sums do not, CP-SAT works
+without its presolve: that of OR-tools 9.15 (its probing, its search for sums within sums) has been
+seen to lose optima above, as if a product of two coefficients left 64 bits."""
 
 ROUNDING = 2.0**-50
 """CP-SAT's bounds are floats of what its presolve has divided and moved: off by a few roundings
@@ -100,6 +101,7 @@ class Program:
 
         assert formula.bounds is not None, "sums are given as sums"
         self.formula, self._tick = formula, tick
+        self._presolve = True
         self.model: CpModel = cp_model.CpModel()
         variables = [self.model.new_bool_var("") for _ in self._often(range(formula.top))]
         self._literals: list[Any] = [None, *variables, *(~x for x in reversed(variables))]
@@ -127,7 +129,9 @@ class Program:
     def _check(
         self, weighted: Iterable[tuple[int, int]], code: str, largest: int = LARGEST
     ) -> None:
-        if sum(abs(weight) for _, weight in weighted) >= largest:
+        total = sum(abs(weight) for _, weight in weighted)
+        self._presolve &= total < INTEGERS
+        if total >= largest:
             what = "a rule" if code == "B220" else "the objective"
             raise error(
                 code, f"the numbers of {what} have more digits than CP-SAT computes with",
@@ -164,7 +168,9 @@ class Program:
     def minimize(self, cost: Cost) -> None:
         """The cost of the next runs."""
         self._total, self._constant = self._expression(cost)
-        self._cost, self._rounding = cost, max(1e-6, ROUNDING * _size(cost))
+        size = _size(cost)
+        self._cost, self._rounding = cost, max(1e-6, ROUNDING * size)
+        self._presolve &= size < INTEGERS
         self.model.minimize(self._total)
 
     def bound(self, *, least: int | None = None, most: int | None = None) -> None:
@@ -214,6 +220,7 @@ class Program:
 
         solver = cp_model.CpSolver()
         _options(solver.parameters, limits, effort)
+        solver.parameters.cp_model_presolve = self._presolve
         constant = self._constant
 
         class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]

@@ -96,6 +96,8 @@ class _Starts:
         skeleton = self.axis.skeleton
         assert isinstance(skeleton, DiagramSkeleton)
         widths = skeleton.widths
+        if not widths:
+            return  # a rule leaves no room for a split
         yield widths, Start(), None
         for column in self.required:
             yield widths, Start(), column
@@ -106,8 +108,6 @@ class _Starts:
             yield widths[:depth], Start(share=SHARE, loose=attempt % 2 == 1), None
 
     def _attempt(self, widths: tuple[int, ...], start: Start, first: int | None) -> None:
-        if not widths:
-            return
         aim = self.aims.current()
         gains = aim.gains.astype(np.float64)
         grower = LayerGrower(self.axis, widths, self.scans, self.rng)
