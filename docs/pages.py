@@ -152,6 +152,7 @@ class Runner:
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120,
             )  # fmt: skip
             self.status, text = done.returncode, done.stdout
+        text = re.sub(r"^still searching after .*\n", "", text, flags=re.M)  # on a busy machine
         return text.rstrip("\n").split("\n") if text.strip("\n") else []
 
     def _odt(self, arguments: list[str]) -> str:

@@ -51,6 +51,7 @@ def explain(
 
     def action() -> int:
         from odtdsl import console, explaining
+        from odtdsl.cli_waiting import Waiting
         from odtdsl.limits import parse_seconds
 
         _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
@@ -59,16 +60,18 @@ def explain(
         if curve is not None:
             if not as_json:
                 warn(analysis.warnings)
-            traced = explaining.trace(
-                analysis, curve, backend=using,
-                seconds=None if within is None else parse_seconds(within),
-                points=points or explaining.MOST_POINTS, jobs=jobs or 1,
-            )  # fmt: skip
+            with Waiting(quiet=as_json) as waiting:
+                traced = explaining.trace(
+                    analysis, curve, backend=using,
+                    seconds=None if within is None else parse_seconds(within),
+                    points=points or explaining.MOST_POINTS, jobs=jobs or 1, tell=waiting.tell,
+                )  # fmt: skip
             return _tell_curve(traced, csv, svg, as_json)
-        found = explaining.explain(
-            analysis, backend=using, seconds=None if within is None else parse_seconds(within),
-            most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper,
-        )  # fmt: skip
+        with Waiting(quiet=as_json) as waiting:
+            found = explaining.explain(
+                analysis, backend=using, seconds=None if within is None else parse_seconds(within),
+                most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper, tell=waiting.tell,
+            )  # fmt: skip
         if as_json:
             print_json(found.to_json())
         else:

@@ -53,6 +53,7 @@ def report(
 
     def action() -> int:
         from odtdsl import console, solving
+        from odtdsl.cli_waiting import Waiting
         from odtdsl.limits import parse_seconds
         from odtdsl.report.making import subject_of
         from odtdsl.report.page import write
@@ -63,17 +64,15 @@ def report(
         seconds = None if within is None else parse_seconds(within)
         analysis = Problem(spec, data, test, settings).analysis()
         claim = None
-        if model is not None:
-            result, claim = saved(analysis, model)
-        else:
-            line = console.ProgressLine()
-            try:
-                result = solving.solve(analysis, backend=using, seconds=seconds, report=line)
-            finally:
-                line.clear()
-        subject = subject_of(
-            result, title=title, prices=prices, seconds=seconds, with_rows=not no_rows, claim=claim
-        )
+        with Waiting(quiet=as_json) as waiting:
+            if model is not None:
+                result, claim = saved(analysis, model)
+            else:
+                result = solving.solve(analysis, backend=using, seconds=seconds, report=waiting)
+            subject = subject_of(
+                result, title=title, prices=prices, seconds=seconds, with_rows=not no_rows,
+                claim=claim, tell=waiting.tell,
+            )  # fmt: skip
         write(subject, path)
         if svg is not None and result.model is not None:
             write_file(svg, result.to_svg(title=title))

@@ -34,7 +34,7 @@ from odtdsl.files import regular
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
-    from odtdsl.console import ProgressLine
+    from odtdsl.cli_waiting import Waiting
     from odtdsl.near_optimal import Near
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
@@ -68,6 +68,7 @@ def solve(
     def action() -> int:
         from odtdsl import console, solving
         from odtdsl.backends.variants import named, owner
+        from odtdsl.cli_waiting import Waiting
         from odtdsl.limits import parse_gap, parse_seconds
         from odtdsl.proofs import commands
 
@@ -78,26 +79,24 @@ def solve(
         analysis = Problem(spec, data, test, settings).analysis()
         if not as_json:
             warn(analysis.warnings)
-        line = console.ProgressLine()
+        waiting = Waiting(quiet=as_json)
         first = _start_tree(start or _start_of(analysis, spec))
         chosen = using or owner(formulation, solver)
         if proof is not None:
             chosen = _proving(analysis, chosen, wish)
         if wish is not None:
             return _list_trees(
-                analysis, *wish, line, as_json, (out, svg, dot),
+                analysis, *wish, waiting, as_json, (out, svg, dot),
                 backend=chosen, seconds=None if within is None else parse_seconds(within),
                 threads=threads, seed=seed, start=first,
             )  # fmt: skip
-        try:
+        with waiting:
             result = solving.solve(
                 analysis, backend=chosen, formulation=formulation, solver=solver,
                 seconds=None if within is None else parse_seconds(within),
                 gap=None if gap is None else parse_gap(gap),
-                threads=threads, seed=seed, start=first, report=line,
+                threads=threads, seed=seed, start=first, report=waiting,
             )  # fmt: skip
-        finally:
-            line.clear()
         if result.model is not None:
             save_pictures(result.model, out, svg, dot, outputs=result.outputs)
         if not as_json:
@@ -153,17 +152,15 @@ def _list_wish(
 
 
 def _list_trees(
-    analysis: Analysis, near: Near | None, most: int, line: ProgressLine, as_json: bool,
+    analysis: Analysis, near: Near | None, most: int, waiting: Waiting, as_json: bool,
     pictures: tuple[Path | None, Path | None, Path | None], **options: Any,
 ) -> int:  # fmt: skip
     """`--all-optimal` and `--near`; files get the best tree."""
     from odtdsl import console
     from odtdsl.near_optimal import alternatives
 
-    try:
-        found = alternatives(analysis, near=near, most=most, report=line, **options)
-    finally:
-        line.clear()
+    with waiting:
+        found = alternatives(analysis, near=near, most=most, report=waiting, **options)
     if found.trees:
         save_pictures(found.trees[0].tree, *pictures)
     if as_json:
@@ -202,15 +199,17 @@ def compare(
 
     def action() -> int:
         from odtdsl import comparing, console
+        from odtdsl.cli_waiting import Waiting
         from odtdsl.limits import parse_gap, parse_seconds
 
         analysis = Problem(spec, data, test, settings).analysis()
         if not as_json:
             warn(analysis.warnings)
-        found = comparing.compare(
-            analysis, backends=on, seconds=None if within is None else parse_seconds(within),
-            gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
-        )  # fmt: skip
+        with Waiting(quiet=as_json):
+            found = comparing.compare(
+                analysis, backends=on, seconds=None if within is None else parse_seconds(within),
+                gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
+            )  # fmt: skip
         if as_json:
             print_json(found.to_json())
         else:

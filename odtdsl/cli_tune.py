@@ -74,27 +74,25 @@ def tune(
     def action() -> int:
         import odtdsl
         from odtdsl import console
+        from odtdsl.cli_waiting import Waiting
         from odtdsl.limits import parse_gap, parse_seconds
         from odtdsl.tuning.grid import parse_vary
-        from odtdsl.tuning.told import RunsLine, lines
+        from odtdsl.tuning.told import lines
 
         kept = keep or spec.with_suffix(".tune.json")
         check_outputs(spec, kept, out, csv, svg)
         grid = parse_vary(vary)
-        line = RunsLine()
-        try:
+        with Waiting(quiet=as_json) as waiting:
             found = odtdsl.tune(
                 spec, dict(zip(grid.names, grid.values, strict=True)),
                 cv=cv, repeats=repeats, outer=outer, seed=seed,
                 choose=choose,  # type: ignore[arg-type]  # it is checked there
                 score=score, jobs=jobs, backend=backend, address=address, keep=kept,
-                progress=line, using=using,
+                progress=waiting.runs, using=using,
                 within=None if within is None else parse_seconds(within),
                 gap=None if gap is None else parse_gap(gap), threads=threads,
                 data=data, test=test, settings=_lets(settings),
             )  # fmt: skip
-        finally:
-            line.clear()
         if csv is not None:
             write_file(csv, found.to_csv())
         if svg is not None:

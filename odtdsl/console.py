@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from odtdsl.backends.base import Progress
 from odtdsl.checker import Audit, Checked
 from odtdsl.comparing import Comparison
 from odtdsl.diagnostics.render import render_text
@@ -411,28 +408,3 @@ def _uses(uses: Sequence[Use], most: int | None) -> Iterator[str]:
     yield from table(rows, indent="  ")
     if most is not None and len(uses) > most:
         yield f"  and {len(uses) - most} more"
-
-
-class ProgressLine:
-    """A live line on a terminal; nothing on a pipe."""
-
-    def __init__(self) -> None:
-        self.on = sys.stderr.isatty()
-        self.began = time.monotonic()
-        self.width = 0
-
-    def __call__(self, progress: Progress) -> None:
-        if not self.on:
-            return
-        text = f"{time.monotonic() - self.began:6.1f} s"
-        if progress.stage:
-            text += f"  stage {progress.stage + 1}"
-        text += f"  best {shown(progress.incumbent)}  bound {shown(progress.bound)}"
-        sys.stderr.write("\r" + text.ljust(self.width))
-        sys.stderr.flush()
-        self.width = max(self.width, len(text))
-
-    def clear(self) -> None:
-        if self.on and self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
-            sys.stderr.flush()

@@ -14,7 +14,7 @@ from odtdsl.backends.decode import to_tree
 from odtdsl.diagnostics.model import error
 from odtdsl.explaining.explanation import Conflict, Explanation, NearestBound
 from odtdsl.explaining.nearest import nearest
-from odtdsl.explaining.oracle import DEEPER, Oracle, Suspect, relaxed
+from odtdsl.explaining.oracle import DEEPER, Oracle, Suspect, relaxed, unheard
 from odtdsl.explaining.prices import Prices, price_rules
 from odtdsl.explaining.sets import Conflicts, Found, Members, shrink, smallest_drop
 from odtdsl.ir.problem import DEEPEST, Problem, TreeSkeleton
@@ -34,6 +34,7 @@ MOST_CONFLICTS = 20
 def explain(
     analysis: Analysis, *, backend: str | None = None, seconds: float | None = None,
     memory_bytes: int | None = None, most: int = 1, deeper: int = DEEPER,
+    tell: Callable[[str], None] = unheard,
 ) -> Explanation:  # fmt: skip
     """Why no tree keeps all rules of a spec; or, where one does, what each rule costs.
 
@@ -51,6 +52,8 @@ def explain(
         How many conflicts to look for.
     deeper
         The depth counts as relaxed where so many levels more are allowed; 0: it is no suspect.
+    tell
+        Called before each search with what is searched for, in words.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def explain(
             threads=options.threads, seed=options.seed, interrupted=interrupted,
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
         )  # fmt: skip
-        oracle = Oracle(core, suspects(analysis.problem, deeper), choice.name, limits, deeper)
+        oracle = Oracle(core, suspects(analysis.problem, deeper), choice.name, limits, deeper, tell)
         return _Explainer(analysis, oracle, most, began, interrupted).run()
 
 
@@ -156,6 +159,7 @@ class _Explainer:
             self.analysis, oracle.suspects, oracle.backend, deadline=limits.deadline,
             memory_bytes=limits.memory_bytes, interrupted=limits.interrupted,
             deeper=oracle.deeper, start=to_tree(oracle.core, self.analysis.rows, tree),
+            tell=oracle.tell,
         )  # fmt: skip
 
     def _conflicts(

@@ -43,6 +43,10 @@ WITHOUT_PROOF = ("greedy",)
 """Back ends that find trees and prove nothing."""
 
 
+def unheard(text: str) -> None:
+    """Nobody is told what is searched for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
     """A rule, or a bound of the skeleton."""
@@ -74,8 +78,9 @@ class Oracle:
 
     def __init__(
         self, core: Core, suspects: tuple[Suspect, ...], backend: str, limits: Limits,
-        deeper: int = DEEPER,
+        deeper: int = DEEPER, tell: Callable[[str], None] = unheard,
     ) -> None:  # fmt: skip
+        self.tell = tell
         self.core, self.suspects, self.backend, self.limits = core, suspects, backend, limits
         self.deeper = deeper
         assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
@@ -100,6 +105,10 @@ class Oracle:
             self._asked[members] = self._answer(members)
         return self._asked[members]
 
+    def _count(self) -> None:
+        self.questions += 1
+        self.tell(f"search {self.questions}, whether a tree keeps rules together")
+
     def _answer(self, members: Members) -> Answer:
         if any(one <= members for one in self._infeasible):
             return Answer(feasible=False)
@@ -117,7 +126,7 @@ class Oracle:
         for tree in reversed(self._trees):
             if keeps(core, tree):
                 return Answer(feasible=True, tree=tree)
-        self.questions += 1
+        self._count()
         names = {i: _name_of(self.suspects[i]) for i in members}
         reply = live.ask(names.values(), self._deadline())
         if reply is None:
@@ -179,7 +188,7 @@ class Oracle:
             return Answer(feasible=None)
         if self.backend not in WITHOUT_PROOF and _plainly_refuted(core):
             return Answer(feasible=False)
-        self.questions += 1
+        self._count()
         end, slice_ = self._deadline(), FIRST_SLICE
         if self.backend == "milp" and (rule := _widest(core)) is not None:
             found = self._relaxing(core, rule, end)
@@ -249,7 +258,7 @@ class Oracle:
         asked = replace(core, objective=(LinearStage(measure=measure),))
         if self.stopped() or choose(asked, self.backend).name is None:
             return None
-        self.questions += 1
+        self._count()
         end = self._deadline()
         if self.backend == "exact":
             end = _earlier(end, time.monotonic() + BEST_SLICE)

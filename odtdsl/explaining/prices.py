@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from odtdsl.checker import Audit, Checked, audit
 from odtdsl.diagnostics.model import OdtError
-from odtdsl.explaining.oracle import Suspect
+from odtdsl.explaining.oracle import Suspect, unheard
 from odtdsl.explaining.variants import Vector, compared, signed, without
 from odtdsl.ir.expr import Apply
 from odtdsl.ir.problem import Problem
@@ -168,8 +168,9 @@ class _Optima:
     def __init__(
         self, analysis: Analysis, suspects: tuple[Suspect, ...], backend: str, *,
         deadline: float | None, memory_bytes: int | None, interrupted: Callable[[], bool],
-        deeper: int,
+        deeper: int, tell: Callable[[str], None],
     ) -> None:  # fmt: skip
+        self.tell = tell
         self.analysis, self.suspects, self.backend = analysis, suspects, backend
         self.deadline, self.memory_bytes, self.deeper = deadline, memory_bytes, deeper
         self._interrupted = interrupted
@@ -219,6 +220,7 @@ class _Optima:
         asked = without(self.analysis, self.everyone - members, self.deeper)
         known, began = self.known(members), time.monotonic()
         self.searches += 1
+        self.tell(f"search {self.searches}, {self._wanted(members)}")
         try:
             result = solve(
                 asked, backend=self.backend, seconds=seconds, gap=Fraction(0),
@@ -236,6 +238,14 @@ class _Optima:
             self.add(result.tree)
         self._low.append((members, signed(self.problem, tuple(_bounds(result)))))
         return result
+
+    def _wanted(self, members: Members) -> str:
+        relaxed = self.everyone - members
+        if not relaxed:
+            return "the best tree under all rules"
+        if len(relaxed) > 1:
+            return "the best tree without any rule"
+        return f"the best tree without `{next(iter(relaxed)).name}`"
 
     def stopped(self) -> bool:
         """Whether the time is over, or the user has interrupted."""
@@ -262,6 +272,7 @@ def price_rules(
     analysis: Analysis, suspects: tuple[Suspect, ...], backend: str, *,
     deadline: float | None = None, memory_bytes: int | None = None,
     interrupted: Callable[[], bool] = lambda: False, deeper: int = 1, start: Tree | None = None,
+    tell: Callable[[str], None] = unheard,
 ) -> Prices | None:  # fmt: skip
     """The price of each rule and bound of the skeleton, of a spec that a tree keeps.
 
@@ -283,6 +294,8 @@ def price_rules(
         The depth counts as relaxed where so many levels more are allowed.
     start
         A tree that keeps all rules.
+    tell
+        Called before each search with what is searched for, in words.
 
     Returns
     -------
@@ -291,7 +304,7 @@ def price_rules(
     """
     optima = _Optima(
         analysis, suspects, backend, deadline=deadline, memory_bytes=memory_bytes,
-        interrupted=interrupted, deeper=deeper,
+        interrupted=interrupted, deeper=deeper, tell=tell,
     )  # fmt: skip
     if start is not None:
         optima.add(start)

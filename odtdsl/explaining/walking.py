@@ -29,7 +29,7 @@ from odtdsl.checker import audit
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.explaining.bounded import Bounded, find, unit_of
 from odtdsl.explaining.curves import Curve, Ended, Point
-from odtdsl.explaining.oracle import WITHOUT_PROOF, relaxed
+from odtdsl.explaining.oracle import WITHOUT_PROOF, relaxed, unheard
 from odtdsl.explaining.variants import compared, signed, varied
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.problem import Problem, StageDecl, TreeSkeleton
@@ -101,6 +101,7 @@ class Walk:
         self.analysis, self.bounded, self.backend = analysis, bounded, backend
         self.last_stage, self.until, self.memory_bytes = last_stage, until, memory_bytes
         self.stop, self.searches, self.note = stop, 0, ""
+        self.tell: Callable[[str], None] = unheard
         reading = replace(analysis.problem, rules=(bounded.moved(bounded.bound),))
         self.reader = varied(analysis, reading).rows
 
@@ -159,6 +160,7 @@ class Walk:
         if left == 0.0:
             return "time"
         self.searches += 1
+        self.tell(f"search {self.searches}, the next tighter `{self.bounded.rule.name}`")
         try:
             result = self._solve(bound, beyond, None if left is None else SHARE * left)
         except OdtError as failure:
@@ -234,6 +236,7 @@ def measure_stage(bounded: Bounded) -> StageDecl:
 def trace(
     analysis: Analysis, rule: str, *, backend: str | None = None, seconds: float | None = None,
     memory_bytes: int | None = None, points: int = MOST_POINTS, jobs: int = 1,
+    tell: Callable[[str], None] = unheard,
 ) -> Curve:  # fmt: skip
     """The best objective for every bound of a rule, all other rules kept.
 
@@ -254,6 +257,8 @@ def trace(
         At most so many, from the loosest bound.
     jobs
         Processes, by joblib; the points do not depend on it.
+    tell
+        Called before each search of one process with what is searched for, in words.
 
     Raises
     ------
@@ -276,6 +281,7 @@ def trace(
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
         )  # fmt: skip
         if jobs == 1:
+            walk.tell = tell  # what other processes do is not heard here
             parts = [walk.part(_Start(), None, points)]
         else:
             parts = list(_in_parallel(walk, points, jobs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ CONFLICT_SECONDS = 60.0
 def subject_of(
     result: Result, *, title: str = "", prices: bool = False, seconds: float | None = None,
     with_rows: bool = True, claim: str | None = None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> Subject:  # fmt: skip
     """A result with what a report says of its rules.
 
@@ -40,6 +41,8 @@ def subject_of(
         Whether the page may hold training rows.
     claim
         Said of the status instead of what the result says.
+    tell
+        Called with what is searched for, in words.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def subject_of(
     explanation, untold = None, ""
     if prices or result.status == "infeasible":
         try:
-            explanation = _explained(result, seconds)
+            explanation = _explained(result, seconds, tell)
         except OdtError as refused:
             untold = "; ".join(one.message for one in refused.diagnostics)
     return Subject(
@@ -63,7 +66,7 @@ def subject_of(
     )  # fmt: skip
 
 
-def _explained(result: Result, seconds: float | None) -> Explanation:
+def _explained(result: Result, seconds: float | None, tell: Callable[[str], None]) -> Explanation:
     from odtdsl.analysis import Analysis
     from odtdsl.explaining import explain
 
@@ -75,7 +78,7 @@ def _explained(result: Result, seconds: float | None) -> Explanation:
     )  # fmt: skip
     if seconds is None and problem.options.seconds is None and result.status == "infeasible":
         seconds = CONFLICT_SECONDS
-    return explain(analysis, seconds=seconds)
+    return explain(analysis, seconds=seconds, tell=tell)
 
 
 def report(

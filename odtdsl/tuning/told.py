@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -87,24 +85,4 @@ def _estimate(tuning: Tuning) -> Iterator[str]:
     yield f"  chosen there: {each}"
 
 
-class RunsLine:
-    """A live line on a terminal: how many runs are done."""
-
-    def __init__(self) -> None:
-        self.on, self.began, self.width = sys.stderr.isatty(), time.monotonic(), 0
-
-    def __call__(self, done: int, asked: int) -> None:
-        if not self.on:
-            return
-        text = f"{time.monotonic() - self.began:6.1f} s  {done} of {asked} runs"
-        self.width = max(self.width, len(text))
-        sys.stderr.write("\r" + text.ljust(self.width))
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        if self.on and self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
-            sys.stderr.flush()
-
-
-__all__ = ["RunsLine", "lines"]
+__all__ = ["lines"]
