@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Progress
-from odtdsl.console import answer, explained, shown
+from odtdsl.console import explained, shown
 from odtdsl.diagnostics.model import OdtError, error
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 REFRESH = 0.2
 """Seconds between two looks at the progress."""
 
-USAGE = """%%odt [FRAME] [--test FRAME] [--out NAME] [--using BACKEND] [--within TIME]
-          [--set NAME=VALUE] [--check | --plan | --explain]"""
+USAGE = (
+    "%%odt [FRAME] [--test FRAME] [--out NAME] [--using BACKEND] [--within TIME]"
+    " [--set NAME=VALUE] [--check | --plan | --explain]"
+)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -45,9 +47,10 @@ class _Magic:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        usage = USAGE.replace(" [--set", "\n          [--set")
         self.__doc__ = f"""Solve the spec in the cell, and show the answer.
 
-        {USAGE}
+        {usage}
 
         A spec with `data frame` takes its rows from FRAME, a variable of the notebook: a frame
         of pandas, polars or Arrow, an array, or a mapping; the only frame there is where none
@@ -212,7 +215,7 @@ class _Shown:
 
 
 def _pretty(result: Result, printer: Any, cycle: bool) -> None:
-    printer.text("\n".join(answer(result)))
+    printer.text(str(result))
 
 
 def _pretty_explanation(found: Explanation, printer: Any, cycle: bool) -> None:

@@ -301,3 +301,65 @@ def written(folder: Path, frame: Cells, more: str = "") -> Path:
     spec = folder / "spec.odt"
     spec.write_text(f'data "rows.csv" target y tree depth <= 2 minimize errors {more}\n')
     return spec
+
+
+# ---- names that are no words
+
+
+def _messages(text: str, frame: Cells | None = None) -> str:
+    with pytest.raises(OdtError) as told:
+        odtdsl.parse(text).solve(frame=rows() if frame is None else frame)
+    return " ".join(str(told.value).split())
+
+
+@pytest.mark.parametrize("name", ["debt-to-income", "Alter (Jahre)", "a + b", "a - 3"])
+def test_a_bare_name_that_needs_backticks_is_recognised(name: str) -> None:
+    frame = rows() | {name: [i % 3 for i in range(40)], "b": [i % 5 for i in range(40)]}
+    told = _messages(SPEC.format(more="") + f" rule r: not uses({name})", frame)
+    assert f"this name needs backticks: `{name}`" in told
+
+
+def test_other_things_than_names_get_an_example() -> None:
+    assert "in backticks, such as `debt-to-income`" in _messages(
+        SPEC.format(more="") + " rule r: not uses(a - 3)"
+    )
+
+
+def test_code_with_backticks_stands_between_two() -> None:
+    told = warned(rows() | {"case no": list(range(40))})["D215"]
+    assert told.helps[0].startswith("leave it out: `` drop `case no` ``, or `` id `case no` ``")
+    told = warned(rows() | {"land of birth": ["A"] * 40})["D213"]
+    assert "`` drop `land of birth` ``" in told.helps[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("data frame visits", "`solve(frame=visits)` in Python, `%%odt visits` in a notebook"),
+        ("data visits", "`data frame` for one given from Python (`frame=visits`, in a notebook"),
+    ],
+)
+def test_a_frame_is_not_named_in_the_text(source: str, hint: str) -> None:
+    told = _messages(SPEC.format(more="").replace("data frame", source))
+    assert "S029" in told
+    assert hint in told
+
+
+# ---- what is printed
+
+
+def test_models_print_as_pictures_in_text() -> None:
+    result = odtdsl.parse(SPEC.format(more="")).solve(frame=rows())
+    assert str(result.tree).startswith("a <= 4.5\n├─ yes: n  (")
+    spec = SPEC.format(more="").replace("tree depth <= 2", "diagram widths 1, 2")
+    found = odtdsl.parse(spec).solve(frame=rows(), using="greedy")
+    assert str(found.diagram).startswith("1: a <= 4.5  (40 rows)")
+    assert not str(found.diagram).endswith("\n")
+
+
+def test_errors_in_python_stand_apart() -> None:
+    with pytest.raises(OdtError) as told:
+        odtdsl.parse(SPEC.format(more="") + "\nrule r: uses(aa)\nrule s: uses(bb)").solve(
+            frame=rows()
+        )
+    assert "\n\nerror[N103]" in str(told.value)

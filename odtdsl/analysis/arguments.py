@@ -23,7 +23,7 @@ from odtdsl.ir.expr import (
 )  # fmt: skip
 from odtdsl.ir.problem import GroupDecl
 from odtdsl.syntax import ast
-from odtdsl.syntax.expressions import expr_to_text, name_text
+from odtdsl.syntax.expressions import backticks, coded, expr_to_text, name_text
 from odtdsl.terms.base import Kind, Param, Signature, Term
 from odtdsl.terms.registry import BY_NAME
 
@@ -110,7 +110,8 @@ class Arguments:
         if name in world.columns.table.columns:
             shown = name_text(name)
             is_feature = name in world.feature_names
-            helps = (f"write `uses({shown})`, or `threshold({shown})` on splits",)
+            uses, threshold = coded(f"uses({shown})"), coded(f"threshold({shown})")
+            helps = (f"write {uses}, or {threshold} on splits",)
             return self.desk.error(
                 "T218", f"`{name}` is a column, not a number or condition", expr,
                 helps=helps if is_feature else (),
@@ -151,7 +152,8 @@ class Arguments:
             )
             hint = term.hint or f"write `{word}` in a rule without `forall`"
             if shown is not None:
-                hint = f"write `forall leaf: {name_text(shown)} >= 0` for the output of every leaf"
+                code = coded(f"forall leaf: {name_text(shown)} >= 0")
+                hint = f"write {code} for the output of every leaf"
             raise self.desk.error(
                 "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
             )
@@ -178,7 +180,7 @@ class Arguments:
                 )
         else:
             name = name_text(target.names[0])
-            helps = [f"write `minimize errors`, or `target {name}: number`"]
+            helps = [f"write `minimize errors`, or {coded(f'target {name}: number')}"]
         return self.desk.error(
             "T219", f"`{word}` needs {wanted}, but the target is a {target.kind}", at, helps=helps
         )
@@ -210,7 +212,10 @@ class Arguments:
         if feature.candidates.place == "bins":
             raise self.desk.error(
                 "T222", f"`{arg.name}` is split by bins, which have no threshold", at,
-                helps=(f"write `candidates {name_text(arg.name)} at quantiles 4` for thresholds",),
+                helps=(
+                    f"write {coded(f'candidates {name_text(arg.name)} at quantiles 4')} for"
+                    " thresholds",
+                ),
             )  # fmt: skip
 
     def _check_monotone(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
@@ -223,18 +228,21 @@ class Arguments:
         if kind not in ("number", "ordered"):
             raise self.desk.error(
                 "T228", f"`{arg.name}` is of type {kind}: its values do not grow", at,
-                helps=(f"declare an order: `feature {name_text(arg.name)}: ordered {{...}}`",),
+                helps=(
+                    f"declare an order: {coded(f'feature {name_text(arg.name)}: ordered {{...}}')}",
+                ),
             )  # fmt: skip
         target = self.world.target
         two = len(target.classes) == 2 and target.positive is not None
         if target.kind == "class" and not (target.ordered or two):
             name = name_text(target.names[0])
+            positive = coded(f'target {name} positive "yes"')
             raise self.desk.error(
                 "T228", f"the classes of `{target.names[0]}` have no order", at,
                 helps=(
-                    f'of two classes say which is higher: `target {name} positive "yes"`'
+                    f"of two classes say which is higher: {positive}"
                     if len(target.classes) == 2
-                    else f"declare one: `target {name}: ordered {{...}}`",
+                    else f"declare one: {coded(f'target {name}: ordered {{...}}')}",
                 ),
             )  # fmt: skip
 
@@ -276,10 +284,22 @@ class Arguments:
                 helps=(f"columns are written without quotes, or in backticks: `{expr.value}`",),
             )  # fmt: skip
         if not isinstance(expr, ast.Name):
-            raise self.desk.error("T223", "a feature's name should stand here", expr)
+            raise self.desk.error(
+                "T223", "a feature's name should stand here", expr,
+                helps=self._meant(expr),
+            )  # fmt: skip
         names = self.world.feature_names
         column = self.world.columns.feature(expr, names)
         return FeatureArg(name=column, index=names.index(column))
+
+    def _meant(self, expr: ast.Expr) -> tuple[str, ...]:
+        """A column whose name is no word may have been written bare: `debt-to-income`."""
+        source = self.desk.source
+        said = "" if source is None else source.text[expr.span.start : expr.span.end]
+        column = next((name for name in self.world.feature_names if name.strip() == said), None)
+        if column is not None:
+            return (f"this name needs backticks: {backticks(column)}",)
+        return ("names that are no single word stand in backticks, such as `debt-to-income`",)
 
     def _target(self, expr: ast.Expr) -> TargetArg:
         names = self.world.target.names
@@ -308,7 +328,7 @@ class Arguments:
             )  # fmt: skip
         known = self.world.group_names
         if expr.name not in known:
-            helps = () if known else (f"define it: `group {name_text(expr.name)} = ...`",)
+            helps = () if known else (f"define it: {coded(f'group {name_text(expr.name)} = ...')}",)
             raise self.desk.unknown("N119", "group", expr.name, known, expr, helps=helps)
         return self._declared(expr)
 
@@ -344,7 +364,9 @@ class Arguments:
         if len(levels) > MOST_GROUPS_OF_COLUMN:
             raise self.desk.error(
                 "T227", f"`{column}` has {len(levels)} values, too many to compare as groups", expr,
-                helps=(f"make groups of it: `group young = {name_text(column)} {example}`",),
+                helps=(
+                    f"make groups of it: {coded(f'group young = {name_text(column)} {example}')}",
+                ),
             )  # fmt: skip
         if len(levels) < 2:
             raise self.desk.error("T227", f"`{column}` makes fewer than two groups", expr)

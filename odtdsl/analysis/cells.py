@@ -23,7 +23,7 @@ from odtdsl.ir.expr import (
 )  # fmt: skip
 from odtdsl.ir.intervals import nearest_float
 from odtdsl.syntax import ast
-from odtdsl.syntax.expressions import name_text
+from odtdsl.syntax.expressions import coded, name_text
 
 CALCULATE: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -183,7 +183,7 @@ class Cells:
                 "T117", f"`{name}` is of type {kind}: its values have no order", at,
                 helps=(
                     "use `=`, `!=` or `in`, or declare"
-                    f" `feature {name_text(name)}: ordered {{...}}`",
+                    f" {coded(f'feature {name_text(name)}: ordered {{...}}')}",
                 ),
             )  # fmt: skip
         return CellCompare(column=name, op=op, value=self._value(name, value))

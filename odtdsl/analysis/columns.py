@@ -23,7 +23,7 @@ from odtdsl.ir.problem import (
     TargetDecl,
 )  # fmt: skip
 from odtdsl.syntax import ast
-from odtdsl.syntax.expressions import name_text
+from odtdsl.syntax.expressions import coded, name_text
 
 MOST_CLASSES = 1000
 MOST_SHARES = 10_000
@@ -104,7 +104,8 @@ class Columns:
             raise self.desk.error(
                 "T103", f"{len(names)} targets are classes; only number targets can be several",
                 statement, helps=(
-                    f"write `target {', '.join(map(name_text, names))}: number`, or one column",
+                    f"write {coded('target ' + ', '.join(map(name_text, names)) + ': number')},"
+                    " or one column",
                 ),
             )  # fmt: skip
         return self._class_target(statement, names[0])
@@ -129,7 +130,7 @@ class Columns:
                 raise self.desk.error(
                     "T106", f"target `{name}` has {len(present)} distinct values", statement,
                     helps=(
-                        f"for a number write `target {name_text(name)}: number`",
+                        f"for a number write {coded(f'target {name_text(name)}: number')}",
                         "or list the classes: `target y: class {...}`",
                     ),
                 )  # fmt: skip
@@ -320,7 +321,9 @@ class Columns:
             self.desk.error(
                 "T109", f"`{column}` is no number: every value of it is a candidate", name,
                 notes=(f"it is of type {types[column].kind}",),
-                helps=(f"write `feature {name_text(column)}: number`, or take it out here",),
+                helps=(
+                    f"write {coded(f'feature {name_text(column)}: number')}, or take it out here",
+                ),
             )  # fmt: skip
         elif column in named:
             self.desk.error("N110", f"candidates of `{column}` are said twice", name)

@@ -17,7 +17,7 @@ from odtdsl.ir.forms import Additive, Budget, Clause, DepthMeasure, Linear, Path
 from odtdsl.ir.intervals import FULL, RealSet, nearest_float
 from odtdsl.ir.problem import FeatureDecl, RuleDecl
 from odtdsl.ir.rows import Rows
-from odtdsl.syntax.expressions import name_text
+from odtdsl.syntax.expressions import coded, name_text
 from odtdsl.terms.base import EmptyDenominator, Unsupported
 from odtdsl.terms.formulas import TooManyCases
 from odtdsl.terms.normalize import RuleForms, rule_forms
@@ -68,7 +68,7 @@ def _doubt_filters(
                 notes=(_between(feature, range_),),
                 helps=(
                     "take thresholds inside this range, or say what you mean with"
-                    f" `not uses({name_text(feature.name)})`",
+                    f" {coded(f'not uses({name_text(feature.name)})')}",
                 ),
             )  # fmt: skip
 
@@ -335,7 +335,7 @@ def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk
             notes=("no threshold between two of its training values obeys them all",),
             helps=(
                 "let them share a threshold, or say what you mean with"
-                f" `not uses({name_text(feature.name)})`",
+                f" {coded(f'not uses({name_text(feature.name)})')}",
             ),
         )  # fmt: skip
 

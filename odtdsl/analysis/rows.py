@@ -19,7 +19,7 @@ from odtdsl.data.weights import encode_weights
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.problem import FeatureDecl, TargetDecl
 from odtdsl.syntax import ast
-from odtdsl.syntax.expressions import name_text
+from odtdsl.syntax.expressions import coded, name_text
 
 SHOWN_ROWS = 5
 
@@ -135,10 +135,10 @@ class RowChoice:
         if any(feature.name == name for feature in self.features):
             helps = [
                 "for all columns write `missing drop`, `left`, `right` or `branch`",
-                f"or for this one: `missing {{{shown}}} branch`",
+                f"or for this one: {coded(f'missing {{{shown}}} branch')}",
             ]
         else:
-            helps = [f"leave such rows out: `missing {{{shown}}} drop`"]
+            helps = [f"leave such rows out: {coded(f'missing {{{shown}}} drop')}"]
         self.desk.error(
             "D201", f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
             self._place_of(name), helps=helps,
@@ -234,7 +234,10 @@ def _of_target(error: OdtError, name: str) -> OdtError:
     """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
     return OdtError(
         [
-            replace(one, helps=(*one.helps[:1], f"else write `target {name_text(name)}`: a class"))
+            replace(
+                one,
+                helps=(*one.helps[:1], f"else write {coded(f'target {name_text(name)}')}: a class"),
+            )
             if one.code == "D141"
             else one
             for one in error.diagnostics

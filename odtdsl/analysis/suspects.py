@@ -21,7 +21,7 @@ from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.ir.problem import FeatureDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.syntax import ast
-from odtdsl.syntax.expressions import name_text
+from odtdsl.syntax.expressions import coded, name_text
 
 SHOWN = 6
 """Columns that one warning tells of; it counts the others."""
@@ -81,7 +81,9 @@ def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
     desk.warn(
         "D213", f"no split can test {_listed(names)}: the training rows do not differ there",
         statements.data, notes=notes,
-        helps=(f"leave {'it' if len(names) == 1 else 'them'} out: `drop {_columns(names)}`",),
+        helps=(
+            f"leave {'it' if len(names) == 1 else 'them'} out: {coded(f'drop {_columns(names)}')}",
+        ),
     )  # fmt: skip
 
 
@@ -122,8 +124,9 @@ def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: D
         return
     n_rows, distinct = len(column.codes), int((counts > 0).sum())
     if n_rows >= FEW_ROWS and 2 * distinct > n_rows:
-        _name_of_rows(feature.name, distinct, f"tests are `{name_text(feature.name)} == ...`, for"
-                      " one value at a time", statements, desk)  # fmt: skip
+        test = coded(f"{name_text(feature.name)} == ...")
+        note = f"tests are {test}, for one value at a time"
+        _name_of_rows(feature.name, distinct, note, statements, desk)
 
 
 def _numbers_as_texts(
@@ -151,7 +154,7 @@ def _numbers_as_texts(
                      + (", ..." if len(others) > SHOWN else ""))  # fmt: skip
     if 0 < len(others) <= MOST_MARKS:
         helps.append(_marks(others, statements))
-    helps.append(f"if they are names of kinds: `feature {name_text(name)}: category`")
+    helps.append(f"if they are names of kinds: {coded(f'feature {name_text(name)}: category')}")
     desk.warn(
         "D214", f"`{name}` is taken for a category, though {cells} of {total} cells are numbers",
         statements.data, notes=notes, helps=helps,
@@ -194,9 +197,10 @@ def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, d
         "D215", f"`{name}` looks like a name of rows, not a feature: it has {distinct} values",
         statements.data, notes=(note,),
         helps=(
-            f"leave it out: `drop {column}`, or `id {column}` in the data statement of a file",
-            "if it is meant as a feature, declare its type: `feature "
-            f"{column}: number` or `category`",
+            f"leave it out: {coded(f'drop {column}')}, or {coded(f'id {column}')} in the data"
+            " statement of a file",
+            "if it is meant as a feature, declare its type:"
+            f" {coded(f'feature {column}: number')} or `category`",
         ),
     )  # fmt: skip
 
@@ -214,8 +218,9 @@ def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
         desk.warn(
             "T122", f"target `{name}` is taken for {len(target.classes)} classes, all numbers",
             statements.target, helps=(
-                f"to predict a number write `target {name_text(name)}: number` and `minimize mse`",
-                f"if they are classes: `target {name_text(name)}: class`",
+                f"to predict a number write {coded(f'target {name_text(name)}: number')}"
+                " and `minimize mse`",
+                f"if they are classes: {coded(f'target {name_text(name)}: class')}",
             ),
         )  # fmt: skip
 

@@ -58,7 +58,7 @@ class OdtError(Exception):
     def __str__(self) -> str:
         from odtdsl.diagnostics.render import render_text
 
-        return "\n".join(render_text(diagnostic) for diagnostic in self.diagnostics)
+        return "\n\n".join(render_text(diagnostic) for diagnostic in self.diagnostics)
 
 
 def error(

@@ -31,6 +31,12 @@ class Drawn:
 
         return to_svg(self._model, title=title, theme=theme)
 
+    def __str__(self) -> str:
+        """The model as text, as `odt solve` prints it."""
+        from odtdsl.console import drawn
+
+        return drawn(self._model).rstrip("\n")
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """The model drawn by matplotlib (the extra `plot`).
 

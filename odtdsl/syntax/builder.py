@@ -141,7 +141,8 @@ class Builder:
                 span,
                 helps=(
                     f'write a file as `data "{c[0]}.csv"`, a data set of a library as '
-                    f'`data {c[0]} "name"`, or `data frame` for one given from Python',
+                    f'`data {c[0]} "name"`, or `data frame` for one given from Python '
+                    f"(`frame={c[0]}`, in a notebook `%%odt {c[0]}`)",
                 ),
             )
         return ast.FrameSource(span=span)

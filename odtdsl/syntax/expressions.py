@@ -211,6 +211,11 @@ def backticks(word: str) -> str:
     return "`" + word.replace("`", "``") + "`"
 
 
+def coded(code: str) -> str:
+    """A piece of a spec inside a message: what has backticks itself stands between two of them."""
+    return f"`` {code} ``" if "`" in code else f"`{code}`"
+
+
 def word_text(word: str) -> str:
     """A word that has no form in backticks, such as a scope."""
     if not WORD.fullmatch(word):

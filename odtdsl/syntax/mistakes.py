@@ -325,6 +325,22 @@ def _kinds(f: Failure) -> set[str]:
     return {'"': {"STRING"}, "`": {"QUOTED"}}.get(first, set())
 
 
+def _named_frame(f: Failure) -> Diagnostic | None:
+    """`data frame flowers`: the frame comes from outside, not from the text."""
+    if f.keyword != "data" or f.last.text != "frame" or not f.is_word or not f.same_line:
+        return None
+    if f.found in STATEMENTS:
+        return None
+    return f.error(
+        "S029",
+        f"`data frame` is all, without `{f.found}`",
+        helps=(
+            f"give the frame from outside: `solve(frame={f.found})` in Python,"
+            f" `%%odt {f.found}` in a notebook",
+        ),
+    )
+
+
 def _two_names(f: Failure) -> Diagnostic | None:
     if f.last.kind != "NAME" or not f.is_word or not f.same_line:
         return None
@@ -392,5 +408,6 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _other_word,
     _missing_word,
     _comma,
+    _named_frame,
     _two_names,
 )
