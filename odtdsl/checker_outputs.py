@@ -104,7 +104,9 @@ def _medoids(view: TreeView) -> Checked:
         if not (truth == np.array(leaf.leaf.output)).all(axis=1).any():
             allowed = _admitted(leaf, len(truth))[1]
             if loss == "poisson":  # an output of 0 is infinitely bad for more
-                allowed &= ~((truth == 0) & (truth.max(axis=0) > 0)).any(axis=1)
+                weights = leaf.rows.weights[leaf.inside]
+                more = truth[weights > 0] if weights.any() else truth
+                allowed &= ~((truth == 0) & (more.max(axis=0) > 0)).any(axis=1)
             wrong += bool(allowed.any())
     return Checked(
         rule="tree outputs", text="every leaf's output is one of its rows', if one obeys the rules",
@@ -158,6 +160,7 @@ def _lost(
         each = truth * logs - truth + output
     else:
         each = np.abs(apart) if loss == "mae" else apart**2
+    each = np.where(weights[:, None] > 0, each, 0.0)  # not 0 times infinite
     return float(weights @ each @ _shares(problem, loss, truth.shape[1]))
 
 

@@ -266,6 +266,17 @@ def test_grown_trees_keep_the_rules(loss: str, split: str, leaf: str) -> None:
         assert not any(line.soft for line in result.audit.lines)
 
 
+@pytest.mark.parametrize("using", ["exact", "greedy", "greedy(leaf = medoid)"])
+def test_a_row_that_weighs_nothing_loses_nothing(using: str) -> None:
+    """The other row of its leaf has 0, and by `poisson` an output of 0 is infinitely bad for 3."""
+    frame = {"a": [0, 0, 1, 1], "w": [1, 0, 1, 1], "y": [0, 3, 4, 4]}
+    text = "data frame weight w target y: number tree depth <= 1 minimize poisson solve using "
+    result = odt.solve(text + using, frame=frame)
+    assert result.audit is not None
+    assert result.audit.holds
+    assert (result.objective, result.tree and result.tree.n_leaves) == (0, 2)
+
+
 def test_soft_leaves_are_counted_and_never_optimal() -> None:
     frame: Frame = {
         "a": [1.0, 2.0, 3.0, 4.0],

@@ -45,6 +45,7 @@ def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
                 each = deviance(core.targets[:, index], predicted[:, index])
             else:
                 each = apart * apart if loss.kind == "squared" else np.abs(apart)
+            each = np.where(loss.weights > 0, each, 0.0)  # what weighs nothing may be infinite
             if not np.isfinite(each).all():
                 return INFINITE
             total += factor * Fraction(math.fsum((loss.weights * each).tolist())) / weight

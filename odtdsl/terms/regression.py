@@ -36,8 +36,9 @@ def mean_loss(
     target = argument(call, TargetArg)
     if target is not None:
         truth, predicted = truth[:, [target.index]], predicted[:, [target.index]]
-    per_row = loss(truth, predicted).mean(axis=1)
     weights = view.rows.weights
+    lost = np.where(weights[:, None] > 0, loss(truth, predicted), 0.0)  # not 0 times infinite
+    per_row = lost.mean(axis=1)
     value = float((per_row * weights).sum() / weights.sum())
     return Fraction(value) if np.isfinite(value) else INFINITE
 
