@@ -75,6 +75,15 @@ class Client:
             raise Refused(reply["error"]["message"])
         return reply["result"]
 
+    def reply(self, name: object) -> dict[str, Any]:
+        """The answer under an id, whatever it is."""
+        return self._until(lambda m: "id" in m and m["id"] == name and "method" not in m)
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """What came and was not waited for."""
+        return self._told
+
     def _until(self, wanted: Any) -> dict[str, Any]:
         for index, message in enumerate(self._told):
             if wanted(message):

@@ -253,3 +253,76 @@ def test_data_that_take_too_long_never_stop_typing(tmp_path: Path) -> None:
 def test_messages_are_plain_json(client: Client) -> None:
     assert json.loads(json.dumps(client.capabilities)) == client.capabilities
     assert client.capabilities["textDocumentSync"]["change"] == 1
+
+
+# ---- messages that make no sense
+
+HOVER = "textDocument/hover"
+PLACE = {"line": 0, "character": 1}
+ODD_PARAMS: list[tuple[str, object]] = [
+    (HOVER, {}),
+    (HOVER, None),
+    (HOVER, []),
+    (HOVER, [1, 2]),
+    (HOVER, 7),
+    (HOVER, "x"),
+    (HOVER, {"textDocument": {"uri": "file:///a.odt"}}),
+    (HOVER, {"textDocument": {"uri": "file:///a.odt"}, "position": {"line": "one"}}),
+    (HOVER, {"textDocument": None, "position": PLACE}),
+    ("textDocument/rename", {"textDocument": {"uri": "file:///a.odt"}, "position": PLACE}),
+    ("textDocument/completion", {"position": 1}),
+    ("textDocument/formatting", {"textDocument": {"uri": "file:///a.odt"}, "options": 3}),
+    ("textDocument/documentSymbol", {}),
+    ("initialize", {"capabilities": 1}),
+    ("odtdsl/refused", {"a": 1}),
+]
+
+
+@pytest.mark.parametrize(("method", "params"), ODD_PARAMS)
+@pytest.mark.parametrize("name", [9001, "nine"])
+def test_requests_with_odd_parameters_are_refused(
+    client: Client, method: str, params: object, name: object
+) -> None:
+    client.send({"id": name, "method": method, "params": params})
+    reply = client.reply(name)
+    assert reply["error"]["code"] == -32602
+    if method != "odtdsl/refused":
+        assert method in reply["error"]["message"]
+    assert "Traceback" not in reply["error"]["message"]
+
+
+def test_what_is_wrong_with_parameters_is_told(client: Client) -> None:
+    client.send(
+        {"id": 1, "method": HOVER, "params": {"textDocument": {"uri": "a"}, "position": {}}}
+    )
+    told = client.reply(1)["error"]["message"]
+    assert "line" in told
+    assert "character" in told
+
+
+def test_requests_without_parameters_are_refused(client: Client) -> None:
+    client.send({"id": 9002, "method": HOVER})
+    assert client.reply(9002)["error"]["code"] == -32602
+
+
+def test_what_is_no_request_is_told(client: Client) -> None:
+    client.send({"id": 9003, "method": 5})
+    assert client.reply(9003)["error"]["code"] == -32600
+
+
+def test_odd_notifications_and_answers_are_not_answered(client: Client) -> None:
+    """They go to the log, and no window opens; the server goes on."""
+    known = len(client.told)
+    client.send({"method": "textDocument/didOpen", "params": {"textDocument": {"uri": 5}}})
+    client.send({"method": "textDocument/didChange", "params": []})
+    client.send({"method": 7})
+    client.send({"id": {}, "method": HOVER})
+    client.send({"id": 9005, "error": {"code": "x"}})
+    uri = client.open(GOOD, "after.odt")
+    assert client.diagnostics(uri) == []
+    assert client.at("hover", uri, 0, 1)
+    since = client.told[known:]
+    assert not [one for one in since if "id" in one]
+    assert not [one for one in since if one["method"] == "window/showMessage"]
+    logged = [one["params"]["message"] for one in since if one["method"] == "window/logMessage"]
+    assert any("cannot be read" in one for one in logged)

@@ -28,6 +28,7 @@ from odtdsl.editor.child import Checker
 from odtdsl.editor.completion import complete
 from odtdsl.editor.facts import Facts
 from odtdsl.editor.outline import Definition, Outline
+from odtdsl.editor.wire import Server
 from odtdsl.editor.worker import unpack
 from odtdsl.source import Source, Span
 from odtdsl.syntax import ast
@@ -345,9 +346,7 @@ def make(*, seconds: float = 10.0, pause: float = 0.25) -> tuple[LanguageServer,
     pause
         How long nothing must be typed before a text is checked, in seconds.
     """
-    server = LanguageServer(
-        "odtdsl", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full
-    )
+    server = Server("odtdsl", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
     editor = Editor(server, seconds=seconds, pause=pause)
     _texts(server, editor)
     _requests(server, editor)
