@@ -1,7 +1,8 @@
 """The tests of `test_every_term` see every small mistake in what `exact` hands to its engine.
 
-Each mutant of `exact_mutants` is killed by a spec: another optimum, an answer that its audit
-refuses, or another status. `ODTDSL_TERMS_SCALE=2` and more try each on each term it concerns.
+Each mutant of `exact_mutants`, `direction_mutants` and `plain_mutants` is killed by a spec:
+another optimum, an answer that its audit refuses, or another status. `ODTDSL_TERMS_SCALE=2` and
+more try each on each term it concerns.
 
 Mutants that no test can kill, because the engine reads the same twice or only as a licence to
 prune: `closed` turned off (pruning less); a leaf more than allowed (a clause bounds them, or the
@@ -13,10 +14,12 @@ from __future__ import annotations
 import random
 from functools import cache
 
+import direction_mutants as d
 import exact_mutants as m
+import plain_mutants as p
 import pytest
-from exact_mutants import Mutant, mutated, plainly, under_rules
 from larger import random_larger
+from mutating import Mutant, mutated, plainly, under_rules
 from test_every_term import (
     MIXED,
     ONE_DIRECTION,
@@ -87,15 +90,15 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "a split's rule dropped": (m.open_rule_dropped("split_rules"), ("split size",)),
     "a split's sum dropped": (m.sum_of_rows_dropped("split_clauses"), ("split size",)),
     # directions
-    "a direction turned": (m.direction(turned=True), DIRECTIONS),
-    "a direction forgotten": (m.direction(turned=False), DIRECTIONS),
-    "a direction of another column": (under_rules(m.direction_of_another_column), DIRECTIONS),
-    "values that no row has": (m.column_kind(1), DIRECTIONS),
-    "missing cells, or none": (m.column_kind(2), DIRECTIONS),
-    "another side of missing cells": (under_rules(m.side_of_missing), DIRECTIONS),
-    "another value goes left": (under_rules(m.value_that_goes_left), DIRECTIONS),
-    "thresholds anywhere": (under_rules(m.thresholds_anywhere), DIRECTIONS),
-    "a cell moved": (under_rules(m.cell_moved), DIRECTIONS),
+    "a direction turned": (d.direction(turned=True), DIRECTIONS),
+    "a direction forgotten": (d.direction(turned=False), DIRECTIONS),
+    "a direction of another column": (under_rules(d.direction_of_another_column), DIRECTIONS),
+    "values that no row has": (d.column_kind(1), DIRECTIONS),
+    "missing cells, or none": (d.column_kind(2), DIRECTIONS),
+    "another side of missing cells": (under_rules(d.side_of_missing), DIRECTIONS),
+    "another value goes left": (under_rules(d.value_that_goes_left), DIRECTIONS),
+    "thresholds anywhere": (under_rules(d.thresholds_anywhere), DIRECTIONS),
+    "a cell moved": (under_rules(d.cell_moved), DIRECTIONS),
     # paths
     "a step less": (m.transition(tight=True), PATHS),
     "a step more": (m.transition(tight=False), PATHS),
@@ -123,22 +126,22 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "plain: a row beyond a cut": (plainly(m.row_moved), (PLAIN, "split threshold")),
     "plain: a leaf less": (plainly(m.most_leaves(-1)), (PLAIN,)),
     "plain: a leaf more": (plainly(m.most_leaves(1)), (PLAIN,)),
-    "plain: a weight more": (m.option("weights", 1), (PLAIN,)),
-    "plain: a weight less": (m.option("weights", -1), (PLAIN,)),
-    "plain: a cost more": (m.option("costs", 1), (PLAIN,)),
-    "plain: a cost less": (m.option("costs", -1), (PLAIN,)),
-    "plain: a price more": (m.option("leaf_price", 1), (PLAIN,)),
-    "plain: a price less": (m.option("leaf_price", -1), (PLAIN,)),
-    "plain: a demand looser": (m.option("upper_bound", 10**6), (PLAIN,)),
-    "plain: a leaf's rows more": (m.option("min_leaf_rows", 1), (PLAIN,)),
-    "plain: a leaf's rows fewer": (m.option("min_leaf_rows", -1), (PLAIN,)),
-    "plain: a step less": (m.plain_step(tight=True), (PLAIN_PATHS,)),
-    "plain: a step more": (m.plain_step(tight=False), (PLAIN_PATHS,)),
-    "plain: a step forgotten": (plainly(m.plainly_forgotten), (PLAIN_PATHS,)),
-    "plain: a must-use column dropped": (plainly(m.must_dropped), (PLAIN_PATHS,)),
-    "plain: another must-use column": (plainly(m.other_must), (PLAIN_PATHS,)),
-    "plain: a test of another column": (plainly(m.plainly_other_column), (PLAIN_PATHS,)),
-    "plain: a row of another class": (plainly(m.class_turned), (PLAIN,)),
+    "plain: a weight more": (p.option("weights", 1), (PLAIN,)),
+    "plain: a weight less": (p.option("weights", -1), (PLAIN,)),
+    "plain: a cost more": (p.option("costs", 1), (PLAIN,)),
+    "plain: a cost less": (p.option("costs", -1), (PLAIN,)),
+    "plain: a price more": (p.option("leaf_price", 1), (PLAIN,)),
+    "plain: a price less": (p.option("leaf_price", -1), (PLAIN,)),
+    "plain: a demand looser": (p.option("upper_bound", 10**6), (PLAIN,)),
+    "plain: a leaf's rows more": (p.option("min_leaf_rows", 1), (PLAIN,)),
+    "plain: a leaf's rows fewer": (p.option("min_leaf_rows", -1), (PLAIN,)),
+    "plain: a step less": (p.plain_step(tight=True), (PLAIN_PATHS,)),
+    "plain: a step more": (p.plain_step(tight=False), (PLAIN_PATHS,)),
+    "plain: a step forgotten": (plainly(p.plainly_forgotten), (PLAIN_PATHS,)),
+    "plain: a must-use column dropped": (plainly(p.must_dropped), (PLAIN_PATHS,)),
+    "plain: another must-use column": (plainly(p.other_must), (PLAIN_PATHS,)),
+    "plain: a test of another column": (plainly(p.plainly_other_column), (PLAIN_PATHS,)),
+    "plain: a row of another class": (plainly(p.class_turned), (PLAIN,)),
 }  # fmt: skip
 
 TRIES = 600
@@ -222,6 +225,6 @@ def test_a_tighter_demand_is_killed() -> None:
     text = "data frame\ntarget y\ntree depth <= 2\nminimize leaves\nrule all: errors <= 0"
     frame = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": list("nyyn")}
     assert odtdsl.solve(text, frame=frame, using="exact").objective == 4
-    with mutated(m.option("upper_bound", -1), 0) as hits:
+    with mutated(p.option("upper_bound", -1), 0) as hits:
         assert odtdsl.solve(text, frame=frame, using="exact").status == "infeasible"
     assert hits == [True]
