@@ -9,7 +9,8 @@ from __future__ import annotations
 from odtdsl.api.auditing import audit, check_proof
 from odtdsl.api.explaining import curve, explain
 from odtdsl.api.formulas import compile, decode
-from odtdsl.api.model import FilePath, Inputs, Model, Setting
+from odtdsl.api.inputs import FilePath, Inputs, Setting
+from odtdsl.api.model import Model
 from odtdsl.api.reading import ModelLike, load, load_model, load_tree, parse
 from odtdsl.api.solving import alternatives, check, compare, plan, solve
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from odtdsl.api.model import FilePath, Inputs
+from odtdsl.api.inputs import FilePath, Inputs
 from odtdsl.api.reading import ModelLike, as_model, model_of
 from odtdsl.diagnostics.model import OdtError
 

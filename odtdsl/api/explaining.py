@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Unpack
 
-from odtdsl.api.model import Inputs
+from odtdsl.api.inputs import Inputs
 from odtdsl.api.options import limits_of
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.words.values import Numeric

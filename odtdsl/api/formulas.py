@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from odtdsl.api.model import FileFormat, FilePath, FormulaFormat, Inputs
+from odtdsl.api.inputs import FileFormat, FilePath, FormulaFormat, Inputs
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.words import values
 from odtdsl.words.values import Numeric

@@ -6,13 +6,23 @@ import os
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from odtdsl.api import statements
+from odtdsl.api.inputs import (
+    Columns,
+    FileFormat,
+    FilePath,
+    FormulaFormat,
+    Inputs,
+    Setting,
+    Splits,
+    check_frame,
+)
 from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.source import Source
 from odtdsl.syntax import ast
-from odtdsl.words.expr import Condition, Expression, Measure
+from odtdsl.words.expr import Condition, Measure
 from odtdsl.words.values import Label, Numeric
 
 if TYPE_CHECKING:
@@ -27,35 +37,6 @@ if TYPE_CHECKING:
     from odtdsl.proofs.check import Verified
     from odtdsl.result import Result
     from odtdsl.solving import Plan
-
-FilePath = str | os.PathLike[str]
-Columns = str | Measure | Iterable[str | Measure]
-"""A column, several, or `"*"` for all that no other statement of the kind names."""
-Splits = Literal["axis", "hyperplane"]
-FormulaFormat = Literal["cnf", "wcnf", "opb"]
-FileFormat = Literal["lp", "mps", "cnf", "wcnf", "opb"]
-Setting = Expression | Numeric | str
-"""The value of a `let`; a text is in the language, so a text value is `'"a"'`."""
-
-
-class Inputs(TypedDict, total=False):
-    """What a model is solved on instead of what it says itself.
-
-    Attributes
-    ----------
-    frame, test_frame
-        Rows for `data frame`, and test rows for any data: frames as `Model.data` takes them.
-    data, test
-        Files instead of those of the spec, relative to the current folder.
-    settings
-        Values for `let` names.
-    """
-
-    frame: Any
-    test_frame: Any
-    data: FilePath | None
-    test: FilePath | None
-    settings: Mapping[str, Setting] | None
 
 
 class Model:
@@ -449,7 +430,7 @@ class Model:
             for name, value in (inputs.get("settings") or {}).items()
         }
         frame, test_frame = inputs.get("frame"), inputs.get("test_frame")
-        _check_frame(spec, frame)
+        check_frame(spec, frame)
         data, test = inputs.get("data"), inputs.get("test")
         return analyse(
             spec, source=source, base=self.base,
@@ -592,14 +573,3 @@ class Model:
         from odtdsl.api import check_proof
 
         return check_proof(proof, self, tree, **inputs)
-
-
-def _check_frame(spec: ast.Spec, frame: object) -> None:
-    """A frame that would be passed over without a word is a mistake."""
-    reads = next((one.source for one in spec.statements if isinstance(one, ast.Data)), None)
-    if frame is None or reads is None or isinstance(reads, ast.FrameSource):
-        return
-    raise error(
-        "U209", "`frame` is given, and the model reads its rows from elsewhere",
-        helps=("write `data frame` in the spec, or give the rows to `Model.data`",),
-    )  # fmt: skip

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.api import statements
-from odtdsl.api.model import FilePath, Model
+from odtdsl.api.inputs import FilePath
+from odtdsl.api.model import Model
 from odtdsl.api.reading import load_model, model_of
 from odtdsl.files import regular
 from odtdsl.words import values

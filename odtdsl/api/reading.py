@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odtdsl.api.model import FilePath, Model
+from odtdsl.api.inputs import FilePath
+from odtdsl.api.model import Model
 from odtdsl.diagnostics.model import error
 from odtdsl.source import Source
 from odtdsl.words import values

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from odtdsl.api.model import FilePath, Inputs
+from odtdsl.api.inputs import FilePath, Inputs
 from odtdsl.api.options import limits_of, near_of, start_of
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.diagnostics.model import Diagnostic, OdtError

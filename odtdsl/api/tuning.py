@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from odtdsl.api import statements
-from odtdsl.api.model import FilePath, Inputs, Model
+from odtdsl.api.inputs import FilePath, Inputs
+from odtdsl.api.model import Model
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.diagnostics.model import error
 from odtdsl.syntax import ast
