@@ -7,10 +7,10 @@ break nothing, and `best_priced` is an optimum without a search tree.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
+from itertools import chain, product
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
 
 Key = tuple[int, tuple[tuple[tuple[object, ...], ...], ...]]
+Splits = list[tuple[RawTest, frozenset[int]]]
 
 
 def widths_of(core: Core) -> tuple[int, ...]:
@@ -28,9 +29,7 @@ def widths_of(core: Core) -> tuple[int, ...]:
     return core.skeleton.widths
 
 
-def splits_at(
-    core: Core, rows: tuple[int, ...], level: int
-) -> list[tuple[RawTest, frozenset[int]]]:
+def splits_at(core: Core, rows: tuple[int, ...], level: int) -> Splits:
     """The tests that may part some rows at a level, one for each family and left side."""
     inside = np.asarray(rows, dtype=np.int64)
     found: dict[tuple[int, frozenset[int]], RawTest] = {}
@@ -50,20 +49,23 @@ def all_diagrams(core: Core, *, filters: bool = True) -> Iterator[RawDiagram]:
     """
     for label in range(core.n_classes):
         yield RawDiagram(entry=~label)
-    everything = tuple(range(core.n_rows))
-    yield from _grown(core, (), (frozenset(everything),))
+
+    @cache
+    def splits(rows: frozenset[int], level: int) -> Splits:
+        return splits_at(core, tuple(sorted(rows)), level)
+
+    yield from _grown(core, splits, (), (frozenset(range(core.n_rows)),))
 
 
 def _grown(
-    core: Core, above: tuple[tuple[RawNode, ...], ...], nodes: tuple[frozenset[int], ...]
-) -> Iterator[RawDiagram]:
+    core: Core, splits: Callable[[frozenset[int], int], Splits],
+    above: tuple[tuple[RawNode, ...], ...], nodes: tuple[frozenset[int], ...],
+) -> Iterator[RawDiagram]:  # fmt: skip
     level, widths = len(above), widths_of(core)
-    options = [splits_at(core, tuple(sorted(rows)), level) for rows in nodes]
+    options = [splits(rows, level) for rows in nodes]
     below = widths[level + 1] if level + 1 < len(widths) else 0
-    for arcs in _arcs(2 * len(nodes), below, core.n_classes):
+    for arcs in _parting_arcs(2 * len(nodes), below, core.n_classes):
         pairs = list(zip(arcs[::2], arcs[1::2], strict=True))
-        if any(left == right for left, right in pairs):
-            continue
         many = max([*arcs, -1]) + 1
         for chosen in product(*options):
             layer = tuple(
@@ -78,7 +80,7 @@ def _grown(
                 for arc, some in ((left, goes), (right, rows - goes)):
                     if arc >= 0:
                         following[arc] |= some
-            yield from _grown(core, (*above, layer), tuple(map(frozenset, following)))
+            yield from _grown(core, splits, (*above, layer), tuple(map(frozenset, following)))
 
 
 @cache
@@ -109,54 +111,58 @@ def best_priced(core: Core, price: Fraction) -> Fraction:
     """The least weight of errors plus `price` for every split, without rules.
 
     Layer by layer over the partitions of rows among the nodes of a layer: rows that ended are
-    counted at once, so that equal partitions are solved once.
+    counted at once, so that equal partitions are solved once. Sets of rows are bits of a number,
+    and values are in units of the price's denominator.
     """
     assert core.labels is not None
-    labels = core.labels.tolist()
-    widths = widths_of(core)
+    widths, unit = widths_of(core), price.denominator
+    far, everything = 10**15, (1 << core.n_rows) - 1
+    others = [
+        sum(1 << row for row, of in enumerate(core.labels.tolist()) if of != label)
+        for label in range(core.n_classes)
+    ]
 
-    def ended(rows: frozenset[int], label: int) -> int:
-        return sum(labels[row] != label for row in rows)
+    def ended(rows: int, label: int) -> int:
+        return unit * (rows & others[label]).bit_count()
 
     @cache
-    def least(level: int, nodes: frozenset[frozenset[int]]) -> Fraction:
+    def sides(rows: int, level: int) -> list[tuple[int, int]]:
+        inside = tuple(row for row in range(core.n_rows) if rows >> row & 1)
+        lefts = {sum(1 << row for row in left) for _, left in splits_at(core, inside, level)}
+        return sorted({(min(left, rows ^ left), max(left, rows ^ left)) for left in lefts})
+
+    @cache
+    def least(level: int, nodes: tuple[int, ...]) -> int:
         """Of the nodes of a layer and all below."""
-        parts = [splits_at(core, tuple(sorted(rows)), level) for rows in nodes]
-        if not all(parts):
-            return Fraction(10**9)
-        sides = [
-            {frozenset({left, rows - left}) for _, left in options}
-            for rows, options in zip(nodes, parts, strict=True)
-        ]
-        best = Fraction(10**9)
-        for chosen in product(*sides):
-            flows = [
-                (i, flow) for i, pair in enumerate(chosen) for flow in sorted(pair, key=sorted)
-            ]
-            best = min(best, price * len(nodes) + led(level + 1, tuple(flows)))
-        return best
+        parts = [sides(rows, level) for rows in nodes]
+        flows = (tuple(chain.from_iterable(chosen)) for chosen in product(*parts))
+        below = min((led(level + 1, one) for one in flows), default=far)
+        return price.numerator * len(nodes) + below
 
     @cache
-    def led(level: int, flows: tuple[tuple[int, frozenset[int]], ...]) -> Fraction:
-        below = widths[level] if level < len(widths) else 0
-        best = Fraction(10**9)
-        for arcs in _arcs(len(flows), below, core.n_classes):
-            ends = list(zip(flows, arcs, strict=True))
-            if any(a[0][0] == b[0][0] and a[1] == b[1] for a, b in combinations(ends, 2)):
-                continue
-            done = Fraction(sum(ended(flow, ~arc) for (_, flow), arc in ends if arc < 0))
+    def led(level: int, flows: tuple[int, ...]) -> int:
+        """Of what the two arcs of each node of a layer bring to the next one."""
+        best, below = far, widths[level] if level < len(widths) else 0
+        for arcs in _parting_arcs(len(flows), below, core.n_classes):
+            done = sum(ended(flow, ~arc) for flow, arc in zip(flows, arcs, strict=True) if arc < 0)
             if done >= best:
                 continue
-            nodes = frozenset(
-                frozenset().union(*(flow for (_, flow), arc in ends if arc == node))
-                for node in range(max([*arcs, -1]) + 1)
-            )
-            best = min(best, done + (least(level, nodes) if nodes else 0))
+            nodes = [0] * (max(arcs) + 1)
+            for flow, arc in zip(flows, arcs, strict=True):
+                if arc >= 0:
+                    nodes[arc] |= flow
+            best = min(best, done + (least(level, tuple(sorted(nodes))) if nodes else 0))
         return best
 
-    everything = frozenset(range(core.n_rows))
-    alone = min(Fraction(ended(everything, label)) for label in range(core.n_classes))
-    return min(alone, least(0, frozenset({everything})))
+    alone = min(ended(everything, label) for label in range(core.n_classes))
+    return Fraction(min(alone, least(0, (everything,))), unit)
+
+
+@cache
+def _parting_arcs(many: int, below: int, classes: int) -> list[tuple[int, ...]]:
+    """Those whose pairs, the arcs of a node, lead apart."""
+    ways = _arcs(many, below, classes)
+    return [w for w in ways if all(w[i] != w[i + 1] for i in range(0, many, 2))]
 
 
 # ---- random ones

@@ -144,10 +144,11 @@ def test_enumeration_holds_what_random_diagrams_are() -> None:
         analysis = read_or_none(here, "")
         assert analysis is not None
         core = normalize(analysis.rows)
-        found = [key(core, raw) for raw in all_diagrams(core)]
+        every = list(all_diagrams(core))
+        found = [key(core, raw) for raw in every]
         assert len(found) == len(set(found)), "each once"
         known = set(found)
-        for raw in all_diagrams(core):
+        for raw in every:
             assert not DiagramEvaluation(core, raw).violations()
         for _ in range(20):
             raw = canonical(random_diagram(rng, core))
