@@ -143,7 +143,8 @@ class Runner:
         """What a command prints, out and err; `status` is its exit code."""
         if command == "echo $?":
             return [str(self.status)]
-        words = [] if SHELL.search(command) else shlex.split(command)
+        plain = os.path.expandvars(command) if command.startswith("odt ") else command
+        words = [] if SHELL.search(plain) else shlex.split(plain)
         if words[:1] == ["odt"]:
             text = self._odt(words[1:])
         else:
