@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 
@@ -90,8 +91,29 @@ class Case:
         rows = row_groups(self.world) if any(goal.of_rows for goal in self.stages) else []
         return "\n".join([*self.world.head(), *rows, stages, *written])
 
+    @cached_property
+    def spec(self) -> odtdsl.Model:
+        return odtdsl.parse(self.text)
+
+    @cached_property
+    def _parted(self) -> tuple[list[Model], list[Model]]:
+        admits = Judge(self.world, self.rules).admits
+        sides: dict[bool, list[Model]] = {True: [], False: []}
+        for model in self.models:
+            sides[admits(model)].append(model)
+        return sides[True], sides[False]
+
     def kept(self) -> list[Model]:
-        return list(filter(Judge(self.world, self.rules).admits, self.models))
+        """The trees that keep the rules."""
+        return self._parted[0]
+
+    def broken(self) -> list[Model]:
+        """The others."""
+        return self._parted[1]
+
+    @cached_property
+    def optimum(self) -> tuple[Fraction, ...] | None:
+        return self.best(self.kept())
 
     def best(self, kept: Sequence[Model]) -> tuple[Fraction, ...] | None:
         """The values of the stages, as the spec speaks of them, at the optimum."""
@@ -166,10 +188,10 @@ def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
 def solved(case_: Case, using: str, **options: Any) -> str:
     """Whether the answer is that of brute force; its status, or `refused`."""
     try:
-        result = odtdsl.parse(case_.text).solve(using=using, frame=case_.world.frame, **options)
+        result = case_.spec.solve(using=using, frame=case_.world.frame, **options)
     except OdtError as problem:
         return refused(problem, case_)
-    expected = case_.best(case_.kept())
+    expected = case_.optimum
     if expected is None:
         assert result.status == "infeasible", f"{result.status}\n{case_}"
         assert result.tree is None
@@ -296,9 +318,7 @@ def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
         refused(problem, case_)
         return Counter()
     seen = Counter[bool]()
-    rng, judge = random.Random(case_.text), Judge(case_.world, case_.rules)
-    kept = list(filter(judge.admits, case_.models))
-    broken = list(filter(lambda model: not judge.admits(model), case_.models))
+    rng, kept, broken = random.Random(case_.text), case_.kept(), case_.broken()
     for model, keeps in [
         *((one, True) for one in rng.sample(kept, min(trees, len(kept)))),
         *((one, False) for one in rng.sample(broken, min(trees, len(broken)))),
@@ -354,10 +374,7 @@ def set_on_lazy_sat(case_: Case, trees: int = 60) -> Counter[str]:
     core = replace(core, objective=(LinearStage(measure=Additive()),))
     if choose(core, "sat").name is None:
         return Counter(["refused"])
-    rng, judge = random.Random(case_.text), Judge(case_.world, case_.rules)
-    sides: dict[bool, list[Model]] = {True: [], False: []}
-    for model in case_.models:
-        sides[judge.admits(model)].append(model)
+    rng, sides = random.Random(case_.text), {True: case_.kept(), False: case_.broken()}
     labels = [_label(core, case_, label) for label in range(len(case_.world.classes))]
     kept = {partition_of(model, labels) for model in sides[True]}
     sides[False] = [model for model in sides[False] if partition_of(model, labels) not in kept]

@@ -121,7 +121,7 @@ def compiled(one: Case, folder: Path, to: str, **options: object) -> str | None:
     """The text of the file; None where clauses do not express the problem."""
     path = folder / f"model.{to}"
     try:
-        odtdsl.parse(one.text).compile(path, frame=one.world.frame, **options)
+        one.spec.compile(path, frame=one.world.frame, **options)
     except OdtError as problem:
         if {d.code for d in problem.diagnostics} != {"B102"}:
             raise
@@ -130,7 +130,7 @@ def compiled(one: Case, folder: Path, to: str, **options: object) -> str | None:
 
 
 def decoded(one: Case, model: list[int], **options: object) -> tuple[Fraction, ...]:
-    result = odtdsl.parse(one.text).decode(model, frame=one.world.frame, **options)
+    result = one.spec.decode(model, frame=one.world.frame, **options)
     assert result.audit is not None
     assert result.audit.holds, str(one)
     return tuple(stage.value for stage in result.stages)
@@ -139,7 +139,7 @@ def decoded(one: Case, model: list[int], **options: object) -> tuple[Fraction, .
 def round_trip(one: Case, folder: Path) -> str:
     """Every format admits a tree where there is one, and the best values are those of brute force;
     a bound that is better than these leaves nothing."""
-    expected = one.best(one.kept())
+    expected = one.optimum
     text = compiled(one, folder, "cnf")
     if text is None:
         return "refused"

@@ -17,7 +17,6 @@ from sentences import MONOTONE
 from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Case, case
 from worlds import Model, TooMany
 
-import odtdsl
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.near_optimal import Alternatives
 
@@ -40,7 +39,7 @@ class Expected:
 def within(one: Case, near: Fraction | None) -> list[Model]:
     """The trees that keep the rules with no worse values, or a first one within `near`."""
     kept = one.kept()
-    best = one.best(kept)
+    best = one.optimum
     if best is None:
         return []
 
@@ -77,9 +76,7 @@ def functions(one: Case, models: list[Model]) -> list[Expected]:
 def listed(one: Case, near: Fraction | None, most: int) -> Alternatives | None:
     """What the package lists; None where `exact` cannot express the problem."""
     try:
-        return odtdsl.parse(one.text).alternatives(
-            near=near, most=most, using="exact", frame=one.world.frame
-        )
+        return one.spec.alternatives(near=near, most=most, using="exact", frame=one.world.frame)
     except OdtError as problem:
         codes = {diagnostic.code for diagnostic in problem.diagnostics}
         if codes <= {"B102", "B103"}:
