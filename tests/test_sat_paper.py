@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from objectives import Goal
@@ -31,6 +32,7 @@ LEAVES = Goal(text="leaves", sign=1, value=lambda model: Fraction(len(model.leav
 NODES = Goal(text="nodes", sign=1, value=lambda model: Fraction(2 * len(model.leaves) - 1))
 
 
+@cache
 def study_case(seed: int) -> Case:
     """No error, least depth, then least size: what the study has."""
     rng = random.Random(f"study {seed}")
