@@ -10,6 +10,7 @@ from sat_trees import without_start
 
 import odtdsl
 from odtdsl.backends.base import Limits
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.sat.backend import Sat
 from odtdsl.sat.formula import Formula
 from odtdsl.sat.sums import Counter
@@ -101,3 +102,16 @@ def test_a_counter_bounds_just_what_it_counts(most: int) -> None:
             bounded = counter.at_most(bound)
             assumed = [*chosen, *([] if bounded is None else [bounded])]
             assert solver.solve(assumptions=assumed) == (sum(bits) <= bound)
+
+
+def test_sums_beyond_the_encoder_are_refused() -> None:
+    """pindakaas ended in a TypeError, or wrote clauses that admit something else."""
+    frame = {
+        "a": ["hi", "lo", "lo", "lo", "hi", "hi", "mid"], "y": ["p", "n", "p", "n", "p", "p", "p"],
+        "w": [29999999999999, 200000000001, 2999999999999, 6, 200000000001, 20000000001, 10**10],
+    }  # fmt: skip
+    spec = """data frame target y weight w feature a: ordered {"mid", "hi", "lo"} tree depth <= 2
+        minimize rate("p") + 1000000 * leaves rule r: different_leaf(1, 0)"""
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(spec, frame=frame, using="sat")
+    assert caught.value.diagnostics[0].code == "B220"

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
+from odtdsl.diagnostics.model import error
 from odtdsl.sat.formula import Bound, Formula
+
+LARGEST = 2**62
+"""Weights of a sum that is written as clauses stay below this together: where they leave 64 bits,
+the encoder (pindakaas 0.6) ends with a TypeError, or writes clauses that admit something else."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,6 +114,11 @@ def _weigh(
 ) -> None:
     from pysat.pb import EncType, PBEnc
 
+    if sum(weights) >= LARGEST:
+        raise error(
+            "B220", "a rule or the objective has numbers of more digits than clauses add up",
+            helps=("round weights, costs or bounds to fewer decimals",),
+        )  # fmt: skip
     made = PBEnc.atmost(
         lits=literals, weights=weights, bound=most, top_id=formula.top, encoding=EncType.best
     )
