@@ -350,3 +350,47 @@ def test_digest_is_stable_and_sensitive() -> None:
     table = read_frame({"a": [1.0, 2.0]})
     types = [infer_type(table.columns["a"])]
     assert digest(table, types) != digest(table)
+
+
+# ---- texts that no file can hold
+
+HALF = "gr\u00fcn\ud800"
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    """A pandas frame whose names and texts are objects, which alone hold half a pair."""
+    made = pd.DataFrame({at: pd.Series(v, dtype=object) for at, v in enumerate(columns.values())})
+    made.columns = pd.Index(list(columns), dtype=object)
+    return made
+
+
+@pytest.mark.parametrize("make", [dict, _frame])
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"a": [1, 2], HALF: [1, 2]}, "column 2 of frame is named 'gr\\xfcn\\ud800'"),
+        ({"a": ["x", HALF]}, "column `a` holds 'gr\\xfcn\\ud800' in row 1 (counted from 0)"),
+        ({"a": ["\ud83d", "\ude00"]}, "column `a` holds '\\ud83d' in row 0"),
+    ],
+)
+def test_half_a_surrogate_pair_is_refused(
+    make: Any, columns: dict[str, list[Any]], told: str
+) -> None:
+    """It would end in a UnicodeEncodeError wherever a model or an answer is written."""
+    with pytest.raises(OdtError) as caught:
+        read_frame(make(columns))
+    assert code_of(caught) == "D136"
+    assert told in str(caught.value)
+    str(caught.value).encode("utf-8")
+
+
+@pytest.mark.parametrize("kind", [object, "U"])
+def test_arrays_may_hold_half_a_pair_no_more(kind: Any) -> None:
+    with pytest.raises(OdtError, match="D136"):
+        read_frame(np.array([["x", "y"], [HALF, "y"]], dtype=kind))
+
+
+def test_whole_characters_beyond_the_first_plane_are_read() -> None:
+    assert cells(read_frame({"\U0001f600": ["\U0001f600", "\u00fc"]})) == {
+        "\U0001f600": ["\U0001f600", "\u00fc"]
+    }

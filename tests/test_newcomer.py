@@ -363,3 +363,20 @@ def test_errors_in_python_stand_apart() -> None:
             frame=rows()
         )
     assert "\n\nerror[N103]" in str(told.value)
+
+
+# ---- rows from Python
+
+
+@pytest.mark.parametrize(("option", "instead"), [("data", "frame"), ("test", "test_frame")])
+def test_rows_in_the_place_of_a_file_are_told(option: str, instead: str) -> None:
+    given: dict[str, Any] = {option: rows()}
+    with pytest.raises(OdtError, match="U213") as told:
+        odtdsl.parse(SPEC.format(more="")).solve(frame=rows(), **given)
+    assert f"`{instead}=`" in str(told.value)
+
+
+def test_a_frame_that_is_asked_for_is_named() -> None:
+    with pytest.raises(OdtError, match="D131") as told:
+        odtdsl.parse(SPEC.format(more="")).solve()
+    assert "`solve(frame=rows)`" in str(told.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -431,13 +430,13 @@ class Model:
         }
         frame, test_frame = inputs.get("frame"), inputs.get("test_frame")
         check_frame(spec, frame)
-        data, test = inputs.get("data"), inputs.get("test")
+        data = statements.file_path("data", "frame", inputs.get("data"))
+        test = statements.file_path("test", "test_frame", inputs.get("test"))
         return analyse(
             spec, source=source, base=self.base,
             frame=self.frame if frame is None else frame,
             test_frame=self.test_frame if test_frame is None else test_frame,
-            data=None if data is None else os.fspath(data),
-            test=None if test is None else os.fspath(test), settings=chosen,
+            data=data, test=test, settings=chosen,
         )  # fmt: skip
 
     def _located(self) -> tuple[ast.Spec, Source]:

@@ -147,6 +147,18 @@ def is_frame(value: object) -> bool:
     return not (value is None or is_path(value) or scalar or isinstance(value, bool))
 
 
+def file_path(option: str, rows: str, given: object) -> str | None:
+    """The path of a file; a frame in its place is told where it belongs."""
+    if given is None:
+        return None
+    if isinstance(given, str | os.PathLike):
+        return os.fspath(cast("str | os.PathLike[str]", given))
+    raise error(
+        "U213", f"`{option}=` takes the path of a file, not a {type(given).__name__}",
+        helps=(f"hand rows over as `{rows}=`",),
+    )  # fmt: skip
+
+
 def _source(
     source: object, sklearn: str | None, openml: str | None
 ) -> ast.FileSource | ast.LibrarySource | ast.FrameSource:

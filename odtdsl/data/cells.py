@@ -8,6 +8,7 @@ the `na` marks are missing.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,9 @@ import numpy as np
 from odtdsl.data.dataset import Value
 from odtdsl.data.table import BoolArray, FloatArray, ObjectArray, RawColumn, Table
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")
+"""Half a surrogate pair: Python's texts may hold it, UTF-8 and what is written in it cannot."""
 
 Place = Callable[[int], str]
 """Names the place of a row, counted from 0, in a message: "line 7", "row 5"."""

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from odtdsl.data.cells import Marks, all_columns, build_table, check_names, column_from_texts
+from odtdsl.data.cells import (
+    HALF_PAIR,
+    Marks,
+    all_columns,
+    build_table,
+    check_names,
+    column_from_texts,
+)
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
@@ -18,7 +25,6 @@ from odtdsl.diagnostics.model import OdtError, error
 _NO_FILES = ("idna", "punycode")
 """Codecs of host names, which take time quadratic in the length of a text."""
 
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 Line = tuple[int, list[str]]
 """The number of a line, counted from 1, and its cells."""
@@ -89,7 +95,7 @@ def decode(content: bytes, encoding: str | None, name: str) -> str:
             f'"{encoding}" is no known text encoding',
             helps=('common ones are "utf-8", "latin-1", "cp1252" and "utf-16"',),
         ) from None
-    if _HALF_PAIR.search(text):  # some codecs, such as utf-7, give what no text may hold
+    if HALF_PAIR.search(text):  # some codecs, such as utf-7, give what no text may hold
         raise error("D102", f"{name} is not {codec} text: it holds half a surrogate pair")
     if "\0" in text:
         raise error(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from odtdsl.data.cells import (
+    HALF_PAIR,
     NO_MARKS,
     Marks,
     all_columns,
@@ -58,7 +59,8 @@ def read_frame(frame: Any, *, name: str = "frame", na: Sequence[str] = ()) -> Ta
     ------
     OdtError
         D104, D105, D106 as for files. D132: not a frame. D133: columns of unequal length.
-        D134: a column of dates or times. D135: a value that is no cell.
+        D134: a column of dates or times. D135: a value that is no cell. D136: a name or a text
+        with half a surrogate pair.
     """
     marks = Marks.of(na)
     if isinstance(frame, np.ndarray):
@@ -150,12 +152,25 @@ def column_from_values(name: str, values: Sequence[Any], *, marks: Marks = NO_MA
     ------
     OdtError
         D106: an infinite number among numbers. D134: dates or times. D135: other objects.
+        D136: texts with half a surrogate pair.
     """
     return column_from_texts(name, _texts(name, values), marks=marks)
 
 
 def _texts(name: str, values: Sequence[Any]) -> list[str | None]:
-    return [_cell_text(name, row, value) for row, value in enumerate(values)]
+    texts = [_cell_text(name, row, value) for row, value in enumerate(values)]
+    for row, text in enumerate(texts):
+        if text is not None and not text.isascii() and HALF_PAIR.search(text):
+            raise _half(f"column `{name}` holds {text[:40]!a} in {row_place(row)}:")
+    return texts
+
+
+def _half(what: str) -> OdtError:
+    return error(
+        "D136", f"{what} half of a surrogate pair is no character, and no file can hold it",
+        notes=("texts that were decoded with errors passed over have such halves",),
+        helps=('replace it, as `text.encode("utf-8", "replace").decode("utf-8")` does',),
+    )  # fmt: skip
 
 
 def _cell_text(name: str, row: int, value: Any) -> str | None:
@@ -259,6 +274,9 @@ def _no_frame(frame: Any, help_text: str) -> OdtError:
 
 def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
     """The table of the columns, or the problems of all of them."""
+    for place, (key, _) in enumerate(columns, start=1):
+        if HALF_PAIR.search(key):
+            raise _half(f"column {place} of {name} is named {key[:40]!a}:")
     done = all_columns(partial(_column, key, values, marks) for key, values in columns)
     return build_table(name, done, n_rows)
 

@@ -94,7 +94,7 @@ def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
             "D131",
             "the spec says `data frame`, but no frame was given",
             helps=(
-                "from Python, hand the frame over when solving",
+                "from Python, hand the frame over: `solve(frame=rows)`",
                 'elsewhere, name a file: `data "train.csv"`',
             ),
         )

@@ -53,6 +53,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U210", "an answer of another solver without a model", ""),
     ("U211", "an assignment of another number of variables than the formula has", ""),
     ("U212", "an assignment that is no model of the formula", ""),
+    ("U213", "rows where the path of a file is asked for", ""),
     # ---- S: syntax
     ("S001", "something else should stand here", "drop 5"),
     ("S002", "no statement starts with this word", "tagret y"),
@@ -121,6 +122,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D133", "columns of different lengths", ""),
     ("D134", "a frame with a column that cannot be read", ""),
     ("D135", "a cell that is neither a number nor a text", ""),
+    ("D136", "a name or a cell of a frame with half a surrogate pair, which no file can hold", ""),
     ("D141", "a column declared a number holds a text", ""),
     ("D142", "a column holds a value that is not declared", ""),
     ("D143", "a column declared binary has more than two values", ""),
