@@ -76,7 +76,7 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
     if result.test is not None:
         yield "  " + test_line(result.test)
-    trees = " (proven by trees of exact alone)" if dict(result.counters).get("by_trees") else ""
+    trees = " (proven by exact alone)" if dict(result.counters).get("by_exact") else ""
     yield f"  {result.backend}{trees}, {result.seconds:.2f} s, seed {result.seed}"
     if result.audit is not None:
         yield ""

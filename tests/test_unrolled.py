@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
 import pandas as pd
 from brute_diagrams import all_diagrams, best_priced
+from tiny_diagrams import PRICES, RULES, WIDTHS, core_of, unrolled
 
-from odtdsl import _engine
 from odtdsl.analysis import analyse
-from odtdsl.backends.base import Limits
-from odtdsl.exact.unrolled import Shape, Unrolled, copies, narrowed
+from odtdsl.exact.unrolled import Shape, copies, narrowed
 from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawDiagram, RawNode, RawTest
 from odtdsl.source import Source
@@ -28,47 +24,6 @@ from odtdsl.terms.normalize import normalize
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 ANY = RawTest(family=0, test=0)
-WIDTHS = ("1, 2", "1, 2, 1", "1, 2, 2", "1, 1, 2", "1, 2, 1, 1", "1, 2, 2, 1")
-PRICES = (Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(3, 2))
-
-
-def table(rng: random.Random, rows: int) -> pd.DataFrame:
-    """Half of the tables hold the parity of three bits, where sharing pays."""
-    n = rng.randint(4, rows)
-    if rng.random() < 0.5:
-        bits = rng.sample(range(8), min(n, 8))
-        frame = pd.DataFrame(
-            {name: [bit >> at & 1 for bit in bits] for at, name in enumerate("abc")}
-        )
-        frame["y"] = ["xy"[(a + b + c) % 2] for a, b, c in frame.itertuples(index=False)]
-        if rng.random() < 0.5:
-            frame.loc[rng.randrange(len(frame)), "y"] = rng.choice("xyz")
-        return frame
-    frame = pd.DataFrame({name: [rng.randrange(3) for _ in range(n)] for name in "ab"})
-    frame["c"] = [rng.randrange(2) for _ in range(n)]
-    frame["y"] = [rng.choice("xyz"[: rng.choice((2, 3))]) for _ in range(n)]
-    return frame
-
-
-def core_of(
-    rng: random.Random, rows: int, widths: str, price: Fraction, rules: Sequence[str] = ()
-) -> Core:
-    text = (
-        f"data frame\ntarget y: class\nfeature a, b, c: number\ndiagram widths {widths}\n"
-        f"minimize errors + {price.numerator} * splits / {price.denominator}\n"
-        + "".join(f"rule r{index}: {rule}\n" for index, rule in enumerate(rules))
-    )
-    source = Source(name="tiny.odt", text=text)
-    while True:
-        frame = table(rng, rows)
-        if frame.y.nunique() > 1 and "x" in set(frame.y):
-            return normalize(analyse(parse(source), source=source, frame=frame).rows)
-
-
-def unrolled(core: Core, start: RawDiagram | None = None, seconds: float | None = None) -> Unrolled:
-    deadline = None if seconds is None else time.monotonic() + seconds
-    limits = Limits(deadline=deadline, threads=1, seed=1, interrupted=lambda: False)
-    return Unrolled(core, limits, start, None, _engine)
 
 
 def test_bounds_hold_and_proofs_are_proofs() -> None:
@@ -100,15 +55,6 @@ def test_bounds_hold_and_proofs_are_proofs() -> None:
         seen[answer.status] += 1
     assert seen["optimal"] > 50 * SCALE
     assert seen["sharing pays"] > 3 * SCALE
-
-
-RULES = (
-    'rate("x") <= 60%', 'rate("x") >= 40% or uses(a)', 'recall("x") >= 50%', "errors <= 2",
-    "splits <= 2", "splits >= 2", "leaves = 2", "uses(c)", "forall split: size >= 3",
-    "forall path: a before b", "forall path: not (uses(a) and uses(b))", "root in {b, c}",
-    "forall split: if level = 0 then feature in {a, b}", "forall path: length <= 1 or uses(c)",
-    "forall split: if level = 1 then feature in {c}", 'count_predicted("x") = 3',
-)  # fmt: skip
 
 
 def test_bounds_hold_under_rules() -> None:

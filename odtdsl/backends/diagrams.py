@@ -1,4 +1,4 @@
-"""Solving diagrams: bounds by trees first, then a back end on what they leave open."""
+"""Solving diagrams: bounds by trees, then shape by shape, then a back end on what is left."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, Origin,
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawDiagram
 
-SHARE = 0.4
+SHARE = 0.35
 """Of the time, how much the bounds by trees may take."""
 
-BY_TREES = "by_trees"
-"""The counter of a proof by trees of `exact` alone: the back end that was chosen was not asked."""
+OF_SHAPES = 0.75
+"""Of the time that is left then, how much the search by shapes may take."""
+
+BY_EXACT = "by_exact"
+"""The counter of a proof by `exact` alone: the back end that was chosen was not asked."""
 
 ORIGIN = Origin(rule="objective")
 
@@ -28,11 +31,11 @@ ORIGIN = Origin(rule="objective")
 def solve_diagram(
     core: Core, back_end: BackEnd, limits: Limits, start: RawDiagram | None, report: Report | None
 ) -> RawAnswer:
-    """The answer of a back end, which is asked only for what trees do not prove.
+    """The answer of a back end, which is asked only for what `exact` does not prove.
 
-    `Unrolled` gives the best tree that is a diagram, a bound, and how many splits a better
-    diagram could have. The back end then looks for a better one, in the widths that so many
-    splits can fill. Without a start, the best tree under the rules may be one.
+    `Unrolled` gives the best tree that is a diagram, and a bound; `Layered` searches the shapes
+    that these leave open. The back end then looks for a better diagram, in the widths that the
+    shapes still open can fill. Without a start, the best tree under the rules may be one.
     """
     if not unrolls(core):
         return back_end.solve(core, limits, start, report)
@@ -46,8 +49,11 @@ def solve_diagram(
     if trees.value is None:
         return back_end.solve(core, limits, start, report)
     answer = trees.answer(bound)
+    if answer.status != "optimal" and not answer.interrupted:
+        bound = max(bound, trees.by_shapes(_early(limits, OF_SHAPES).deadline))
+        answer = trees.answer(bound)
     if answer.status == "optimal":
-        return replace(answer, counters=(*answer.counters, (BY_TREES, 1)))
+        return replace(answer, counters=(*answer.counters, (BY_EXACT, 1)))
     if answer.interrupted:
         return answer
     most, widths = trees.room()
@@ -56,12 +62,12 @@ def solve_diagram(
     return _joined(core, answer, found)
 
 
-def _early(limits: Limits) -> Limits:
+def _early(limits: Limits, share: float = SHARE) -> Limits:
     """The limits of what is asked of trees."""
     if limits.deadline is None:
         return limits
     now = time.monotonic()
-    return replace(limits, deadline=now + SHARE * max(0.0, limits.deadline - now))
+    return replace(limits, deadline=now + share * max(0.0, limits.deadline - now))
 
 
 def _of_trees(core: Core, limits: Limits) -> RawDiagram | None:

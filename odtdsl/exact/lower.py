@@ -24,7 +24,7 @@ from odtdsl.ir.forms import (
     Origin,
 )  # fmt: skip
 from odtdsl.ir.problem import DEEPEST, TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 
 LARGEST = 2**53
 """Sums of scaled losses stay below this."""
@@ -444,15 +444,21 @@ def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) 
         feature = int(tree["feature"][at])
         if feature < 0:
             return RawLeaf(label=int(tree["label"][at]))
-        family, test = found.tests[feature]
+        asked = raw_test(core, found, feature, int(tree["cut"][at]))
         return RawSplit(
-            family=family,
-            test=_cut(found, feature, int(tree["cut"][at]))
-            - (core.families[family].missing == "left") if test < 0 else test,
+            family=asked.family, test=asked.test,
             left=node(int(tree["left"][at])), right=node(int(tree["right"][at])),
         )  # fmt: skip
 
     return node(0)
+
+
+def raw_test(core: Core, found: Features, feature: int, cut: int) -> RawTest:
+    """The engine's feature and cut as a test of its family."""
+    family, test = found.tests[feature]
+    if test < 0:
+        test = _cut(found, feature, cut) - (core.families[family].missing == "left")
+    return RawTest(family=family, test=test)
 
 
 def _cut(found: Features, feature: int, cut: int) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.decode_diagram import Draft, folded
+from odtdsl.exact.layered import Layered
 from odtdsl.exact.lower import Features, features, least, losses, merged, size_of, to_raw
 from odtdsl.exact.unrolled_rules import among_trees, answered, in_leaves, unrolled_under_rules
 from odtdsl.ir.diagrams import DiagramEvaluation
@@ -146,6 +147,7 @@ class Unrolled:
         self.of_trees = 0
         self.searches = 0
         self.interrupted = False
+        self.shapes: Layered | None = None
         self.offer(start)
         for label in range(core.n_classes):
             self.offer(RawDiagram(entry=~label))
@@ -167,16 +169,23 @@ class Unrolled:
 
         By the bounds that are known; no splits where none could.
         """
+        if self.shapes is not None and self.shapes.whole:
+            open_shapes = self.shapes.open()
+            deepest = max((len(shape) for shape in open_shapes), default=1)
+            return max((sum(shape) for shape in open_shapes), default=0), tuple(
+                max((shape[level] for shape in open_shapes if level < len(shape)), default=1)
+                for level in range(deepest)
+            )
         open_ = [
             splits for splits, some in copies(self.widths).items()
-            if any(self._known(shape) + self.price * (splits + 1) < self._upper() for shape in some)
+            if any(self._known(shape) + self.price * (splits + 1) < self.upper() for shape in some)
         ]  # fmt: skip
-        if self.of_trees < self._upper():
+        if self.of_trees < self.upper():
             depth, most = len(self.widths), sum(self.widths)
             open_ += [
                 splits for splits in range(most + 1)
                 if self._known(Shape(depth=depth, splits=splits)) + self.price * (splits + 1)
-                < self._upper()
+                < self.upper()
             ]  # fmt: skip
         most = max(open_, default=0)
         return most, narrowed(self.widths, most)
@@ -191,24 +200,24 @@ class Unrolled:
         ruled, done = self._under_rules()
         if not done:
             self._layer_by_layer()
-        self.of_trees = min(max(self.of_trees, ruled), self._upper())
+        self.of_trees = min(max(self.of_trees, ruled), self.upper())
         return self.of_trees
 
     def _under_rules(self) -> tuple[int, bool]:
         """The bound of trees that keep the rules, in steps, and whether it is their least."""
         core = self.core
-        depth = min(len(self.widths), self._affordable())
+        depth = min(len(self.widths), self.affordable())
         ruled = bool(core.clauses) or any(rule.levels for rule in core.filters)
         if not ruled or not 1 <= depth <= self.deepest:
             return 0, False
-        asked = among_trees(core, self.measure, depth, self._affordable())
+        asked = among_trees(core, self.measure, depth, self.affordable())
         answer = self._answer_under_rules(asked)
         if answer is None:
             return 0, False
         if answer.tree is not None:
             self.offer(as_diagram(answer.tree))
         if answer.status == "infeasible":
-            return self._upper(), True
+            return self.upper(), True
         return self._steps(answer), answer.status == "optimal"
 
     def _answer_under_rules(self, asked: Core) -> RawAnswer | None:
@@ -227,20 +236,20 @@ class Unrolled:
         Deep skeletons then ask for deep trees only where those could pay.
         """
         deepest, depth = len(self.widths), min(2, len(self.widths))
-        self.of_trees = self._upper()
-        while depth <= self.deepest and self._affordable() >= depth - (depth == 2):
+        self.of_trees = self.upper()
+        while depth <= self.deepest and self.affordable() >= depth - (depth == 2):
             found = self._search(self._largest(depth), self.price, self.value)
             if found["tree"] is not None:
                 self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
-            bound = self._upper() if found["status"] == "infeasible" else int(found["bound"])
+            bound = self.upper() if found["status"] == "infeasible" else int(found["bound"])
             if found["status"] not in ("optimal", "infeasible"):
                 if depth > 2:  # shallower trees are proven, the others have as many splits
                     bound = max(bound, min(self.of_trees, self._of_splits(depth)))
                 if depth < deepest:
                     bound = min(bound, self._of_splits(depth + 1))
-                self.of_trees = min(bound, self._upper())
+                self.of_trees = min(bound, self.upper())
                 return
-            self.of_trees = min(bound, self._upper())
+            self.of_trees = min(bound, self.upper())
             depth += 1
         if depth <= deepest:
             self.of_trees = min(self.of_trees, self._of_splits(depth))
@@ -257,14 +266,14 @@ class Unrolled:
         """What a model of so many splits or more has at least."""
         return self.unparted + self.price * (splits + 1)
 
-    def _affordable(self) -> int:
+    def affordable(self) -> int:
         """Splits at most of what is better than the best: their price must leave room."""
-        room, most = self._upper() - 1 - self.unparted, sum(self.widths)
+        room, most = self.upper() - 1 - self.unparted, sum(self.widths)
         return min(most, room // self.price - 1) if self.price else most
 
     def sharing(self) -> int:
         """A bound on diagrams that share."""
-        bound = self._upper()
+        bound = self.upper()
         shapes = copies(self.widths)
         pays = shapes and self.price * (min(shapes) + 1) + self.unparted < bound
         if pays and len(self.widths) <= QUICK:  # trees with room for all are found soonest
@@ -296,7 +305,7 @@ class Unrolled:
         answer = None if asked is None else self._answer_under_rules(asked)
         if answer is None:
             return 0
-        return self._upper() if answer.status == "infeasible" else self._steps(answer)
+        return self.upper() if answer.status == "infeasible" else self._steps(answer)
 
     def _steps(self, answer: RawAnswer) -> int:
         """What an answer proves, in steps."""
@@ -326,13 +335,24 @@ class Unrolled:
         self.interrupted = self.interrupted or bool(found["interrupted"])
         return found
 
+    def floor_of_shape(self, shape: tuple[int, ...], copied: int) -> int:
+        """What is known of the diagrams with so many splits in each layer, in steps."""
+        splits = sum(shape)
+        bound = self._known(Shape(depth=len(shape), splits=copied)) + self.price * (splits + 1)
+        return max(bound, self.of_trees) if copied == splits else bound
+
+    def by_shapes(self, deadline: float | None) -> int:
+        """A bound on all diagrams, shape by shape, for what trees have left open."""
+        self.shapes = Layered(self)
+        return self.shapes.bound(deadline)
+
     def _share(self) -> float | None:
         """Seconds for the next of several searches: half of what is left."""
         if self.limits.deadline is None:
             return None
         return max(0.0, self.limits.deadline - time.monotonic()) / 2
 
-    def _upper(self) -> int:
+    def upper(self) -> int:
         assert self.value is not None, "a terminal alone is a diagram unless rules forbid it"
         return self.value
 
@@ -349,7 +369,7 @@ class Unrolled:
 
     def answer(self, bound: int) -> RawAnswer:
         value = None if self.value is None else self._stage(self.value)
-        proven = value is not None and bound >= self._upper()
+        proven = value is not None and bound >= self.upper()
         outcome = StageOutcome(
             value=value, bound=value if proven else self._stage(bound), proven=proven
         )
@@ -357,12 +377,15 @@ class Unrolled:
             status="optimal" if proven else "unknown" if value is None else "feasible",
             tree=None, diagram=self.best, stages=(outcome,), timeline=tuple(self.timeline),
             size=self.size, interrupted=self.interrupted,
-            counters=(("tree_searches", self.searches),),
+            counters=(
+                ("tree_searches", self.searches),
+                ("shape_searches", 0 if self.shapes is None else self.shapes.searches),
+            ),
         )  # fmt: skip
 
     def floor_of(self, bound: int) -> int:
         """The numerator of the stage that no diagram undercuts."""
-        return self.least + min(bound, self._upper())
+        return self.least + min(bound, self.upper())
 
     def _stage(self, steps: int) -> Fraction:
         return Fraction(self.least + steps, self.measure.denominator)

@@ -3,6 +3,7 @@
 
 namespace nb = nanobind;
 
+void bind_diagrams(nb::module_& module);
 void bind_enumerate(nb::module_& module);
 void bind_outputs(nb::module_& module);
 void bind_outputs_trees(nb::module_& module);
@@ -14,6 +15,7 @@ void bind_search(nb::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
+  bind_diagrams(module);
   bind_enumerate(module);
   bind_outputs(module);
   bind_outputs_trees(module);

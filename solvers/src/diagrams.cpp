@@ -1,0 +1,535 @@
+#include "odt/diagrams.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "odt/control.hpp"
+
+namespace odt {
+namespace {
+
+template <int W>
+struct Rows {
+  std::uint64_t word[W] = {};
+
+  bool has(std::size_t row) const { return word[row >> 6] >> (row & 63) & 1; }
+  void put(std::size_t row) { word[row >> 6] |= std::uint64_t{1} << (row & 63); }
+  bool operator==(const Rows& o) const { return std::equal(word, word + W, o.word); }
+  Rows operator|(const Rows& o) const {
+    Rows r;
+    for (int w = 0; w < W; ++w) r.word[w] = word[w] | o.word[w];
+    return r;
+  }
+  Rows without(const Rows& o) const {
+    Rows r;
+    for (int w = 0; w < W; ++w) r.word[w] = word[w] & ~o.word[w];
+    return r;
+  }
+};
+
+template <int W>
+struct HashRows {
+  std::size_t operator()(const Rows<W>& s) const {
+    std::uint64_t h = 0x243f6a8885a308d3u;
+    for (std::uint64_t w : s.word) {
+      h = (h ^ w) * 0x9e3779b97f4a7c15u;
+      h ^= h >> 29;
+    }
+    return h;
+  }
+};
+
+// What the trees of sets of rows lose at least; `exact`: and no more. One line of the cache holds an entry or two.
+template <int W>
+class Known {
+ public:
+  struct Entry {
+    Rows<W> rows;
+    Loss loss = -1;  // -1: free
+    bool exact = false;
+  };
+
+  const Entry* find(const Rows<W>& rows) const {
+    if (entries_.empty()) return nullptr;
+    const Entry& e = entries_[place(rows)];
+    return e.loss < 0 ? nullptr : &e;
+  }
+
+  void keep(const Rows<W>& rows, Loss loss, bool exact) {
+    if (2 * used_ >= entries_.size()) grow();
+    Entry& e = entries_[place(rows)];
+    if (e.loss < 0) {
+      e.rows = rows;
+      ++used_;
+    }
+    e.loss = std::max(e.loss, loss);
+    e.exact = e.exact || exact;
+  }
+
+  std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
+  void clear() {
+    entries_ = {};
+    used_ = 0;
+  }
+
+ private:
+  // Where the rows are, or the free entry where they would be. The size is a power of two.
+  std::size_t place(const Rows<W>& rows) const {
+    std::size_t at = HashRows<W>()(rows) & (entries_.size() - 1);
+    while (entries_[at].loss >= 0 && !(entries_[at].rows == rows)) at = (at + 1) & (entries_.size() - 1);
+    return at;
+  }
+
+  void grow() {
+    std::vector<Entry> old(std::max<std::size_t>(1024, 2 * entries_.size()));
+    old.swap(entries_);
+    for (const Entry& e : old)
+      if (e.loss >= 0) entries_[place(e.rows)] = e;
+  }
+
+  std::vector<Entry> entries_;
+  std::size_t used_ = 0;
+};
+
+constexpr int kEnds = -1;  // an arc to the best class of its rows
+
+// W words of rows; K labels, or 0 where only the problem says how many.
+template <int W, int K>
+class Search final : public LayeredSearch {
+  using Set = Rows<W>;
+
+  // The rows of a set in the order of a feature, and the cuts between them.
+  struct Line {
+    std::vector<int> row;
+    std::vector<int> at;             // rows left of each cut
+    std::vector<std::uint32_t> cut;  // its rank
+    std::vector<Loss> left, right;   // what the rows on each side of it lose with one label
+
+    int cuts() const { return static_cast<int>(at.size()); }
+    Set before(int c) const {
+      Set s;
+      for (int i = 0; i < at[c]; ++i) s.put(row[i]);
+      return s;
+    }
+  };
+
+  // A cut of a node, and the next layer's node that each side leads to, or kEnds.
+  struct Choice {
+    Loss bound;
+    int feature;
+    std::uint32_t cut;
+    int left, right;
+    Set goes_left;
+  };
+
+ public:
+  explicit Search(LayeredProblem problem) : p_(std::move(problem)), order_(p_.features), place_(p_.features), after_(p_.features) {
+    for (std::size_t r = 0; r < p_.rows; ++r) all_.put(r);
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
+      order_[f].resize(p_.rows);
+      for (std::size_t r = 0; r < p_.rows; ++r) order_[f][r] = static_cast<int>(r);
+      std::stable_sort(order_[f].begin(), order_[f].end(), [rank](int a, int b) { return rank[a] < rank[b]; });
+      place_[f].resize(p_.rows);
+      for (std::size_t i = 0; i < p_.rows; ++i) place_[f][order_[f][i]] = static_cast<int>(i);
+      after_[f].assign(p_.distinct[f] + 1, p_.distinct[f]);
+      for (std::uint32_t r = p_.distinct[f]; r-- > 0;)
+        after_[f][r] = p_.allowed[f].empty() || p_.allowed[f][r] ? r : after_[f][r + 1];
+    }
+  }
+
+  LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only, const Options& options) override {
+    check(shape);
+    Control control(options);
+    control_ = &control;
+    most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
+    shape_ = shape;
+    code_.assign(shape.size(), 1);
+    for (std::size_t i = shape.size() - 1; i-- > 0;) code_[i] = 2 * code_[i + 1] + (shape[i + 1] > 1);
+    known_.clear();
+    for (int code : code_) known_.push_back(&trees_[code]);
+    answer_ = {};
+    below_ = below;
+    drawn_.assign(shape.size(), {});
+    try {
+      answer_.bound = std::min(below, trees(0, all_, below - 1));
+      answer_.complete = answer_.bound >= below;
+      if (!answer_.complete && !bound_only) {
+        layer(0, {all_}, 0);
+        answer_.bound = below_;
+        answer_.complete = true;
+      }
+    } catch (const Stop&) {
+    }
+    answer_.work = control.work();
+    return answer_;
+  }
+
+ private:
+  static void check(const std::vector<int>& shape) {
+    bool stands = !shape.empty() && shape[0] == 1;
+    for (std::size_t i = 1; i < shape.size(); ++i) stands = stands && shape[i] >= 1 && shape[i] <= 2 * shape[i - 1];
+    if (!stands || shape.size() > 30) throw std::invalid_argument("a shape has 1 node, then up to twice as many in each of at most 30 layers");
+  }
+
+  int labels() const { return K ? K : p_.labels; }
+  bool last(std::size_t layer) const { return layer + 1 == shape_.size(); }
+  bool narrows(std::size_t layer) const { return shape_[layer + 1] == 1; }
+
+  // ---- trees
+
+  // The rows of a set, and what they lose by each label.
+  struct Held {
+    std::vector<int> row;
+    std::vector<Loss> loss;
+    Loss least() const { return *std::min_element(loss.begin(), loss.end()); }
+    int label() const { return static_cast<int>(std::min_element(loss.begin(), loss.end()) - loss.begin()); }
+  };
+
+  Held held(const Set& s) const {
+    Held h;
+    h.loss.assign(labels(), 0);
+    h.row.reserve(p_.rows);
+    for (int w = 0; w < W; ++w)
+      for (std::uint64_t bits = s.word[w]; bits; bits &= bits - 1) {
+        const int r = 64 * w + __builtin_ctzll(bits);
+        h.row.push_back(r);
+        for (int k = 0; k < labels(); ++k) h.loss[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
+      }
+    return h;
+  }
+
+  // Tells the rows of a set in the order of a feature, or against it, and between them the cuts: rows so far, the rank of
+  // the cut, and the losses of those rows and of the others by one label each. Ends when told to.
+  template <bool Down, class Row, class Cut>
+  void walk(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
+    const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
+    const int *place = place_[f].data(), *order = order_[f].data();
+    std::uint64_t placed[W] = {};
+    for (int r : h.row) placed[place[r] >> 6] |= std::uint64_t{1} << (place[r] & 63);
+    Loss sum[K ? K : kMostLayeredLabels] = {};
+    std::uint32_t last = 0;
+    int before = 0;
+    for (int i = 0; i < W; ++i) {
+      const int w = Down ? W - 1 - i : i;
+      std::uint64_t bits = placed[w];
+      while (bits) {
+        const int bit = Down ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits);
+        bits ^= std::uint64_t{1} << bit;
+        const int r = order[64 * w + bit];
+        const std::uint32_t low = Down ? rank[r] : last, high = Down ? last : rank[r];
+        if (before > 0 && after_[f][low] < high) {
+          Loss passed = kInfinite, left = kInfinite;
+          for (int k = 0; k < labels(); ++k) {
+            passed = std::min(passed, sum[k]);
+            left = std::min(left, h.loss[k] - sum[k]);
+          }
+          if (!cut(before, after_[f][low], passed, left)) return;
+        }
+        row(r);
+        last = rank[r];
+        ++before;
+        for (int k = 0; k < labels(); ++k) sum[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
+      }
+    }
+  }
+
+  void lay(Line& line, const Held& h, std::size_t f) const {
+    line.row.clear();
+    line.at.clear();
+    line.cut.clear();
+    line.left.clear();
+    line.right.clear();
+    walk<false>(h, f, [&](int r) { line.row.push_back(r); },
+                [&](int before, std::uint32_t cut, Loss left, Loss right) {
+                  line.at.push_back(before);
+                  line.cut.push_back(cut);
+                  line.left.push_back(left);
+                  line.right.push_back(right);
+                  return true;
+                });
+  }
+
+  // What the rows lose at least in a tree of this layer and those below it: exact where it is at most `budget`.
+  Loss trees(std::size_t i, const Set& s, Loss budget) {
+    if (const auto* e = known_[i]->find(s); e && (e->exact || e->loss > budget)) return e->loss;
+    control_->poll(p_.rows);
+    const Held h = held(s);
+    Loss found = std::min(budget + 1, h.least());
+    if (found > 0) found = last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
+    if (++kept_ % 4096 == 0) forget();
+    known_[i]->keep(s, found, found <= budget);
+    return found;
+  }
+
+  // Tables double when they are half full.
+  void forget() {
+    std::size_t bytes = 0;
+    for (const auto& [code, known] : trees_) bytes += 3 * known.bytes();
+    if (bytes <= most_) return;
+    for (auto& [code, known] : trees_) known.clear();
+  }
+
+  Loss stump(const Held& h, Loss best) const {
+    for (std::size_t f = 0; f < p_.features && best > 0; ++f)
+      walk<false>(h, f, [](int) {}, [&](int, std::uint32_t, Loss left, Loss right) {
+        best = std::min(best, left + right);
+        return left < best;  // further cuts have more rows on the left
+      });
+    return best;
+  }
+
+  // One arc ends, the other leads on.
+  Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
+    best = std::min(best, trees(i + 1, s, best - 1));
+    for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
+      best = ended<false>(i, s, h, f, best);
+      best = ended<true>(i, s, h, f, best);
+    }
+    return best;
+  }
+
+  // The rows that end, of one side of a feature: as many as there are at each loss.
+  template <bool Down>
+  Loss ended(std::size_t i, const Set& s, const Held& h, std::size_t f, Loss best) {
+    struct End {
+      Loss loss;
+      Set rows;
+    };
+    std::vector<End> ends;
+    Set passed;
+    walk<Down>(h, f, [&](int r) { passed.put(r); }, [&](int, std::uint32_t, Loss loss, Loss) {
+      if (loss >= best) return false;
+      if (ends.empty() || ends.back().loss < loss) ends.push_back({loss, passed});
+      else ends.back().rows = passed;
+      return true;
+    });
+    descend(0, static_cast<int>(ends.size()) - 1, 0, 0, best, [&](int e, Loss, Loss) { return ends[e].loss; },
+            [&](int e, Loss room) { return trees(i + 1, s.without(ends[e].rows), room); });
+    return best;
+  }
+
+  Loss both(std::size_t i, const Set& s, const Held& h, Loss best) {
+    Line line;
+    for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
+      lay(line, h, f);
+      descend(0, line.cuts() - 1, 0, 0, best, [&](int c, Loss room, Loss) { return trees(i + 1, line.before(c), room); },
+              [&](int c, Loss room) { return trees(i + 1, s.without(line.before(c)), room); });
+    }
+    return best;
+  }
+
+  // The least left(c) + right(c) of the cuts from lo to hi where it is below `best`. Left sides only lose more from cut to
+  // cut, right sides less: `from` is a bound on all left sides, `to` on all right ones.
+  template <class Left, class Right>
+  void descend(int lo, int hi, Loss from, Loss to, Loss& best, const Left& left, const Right& right) {
+    while (lo <= hi && from + to < best) {
+      const int mid = lo + (hi - lo) / 2;
+      const Loss l = std::max(from, left(mid, best - 1 - to, to));
+      if (l + to >= best) {
+        hi = mid - 1;
+        continue;
+      }
+      const Loss r = std::max(to, right(mid, best - 1 - l));
+      best = std::min(best, l + r);
+      descend(lo, mid - 1, from, r, best, left, right);
+      lo = mid + 1;
+      from = l;
+    }
+  }
+
+  // ---- diagrams
+
+  // The nodes of a layer hold these rows; `spent` is what ended above.
+  void layer(std::size_t i, const std::vector<Set>& sets, Loss spent) {
+    if (last(i)) {
+      finish(sets, spent);
+      return;
+    }
+    drawn_[i].assign(sets.size(), {});
+    std::vector<Set> next;
+    node(i, sets, 0, next, spent);
+  }
+
+  // Cuts for the node `j` of a layer and those behind it; `next` holds the rows of the next layer so far.
+  void node(std::size_t i, const std::vector<Set>& sets, std::size_t j, std::vector<Set>& next, Loss spent) {
+    if (j == sets.size()) {
+      layer(i + 1, next, spent);
+      return;
+    }
+    std::vector<Choice> choices = choices_of(i, sets, j, next, spent);
+    for (const Choice& c : choices) {
+      if (c.bound >= below_) return;
+      const Set right = sets[j].without(c.goes_left);
+      Loss now = spent;
+      std::vector<Set> then = next;
+      const int most = std::max(c.left, c.right);
+      if (most >= static_cast<int>(then.size())) then.resize(most + 1);
+      const auto arc = [&](int to, const Set& rows) {
+        if (to != kEnds) {
+          then[to] = then[to] | rows;
+          return to;
+        }
+        const Held h = held(rows);
+        now += h.least();
+        return ~h.label();
+      };
+      const int left = arc(c.left, c.goes_left);
+      drawn_[i][j] = {c.feature, c.cut, left, arc(c.right, right)};
+      node(i, sets, j + 1, then, now);
+    }
+  }
+
+  std::vector<Choice> choices_of(std::size_t i, const std::vector<Set>& sets, std::size_t j, const std::vector<Set>& next, Loss spent) {
+    control_->poll(p_.rows * p_.features);
+    const int used = static_cast<int>(next.size()), nodes = shape_[i + 1], behind = static_cast<int>(sets.size() - j) - 1;
+    std::vector<Loss> has(used);
+    Loss others = spent;  // what is lost at least beside this node
+    for (int d = 0; d < used; ++d) others += has[d] = trees(i + 1, next[d], below_ - 1);
+    for (std::size_t k = j + 1; k < sets.size(); ++k) others += trees(i, sets[k], below_ - 1);
+    std::vector<Choice> found;
+    if (others >= below_) return found;
+    for (int left = kEnds; left <= used && left < nodes; ++left)
+      for (int right = kEnds; right < nodes && right <= std::max(left + 1, used); ++right) {
+        if (left == right && left != kEnds) continue;
+        if (left < used && right > used) continue;  // new nodes come in order
+        const int now = std::max({left + 1, right + 1, used});
+        if (nodes - now > 2 * behind) continue;  // some would stay empty
+        Loss rest = others;
+        if (left >= 0 && left < used) rest -= has[left];
+        if (right >= 0 && right < used) rest -= has[right];
+        search(i, sets[j], next, left, right, rest, found);
+      }
+    std::sort(found.begin(), found.end(), [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
+    return found;
+  }
+
+  // All cuts of a node that may pay, with these ends of its arcs.
+  void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right, Loss rest, std::vector<Choice>& found) {
+    const Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
+    const Set into_right = right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
+    std::unordered_set<Set, HashRows<W>> seen;
+    const Held h = held(s);
+    const std::size_t first = found.size();
+    Line line;
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      lay(line, h, f);
+      if (left == kEnds && right == kEnds) {
+        for (int c = 0; c < line.cuts(); ++c) keep_best(found, first, {rest + line.left[c] + line.right[c], static_cast<int>(f), line.cut[c], left, right, line.before(c)});
+        continue;
+      }
+      const auto lost_left = [&](int c, Loss room) { return left == kEnds ? line.left[c] : trees(i + 1, into_left | line.before(c), room); };
+      const auto lost_right = [&](int c, Loss room) {
+        return right == kEnds ? line.right[c] : trees(i + 1, into_right | s.without(line.before(c)), room);
+      };
+      spread(0, line.cuts() - 1, 0, 0, rest, lost_left, lost_right, [&](int c, Loss bound) {
+        // A side that ends may as well hold more rows at the same loss. Not above the last layer, where a cut below might
+        // be left without rows on one side.
+        if (last(i + 1) && left == kEnds && c + 1 < line.cuts() && line.left[c + 1] == line.left[c]) return;
+        if (last(i + 1) && right == kEnds && c > 0 && line.right[c - 1] == line.right[c]) return;
+        Set goes = line.before(c);
+        if (seen.insert(goes).second) found.push_back({bound, static_cast<int>(f), line.cut[c], left, right, goes});
+      });
+    }
+  }
+
+  void keep_best(std::vector<Choice>& found, std::size_t first, const Choice& c) const {
+    if (c.bound >= below_) return;
+    if (found.size() == first) found.push_back(c);
+    else if (c.bound < found[first].bound) found[first] = c;
+  }
+
+  // As descend, but all cuts whose bound is below what is known are told.
+  template <class Left, class Right, class Tell>
+  void spread(int lo, int hi, Loss from, Loss to, Loss rest, const Left& left, const Right& right, const Tell& tell) {
+    while (lo <= hi && rest + from + to < below_) {
+      const int mid = lo + (hi - lo) / 2;
+      const Loss l = std::max(from, left(mid, below_ - 1 - rest - to));
+      if (rest + l + to >= below_) {
+        hi = mid - 1;
+        continue;
+      }
+      const Loss r = std::max(to, right(mid, below_ - 1 - rest - l));
+      if (rest + l + r < below_) tell(mid, rest + l + r);
+      spread(lo, mid - 1, from, r, rest, left, right, tell);
+      lo = mid + 1;
+      from = l;
+    }
+  }
+
+  // The last layer: each node has its best cut by itself.
+  void finish(const std::vector<Set>& sets, Loss spent) {
+    const std::size_t i = shape_.size() - 1;
+    Loss total = spent;
+    for (const Set& s : sets) {
+      total += trees(i, s, below_ - 1 - total);
+      if (total >= below_) return;
+    }
+    drawn_[i].clear();
+    for (const Set& s : sets) drawn_[i].push_back(stump_of(s));
+    below_ = answer_.value = total;
+    answer_.layers = drawn_;
+  }
+
+  LayeredNode stump_of(const Set& s) const {
+    const Held h = held(s);
+    Loss best = h.least();
+    LayeredNode node{0, 0, ~h.label(), ~h.label()};
+    Line line;
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      lay(line, h, f);
+      for (int c = 0; c < line.cuts(); ++c) {
+        if (line.left[c] + line.right[c] >= best) continue;
+        best = line.left[c] + line.right[c];
+        const Set left = line.before(c);
+        node = {static_cast<int>(f), line.cut[c], ~held(left).label(), ~held(s.without(left)).label()};
+      }
+    }
+    return node;
+  }
+
+  LayeredProblem p_;
+  std::vector<std::vector<int>> order_, place_;  // per feature its rows by rank, and the place of each row there
+  std::vector<std::vector<std::uint32_t>> after_;  // per feature and rank, the first one from it on where a cut may stand
+  Set all_;
+  std::map<int, Known<W>> trees_;  // by what the layers below are
+  std::vector<Known<W>*> known_;   // of the layers of this shape
+  std::size_t kept_ = 0, most_ = 0;
+  Control* control_ = nullptr;
+  std::vector<int> shape_, code_;
+  Loss below_ = 0;
+  LayeredAnswer answer_;
+  std::vector<std::vector<LayeredNode>> drawn_;
+};
+
+void check(const LayeredProblem& p) {
+  if (p.rows == 0 || p.rows > kMostLayeredRows) throw std::invalid_argument("between 1 and 512 rows");
+  if (p.labels < 1 || p.labels > kMostLayeredLabels || p.loss.size() != p.rows * p.labels) throw std::invalid_argument("one loss per row and label");
+  if (p.rank.size() != p.rows * p.features || p.distinct.size() != p.features || p.allowed.size() != p.features)
+    throw std::invalid_argument("one rank per feature and row");
+  for (std::size_t f = 0; f < p.features; ++f)
+    for (std::size_t r = 0; r < p.rows; ++r)
+      if (p.rank[f * p.rows + r] >= p.distinct[f]) throw std::invalid_argument("a rank is too large");
+  if (std::any_of(p.loss.begin(), p.loss.end(), [](Loss l) { return l < 0; })) throw std::invalid_argument("losses are at least 0");
+}
+
+template <int W>
+std::unique_ptr<LayeredSearch> by_labels(LayeredProblem problem) {
+  if (problem.labels == 2) return std::make_unique<Search<W, 2>>(std::move(problem));
+  return std::make_unique<Search<W, 0>>(std::move(problem));
+}
+
+}  // namespace
+
+std::unique_ptr<LayeredSearch> layered_search(LayeredProblem problem) {
+  check(problem);
+  const std::size_t words = (problem.rows + 63) / 64;
+  if (words <= 1) return by_labels<1>(std::move(problem));
+  if (words <= 2) return by_labels<2>(std::move(problem));
+  if (words <= 4) return by_labels<4>(std::move(problem));
+  return by_labels<8>(std::move(problem));
+}
+
+}  // namespace odt

@@ -1,0 +1,160 @@
+"""Diagrams shape by shape, against all diagrams of tiny tables."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+import pytest
+from brute_diagrams import all_diagrams, best_priced
+from tiny_diagrams import PRICES, RULES, WIDTHS, core_of, unrolled
+
+from odtdsl import _engine
+from odtdsl.exact.layered import Layered, copies_of, shapes
+from odtdsl.exact.unrolled import Unrolled
+from odtdsl.ir.diagrams import DiagramEvaluation
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawDiagram
+
+SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
+
+
+class Alone(Unrolled):
+    """Nothing is known by trees, so that the search by shapes does all."""
+
+    def floor_of_shape(self, shape: tuple[int, ...], copied: int) -> int:
+        return 0
+
+
+def alone(core: Core, start: RawDiagram | None = None) -> Unrolled:
+    known = unrolled(core, start)
+    known.__class__ = Alone
+    return known
+
+
+def test_shapes_alone_find_the_best_and_prove_it() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(100 * SCALE):
+        rng = random.Random(f"shapes {seed}")
+        price = rng.choice(PRICES)
+        core = core_of(rng, 8, rng.choice(WIDTHS), price)
+        search = alone(core)
+        answer = search.answer(search.by_shapes(None))
+        (outcome,) = answer.stages
+        assert answer.status == "optimal", seed
+        assert outcome.value == best_priced(core, price), seed
+        assert answer.diagram is not None
+        evaluation = DiagramEvaluation(core, answer.diagram)
+        assert not evaluation.violations()
+        assert evaluation.stage_value(core.objective[0]) == outcome.value
+        sizes = tuple(len(layer) for layer in answer.diagram.layers)
+        seen["shares" if sizes and copies_of(sizes) > sum(sizes) else "tree"] += 1
+    assert seen["shares"] > 5 * SCALE
+
+
+def test_bounds_of_shapes_hold_under_rules() -> None:
+    """Rules only make diagrams dearer; what is better than the best lies in the room left."""
+    seen: Counter[str] = Counter()
+    for seed in range(40 * SCALE):
+        rng = random.Random(f"shapes under rules {seed}")
+        some = rng.sample(RULES, rng.randint(1, 2))
+        core = core_of(rng, 6, rng.choice(("1, 2", "1, 2, 1")), rng.choice(PRICES), some)
+        (stage,) = core.objective
+        values: list[tuple[Fraction, RawDiagram]] = []
+        for raw in islice(all_diagrams(core), 12_000):
+            evaluation = DiagramEvaluation(core, raw)
+            if not evaluation.violations():
+                values.append((evaluation.stage_value(stage), raw))
+        if not values or sum(1 for _ in islice(all_diagrams(core), 12_001)) > 12_000:
+            continue
+        search = alone(core, rng.choice(values)[1])
+        (outcome,) = search.answer(search.by_shapes(None)).stages
+        assert outcome.bound is not None
+        assert outcome.value is not None
+        assert outcome.bound <= min(value for value, _ in values) <= outcome.value, (seed, some)
+        most, narrow = search.room()
+        for value, raw in values:
+            if value < outcome.value:
+                sizes = [len(layer) for layer in raw.layers]
+                assert sum(sizes) <= most, (seed, some)
+                assert all(a <= b for a, b in zip(sizes, narrow, strict=False)), (seed, some)
+        seen["proven" if outcome.proven else "open"] += 1
+    assert seen["proven"] > 10 * SCALE
+    assert seen["open"] > SCALE
+
+
+@pytest.mark.parametrize("widths", ["1, 2, 1", "1, 2, 2", "1, 1, 2, 1"])
+def test_no_diagram_of_a_shape_loses_less_than_its_bound(widths: str) -> None:
+    """Both bounds, by trees and by the search, also where it was cut short; with any losses."""
+    cut = 0
+    for seed in range(12 * SCALE):
+        rng = random.Random(f"one shape {widths} {seed}")
+        core = core_of(rng, 6, widths, Fraction(1, 3))
+        search = alone(core)
+        layered = Layered(search)
+        least: dict[tuple[int, ...], int] = {}
+        for raw in islice(all_diagrams(core), 30_000):
+            shape = tuple(len(layer) for layer in raw.layers)
+            value = DiagramEvaluation(core, raw).of_model(search.stage.measure) - search.least
+            least[shape] = min(value, least.get(shape, value))
+        whole = sum(1 for _ in islice(all_diagrams(core), 30_001)) <= 30_000
+        for shape, value in least.items():
+            if not shape:
+                continue
+            paid = search.price * (sum(shape) + 1)
+            by_trees = layered.engine.solve(list(shape), value + 1, bound_only=True)
+            assert by_trees["bound"] + paid <= value or not whole, (seed, shape)
+            found = layered.engine.solve(list(shape), value + 1, work_limit=rng.choice((0, 1, 60)))
+            cut += not found["complete"]
+            assert found["bound"] + paid <= value, (seed, shape)
+            if found["complete"]:  # what is worse than this is never the least
+                assert found["value"] is not None, (seed, shape)
+                assert found["bound"] == found["value"]
+    assert cut >= 0
+
+
+def test_every_shape_of_a_skeleton_is_asked() -> None:
+    assert set(shapes((1, 2, 4), 7)) == {
+        (1,), (1, 1), (1, 2), (1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 2, 4),
+    }  # fmt: skip
+    assert all(sum(shape) <= 6 for shape in shapes((1, 2, 4, 8), 6))
+    assert copies_of((1, 2, 1)) == 5
+    assert copies_of((1, 2, 4, 8)) == 15
+
+
+def test_no_time_claims_nothing_by_shapes() -> None:
+    rng = random.Random("no time for shapes")
+    for _ in range(10):
+        price = Fraction(1, 3)
+        core = core_of(rng, 8, "1, 2, 2", price)
+        search = alone(core)
+        (outcome,) = search.answer(search.by_shapes(time.monotonic())).stages
+        assert outcome.bound is not None
+        assert outcome.bound <= best_priced(core, price)
+
+
+def test_a_skeleton_of_too_many_shapes_is_left_alone() -> None:
+    rng = random.Random("many shapes")
+    core = core_of(rng, 8, ", ".join(["1", *"2222222222222"]), Fraction(0))
+    search = alone(core)
+    assert search.by_shapes(None) == 0
+
+
+def test_tables_that_do_not_fit_are_refused() -> None:
+    ranks = np.arange(600, dtype=np.uint32).reshape(1, 600)
+    distinct = np.array([600], dtype=np.uint32)
+    with pytest.raises(ValueError, match="512 rows"):
+        _engine.Layered(ranks, distinct, np.ones((600, 2), dtype=np.int64))
+    small = np.zeros((1, 3), dtype=np.uint32)
+    one = np.array([1], dtype=np.uint32)
+    with pytest.raises(ValueError, match="at least 0"):
+        _engine.Layered(small, one, np.full((3, 2), -1, dtype=np.int64))
+    with pytest.raises(ValueError, match="row per row"):
+        _engine.Layered(small, one, np.ones((2, 2), dtype=np.int64))
+    with pytest.raises(ValueError, match="shape"):
+        _engine.Layered(small, one, np.ones((3, 2), dtype=np.int64)).solve([1, 3], 5)
