@@ -112,6 +112,9 @@ class Layered:
                     continue
                 left = None if deadline is None else deadline - time.monotonic()
                 over = spent > UNLIMITED if left is None else left <= 0
+                # a short search ends before it looks, and there may be thousands
+                if self.trees.limits.interrupted():
+                    self.trees.interrupted = True
                 if over or self.trees.interrupted:
                     return self._least()
                 spent += self._ask(shape, bound_only=not number, effort=effort, seconds=left)

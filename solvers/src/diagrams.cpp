@@ -70,7 +70,7 @@ class Known {
 
   std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
   void clear() {
-    entries_ = {};
+    std::vector<Entry>().swap(entries_);  // `= {}` would keep the memory
     used_ = 0;
   }
 
