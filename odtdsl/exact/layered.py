@@ -30,8 +30,8 @@ MOST_LAYERS = 30
 EFFORTS = tuple(10_000_000 * 4**k for k in range(12))
 """Rows visited for a shape, round by round: the first takes less than a second."""
 
-UNLIMITED = 2_000_000_000
-"""Rows visited in all where no time is given: a minute or two."""
+UNLIMITED = 20_000_000_000
+"""Rows visited times features, in all, where no time is given: a minute or two."""
 
 
 def shapes(widths: Shape, splits: int) -> Iterator[Shape]:
@@ -128,7 +128,7 @@ class Layered:
         return min((self.bounds[shape] for shape in self.open()), default=self.trees.upper())
 
     def _ask(self, shape: Shape, *, bound_only: bool, effort: int, seconds: float | None) -> int:
-        """More about a shape; returns the effort that it took."""
+        """More about a shape; returns the rows visited times the features."""
         trees = self.trees
         self.searches += 1
         paid = trees.price * (sum(shape) + 1)
@@ -145,7 +145,7 @@ class Layered:
         self.bounds[shape] = max(self.bounds[shape], bound + paid)
         if found["complete"]:  # a rule may forbid its best diagram: more is not known of it
             self.asked.add(shape)
-        return int(found["work"])
+        return int(found["work"]) * len(trees.features.distinct)
 
     def _diagram(self, layers: list[list[tuple[int, int, int, int]]]) -> RawDiagram | None:
         """Arcs that lead to one place, and what they leave alone, are left out."""

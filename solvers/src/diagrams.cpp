@@ -256,6 +256,10 @@ class Search final : public LayeredSearch {
   Loss trees(std::size_t i, const Set& s, Loss budget) {
     if (const auto* e = known_[i]->find(s); e && (e->exact || e->loss > budget)) return e->loss;
     control_->poll(p_.rows);
+    if ((looked_ += p_.rows * p_.features) > kLook) {  // the clock, however many features there are
+      looked_ = 0;
+      control_->check();
+    }
     const Held h = held(s);
     Loss found = std::min(budget + 1, h.least());
     if (found > 0) found = last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
@@ -496,7 +500,8 @@ class Search final : public LayeredSearch {
   Set all_;
   std::map<int, Known<W>> trees_;  // by what the layers below are
   std::vector<Known<W>*> known_;   // of the layers of this shape
-  std::size_t kept_ = 0, most_ = 0;
+  std::size_t kept_ = 0, most_ = 0, looked_ = 0;
+  static constexpr std::size_t kLook = 2'000'000;
   Control* control_ = nullptr;
   std::vector<int> shape_, code_;
   Loss below_ = 0;
