@@ -6,13 +6,16 @@ import random
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import islice
 
 import pandas as pd
+from brute_diagrams import all_diagrams
 
 from odtdsl import _engine
 from odtdsl.analysis import analyse
-from odtdsl.backends.base import Limits
+from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.exact.unrolled import Unrolled
+from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawDiagram
 from odtdsl.source import Source
@@ -67,3 +70,30 @@ def unrolled(core: Core, start: RawDiagram | None = None, seconds: float | None 
     deadline = None if seconds is None else time.monotonic() + seconds
     limits = Limits(deadline=deadline, threads=1, seed=1, interrupted=lambda: False)
     return Unrolled(core, limits, start, None, _engine)
+
+
+def admitted(core: Core, most: int = 12_000) -> list[tuple[Fraction, RawDiagram]]:
+    """The diagrams that keep the rules, with their values; none where there are too many."""
+    every = list(islice(all_diagrams(core), most + 1))
+    if len(every) > most:
+        return []
+    (stage,) = core.objective
+    evaluations = ((DiagramEvaluation(core, raw), raw) for raw in every)
+    return [(e.stage_value(stage), raw) for e, raw in evaluations if not e.violations()]
+
+
+def check_answer(
+    search: Unrolled, answer: RawAnswer, values: list[tuple[Fraction, RawDiagram]]
+) -> bool:
+    """Its bound holds, and what is better lies in the room that is left; whether it is proven."""
+    (outcome,) = answer.stages
+    assert outcome.bound is not None
+    assert outcome.value is not None
+    assert outcome.bound <= min(value for value, _ in values) <= outcome.value
+    most, narrow = search.room()
+    for value, raw in values:
+        if value < outcome.value:
+            sizes = [len(layer) for layer in raw.layers]
+            assert sum(sizes) <= most
+            assert all(a <= b for a, b in zip(sizes, narrow, strict=False))
+    return outcome.proven
