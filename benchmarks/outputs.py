@@ -131,7 +131,8 @@ def spec(of: Set, depth: int) -> str:
     lines = [f"rule r{k}: forall leaf: {rule}" for k, rule in enumerate(of.rules)]
     return "\n".join([
         "data frame", f"target {', '.join(of.targets)}: number{of.step}", "feature *: number",
-        f"tree depth <= {depth}", "minimize mse", *lines, "rule size: forall leaf: size >= 5",
+        f"tree depth <= {depth}", "minimize mse", "candidates * at midpoints exact",
+        *lines, "rule size: forall leaf: size >= 5",
     ])  # fmt: skip
 
 

@@ -213,8 +213,8 @@ def cli() -> Iterator[str]:
             ("70", "a mistake of odtdsl; a report file is written and named"),
             (
                 "130",
-                "interrupted before or after the search; during it, Ctrl-C ends it with the best"
-                " so far",
+                "interrupted before or after the search; during it, Ctrl-C or SIGTERM ends it"
+                " with the best so far",
             ),
         ),
     )  # fmt: skip

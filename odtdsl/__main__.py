@@ -1,6 +1,15 @@
-"""`python -m odtdsl` is `odt`."""
+"""`odt`, also as `python -m odtdsl`."""
 
-from odtdsl.cli import main
+from odtdsl.interrupts import ends_quietly
+
+
+def main() -> None:
+    """Entry point: Ctrl-C is heard before all that takes time to import."""
+    ends_quietly()
+    from odtdsl.cli import main
+
+    main()
+
 
 if __name__ == "__main__":
     main()

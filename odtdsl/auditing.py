@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.as_json import as_number, audit_to_json, only
 from odtdsl.checker import Audit, audit
 from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.diagnostics.render import to_json
-from odtdsl.result import as_number, audit_to_json, only
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
@@ -84,14 +84,16 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
     OdtError
         As of `checker.audit`, `proofs.file.read` and `proofs.check.check`.
     """
-    from odtdsl.api import load_model
+    from odtdsl.api.reading import load_saved
+    from odtdsl.recount import recounted
     from odtdsl.unpredicted import unpredicted
 
     found: Audit | None = None
     warnings: tuple[Diagnostic, ...] = ()
     if model is not None:
-        saved = load_model(model)
+        saved, said = load_saved(model)
         found = audit(saved, analysis.rows)
+        found = replace(found, lines=found.lines + recounted(said, saved, analysis, found))
         warnings = unpredicted(saved, analysis.rows)
     proven: tuple[Verified, ...] | None = None
     shortfalls: tuple[Diagnostic, ...] = ()

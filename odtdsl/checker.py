@@ -1,28 +1,40 @@
-"""The independent checker: a finished model against its spec, rule by rule, on raw data.
+"""The audit: a finished model against its spec, rule by rule, by a second opinion.
 
-It imports no back end and reads no core form. Rows are routed by the predictor itself;
-rules and objective are evaluated by the terms' own meaning, in exact arithmetic.
+It takes the analysed problem, the cells as they were read, and the finished model. It routes
+rows, weighs them, and computes skeleton, candidates, rules and objective by code of its own: it
+uses no back end, no core form, and none of the masks and translations that these are made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from odtdsl.checker_diagrams import reduced, shape, widths
-from odtdsl.checker_lines import Audit, Checked
-from odtdsl.checker_outputs import audited_outputs, growth_of, on_outputs, softened
-from odtdsl.data.candidates import bin_edges, guessed_cuts, quantile_cuts
+from odtdsl.auditor.behind import behind
+from odtdsl.auditor.candidates import candidates
+from odtdsl.auditor.counts import counted
+from odtdsl.auditor.lines import Audit, AuditOfRows, Checked
+from odtdsl.auditor.meanings import Share, wrong
+from odtdsl.auditor.outputs import audited_outputs, growth_of, on_outputs, softened
+from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
+from odtdsl.auditor.rows import Judged, NoValue
+from odtdsl.auditor.skeleton import diagram_form, tree_form
+from odtdsl.auditor.values import holds, instances, number
+from odtdsl.data.dataset import Dataset
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Compare, Condition, Count, Scope
-from odtdsl.ir.problem import DiagramSkeleton, FeatureDecl, RuleDecl, TreeSkeleton
-from odtdsl.ir.rows import Rows
+from odtdsl.ir.problem import DiagramSkeleton, Problem, RuleDecl, StageDecl
 from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import InBin, Threshold, Tree
-from odtdsl.terms.base import Ratio
-from odtdsl.terms.evaluate import holds, instances, number
-from odtdsl.terms.view import DiagramView, ModelView, SplitView, TreeView, View, model_view
+from odtdsl.predictors.tree import Tree
+
+if TYPE_CHECKING:
+    from odtdsl.ir.rows import Rows
+
+_JUDGED: WeakKeyDictionary[Dataset, tuple[Problem, Judged]] = WeakKeyDictionary()
+"""Cells that were read once, for many models of one problem."""
 
 
 def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> Audit:
@@ -40,35 +52,101 @@ def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> A
     OdtError
         U301: the model is not one for this problem (other classes or targets, or a tree for a
         diagram). U201 to U204: the data lack a column that the model tests, or hold cells that
-        it cannot read.
+        it cannot read. R304: a stage of the objective is a share of no row.
     """
-    _fits(model, rows)
-    view = model_view(model, rows)
+    here = judge(model, rows.problem, rows.data)
     soft = False
-    if isinstance(view, DiagramView):
-        lines = [*widths(view), *shape(view), reduced(view), _candidates(view)]
+    if isinstance(here, DiagramOn):
+        lines = [*diagram_form(here), candidates(here), *counted(here)]
     else:
-        lines = [*_skeleton(view), _reduced(view), _candidates(view)]
+        lines = [*tree_form(here), candidates(here), *counted(here)]
         if rows.problem.target.kind == "number":
             growth = growth_of(rows.problem, backend)
             soft = growth.leaf in ("relaxed", "average")
-            lines += audited_outputs(view, growth)
+            lines += audited_outputs(here, growth)
+    lines += _weights(here.rows)
     for rule in rows.problem.rules:
-        line = _check(rule, view)
-        if soft and isinstance(view, TreeView) and on_outputs(rule):
-            line = softened(line, rule, view)
+        line = _check(rule, here)
+        if soft and isinstance(here, TreeOn) and on_outputs(rule):
+            line = softened(line, rule, here)
         lines.append(line)
-    objective = tuple(_plain(number(stage.measure, view)) for stage in rows.problem.objective)
+    objective = tuple(_stage(stage, here) for stage in rows.problem.objective)
     errors = None
     if rows.problem.target.kind == "class":
-        wrong = rows.weights[view.predicted != rows.labels].sum()
-        errors = Fraction(int(wrong), rows.weight_denominator)
+        errors = here.rows.weight(wrong(here))
     return Audit(lines=tuple(lines), objective=objective, errors=errors)
 
 
-def _fits(model: Tree | Diagram, rows: Rows) -> None:
-    target = rows.problem.target
-    if isinstance(model, Diagram) != isinstance(rows.problem.skeleton, DiagramSkeleton):
+def audit_rows(model: Tree | Diagram, problem: Problem, data: Dataset) -> AuditOfRows:
+    """The rules and the objective of a problem on any rows, such as test rows.
+
+    What training rows alone decide (candidates, that every leaf holds a row, counts) is not
+    asked, nor what no rows decide (skeleton, grids of outputs). A share of no row here has no
+    value, nor has what names training rows: its line holds, and its note says so.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    here = judge(model, problem, data, training=False)
+    return AuditOfRows(
+        lines=tuple(_check(rule, here) for rule in problem.rules),
+        objective=tuple(_value(stage, here) for stage in problem.objective),
+        of_rows=tuple(bool(behind(stage.measure, here)) for stage in problem.objective),
+        n_rows=here.rows.n_rows,
+    )  # fmt: skip
+
+
+def values_of(
+    model: Tree | Diagram, problem: Problem, data: Dataset
+) -> tuple[Fraction | None, ...]:
+    """The value of each stage of the objective on the training rows; None where it has none.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    here = judge(model, problem, data)
+    return tuple(_value(stage, here) for stage in problem.objective)
+
+
+def judge(
+    model: Tree | Diagram, problem: Problem, data: Dataset, *, training: bool = True
+) -> TreeOn | DiagramOn:
+    """A model on the rows of a problem: where they go, and what they are.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    _fits(model, problem)
+    known = _JUDGED.get(data)
+    if known is None or known[0] is not problem or known[1].training != training:
+        known = (problem, Judged(problem, data, training=training))
+        _JUDGED[data] = known
+    return model_on(model, known[1])
+
+
+def _value(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction | None:
+    try:
+        return plain(number(stage.measure, here))
+    except NoValue:
+        return None
+
+
+def _stage(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction:
+    try:
+        return plain(number(stage.measure, here))
+    except NoValue as reason:
+        raise error("R304", f"`{stage.text}` has no value: {reason}") from None
+
+
+def _fits(model: Tree | Diagram, problem: Problem) -> None:
+    target = problem.target
+    if isinstance(model, Diagram) != isinstance(problem.skeleton, DiagramSkeleton):
         one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")
         raise error("U301", f"this model is a {one}, and the spec asks for a {other}")
     if model.classes != target.classes or model.targets != target.names:
@@ -86,147 +164,56 @@ def _shown(classes: Sequence[object]) -> str:
     return "{" + ", ".join(map(str, classes)) + "}" if classes else ": number"
 
 
-def _plain(value: Fraction | Ratio) -> Fraction:
-    if isinstance(value, Ratio):
+def plain(value: Fraction | Share) -> Fraction:
+    """A value as a number; a share of nothing is 0."""
+    if isinstance(value, Share):
         return Fraction(0) if value.under == 0 else value.over / value.under
     return value
 
 
-# ---- skeleton
-
-
-def _skeleton(view: TreeView) -> Iterator[Checked]:
-    skeleton = view.rows.problem.skeleton
-    assert isinstance(skeleton, TreeSkeleton), "a tree answers a tree skeleton"
-    for name, value, bound in (
-        ("depth", view.tree.depth, skeleton.depth),
-        ("leaves", view.tree.n_leaves, skeleton.leaves),
-    ):
-        if bound is not None:
-            yield Checked(
-                rule=f"tree {name}", text=f"{name} <= {bound}", holds=value <= bound,
-                value=Fraction(value), bound=Fraction(bound), slack=Fraction(bound - value),
-            )  # fmt: skip
-
-
-def _reduced(view: TreeView) -> Checked:
-    """Every split sends a training row each way, so that every leaf holds one."""
-    smallest = min(int(leaf.inside.sum()) for leaf in view.leaves)
-    return Checked(
-        rule="tree reduced", text="every leaf holds a training row", holds=smallest >= 1,
-        value=Fraction(smallest), bound=Fraction(1), slack=Fraction(smallest - 1),
-        instances=len(view.leaves),
-    )  # fmt: skip
-
-
-def _candidates(view: ModelView) -> Checked:
-    """Every split tests a feature of the spec, at a candidate."""
-    problem = view.rows.problem
-    features = {feature.name: feature for feature in problem.features}
-    guessed = _guessed(view.rows)
-    planes = problem.skeleton.splits == "hyperplane"
-    wrong = {
-        name
-        for split in view.splits
-        for name in split.features
-        if name not in features
-        or (split.test is None) != planes
-        or (not planes and not _is_candidate(split, features[name], guessed))
-    }
-    note = "not a candidate: " + ", ".join(sorted(wrong)) if wrong else ""
-    kind = "diagram" if isinstance(problem.skeleton, DiagramSkeleton) else "tree"
-    return Checked(
-        rule=f"{kind} candidates", text="every split is a candidate", holds=not wrong,
-        instances=len(view.splits), note=note,
-    )  # fmt: skip
-
-
-def _guessed(rows: Rows) -> dict[str, tuple[float, ...]]:
-    """The thresholds of `candidates at guessed`, guessed again."""
-    columns = {}
-    for feature in rows.problem.features:
-        numbers = rows.data.columns[feature.name].numbers
-        if feature.candidates.place == "guessed" and numbers is not None:
-            columns[feature.name] = numbers
-    target = rows.labels if rows.data.targets is None else rows.data.targets
-    return guessed_cuts(columns, target, seed=rows.problem.options.seed) if columns else {}
-
-
-def _is_candidate(
-    split: SplitView, feature: FeatureDecl, guessed: dict[str, tuple[float, ...]]
-) -> bool:
-    """Whether a test is one that `candidates` admits."""
-    test = split.test
-    if isinstance(test, Threshold) and feature.type.kind == "ordered":
-        return test.value in feature.type.levels
-    numbers = split.rows.data.columns[feature.name].numbers
-    if numbers is None:
-        return not isinstance(test, Threshold | InBin)
-    place = feature.candidates
-    if place.place == "bins":
-        edges = bin_edges(numbers[numbers == numbers], place.count)
-        inner = (float("-inf"), *edges[1:-1], float("inf"))
-        return isinstance(test, InBin) and (test.low, test.high) in _pairs(inner, edges)
-    if not isinstance(test, Threshold) or isinstance(test.value, str):
-        return False
-    match place.place:
-        case "quantiles":
-            return test.value in quantile_cuts(numbers, place.count)
-        case "values":
-            return test.value in {float(value) for value in place.values}
-        case "guessed":
-            return test.value in guessed[feature.name]
-        case _:
-            return _between_rows(split, feature, float(test.value))
-
-
-def _pairs(inner: Sequence[float], edges: Sequence[float]) -> set[tuple[float, float]]:
-    return {*pairwise(inner), *pairwise(edges)}
-
-
-def _between_rows(split: SplitView, feature: FeatureDecl, threshold: float) -> bool:
-    """A threshold lies in a gap: some row's value at most it, some row's value above it."""
-    numbers = split.rows.data.columns[feature.name].numbers
-    assert numbers is not None
-    here = numbers[split.inside]
-    return bool((here <= threshold).any() and (here > threshold).any())
+def _weights(rows: Judged) -> list[Checked]:
+    """A line where weights are not what their cells say, as far as they may be."""
+    if not rows.rounding:
+        return []
+    note = f"off by at most {float(rows.rounding):.2g} of the largest"
+    text = "row weights are those of the data"
+    return [Checked(rule="weights", text=text, holds=rows.may_round, note=note)]
 
 
 # ---- rules
 
 
-def _check(rule: RuleDecl, view: ModelView) -> Checked:
+def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
     """A rule over all it ranges over, with the sides of a comparison where it is tightest."""
-    over = instances(rule, view)
-    kept = all(holds(rule.condition, instance) for instance in over)
-    base = Checked(rule=rule.name, text=rule.text, holds=kept, instances=len(over))
+    over = instances(rule, here)
+    line = Checked(rule=rule.name, text=rule.text, holds=True, instances=len(over))
     if not over:
-        kind = "diagram" if isinstance(view, DiagramView) else "tree"
-        return _with(base, note=f"vacuous: the {kind} has no such {rule.scope.value}")
-    sides = [side for instance in over if (side := _sides(rule.condition, instance)) is not None]
-    if len(sides) < len(over):
-        return base
-    value, bound, slack = min(sides, key=lambda side: side[2])
-    vacuous = rule.scope is Scope.MODEL and _is_vacuous(rule.condition, view)
-    return _with(
-        base, value=value, bound=bound, slack=slack,
+        return replace(line, note=f"vacuous: the {here.kind} has no such {rule.scope.value}")
+    try:
+        line = replace(line, holds=all(holds(rule.condition, instance) for instance in over))
+        sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]
+        if rule.scope is Scope.MODEL:
+            line = replace(line, rows=behind(rule.condition, here))
+        if len(sides) < len(over):
+            return line
+        vacuous = rule.scope is Scope.MODEL and _is_vacuous(rule.condition, here)
+    except NoValue as reason:
+        return replace(line, note=f"no value: {reason}", holds=not here.rows.training)
+    at = min(range(len(sides)), key=lambda place: sides[place][2])
+    value, bound, slack = sides[at]
+    return replace(
+        line, value=value, bound=bound, slack=slack, rows=behind(rule.condition, over[at]),
         note="vacuous: nothing is predicted so" if vacuous else "",
     )  # fmt: skip
 
 
-def _with(line: Checked, **changes: object) -> Checked:
-    from dataclasses import replace
-
-    return replace(line, **changes)  # type: ignore[arg-type]
-
-
-def _sides(condition: Condition, view: View) -> tuple[Fraction, Fraction, Fraction] | None:
+def _sides(condition: Condition, place: Place) -> tuple[Fraction, Fraction, Fraction] | None:
     """Left side, right side and slack of a comparison; None for other conditions."""
     if not isinstance(condition, Compare):
         return None
     if isinstance(condition.left, Count) or isinstance(condition.right, Count):
         return None  # of outputs at their bounds no number is the count
-    left, right = _plain(number(condition.left, view)), _plain(number(condition.right, view))
+    left, right = plain(number(condition.left, place)), plain(number(condition.right, place))
     match condition.op:
         case "<=" | "<":
             return left, right, right - left
@@ -238,11 +225,13 @@ def _sides(condition: Condition, view: View) -> tuple[Fraction, Fraction, Fracti
             return left, right, abs(left - right)
 
 
-def _is_vacuous(condition: Condition, view: View) -> bool:
+def _is_vacuous(condition: Condition, place: Place) -> bool:
     if not isinstance(condition, Compare):
         return False
-    sides = (number(condition.left, view), number(condition.right, view))
-    return any(isinstance(side, Ratio) and side.under == 0 for side in sides)
+    sides = (number(condition.left, place), number(condition.right, place))
+    return any(isinstance(side, Share) and side.under == 0 for side in sides)
 
 
-__all__ = ["Audit", "Checked", "audit"]
+__all__ = [
+    "Audit", "AuditOfRows", "Checked", "audit", "audit_rows", "judge", "plain", "values_of",
+]  # fmt: skip

@@ -24,11 +24,11 @@ from odtdsl.cli_base import (
     Test,
     Using,
     leave,
+    open_streams,
     print_json,
     print_lines,
     run,
     warn,
-    write_file,
 )
 from odtdsl.cli_doctor import doctor
 from odtdsl.cli_explain import explain
@@ -105,15 +105,16 @@ def fmt(
     """Print a spec in its canonical form; comments are kept."""
 
     def action() -> int:
+        from odtdsl.files import write_text
         from odtdsl.syntax.printer import format_source
 
-        source = Problem(spec).source()
+        source = Problem(spec).source
         text = format_source(source)
         if check_only:
             return OK if text == source.text else WRONG
         if write:
             if text != source.text:
-                write_file(spec, text)
+                write_text(spec, text)
         else:
             typer.echo(text, nl=False)
         return OK
@@ -154,6 +155,16 @@ def _plan_json(planned: Any) -> dict[str, Any]:
     return {
         "backend": planned.choice.name,
         "reason": planned.choice.reason,
+        "steps": [
+            {
+                "step": str(step),
+                "backend": step.backend,
+                "share": step.share,
+                "least": step.least,
+                "size": dict(size),
+            }
+            for step, size in zip(planned.choice.steps, planned.sizes, strict=True)
+        ],
         "size": dict(planned.size),
         "needs": [
             {
@@ -235,7 +246,8 @@ def _options(
 
 
 def main() -> None:
-    """Entry point of `odt`."""
+    """The whole command line, up to the end of the process."""
+    open_streams()
     try:
         app(prog_name="odt")
     except SystemExit as ended:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -16,12 +17,13 @@ import typer
 
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.diagnostics.render import render_text, to_json
+from odtdsl.interrupts import interrupted
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
     from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.picture import Notes
     from odtdsl.predictors.tree import Tree
-    from odtdsl.result import OutputScore
     from odtdsl.source import Source
     from odtdsl.syntax import ast
 
@@ -55,18 +57,23 @@ class Problem:
     ) -> None:  # fmt: skip
         self.path, self.data, self.test, self.sets = path, data, test, sets or []
 
+    @cached_property
     def source(self) -> Source:
         from odtdsl.syntax.parser import read_source
 
         return read_source(self.path)
 
-    def analysis(self) -> Analysis:
-        from odtdsl.analysis import analyse
+    @cached_property
+    def syntax(self) -> ast.Spec:
         from odtdsl.syntax.parser import parse
 
-        source = self.source()
+        return parse(self.source)
+
+    def analysis(self) -> Analysis:
+        from odtdsl.analysis import analyse
+
         return analyse(
-            parse(source), source=source, base=self.path.parent, data=self.data, test=self.test,
+            self.syntax, source=self.source, base=self.path.parent, data=self.data, test=self.test,
             settings=dict(_setting(text) for text in self.sets),
         )  # fmt: skip
 
@@ -122,36 +129,65 @@ def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
     codes = [d.code for d in diagnostics if d.severity == "error"]
     if any(code.startswith("X") for code in codes):
         return INTERNAL
+    if "B108" in codes:
+        return LIMIT
     return USAGE if any(code.startswith("U3") and code != "U301" for code in codes) else WRONG
 
 
 def run(action: Callable[[], int], as_json: bool) -> None:
     """Run a command; whatever goes wrong becomes a message and an exit code."""
+    with interrupted() as stopped:
+        try:
+            code = _code_or_message(action, as_json, stopped)
+        except (KeyboardInterrupt, BrokenPipeError):
+            code = INTERRUPTED
+        raise typer.Exit(code)
+
+
+def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable[[], bool]) -> int:
+    from odtdsl.cli_outputs import NotWritten
+
     try:
         code = action()
         sys.stdout.flush()
+    except NotWritten as failure:
+        _tell(failure.diagnostics, False)  # the answer is what stands on standard output
+        return WRONG
     except OdtError as failure:
         code = _code_of(failure.diagnostics)
         _tell(failure.diagnostics, as_json)
         if code == INTERNAL:
             _report_file(failure)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
-        code = OK
+        return OK
     except OSError as failure:
-        code = WRONG
         message = f"reading or writing failed: {failure}"
-        _tell(
-            [Diagnostic(code="F302", message=message)], False
-        )  # standard output may be what failed
+        _tell([Diagnostic(code="F302", message=message)], False)  # it may be standard output
+        return WRONG
     except Exception as failure:
+        if stopped():  # what was imported made something else of it
+            return INTERRUPTED
         code = INTERNAL
         message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
         _tell([Diagnostic(code="X001", message=message)], as_json)
         _report_file(failure)
-    raise typer.Exit(code)
+    return code
+
+
+def open_streams() -> None:
+    """Give standard streams that were closed (`>&-`) a place that takes what is written.
+
+    Else the next file that is opened, such as an output, would be one of them.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def leave(ended: SystemExit) -> NoReturn:
@@ -176,41 +212,13 @@ def _report_file(failure: BaseException) -> None:
     typer.echo(f"a report was written to {path}; please send it", err=True)
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    from odtdsl.files import write_text
-
-    write_text(path, text)
+def shows_missing(analysis: Analysis) -> frozenset[str]:
+    """The features of which a text of the model says where missing cells go."""
+    return analysis.problem.may_miss
 
 
-def check_outputs(spec: Path, *outputs: Path | None) -> None:
-    """What cannot be written is said before the search, and the spec is not overwritten."""
-    from odtdsl.files import check_writable
+def missing_in(model: Tree | Diagram, analysis: Analysis) -> Notes:
+    """What pictures say of missing cells at each split, with counts of training rows."""
+    from odtdsl.predictors.absent import missing_notes
 
-    for path in outputs:
-        if path is not None:
-            check_writable(path)
-            if path.exists() and path.samefile(spec):
-                raise error("U308", f"`{path}` is the spec itself", helps=("choose another name",))
-
-
-def save_pictures(
-    model: Tree | Diagram, out: Path | None, svg: Path | None, dot: Path | None,
-    *, outputs: OutputScore | None = None,
-) -> None:  # fmt: skip
-    """The model in files; the outputs that rules admit stand below the tree in its picture."""
-    from odtdsl.console import feasible_text
-    from odtdsl.predictors.saving import save, to_dot, to_svg
-
-    if out is not None:
-        save(model, out)
-    if svg is not None:
-        below = () if outputs is None else tuple(feasible_text(outputs.feasible))
-        write_file(svg, to_svg(model, below=below))
-    if dot is not None:
-        write_file(dot, to_dot(model))
-
-
-def shows_missing(analysis: Analysis) -> bool:
-    """Whether pictures of a tree say where missing cells go."""
-    return any(f.missing in ("left", "right", "branch") for f in analysis.problem.features)
+    return missing_notes(model, analysis.rows.data.table, shows_missing(analysis))

@@ -16,13 +16,12 @@ from odtdsl.cli_base import (
     Spec,
     Test,
     Using,
-    check_outputs,
     print_json,
     print_lines,
     run,
     warn,
-    write_file,
 )
+from odtdsl.cli_outputs import Force, check_outputs, deliver, files_of
 from odtdsl.diagnostics.model import error
 
 if TYPE_CHECKING:
@@ -45,38 +44,41 @@ def explain(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the curve.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the curve as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the curve as SVG.")] = None,
-    as_json: Json = False,
+    force: Force = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Say which rules conflict and what would do; where none do, what each rule costs."""
 
     def action() -> int:
         from odtdsl import console, explaining
         from odtdsl.cli_waiting import Waiting
+        from odtdsl.interrupts import interruptible
         from odtdsl.limits import parse_seconds
 
         _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
-        check_outputs(spec, csv, svg)
-        analysis = Problem(spec, data, test, settings).analysis()
-        if curve is not None:
-            if not as_json:
-                warn(analysis.warnings)
+        problem = Problem(spec, data, test, settings)
+        check_outputs({"csv": csv, "svg": svg}, files_of(problem), force)
+        analysis = problem.analysis()
+        seconds = None if within is None else parse_seconds(within)
+        with interruptible():
+            if curve is not None:
+                if not as_json:
+                    warn(analysis.warnings)
+                with Waiting(quiet=as_json) as waiting:
+                    traced = explaining.trace(
+                        analysis, curve, backend=using, seconds=seconds, tell=waiting.tell,
+                        points=points or explaining.MOST_POINTS, jobs=jobs or 1,
+                    )  # fmt: skip
+                return _tell_curve(traced, csv, svg, as_json)
             with Waiting(quiet=as_json) as waiting:
-                traced = explaining.trace(
-                    analysis, curve, backend=using,
-                    seconds=None if within is None else parse_seconds(within),
-                    points=points or explaining.MOST_POINTS, jobs=jobs or 1, tell=waiting.tell,
+                found = explaining.explain(
+                    analysis, backend=using, seconds=seconds, deeper=deeper, tell=waiting.tell,
+                    most=explaining.MOST_CONFLICTS if every else 1,
                 )  # fmt: skip
-            return _tell_curve(traced, csv, svg, as_json)
-        with Waiting(quiet=as_json) as waiting:
-            found = explaining.explain(
-                analysis, backend=using, seconds=None if within is None else parse_seconds(within),
-                most=explaining.MOST_CONFLICTS if every else 1, deeper=deeper, tell=waiting.tell,
-            )  # fmt: skip
-        if as_json:
-            print_json(found.to_json())
-        else:
-            warn(found.untold)
-            print_lines(console.explained(found))
+            if as_json:
+                print_json(found.to_json())
+            else:
+                warn(found.untold)
+                print_lines(console.explained(found))
         return EXPLAINED_CODES[found.status]
 
     run(action, as_json)
@@ -93,15 +95,17 @@ def _check_curve(curve: str | None, options: dict[str, object]) -> None:
 
 def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool) -> int:
     from odtdsl import console
+    from odtdsl.files import write_text
 
+    writes = []
     if csv is not None:
-        write_file(csv, curve.to_csv())
+        writes.append(lambda: write_text(csv, curve.to_csv()))
     if svg is not None:
-        write_file(svg, curve.to_svg())
-    if as_json:
-        print_json(curve.to_json())
-    else:
-        print_lines(console.traced(curve))
+        writes.append(lambda: write_text(svg, curve.to_svg()))
+    deliver(
+        lambda: print_json(curve.to_json()) if as_json else print_lines(console.traced(curve)),
+        *writes,
+    )
     return EXPLAINED_CODES[curve.status]
 
 

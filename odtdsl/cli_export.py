@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from odtdsl.cli_base import OK, Json, print_json, run
+from odtdsl.cli_outputs import Force, check_outputs
 from odtdsl.diagnostics.model import error
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def export(
         str | None,
         typer.Option(help="Of the function, the SQL table or the model; default by the format."),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Write a saved tree or diagram for other programs: rules, SQL, Python, C, ONNX, PMML or
@@ -36,7 +38,6 @@ def export(
         from odtdsl.api import load_model
         from odtdsl.exports import export_plan, format_named, format_of
         from odtdsl.exports.plan import plan_of
-        from odtdsl.files import check_writable
 
         if to is None and out is None:
             raise error(
@@ -49,10 +50,7 @@ def export(
                 "U375", f"{form} is no text: it needs a file",
                 helps=(f"add `--out model{format_named(form).suffixes[0]}`",),
             )  # fmt: skip
-        if out is not None:
-            check_writable(out)
-            if out.exists() and out.samefile(model):
-                raise error("U308", f"`{out}` is the model itself", helps=("choose another name",))
+        check_outputs({"out": out}, [("the model", model)], force)
         plan = plan_of(load_model(model))
         written = export_plan(plan, form, out, name=name)
         if as_json:

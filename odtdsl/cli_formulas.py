@@ -17,14 +17,14 @@ from odtdsl.cli_base import (
     Sets,
     Spec,
     Test,
-    check_outputs,
+    missing_in,
     print_json,
     print_lines,
     run,
-    save_pictures,
     shows_missing,
     warn,
 )
+from odtdsl.cli_outputs import Force, beside, check_outputs, deliver, files_of, pictures
 
 Depth = Annotated[
     int | None, typer.Option(min=0, max=30, help="Of formulas: a bound beside the spec's.")
@@ -42,7 +42,7 @@ def compile_(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
     data: Data = None, test: Test = None, settings: Sets = None, model: Formulation = None,
-    depth: Depth = None, bound: Bounds = None, as_json: Json = False,
+    depth: Depth = None, bound: Bounds = None, force: Force = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Write the problem for other solvers: as a program (LP, MPS) with readable names, or as a
     formula (CNF, WCNF for MaxSAT, OPB) with comments that say what all is."""
@@ -53,10 +53,13 @@ def compile_(
         from odtdsl.formulas import parse_bound
 
         bounds = tuple(map(parse_bound, bound or ()))
-        analysis = Problem(spec, data, test, settings).analysis()
-        form = to or ("lp" if out is None else solving.format_of(out))
-        path = out or spec.with_suffix(f".{form}")
-        check_outputs(spec, path)
+        problem = Problem(spec, data, test, settings)
+        default = "lp" if out is None else solving.format_of(out)
+        form = default if to is None else to
+        solving.check_format(form)
+        path = out or beside(spec, f".{form}")
+        check_outputs({"out": path}, files_of(problem), force)
+        analysis = problem.analysis()
         size = solving.compile_to(
             analysis, path, form, named(model=model), depth=depth, bounds=bounds
         )
@@ -85,7 +88,7 @@ def decode(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
-    as_json: Json = False,
+    force: Force = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Read another solver's model of a formula of `odt compile` as a tree, and audit it."""
 
@@ -95,7 +98,9 @@ def decode(
         from odtdsl.formulas import parse_bound
         from odtdsl.sat.assignment import read
 
-        check_outputs(spec, out, svg, dot)
+        problem = Problem(spec, data, test, settings)
+        reads = (*files_of(problem), ("the assignment", assignment))
+        check_outputs({"out": out, "svg": svg, "dot": dot}, reads, force)
         form = None if to is None else solving.formula_format(to)
         if form is None and to is not None:
             raise error(
@@ -103,18 +108,22 @@ def decode(
             )
         bounds = tuple(map(parse_bound, bound or ()))
         values = read(assignment)
-        analysis = Problem(spec, data, test, settings).analysis()
+        analysis = problem.analysis()
         if not as_json:
             warn(analysis.warnings)
         result = formulas.decode(analysis, values, to=form, depth=depth, bounds=bounds)
         assert result.tree is not None, "a model is a tree"
         assert result.audit is not None, "it is audited"
-        save_pictures(result.tree, out, svg, dot)
-        if as_json:
-            print_json(result.to_json())
-        else:
-            missing = shows_missing(analysis)
-            print_lines(console.decoded(result, assignment.name, missing=missing))
+
+        def answer() -> None:
+            if as_json:
+                print_json(result.to_json())
+            else:
+                missing = shows_missing(analysis)
+                print_lines(console.decoded(result, assignment.name, missing=missing))
+
+        notes = missing_in(result.tree, analysis)
+        deliver(answer, *pictures(result.tree, out, svg, dot, notes=notes))
         return OK if result.audit.holds else WRONG
 
     run(action, as_json)

@@ -21,8 +21,8 @@ from odtdsl.cli_base import (
     print_lines,
     run,
     warn,
-    write_file,
 )
+from odtdsl.cli_outputs import Force, check_outputs
 from odtdsl.diagnostics.model import error
 
 
@@ -31,8 +31,11 @@ def predict(
     data: Annotated[Path, typer.Argument(help="Rows: CSV, TSV, Parquet or ARFF.")],
     na: Annotated[list[str] | None, typer.Option(help="Marks of missing values.")] = None,
     separator: Annotated[str | None, typer.Option(help="Between cells.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal sign of numbers.")] = None,
+    thousands: Annotated[str | None, typer.Option(help="Between thousands.")] = None,
     no_header: Annotated[bool, typer.Option("--no-header", help="The first line is data.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A CSV file.")] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Predict rows with a saved tree or diagram; prints one column, or a JSON list."""
@@ -41,21 +44,26 @@ def predict(
         from odtdsl.api import load_model
         from odtdsl.data.readers import read
         from odtdsl.data.request import DataRequest
+        from odtdsl.files import holds, write_text
 
+        reads = [("the model", model), ("the rows", data)]
+        check_outputs({"out": out}, reads, force=True)
         saved = load_model(model)
         request = DataRequest(
             kind="file", name=str(data.absolute()), na=tuple(na or ()), separator=separator,
-            header=not no_header,
+            decimal=decimal, thousands=thousands, header=not no_header,
         )  # fmt: skip
         values = saved.predict(read(request, base=Path())).tolist()
+        text = _csv([saved.targets, *(v if isinstance(v, list) else [v] for v in values)])
+        if out is not None:
+            # Predictions cannot be known as ours, but what would not change is not lost.
+            keep = force or holds(out, text)
+            check_outputs({"out": out}, reads, force=keep)
+            write_text(out, text)
         if as_json:
             print_json({"target": list(saved.targets), "predictions": values})
-            return OK
-        text = _csv([saved.targets, *(v if isinstance(v, list) else [v] for v in values)])
-        if out is None:
+        elif out is None:
             typer.echo(text, nl=False)
-        else:
-            write_file(out, text)
         return OK
 
     run(action, as_json)

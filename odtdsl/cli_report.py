@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,12 +17,16 @@ from odtdsl.cli_base import (
     Spec,
     Test,
     Using,
-    check_outputs,
     print_json,
+    print_lines,
     run,
+    shows_missing,
     warn,
-    write_file,
 )
+from odtdsl.cli_outputs import Force, NotWritten, beside, check_outputs, deliver, files_of
+
+if TYPE_CHECKING:
+    from odtdsl.analysis import Analysis
 
 
 def report(
@@ -47,22 +51,31 @@ def report(
     within: Annotated[
         str | None, typer.Option(help="Time limit of each search: 60, 60s, 2min, 1h.")
     ] = None,
-    as_json: Json = False,
+    force: Force = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Write one HTML page of the answer: model, audit, errors, costs, timeline, spec."""
 
     def action() -> int:
+        from odtdsl.interrupts import interruptible
+        from odtdsl.limits import parse_seconds
+
+        path = out or beside(spec, ".html")
+        problem = Problem(spec, data, test, settings)
+        reads = (*files_of(problem), ("the model", model))
+        check_outputs({"out": path, "svg": svg}, reads, force)
+        seconds = None if within is None else parse_seconds(within)
+        analysis = problem.analysis()
+        with interruptible():
+            return made(analysis, path, seconds)
+
+    def made(analysis: Analysis, path: Path, seconds: float | None) -> int:
         from odtdsl import console, solving
         from odtdsl.cli_waiting import Waiting
-        from odtdsl.limits import parse_seconds
+        from odtdsl.files import write_text
         from odtdsl.report.making import subject_of
         from odtdsl.report.page import write
         from odtdsl.report.saved import saved
 
-        path = out or spec.with_suffix(".html")
-        check_outputs(spec, path, svg)
-        seconds = None if within is None else parse_seconds(within)
-        analysis = Problem(spec, data, test, settings).analysis()
         claim = None
         with Waiting(quiet=as_json) as waiting:
             if model is not None:
@@ -73,17 +86,26 @@ def report(
                 result, title=title, prices=prices, seconds=seconds, with_rows=not no_rows,
                 claim=claim, tell=waiting.tell,
             )  # fmt: skip
-        write(subject, path)
-        if svg is not None and result.model is not None:
-            write_file(svg, result.to_svg(title=title))
         kept = result.audit is None or result.audit.holds
-        if as_json:
-            print_json({"file": str(path), "status": result.status, "holds": kept})
-        else:
+
+        def answer() -> None:
+            if as_json:
+                print_json({"file": str(path), "status": result.status, "holds": kept})
+                return
             warn(result.warnings)
             typer.echo(f"{path}: {claim or console.status_line(result)}")
             if not kept:
                 typer.echo("the model breaks rules: see the audit in it")
+
+        writes = [lambda: write(subject, path)]
+        if svg is not None and result.model is not None:
+            writes.append(lambda: write_text(svg, result.to_svg(title=title)))
+        try:
+            deliver(answer, *writes)
+        except NotWritten:
+            if not as_json:  # else the page had all of the answer
+                print_lines(console.answer(result, missing=shows_missing(analysis)))
+            raise
         return STATUS_CODES[result.status] if kept else WRONG
 
     run(action, as_json)

@@ -21,23 +21,24 @@ from odtdsl.cli_base import (
     Spec,
     Test,
     Using,
-    check_outputs,
+    missing_in,
     print_json,
     print_lines,
     run,
-    save_pictures,
     shows_missing,
     warn,
 )
+from odtdsl.cli_outputs import Force, check_outputs, deliver, files_of, pictures
 from odtdsl.diagnostics.model import error
 from odtdsl.files import regular
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
-    from odtdsl.cli_waiting import Waiting
     from odtdsl.near_optimal import Near
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
+    from odtdsl.proofs.file import Proof
+    from odtdsl.result import Result
 
 
 def solve(
@@ -61,61 +62,105 @@ def solve(
     proof: Annotated[
         Path | None, typer.Option(help="Write a proof that nothing is better (sat).")
     ] = None,
-    as_json: Json = False,
+    force: Force = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Solve a spec: print the tree, its status, and every rule audited."""
 
     def action() -> int:
-        from odtdsl import console, solving
+        began = time.monotonic()
+        from odtdsl import solving
         from odtdsl.backends.variants import named, owner
         from odtdsl.cli_waiting import Waiting
-        from odtdsl.limits import parse_gap, parse_seconds
-        from odtdsl.proofs import commands
+        from odtdsl.interrupts import interruptible
+        from odtdsl.limits import counting, parse_gap, parse_seconds
 
-        began = time.monotonic()
         formulation = named(model=model, encoding=encoding)
         wish = _list_wish(all_optimal, near, most, gap)
-        check_outputs(spec, out, svg, dot, proof)
-        analysis = Problem(spec, data, test, settings).analysis()
+        problem = Problem(spec, data, test, settings)
+        outputs = {"out": out, "svg": svg, "dot": dot, "proof": proof}
+        check_outputs(outputs, (*files_of(problem), ("the start", start)), force)
+        seconds = None if within is None else parse_seconds(within)
+        with counting(began, seconds):
+            analysis = problem.analysis()
         if not as_json:
             warn(analysis.warnings)
-        waiting = Waiting(quiet=as_json)
         first = _start_tree(start or _start_of(analysis, spec))
         chosen = using or owner(formulation, solver)
         if proof is not None:
             chosen = _proving(analysis, chosen, wish)
-        if wish is not None:
-            return _list_trees(
-                analysis, *wish, waiting, as_json, (out, svg, dot),
-                backend=chosen, seconds=None if within is None else parse_seconds(within),
-                threads=threads, seed=seed, start=first,
-            )  # fmt: skip
-        with waiting:
-            result = solving.solve(
-                analysis, backend=chosen, formulation=formulation, solver=solver,
-                seconds=None if within is None else parse_seconds(within),
-                gap=None if gap is None else parse_gap(gap),
-                threads=threads, seed=seed, start=first, report=waiting,
-            )  # fmt: skip
-        if result.model is not None:
-            save_pictures(result.model, out, svg, dot, outputs=result.outputs)
+        options: dict[str, Any] = {
+            "backend": chosen, "seconds": seconds, "threads": threads, "seed": seed, "start": first,
+        }  # fmt: skip
+        with interruptible():
+            if wish is not None:
+                return _list_trees(analysis, *wish, as_json, (out, svg, dot), **options)
+            with Waiting(quiet=as_json) as waiting:
+                result = solving.solve(
+                    analysis, formulation=formulation, solver=solver,
+                    gap=None if gap is None else parse_gap(gap), report=waiting, began=began,
+                    **options,
+                )  # fmt: skip
+            proving = None if proof is None else _Proving(analysis, result, proof, began, seconds)
+            _deliver(analysis, result, proving, as_json, spec, (out, svg, dot))
+        unwritten = proving is not None and proving.unwritten
+        return WRONG if unwritten else STATUS_CODES[result.status]
+
+    run(action, as_json)
+
+
+class _Proving:
+    """A proof to be made and written; `result` has what kept it from that among its warnings."""
+
+    def __init__(
+        self, analysis: Analysis, result: Result, path: Path, began: float, seconds: float | None
+    ) -> None:
+        self.analysis, self.result, self.path = analysis, result, path
+        self.began, self.seconds = began, seconds
+        self.made: Proof | None = None
+        self.unwritten = False
+
+    def run(self) -> None:
+        from odtdsl.proofs.commands import log
+
+        known = len(self.result.warnings)
+        self.result, self.made = log(
+            self.analysis, self.result, self.path, self.began, self.seconds
+        )  # fmt: skip
+        self.warnings = self.result.warnings[known:]
+        self.unwritten = any(one.code == "F301" for one in self.warnings)
+
+    def tell(self, spec: Path) -> None:
+        from odtdsl.proofs.commands import written
+
+        self.run()
+        warn(self.warnings)
+        print_lines(written(self.made, self.path, spec))
+
+
+def _deliver(
+    analysis: Analysis, result: Result, proving: _Proving | None, as_json: bool, spec: Path,
+    paths: tuple[Path | None, Path | None, Path | None],
+) -> None:  # fmt: skip
+    """The answer, printed; then its files, and the proof where one is asked for."""
+    from odtdsl import console
+    from odtdsl.proofs.commands import written_json
+
+    def answer() -> None:
         if not as_json:
             warn(result.warnings[len(analysis.warnings) :])
             print_lines(console.answer(result, missing=shows_missing(analysis)))
-        told = {}
-        if proof is not None:
-            known = len(result.warnings)
-            seconds = None if within is None else parse_seconds(within)
-            result, made = commands.log(analysis, result, proof, began, seconds)
-            told = {"proof": commands.written_json(made, proof)}
-            if not as_json:
-                warn(result.warnings[known:])
-                print_lines(commands.written(made, proof, spec))
-        if as_json:
-            print_json(result.to_json() | told)
-        return STATUS_CODES[result.status]
+        elif proving is None:
+            print_json(result.to_json())
+        else:
+            proving.run()  # one object says all
+            told = {"proof": written_json(proving.made, proving.path)}
+            print_json(proving.result.to_json() | told)
 
-    run(action, as_json)
+    notes = None if result.model is None else missing_in(result.model, analysis)
+    writes = list(pictures(result.model, *paths, outputs=result.outputs, notes=notes))
+    if proving is not None and not as_json:
+        writes.append(lambda: proving.tell(spec))
+    deliver(answer, *writes)
 
 
 def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
@@ -152,21 +197,26 @@ def _list_wish(
 
 
 def _list_trees(
-    analysis: Analysis, near: Near | None, most: int, waiting: Waiting, as_json: bool,
-    pictures: tuple[Path | None, Path | None, Path | None], **options: Any,
+    analysis: Analysis, near: Near | None, most: int, as_json: bool,
+    paths: tuple[Path | None, Path | None, Path | None], **options: Any,
 ) -> int:  # fmt: skip
     """`--all-optimal` and `--near`; files get the best tree."""
     from odtdsl import console
+    from odtdsl.cli_waiting import Waiting
     from odtdsl.near_optimal import alternatives
 
-    with waiting:
+    with Waiting(quiet=as_json) as waiting:
         found = alternatives(analysis, near=near, most=most, report=waiting, **options)
-    if found.trees:
-        save_pictures(found.trees[0].tree, *pictures)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_lines(console.listed(found, missing=shows_missing(analysis)))
+
+    def answer() -> None:
+        if as_json:
+            print_json(found.to_json())
+        else:
+            print_lines(console.listed(found, missing=shows_missing(analysis)))
+
+    best = found.trees[0].tree if found.trees else None
+    notes = None if best is None else missing_in(best, analysis)
+    deliver(answer, *pictures(best, *paths, notes=notes))
     return STATUS_CODES[found.status]
 
 
@@ -200,12 +250,13 @@ def compare(
     def action() -> int:
         from odtdsl import comparing, console
         from odtdsl.cli_waiting import Waiting
+        from odtdsl.interrupts import interruptible
         from odtdsl.limits import parse_gap, parse_seconds
 
         analysis = Problem(spec, data, test, settings).analysis()
         if not as_json:
             warn(analysis.warnings)
-        with Waiting(quiet=as_json):
+        with interruptible(), Waiting(quiet=as_json):
             found = comparing.compare(
                 analysis, backends=on, seconds=None if within is None else parse_seconds(within),
                 gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,

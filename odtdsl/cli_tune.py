@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,19 +14,19 @@ from odtdsl.cli_base import (
     STATUS_CODES,
     Data,
     Json,
+    Problem,
     Sets,
     Spec,
     Test,
     Using,
     _setting,
-    check_outputs,
     print_json,
     print_lines,
     run,
-    save_pictures,
     warn,
-    write_file,
 )
+from odtdsl.cli_outputs import Force, beside, check_outputs, deliver, files_of, pictures
+from odtdsl.diagnostics.model import OdtError
 
 
 def tune(
@@ -67,7 +68,7 @@ def tune(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model as JSON.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the settings as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the settings as SVG.")] = None,
-    as_json: Json = False,
+    force: Force = False, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Solve a spec under many settings, score them on held-out rows, choose one, and solve that."""
 
@@ -75,12 +76,14 @@ def tune(
         import odtdsl
         from odtdsl import console
         from odtdsl.cli_waiting import Waiting
+        from odtdsl.files import write_text
         from odtdsl.limits import parse_gap, parse_seconds
         from odtdsl.tuning.grid import parse_vary
         from odtdsl.tuning.told import lines
 
-        kept = keep or spec.with_suffix(".tune.json")
-        check_outputs(spec, kept, out, csv, svg)
+        kept = keep or beside(spec, ".tune.json")
+        outputs = {"keep": kept, "out": out, "csv": csv, "svg": svg}
+        check_outputs(outputs, files_of(Problem(spec, data, test, settings)), force)
         grid = parse_vary(vary)
         with Waiting(quiet=as_json) as waiting:
             found = odtdsl.tune(
@@ -93,25 +96,34 @@ def tune(
                 gap=None if gap is None else parse_gap(gap), threads=threads,
                 data=data, test=test, settings=_lets(settings),
             )  # fmt: skip
-        if csv is not None:
-            write_file(csv, found.to_csv())
-        if svg is not None:
-            write_file(svg, found.to_svg())
         result = found.result
-        if result is not None and result.model is not None:
-            save_pictures(result.model, out, None, None)
-        if as_json:
-            print_json(found.to_json())
-        else:
+
+        def answer() -> None:
+            if as_json:
+                print_json(found.to_json())
+                return
             print_lines(lines(found))
             if result is not None:
                 warn(result.warnings)
                 print_lines(("", *console.answer(result)))
+
+        writes = list(pictures(None if result is None else result.model, out))
+        if csv is not None:
+            writes.append(lambda: write_text(csv, found.to_csv()))
+        if svg is not None:
+            writes.append(lambda: write_text(svg, found.to_svg()))
+        if found.unkept is not None:
+            writes.append(partial(_raise, OdtError([found.unkept])))
+        deliver(answer, *writes)
         if not found.complete:
             return INTERRUPTED
         return LIMIT if result is None else STATUS_CODES[result.status]
 
     run(action, as_json)
+
+
+def _raise(failure: OdtError) -> None:
+    raise failure
 
 
 def _lets(settings: list[str] | None) -> dict[str, str]:

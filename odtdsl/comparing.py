@@ -7,13 +7,14 @@ from fractions import Fraction
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.as_json import as_number
 from odtdsl.backends.base import Status
 from odtdsl.backends.choice import available, back_end, choose
 from odtdsl.backends.variants import Formulation, variants, varied
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.ir.forms import Core, RegressionStage
 from odtdsl.ir.regression import near
-from odtdsl.result import Result, as_number
+from odtdsl.result import Result
 from odtdsl.solving import solve
 from odtdsl.terms.normalize import normalize
 
@@ -75,8 +76,8 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "objective": as_number(result.objective),
         "bound": as_number(result.bound),
         "gap": as_number(result.gap),
-        "depth": None if result.tree is None else result.tree.depth,
-        "leaves": None if result.tree is None else result.tree.n_leaves,
+        "depth": None if result.model is None else result.model.depth,
+        "leaves": None if result.model is None else result.model.n_leaves,
         "size": dict(result.size),
         "seconds": round(result.seconds, 6),
     }
@@ -87,7 +88,9 @@ def compare(
     gap: Fraction | None = None, threads: int | None = None, seed: int | None = None,
     began: Callable[[str], None] | None = None,
 ) -> Comparison:  # fmt: skip
-    """Solve a spec on several back ends, one after the other, and hold them to each other.
+    """Solve a spec on several back ends, each alone, and hold them to each other.
+
+    No back end sees what another found: each has nothing before it but the start by `greedy`.
 
     Parameters
     ----------
@@ -122,7 +125,7 @@ def compare(
             continue
         if began is not None:
             began(name)
-        result = solve(
+        result = solve(  # by name, so that nothing but a start comes before it
             analysis, backend=engine, formulation=formulation, solver=solver,
             seconds=seconds, gap=gap, threads=threads, seed=seed,
         )  # fmt: skip
@@ -202,17 +205,28 @@ def contradictions(
     Bounds of a stage hold for models that are best in all earlier stages. `kinds` gives, per
     stage, 1 or -1 for its sense and whether its values are floats.
     """
+    refuted = theirs.model is not None and _keeps(theirs)
     if mine.status == "infeasible":
-        if theirs.tree is not None:
+        if refuted:
             yield "infeasible", "a model that keeps all rules"
         return
+    if not refuted:
+        return
     for stage, other, (sign, loss) in zip(mine.stages, theirs.stages, kinds, strict=False):
-        if stage.bound is None or other.value is None:
+        bound = stage.value if stage.proven else stage.bound
+        if bound is None or other.value is None:
             return
-        if sign * other.value < sign * stage.bound and not (
-            loss and near(other.value, stage.bound)
-        ):
-            said = f"{stage.text}: bound {float(stage.bound):g}"
+        if sign * other.value < sign * bound and not (loss and near(other.value, bound)):
+            said = f"{stage.text}: {'proven' if stage.proven else 'bound'} {float(bound):g}"
             yield said, f"a model of {float(other.value):g}"
-        if not (stage.proven and (other.value == stage.value or loss)):
+        if not stage.proven or stage.value is None or not _alike(stage.value, other.value, loss):
             return
+
+
+def _keeps(result: Result) -> bool:
+    """Whether a model keeps all rules: relaxed leaves of `greedy` may break some."""
+    return result.audit is not None and all(line.holds for line in result.audit.lines)
+
+
+def _alike(one: Fraction, other: Fraction, loss: bool) -> bool:
+    return one == other or (loss and near(one, other))

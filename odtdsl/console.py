@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from odtdsl.checker import Audit, Checked
+from odtdsl.backends.steps import Step
+from odtdsl.checker import Audit, AuditOfRows, Checked
 from odtdsl.comparing import Comparison
 from odtdsl.diagnostics.render import render_text
 from odtdsl.explaining.curves import Curve
@@ -14,12 +16,14 @@ from odtdsl.explaining.prices import Prices, Range
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.near_optimal import STOPPED, Alternatives, Use
+from odtdsl.predictors.absent import Asked
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_text import diagram_to_text
 from odtdsl.predictors.text import to_text
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import printable
-from odtdsl.result import OutputScore, Result, Stage, TestScore
+from odtdsl.predictors.wording import label_text, printable, rounded
+from odtdsl.result import Result, Stage
+from odtdsl.scoring import OutputScore, TestScore
 from odtdsl.solving import Plan
 
 STATUS = {
@@ -55,7 +59,7 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
             yield indent + "  ".join("-" * width for width in widths)
 
 
-def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
+def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
     """The tree (with the side of missing cells), its status and the audit."""
     if result.model is not None:
         yield drawn(result.model, missing=missing).rstrip("\n")
@@ -76,11 +80,14 @@ def answer(result: Result, *, missing: bool = False) -> Iterator[str]:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
     if result.test is not None:
         yield "  " + test_line(result.test)
-    trees = " (proven by exact alone)" if dict(result.counters).get("by_exact") else ""
-    yield f"  {result.backend}{trees}, {result.seconds:.2f} s, seed {result.seed}"
+        yield from (f"    {line}" for line in test_lines(result.test, result.stages))
+    yield f"  {result.by}, {result.seconds:.2f} s, seed {result.seed}"
     if result.audit is not None:
         yield ""
         yield from audited(result.audit)
+    if result.test is not None and result.test.audit is not None and result.test.audit.lines:
+        yield ""
+        yield from audited_test(result.test.audit)
 
 
 def status_line(result: Result) -> str:
@@ -91,14 +98,14 @@ def status_line(result: Result) -> str:
     return line.replace(" tree ", " diagram ") if joins else line
 
 
-def drawn(model: Tree | Diagram, *, missing: bool = False) -> str:
+def drawn(model: Tree | Diagram, *, missing: Asked = False) -> str:
     """A tree or a diagram as text."""
     if isinstance(model, Diagram):
         return diagram_to_text(model, missing=missing)
     return to_text(model, missing=missing)
 
 
-def decoded(result: Result, name: str, *, missing: bool = False) -> Iterator[str]:
+def decoded(result: Result, name: str, *, missing: Asked = False) -> Iterator[str]:
     """A tree that was read from an assignment, its values and its audit."""
     assert result.tree is not None, "a model is a tree"
     yield to_text(result.tree, missing=missing).rstrip("\n")
@@ -130,8 +137,73 @@ def size_line(result: Result) -> str:
 def test_line(test: TestScore) -> str:
     """What is reported of test rows."""
     if test.accuracy is None:
-        return f"test: mse {test.mse:.6g}, mae {test.mae:.6g} on {test.rows} rows"
-    return f"test: {test.errors} errors on {test.rows} rows, accuracy {test.accuracy:.2%}"
+        return f"test: {_figures(test)} on {counted(test.rows, 'row')}"
+    wrong = counted(test.errors or 0, "error")
+    return f"test: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}"
+
+
+def _figures(test: TestScore) -> str:
+    if test.accuracy is None:
+        return f"mse {test.mse:.6g}, mae {test.mae:.6g}"
+    return f"{counted(test.errors or 0, 'error')}, accuracy {test.accuracy:.2%}"
+
+
+def test_lines(test: TestScore, stages: Sequence[Stage]) -> Iterator[str]:
+    """What the best constant has on test rows, and the objective there, stage by stage.
+
+    A stage that `test_line` has said, as `minimize errors` of rows that count alike, and one that
+    is of no rows, as `minimize leaves`, is not said again.
+    """
+    base = test.baseline
+    if base is not None:
+        yield f"{constant_name(base)}: {_figures(base)}"
+    if test.audit is None:
+        return
+    plain = None if base is None or base.audit is None else base.audit.objective
+    for at, (stage, value) in enumerate(zip(stages, test.audit.objective, strict=True)):
+        if not test.audit.of_rows[at] or is_told(stage.text, value, test):
+            continue
+        line = f"{stage.text}: {_value(value)}"
+        if base is not None and plain is not None:
+            line += f"; {constant_name(base)} {_value(plain[at])}"
+        yield line
+
+
+def constant_name(base: TestScore) -> str:
+    """`always predicting no`, or `always predicting 3.5`: what gives every row the same."""
+    values = (rounded(v) if isinstance(v, float) else label_text(v) for v in base.predicts)
+    return "always predicting " + ", ".join(values)
+
+
+def _value(value: Fraction | None) -> str:
+    return "no value" if value is None else shown(value)
+
+
+def is_told(text: str, value: Fraction | None, test: TestScore) -> bool:
+    """Whether `test_line` has said the value of a stage on test rows."""
+    if value is None:
+        return False
+    if test.errors is None:
+        alike = {"minimize mse": test.mse, "minimize mae": test.mae}.get(text)
+        return alike is not None and math.isclose(value, alike, rel_tol=1e-9)
+    wrong = Fraction(test.errors)
+    told = {
+        "minimize errors": wrong, "minimize error_rate": wrong / test.rows,
+        "maximize accuracy": 1 - wrong / test.rows,
+    }  # fmt: skip
+    return told.get(text) == value
+
+
+HEADS = ("rule", "holds", "value", "bound", "slack", "rows", "says")
+"""Of the tables of audits."""
+
+
+def audited_test(audit: AuditOfRows) -> Iterator[str]:
+    """The rules on test rows, and which of them do not hold there."""
+    broken = [line.rule for line in audit.lines if not line.holds and not line.soft]
+    said = f"; not there: {', '.join(broken)}" if broken else ""
+    yield f"on the {counted(audit.n_rows, 'test row')} (rules are kept on training rows{said}):"
+    yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
 
 
 def feasible_text(lines: Sequence[str]) -> Iterator[str]:
@@ -163,19 +235,29 @@ def stage_line(stage: Stage) -> str:
 
 def audited(audit: Audit) -> Iterator[str]:
     """The audit as a table."""
-    rows: list[tuple[str, ...]] = [("rule", "holds", "value", "bound", "slack", "says")]
-    rows += [_line(line) for line in audit.lines]
     yield "audit, by code that shares nothing with the solver:"
-    yield from table(rows, indent="  ")
+    yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
 
 
-def _line(line: Checked) -> tuple[str, ...]:
+def checked(line: Checked) -> tuple[str, ...]:
+    """A line of an audit under `HEADS`."""
     says = line.text + (f"   ({line.note})" if line.note else "")
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
     return (
-        line.rule, kept, shown(line.value), shown(line.bound),
-        shown(line.slack), says,
+        line.rule, kept, shown(line.value), shown(line.bound), shown(line.slack),
+        behind_text(line), says,
     )  # fmt: skip
+
+
+MOST_BEHIND = 4
+
+
+def behind_text(line: Checked) -> str:
+    """How many rows stand behind a line: of each group in the order of the rule, or their range."""
+    each = [one.rows for one in line.rows]
+    if len(each) > MOST_BEHIND:
+        return f"{min(each)} to {max(each)}"
+    return ", ".join(map(str, each)) or "-"
 
 
 LEVELS = {"exact": "yes", "costly": "costly", "unsupported": "no"}
@@ -183,12 +265,15 @@ LEVELS = {"exact": "yes", "costly": "costly", "unsupported": "no"}
 
 def planned(plan: Plan) -> Iterator[str]:
     """Which back end runs and why, what each has, and what keeps each other one from it."""
-    choice, size = plan.choice, plan.size
-    yield f"back end: {choice.name or 'none'} ({choice.reason})"
-    if size:
-        yield "encoding: " + ", ".join(
-            f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
-        )
+    choice = plan.choice
+    names = dict.fromkeys(step.backend for step in choice.steps if step.kind != "start")
+    yield f"back end: {', then '.join(names) or 'none'} ({choice.reason})"
+    if len(choice.steps) == 1 and plan.size:
+        yield f"encoding: {_encoding(plan.size)}"
+    elif len(choice.steps) > 1:
+        yield "steps, until one closes the problem:"
+        for number, (step, size) in enumerate(zip(choice.steps, plan.sizes, strict=True), start=1):
+            yield f"  {number}. {_step(step, size)}"
     yield ""
     rows = [("needs", "for", "inside or", *(name for name, _ in choice.refusals))]
     for one in plan.support:
@@ -204,6 +289,28 @@ def planned(plan: Plan) -> Iterator[str]:
             yield f"  {first.reason}"
 
 
+def _encoding(size: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(
+        f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
+    )
+
+
+def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
+    """A step, when it is taken, its part of the time, and the size of its encoding."""
+    when = ", once a diagram is known" if step.improves else ""
+    told = [str(step) + (", for a search that is stopped" if step.brief else when)]
+    if step.share < 1:
+        least = f", in any case {step.least:g} s" if step.least else ""
+        told.append(f"up to {step.share:.0%} of the time left{least}")
+    if step.brief:
+        told.append("the first good tree will do")
+    if size and step.kind == "rest":
+        told.append(f"its encoding of the whole problem: {_encoding(size)}; it builds less")
+    elif size:
+        told.append(_encoding(size))
+    return "; ".join(told)
+
+
 def compared(comparison: Comparison) -> Iterator[str]:
     """The runs of a comparison as a table, and why the other back ends were left out."""
     rows: list[tuple[str, ...]] = [
@@ -211,13 +318,13 @@ def compared(comparison: Comparison) -> Iterator[str]:
     ]
     for entry in comparison.entries:
         if (result := entry.result) is not None:
-            tree = result.tree
+            model = result.model
             rows.append(
                 (
                     entry.name, result.status, _stages_of(s.value for s in result.stages),
                     _stages_of(s.bound for s in result.stages),
-                    "-" if tree is None else str(tree.depth),
-                    "-" if tree is None else str(tree.n_leaves),
+                    "-" if model is None else str(model.depth),
+                    "-" if model is None else str(model.n_leaves),
                     ", ".join(f"{count} {name}" for name, count in result.size[:3]) or "-",
                     f"{result.seconds:.2f} s",
                 )
@@ -363,7 +470,7 @@ SHOWN_TREES, SHOWN_TESTS = 5, 12
 """Of a list of trees, what is printed; `--json` has all of it."""
 
 
-def listed(found: Alternatives, *, missing: bool = False) -> Iterator[str]:
+def listed(found: Alternatives, *, missing: Asked = False) -> Iterator[str]:
     """The trees that are as good as the best one, or nearly so, and what they share."""
     if not found.trees:
         yield from answer(found.result)

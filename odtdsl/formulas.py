@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from odtdsl.checker import audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.result import Result, Stage, score
+from odtdsl.result import Result, Stage
+from odtdsl.scoring import score
 from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:

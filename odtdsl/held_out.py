@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from odtdsl.diagnostics.model import error
@@ -18,6 +17,8 @@ from odtdsl.ir.rows import Rows
 from odtdsl.syntax import ast
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from odtdsl.analysis import Analysis
     from odtdsl.data.dataset import Dataset
     from odtdsl.predictors.diagram import Diagram
@@ -155,26 +156,24 @@ def _is_constant(expr: Expr) -> bool:
 
 
 def measured(model: Tree | Diagram, analysis: Analysis, measure: Expr, data: Dataset) -> Fraction:
-    """A measure of the whole model on some rows, by the checker's own evaluation.
+    """A measure of the whole model on some rows, as the audit has it.
 
     Raises
     ------
     OdtError
         U345: it has no value there, since no row of some group or class was held out.
     """
-    from odtdsl.terms.base import EmptyDenominator, Ratio
-    from odtdsl.terms.evaluate import number
-    from odtdsl.terms.view import model_view
+    from odtdsl.auditor.rows import NoValue
+    from odtdsl.auditor.values import number
+    from odtdsl.checker import judge, plain
 
     try:
-        value = number(measure, model_view(model, Rows(analysis.problem, data)))
-    except (EmptyDenominator, ZeroDivisionError):
+        return plain(number(measure, judge(model, analysis.problem, data, training=False)))
+    except NoValue as reason:
         raise error(
-            "U345", "the score has no value: none of the rows it is a share of was held out"
-        ) from None
-    if isinstance(value, Ratio):
-        return Fraction(0) if value.under == 0 else value.over / value.under
-    return value
+            "U345", "the score has no value: none of the rows it is a share of was held out",
+            notes=(str(reason),),
+        ) from None  # fmt: skip
 
 
 __all__ = ["Score", "default_score", "measured", "parse_score", "parted", "with_score"]

@@ -14,14 +14,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from odtdsl.as_json import as_number, only
 from odtdsl.backends.base import Limits, Report, Status
 from odtdsl.checker import Audit, audit
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.interrupts import interruptible
 from odtdsl.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of, walk
+from odtdsl.limits import DECIMAL
+from odtdsl.memory import Guard
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Branch, Tree
-from odtdsl.result import Result, as_number, only
+from odtdsl.result import Result
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
@@ -76,7 +81,7 @@ def parse_near(text: str) -> Near:
     OdtError
         U313: no tolerance.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%|errors?|)\s*", text)
+    match = re.fullmatch(rf"\s*({DECIMAL})\s*(%|errors?|)\s*", text)
     if match is None:
         raise error(
             "U313", f"`{text}` says nothing about how near",
@@ -371,7 +376,6 @@ def _enumerate(
     core: Core, analysis: Analysis, result: Result, near: Near | None, limits: Limits,
     found: _Collected,
 ) -> tuple[Stopped, tuple[tuple[str, int], ...]]:  # fmt: skip
-    from odtdsl import solving
     from odtdsl.exact.enumerate import enumerate_trees
 
     best = tuple(
@@ -380,11 +384,14 @@ def _enumerate(
         if stage.value is not None
     )
     bounds = _bounds(core, analysis.rows, best, near)
-    with solving.interruptible() as interrupted:  # as before: a first Ctrl-C only asks
+    with interruptible() as interrupted:  # as before: a first Ctrl-C only asks
+        memory = Guard(limits.memory_bytes, interrupted)
         ended = enumerate_trees(
-            core, bounds, replace(limits, interrupted=interrupted), found,
+            core, bounds, replace(limits, interrupted=memory), found,
             shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,
         )  # fmt: skip
+        if ended.stopped == "interrupted" and memory.full and not interrupted():
+            return "memory", ended.counters
     return _ENDED[ended.stopped], ended.counters
 
 
@@ -404,6 +411,8 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
             "B103", f"`{wish}` finds one tree: it does not list those that are as good",
             helps=("write `using exact`, or `--using exact`",),
         )  # fmt: skip
+    if isinstance(core.skeleton, DiagramSkeleton):
+        raise error("B103", "trees are listed that are as good, not yet diagrams")
     choice = choose(core, "exact")
     if choice.name is None:
         raise refused(choice, "exact", analysis.problem.source)

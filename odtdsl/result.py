@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.as_json import as_number, audit_to_json, only
 from odtdsl.backends.base import Progress, Status
+from odtdsl.backends.steps import START
 from odtdsl.checker import Audit
 from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.diagnostics.render import to_json as diagnostic_to_json
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
+from odtdsl.scoring import OutputScore, TestScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,69 +57,6 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputScore:
-    """Predictions of several targets, or of targets under rules on outputs; rows count alike.
-
-    Attributes
-    ----------
-    mse
-        Mean squared error of each target, by its name.
-    infeasible
-        Rows whose prediction breaks a rule on outputs: 0 unless leaves are `relaxed` or
-        `average`.
-    feasible
-        The outputs that the rules admit in words, a line per piece of the set; nothing where
-        every output is admitted.
-    """
-
-    rows: int
-    mse: tuple[tuple[str, float], ...]
-    infeasible: int
-    feasible: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Rows, errors by target, how many predictions break a rule, and the feasible set."""
-        return {
-            "rows": self.rows, "mse": {name: as_number(value) for name, value in self.mse},
-            "infeasible": self.infeasible, "feasible": list(self.feasible),
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestScore:
-    """How the model does on test rows: reported, never optimized; rows count alike.
-
-    Attributes
-    ----------
-    errors
-        Wrong predictions; None for number targets.
-    mse, mae
-        Mean squared and absolute error over rows and number targets; None for classes.
-    """
-
-    __test__ = False
-
-    rows: int
-    errors: int | None = None
-    mse: float | None = None
-    mae: float | None = None
-    outputs: OutputScore | None = None
-
-    @property
-    def accuracy(self) -> float | None:
-        return None if self.errors is None else 1 - self.errors / self.rows
-
-    def to_json(self) -> dict[str, Any]:
-        """Rows with errors and accuracy, or with the mean errors of number targets."""
-        if self.errors is None:
-            found = {
-                "rows": self.rows, "mse": as_number(self.mse), "mae": as_number(self.mae),
-            }  # fmt: skip
-            return found if self.outputs is None else found | {"outputs": self.outputs.to_json()}
-        return {"rows": self.rows, "errors": self.errors, "accuracy": self.accuracy}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The answer to a problem.
 
@@ -134,6 +72,10 @@ class Result:
         Every rule checked on the model by code that shares nothing with the solver.
     seconds
         Wall time from the start of compiling to the answer.
+    backend
+        That of the last step taken.
+    steps
+        What was asked in turn, as `odt plan` names it, but for the start.
     digest
         SHA-256 of the training data that the answer belongs to.
     timeline
@@ -152,6 +94,7 @@ class Result:
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
     counters: tuple[tuple[str, int], ...] = ()
+    steps: tuple[str, ...] = ()
     interrupted: bool = False
     test: TestScore | None = None
     outputs: OutputScore | None = None
@@ -269,8 +212,7 @@ class Result:
         """What `odt solve` prints: the model, its status, and the audit."""
         from odtdsl import console
 
-        features = () if self.rows is None else self.rows.problem.features
-        missing = any(one.missing in ("left", "right", "branch") for one in features)
+        missing = False if self.rows is None else self.rows.problem.may_miss
         return "\n".join(console.answer(self, missing=missing))
 
     def _repr_html_(self) -> str:
@@ -282,6 +224,16 @@ class Result:
     def model(self) -> Tree | Diagram | None:
         """The tree or the diagram; None without a model."""
         return self.diagram if self.tree is None else self.tree
+
+    @property
+    def by(self) -> str:
+        """Who was asked: the steps taken, else the back end.
+
+        The start is among them where nothing is proven, as the model may then be its.
+        """
+        closed = self.status in ("optimal", "infeasible")
+        told = [step for step in self.steps if not (closed and step == str(START))]
+        return ", then ".join(told) or self.backend
 
     @property
     def objective(self) -> Fraction | tuple[Fraction, ...] | None:
@@ -322,6 +274,7 @@ class Result:
             "nodes": None if model is None else model.n_leaves + model.n_splits,
             "seconds": round(self.seconds, 6),
             "backend": self.backend,
+            "steps": list(self.steps),
             "seed": self.seed,
             "digest": self.digest,
             "problem": None if self.rows is None else problem_digest(self.rows.problem),
@@ -361,80 +314,3 @@ def problem_digest(problem: Problem) -> str:
 
     asked = replace(problem, data=DataRequest(kind="frame"), options=Options())
     return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def audit_to_json(audit: Audit) -> list[dict[str, Any]]:
-    """The lines of an audit; numbers as floats where they are not whole."""
-    return [
-        {
-            "rule": line.rule, "text": line.text, "holds": line.holds,
-            "value": as_number(line.value), "bound": as_number(line.bound),
-            "slack": as_number(line.slack), "instances": line.instances, "note": line.note,
-            **({"soft": True} if line.soft else {}),
-        }
-        for line in audit.lines
-    ]  # fmt: skip
-
-
-def only(values: tuple[Any, ...]) -> Any:
-    """The only value, or all of several; None where all are."""
-    if len(values) == 1:
-        return values[0]
-    return None if all(value is None for value in values) else values
-
-
-def as_number(value: Any) -> Any:
-    """Fractions as JSON numbers: whole ones as int, others as float; beyond those None."""
-    if isinstance(value, tuple):
-        return [as_number(item) for item in value]
-    if isinstance(value, Fraction):
-        with suppress(OverflowError):
-            return int(value) if value.denominator == 1 else float(value)
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
-    """The predictions of a tree of several targets, or under rules on outputs; else None."""
-    import numpy as np
-
-    from odtdsl.checker_outputs import kept, on_outputs
-    from odtdsl.outputs.words import feasible_lines
-    from odtdsl.terms.view import TreeView
-
-    target = rows.problem.target
-    ruled = target.step is not None or any(on_outputs(rule) for rule in rows.problem.rules)
-    if target.kind != "number" or not (ruled or len(target.names) > 1):
-        return None
-    assert data.targets is not None, "number targets are there"
-    leaves = tree.apply(data.table)
-    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
-    each = ((outputs[leaves] - data.targets) ** 2).mean(axis=0).tolist()
-    broken = ~kept(TreeView(tree, rows))
-    return OutputScore(
-        rows=data.n_rows, mse=tuple(zip(target.names, each, strict=True)),
-        infeasible=int(broken[leaves].sum()), feasible=feasible_lines(rows),
-    )  # fmt: skip
-
-
-def score(model: Tree | Diagram, test: Dataset, rows: Rows | None = None) -> TestScore:
-    """The predictions of a model for test rows against what they hold; `rows` for outputs."""
-    import numpy as np
-
-    if isinstance(model, Diagram):
-        wrong = model.apply(test.table) != test.labels
-        return TestScore(rows=test.n_rows, errors=int(wrong.sum()))
-    tree = model
-    leaves = tree.apply(test.table)
-    if test.labels is not None:
-        labels = np.asarray([leaf.label for leaf in tree.leaves])
-        return TestScore(rows=test.n_rows, errors=int((labels[leaves] != test.labels).sum()))
-    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
-    assert test.targets is not None, "number targets are there"
-    apart = outputs[leaves] - test.targets
-    return TestScore(
-        rows=test.n_rows, mse=float((apart**2).mean()), mae=float(np.abs(apart).mean()),
-        outputs=None if rows is None else output_score(tree, rows, test),
-    )  # fmt: skip

@@ -9,10 +9,12 @@ from odtdsl.data.table import IntArray
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
+    Additive,
     Atom,
     Budget,
     Linear,
     Link,
+    MaximaBound,
     Monotone,
     Order,
     PathMeasure,
@@ -107,9 +109,15 @@ def _mentions(atom: Atom, column: int, level: int) -> bool:
         case PathTotal(path_sum=total):
             return _weighs(total.measure, column)
         case Linear(measure=measure_):
-            return measure_.columns is not None and bool(measure_.columns[column])
+            return _counts(measure_, column)
+        case MaximaBound():
+            return any(_counts(one, column) for one in atom.measures)
         case _:
             return False
+
+
+def _counts(measure: Additive, column: int) -> bool:
+    return measure.columns is not None and bool(measure.columns[column])
 
 
 def _weighs(measure: PathMeasure, column: int) -> bool:
@@ -126,8 +134,12 @@ def speaks_of_leaf(forms: RuleForms, inside: list[int]) -> bool:
             atom = literal.atom
             if isinstance(atom, Link) and {atom.first, atom.second} & set(inside):
                 return True
+            measures: tuple[Additive, ...] = ()
             if clause.scope is Scope.MODEL and isinstance(atom, Linear | PathTotal):
-                output = atom.measure.output
-                if output is not None and output[inside].any():
-                    return True
+                measures = (atom.measure,)
+            elif isinstance(atom, MaximaBound):
+                measures = atom.measures
+            outputs = [one.output for one in measures if one.output is not None]
+            if any(output[inside].any() for output in outputs):
+                return True
     return False

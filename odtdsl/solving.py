@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
+from odtdsl.backends.answers import never_worse, same, unfounded, with_model
 from odtdsl.backends.base import (
     BackEnd,
     Limits,
@@ -23,29 +20,29 @@ from odtdsl.backends.base import (
     Status,
 )  # fmt: skip
 from odtdsl.backends.choice import Choice, Supported, back_end, choose, refused, supported
+from odtdsl.backends.progress import Told
+from odtdsl.backends.running import Ran, run
 from odtdsl.backends.variants import Formulation, owner, varied
 from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
-from odtdsl.ir.forms import Core, DepthStage, RegressionStage
+from odtdsl.interrupts import interruptible
+from odtdsl.ir.forms import Core, DepthStage
 from odtdsl.ir.problem import DiagramSkeleton, Problem
-from odtdsl.ir.raw import RawDiagram, RawModel
-from odtdsl.ir.regression import loss_in, near
+from odtdsl.ir.raw import RawModel
+from odtdsl.ir.regression import loss_in
+from odtdsl.limits import counting
+from odtdsl.memory import Guard
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, Stage, TestScore, output_score, score
+from odtdsl.result import Result, Stage
+from odtdsl.scoring import TestScore, output_score, score
 from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
     from odtdsl.backends.decode import Idle
     from odtdsl.sat.encode import Format
-
-QUICK = ("greedy", "exact")
-"""Back ends that find a first tree sooner than `greedy` would find one for them."""
-
-START_SHARE = 0.5
-"""Of a time limit, what the greedy start may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,24 +54,29 @@ class Plan:
     core
         The problem as back ends read it.
     choice
-        The back end to run, why, and what keeps each other one from it.
-    size
-        Size of the encoding of the back end to run.
+        The steps to take, why, and what keeps each other back end from it.
+    sizes
+        Of each step, the size of its encoding of the whole problem; empty where it has none.
     support
         How far each back end has each core form that the problem needs.
     """
 
     core: Core
     choice: Choice
-    size: tuple[tuple[str, int], ...]
+    sizes: tuple[tuple[tuple[str, int], ...], ...]
     support: tuple[Supported, ...]
+
+    @property
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """That of the last step."""
+        return self.sizes[-1] if self.sizes else ()
 
 
 def plan(
     analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
     solver: str | None = None,
 ) -> Plan:  # fmt: skip
-    """Which back end would run and why, and the size of its encoding.
+    """The steps that `solve` would take and why, and the sizes of their encodings.
 
     Raises
     ------
@@ -84,10 +86,14 @@ def plan(
     core = normalize(analysis.rows)
     wish = backend or owner(formulation, solver) or analysis.problem.options.backend
     choice = choose(core, wish)
-    size: tuple[tuple[str, int], ...] = ()
-    if choice.name is not None:
-        size = varied(back_end(choice.name), formulation, solver).size(core)
-    return Plan(core=core, choice=choice, size=size, support=supported(core))
+    last = len(choice.steps) - 1
+    sizes = tuple(
+        () if step.kind in ("start", "shapes")  # one scans candidates, the other reads `trees`
+        else varied(back_end(step.backend), formulation, solver).size(core) if at == last
+        else back_end(step.backend).size(core)
+        for at, step in enumerate(choice.steps)
+    )  # fmt: skip
+    return Plan(core=core, choice=choice, sizes=sizes, support=supported(core))
 
 
 def solve(
@@ -95,7 +101,7 @@ def solve(
     solver: str | None = None, seconds: float | None = None, gap: Fraction | None = None,
     threads: int | None = None, seed: int | None = None, memory_bytes: int | None = None,
     start: Tree | Diagram | None = None, report: Report | None = None,
-    stop: Callable[[], bool] | None = None,
+    stop: Callable[[], bool] | None = None, began: float | None = None,
 ) -> Result:  # fmt: skip
     """Solve a spec; arguments override its `solve` statement.
 
@@ -111,15 +117,20 @@ def solve(
     solver
         Of `sat`: the name of a solver of python-sat.
     seconds
-        Wall time, counted from here, compiling included.
-    gap, threads, seed, memory_bytes
-        Relative gap at which to stop, processor threads, seed of all choices, bytes.
+        Wall time, counted from `began`, compiling included.
+    gap, threads, seed
+        Relative gap at which to stop, processor threads, seed of all choices.
+    memory_bytes
+        What the whole process may hold; the search ends a little below that.
     start
         A tree, or for diagrams a diagram, to start from.
     report
         Called with every improvement of incumbent or bound.
     stop
         Asked often; True ends the search as Ctrl-C does.
+    began
+        `time.monotonic()` value from which time counts, so that reading and analysis count; by
+        default from here.
 
     Returns
     -------
@@ -131,44 +142,46 @@ def solve(
     ------
     OdtError
         B101, B102, B201: no such back end, or none that expresses the problem. U302, U318: a
-        formulation or solver of another back end, or an unknown solver. X101: the
+        formulation or solver of another back end, or an unknown solver. B105, B106: the memory
+        limit is met before the search, or cannot be watched. B108: the time limit is. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
-    from odtdsl.backends.diagrams import solve_diagram
-
-    began = time.monotonic()
+    began = time.monotonic() if began is None else began
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
     chosen_seed = options.seed if seed is None else seed
     with interruptible() as pressed:
-        interrupted = pressed if stop is None else lambda: pressed() or stop()
-        core = normalize(analysis.rows)
+        asked = pressed if stop is None else lambda: pressed() or stop()
+        memory = Guard(options.memory_bytes if memory_bytes is None else memory_bytes, asked)
+        with counting(began, seconds):
+            core = normalize(analysis.rows)
         wish = backend or owner(formulation, solver) or options.backend
         choice = choose(core, wish)
         if choice.name is None:
             raise refused(choice, wish, analysis.problem.source)
         _check_growth(analysis.problem, core, choice.name)
+        memory.begin()
         limits = Limits(
             deadline=None if seconds is None else began + seconds,
             gap=options.gap if gap is None else gap,
             threads=options.threads if threads is None else threads,
             seed=chosen_seed,
-            memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
-            interrupted=interrupted,
+            memory_bytes=memory.most,
+            interrupted=memory,
         )
-        first = _start(analysis, core, choice.name, limits, start)
+        told = Told(began, None if report is None else lambda at: report(_told(core, at)))
+        given = _given(analysis, core, start)
         grown = _with_growth(back_end(choice.name), analysis.problem)
         engine = varied(grown, formulation, solver)
-        tell = None if report is None else lambda progress: report(_told(core, progress))
-        asked = isinstance(core.skeleton, DiagramSkeleton)
-        if asked and formulation is None and choice.name not in QUICK:
-            raw = first if isinstance(first, RawDiagram) else None
-            answer = solve_diagram(core, engine, limits, raw, tell)
-        else:
-            answer = engine.solve(core, limits, first, tell)
+        ran = run(core, choice.steps, engine, limits, given, told)
+    answer = replace(ran.answer, timeline=tuple(told.timeline))
+    if memory.full and not asked():  # nobody asked to stop
+        answer = replace(answer, interrupted=False)
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
-    return _result(analysis, core, choice.name, answer, chosen_seed, began)
+    ran = replace(ran, answer=never_worse(core, answer, ran.start))
+    ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
+    return _result(analysis, core, ran, chosen_seed, began, ended)
 
 
 def _check_growth(problem: Problem, core: Core, name: str) -> None:
@@ -201,24 +214,6 @@ def _with_growth(engine: BackEnd, problem: Problem) -> BackEnd:
     return engine
 
 
-def _start(
-    analysis: Analysis, core: Core, name: str, limits: Limits, given: Tree | Diagram | None
-) -> RawModel | None:
-    """A model that keeps all rules, from a file or from `greedy`; None where none was met."""
-    found = _given(analysis, core, given)
-    if found is not None or name in QUICK:
-        return found
-    early = limits
-    if limits.deadline is not None:
-        now = time.monotonic()
-        early = replace(limits, deadline=now + START_SHARE * max(0.0, limits.deadline - now))
-    grower = back_end("greedy")
-    if grower.objections(core):
-        return None
-    answer = grower.solve(core, early, None, None)
-    return answer.tree if answer.diagram is None else answer.diagram
-
-
 def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawModel | None:
     from odtdsl.backends.decode import NoCandidate, from_tree
     from odtdsl.backends.decode_diagram import from_diagram
@@ -237,68 +232,50 @@ def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawM
     return raw
 
 
-@contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C asks the search to stop once; a second one interrupts as usual."""
-    flag = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield flag.is_set
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def ask(_signal: int, _frame: FrameType | None) -> None:
-        if flag.is_set():
-            raise KeyboardInterrupt
-        flag.set()
-
-    try:
-        signal.signal(signal.SIGINT, ask)
-        yield flag.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 # ---- the answer
 
 
 def _result(
-    analysis: Analysis, core: Core, name: str, answer: RawAnswer, seed: int, began: float
-) -> Result:
+    analysis: Analysis, core: Core, ran: Ran, seed: int, began: float,
+    ended: tuple[Diagnostic, ...],
+) -> Result:  # fmt: skip
     from odtdsl.backends.decode import idle_splits, simplify, to_tree
     from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
     from odtdsl.greedy.outputs import is_soft, softened
     from odtdsl.unpredicted import unpredicted
 
+    answer, name = ran.answer, ran.steps[-1].backend
     soft = name == "greedy" and is_soft(analysis.problem.options.growth)
     if soft:
         core = softened(core)
+    _must_be_founded(analysis, core, answer)
     tree: Tree | None = None
     diagram: Diagram | None = None
     audited: Audit | None = None
-    warnings = analysis.warnings
+    warnings = analysis.warnings + ended
     if answer.diagram is not None:
-        diagram = to_diagram(
-            core, analysis.rows, simplify_diagram(core, answer.diagram, better=False)
-        )
+        answer = with_model(core, answer, simplify_diagram(core, answer.diagram))
+        assert answer.diagram is not None
+        diagram = to_diagram(core, analysis.rows, answer.diagram)
         audited = audit(diagram, analysis.rows)
-        _must_agree(analysis, core, answer, audited)
     elif answer.tree is not None:
-        raw = simplify(core, answer.tree)
-        warnings += _idle(analysis, core, idle_splits(core, raw))
-        tree = to_tree(core, analysis.rows, raw)
+        answer = with_model(core, answer, simplify(core, answer.tree))
+        assert answer.tree is not None
+        warnings += _idle(analysis, core, idle_splits(core, answer.tree))
+        tree = to_tree(core, analysis.rows, answer.tree)
         audited = audit(tree, analysis.rows, backend=name)
+    if audited is not None:
+        _must_be_founded(analysis, core, answer)
         _must_agree(analysis, core, answer, audited)
     if (model := tree or diagram) is not None:
         warnings += unpredicted(model, analysis.rows)
     stages = _stages(analysis, core, answer, audited)
-    status = answer.status
-    if status == "feasible" and all(stage.proven for stage in stages):
-        status = "optimal"  # the last bound came with the limit
     return Result(
-        status=status, stages=stages, tree=tree, diagram=diagram, audit=audited, backend=name,
-        seconds=time.monotonic() - began, seed=seed, digest=digest(analysis.rows.data.table),
+        status=answer.status, stages=stages, tree=tree, diagram=diagram, audit=audited,
+        backend=name, seconds=time.monotonic() - began, seed=seed,
+        digest=digest(analysis.rows.data.table),
         timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
-        counters=answer.counters,
+        counters=answer.counters, steps=tuple(str(step) for step in ran.steps),
         interrupted=answer.interrupted,
         test=_test(analysis, model), warnings=warnings, rows=analysis.rows,
         test_rows=analysis.test,
@@ -332,6 +309,12 @@ def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Dia
     return tuple(found)
 
 
+def _must_be_founded(analysis: Analysis, core: Core, answer: RawAnswer) -> None:
+    """The solver's claims against its own model: what contradicts it is our mistake."""
+    if said := unfounded(core, answer):
+        raise _mistake(analysis, (f"the search claims what cannot be: {said}",))
+
+
 def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit) -> None:
     """The solver's claims against the audit: a difference is our mistake, never an answer."""
     broken = [line.rule for line in audited.lines if not (line.holds or line.soft)]
@@ -339,33 +322,26 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
         None if outcome.value is None else _user_value(core, index, outcome.value)
         for index, outcome in enumerate(answer.stages)
     ]
-    differs = [
-        index
-        for index, value in enumerate(claimed)
-        if value is not None and not _agrees(core, index, value, audited.objective[index])
-    ]
+    differs = any(
+        value is not None and not same(core, stage, value, recomputed)
+        for stage, value, recomputed in zip(core.objective, claimed, audited.objective, strict=True)
+    )
     if broken or differs:
-        raise OdtError(
-            [
-                Diagnostic(
-                    code="X101",
-                    message="the answer did not survive its audit: a mistake of odtdsl, not yours",
-                    notes=(
-                        f"rules that do not hold: {', '.join(broken) or 'none'}",
-                        f"claimed objective {claimed}, recomputed {list(audited.objective)}",
-                    ),
-                    helps=("please report it with the spec and the data",),
-                    source=analysis.problem.source,
-                )
-            ]
+        raise _mistake(
+            analysis,
+            (
+                f"rules that do not hold: {', '.join(broken) or 'none'}",
+                f"claimed objective {claimed}, recomputed {list(audited.objective)}",
+            ),
         )
 
 
-def _agrees(core: Core, index: int, claimed: Fraction, audited: Fraction) -> bool:
-    """Equal; for losses of number targets, which are floats, up to rounding."""
-    if isinstance(core.objective[index], RegressionStage):
-        return near(claimed, audited)
-    return claimed == audited
+def _mistake(analysis: Analysis, notes: tuple[str, ...]) -> OdtError:
+    return error(
+        "X101", "the answer did not survive its audit: a mistake of odtdsl, not yours",
+        notes=notes, helps=("please report it with the spec and the data",),
+        source=analysis.problem.source,
+    )  # fmt: skip
 
 
 def _told(core: Core, progress: Progress) -> Progress:
@@ -447,17 +423,13 @@ def compile_to(
         written.
     """
     formula = formula_format(to)
+    check_format(to)
     if formula is not None:
         if formulation is not None:
             raise _other("U302", f"--model {formulation}", "--to lp")
         from odtdsl.formulas import write_formula
 
         return write_formula(analysis, Path(path), formula, depth=depth, bounds=bounds)
-    if to not in ("lp", "mps"):
-        raise error(
-            "U303", f"`{to}` is no format of this version",
-            helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
-        )  # fmt: skip
     if depth is not None or bounds:
         raise _other("U320", "--bound" if depth is None else "--depth", "--to cnf")
     core = normalize(analysis.rows)
@@ -482,11 +454,20 @@ def formula_format(to: str) -> Format | None:
     return formats.get(to)
 
 
+def check_format(to: str) -> None:
+    """U303 where nothing writes such files."""
+    if to not in ("lp", "mps") and formula_format(to) is None:
+        raise error(
+            "U303", f"`{to}` is no format of this version",
+            helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
+        )  # fmt: skip
+
+
 def _other(code: str, option: str, instead: str) -> OdtError:
     return error(code, f"`{option}` is of another kind of file", helps=(f"add `{instead}`",))
 
 
 __all__ = [
-    "Formulation", "Plan", "Progress", "Status", "compile_to", "format_of", "formula_format",
-    "plan", "relative_gap", "solve",
+    "Formulation", "Plan", "Progress", "Status", "check_format", "compile_to", "format_of",
+    "formula_format", "plan", "relative_gap", "solve",
 ]  # fmt: skip

@@ -17,14 +17,14 @@ SHOWN = 5
 
 def unpredicted(model: Tree | Diagram, rows: Rows) -> tuple[Diagnostic, ...]:
     """One warning about all classes of training rows that the model predicts for none (O104)."""
-    from odtdsl.terms.view import model_view
+    from odtdsl.checker import judge
 
     target = rows.problem.target
     if target.kind != "class":
         return ()
     n_classes = len(target.classes)
     there = np.bincount(rows.labels, minlength=n_classes)
-    said = np.bincount(model_view(model, rows).predicted, minlength=n_classes)
+    said = np.bincount(judge(model, rows.problem, rows.data).predicted, minlength=n_classes)
     never = np.flatnonzero((there > 0) & (said == 0)).tolist()
     if not never:
         return ()

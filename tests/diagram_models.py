@@ -26,7 +26,8 @@ from random_specs import Case, case, read, rule
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import back_end, choose
-from odtdsl.backends.diagrams import solve_diagram
+from odtdsl.backends.running import run
+from odtdsl.backends.steps import after_exact
 from odtdsl.cpsat.diagrams import Diagrams
 from odtdsl.cpsat.program import Cost, Program
 from odtdsl.diagnostics.model import OdtError
@@ -171,8 +172,10 @@ def same_optimum(name: str, using: str) -> Counter[str]:
     start = None
     if wanted and rng.random() < 0.5:
         start = rng.choice(list(wanted.values()))
-    if rng.random() < 0.5:
-        answer = solve_diagram(core, back_end(using), Limits(), start, None)
+    together = using != "exact" and not back_end("exact").objections(core)
+    if rng.random() < 0.5 and together:
+        steps = after_exact(using, grows=False)
+        answer = run(core, steps, back_end(using), Limits(), start, None).answer
     else:
         answer = back_end(using).solve(core, Limits(), start, None)
     values = [

@@ -192,7 +192,9 @@ def _c_cell(kind: str, cell: Any) -> Any:
 
 def written(value: Value) -> str:
     """How a file writes a label or a level."""
-    return value if isinstance(value, str) else repr(float(value) + 0.0).removesuffix(".0")
+    if isinstance(value, str | int):
+        return str(value)
+    return repr(value + 0.0).removesuffix(".0")
 
 
 # ---- rules

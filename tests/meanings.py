@@ -51,13 +51,27 @@ class Goal:
 
 
 def place(world: World, split: Split, rules: Sequence[Rule]) -> Fraction | None:
-    """The threshold that comes out of a split: the admissible one nearest to the middle."""
+    """The threshold that comes out of a split: the shortest decimal that is admissible, where
+    candidates say nothing; of these, or of those that they list, the nearest to the middle."""
     low, high = split.test.low, split.test.high
     assert isinstance(low, Fraction)
     assert isinstance(high, Fraction)
     own = [rule for rule in rules if rule.column == split.test.column]
     open_ = [t for t in world.thresholds(split) if all(rule.holds(split, t) for rule in own)]
-    return min(open_, key=lambda t: (abs(t - (low + high) / 2), t), default=None)
+    if world.columns[split.test.column].place != "midpoints":
+        return min(open_, key=lambda t: (abs(t - (low + high) / 2), t), default=None)
+    most = min(map(digits, open_), default=0)
+    short = [t for t in open_ if digits(t) == most]
+    nearest = min((abs(t - (low + high) / 2) for t in short), default=None)
+    near = [t for t in short if abs(t - (low + high) / 2) == nearest]
+    if len(near) == 2 and near[1] - near[0] == Fraction(1, 10**most):
+        near.sort(key=lambda t: t * 10**most % 2)  # of neighbours the even one
+    return near[0] if near else None
+
+
+def digits(value: Fraction) -> int:
+    """Digits after the point."""
+    return next(many for many in range(20) if (value * 10**many).denominator == 1)
 
 
 class Judge:
@@ -87,10 +101,6 @@ class Judge:
 
     def _placed(self, at: Leaf | Split) -> bool:
         if isinstance(at, Leaf) or not self.world.columns[at.test.column].ranked:
-            return True
-        free = all(rule.column != at.test.column for rule in self.rules)
-        if free and self.world.columns[at.test.column].place == "midpoints":
-            self.world.placed[at] = (at.test.low + at.test.high) / 2  # type: ignore[operator]
             return True
         self.world.placed[at] = place(self.world, at, self.rules)
         return self.world.placed[at] is not None

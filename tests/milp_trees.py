@@ -27,6 +27,7 @@ from odtdsl.ir.forms import (
     Linear,
     LinearStage,
     Link,
+    MaximaBound,
     Monotone,
     Order,
     PathMeasure,
@@ -140,6 +141,24 @@ def _path_total(rng: random.Random, rows: Rows) -> Atom:
     return PathTotal(measure=measure, path_sum=paths, at_most=typical + rng.randint(-6, 8))
 
 
+def maxima_bound(rng: random.Random, rows: Rows) -> Atom:
+    """Denominators of several digits, so that the common one has many."""
+
+    def measure() -> Additive:
+        return replace(_measure(rng, rows, model=True), denominator=rng.randint(1, 97))
+
+    maxima = tuple(
+        (
+            Fraction(rng.randint(1, 5), rng.randint(1, 30)),
+            tuple(measure() for _ in range(rng.randint(1, 3))),
+        )
+        for _ in range(rng.randint(1, 4))
+    )
+    return MaximaBound(
+        measure=measure(), maxima=maxima, at_most=Fraction(rng.randint(-20, 60), rng.randint(1, 60))
+    )
+
+
 ATOMS: dict[str, tuple[Scope, Make]] = {
     "used_path": (Scope.PATH, _used),
     "order": (Scope.PATH, _order),
@@ -151,6 +170,7 @@ ATOMS: dict[str, tuple[Scope, Make]] = {
     "link": (Scope.MODEL, _link),
     "monotone": (Scope.MODEL, _monotone),
     "path_total": (Scope.MODEL, _path_total),
+    "maxima_bound": (Scope.MODEL, maxima_bound),
     "linear_leaf": (Scope.LEAF, _linear(Scope.LEAF)),
     "linear_split": (Scope.SPLIT, _linear(Scope.SPLIT)),
 }
@@ -158,7 +178,7 @@ ATOMS: dict[str, tuple[Scope, Make]] = {
 
 def literal(rng: random.Random, rows: Rows, kind: str) -> SignedAtom:
     atom = ATOMS[kind][1](rng, rows)
-    positive = isinstance(atom, Linear | Budget | PathTotal) or rng.random() < 0.5
+    positive = isinstance(atom, Linear | Budget | PathTotal | MaximaBound) or rng.random() < 0.5
     return SignedAtom(atom=atom, positive=positive)
 
 
@@ -168,7 +188,7 @@ def clause(rng: random.Random, rows: Rows, kinds: tuple[str, ...]) -> Clause:
     return Clause(scope=ATOMS[kinds[0]][0], literals=literals, origin=HERE)
 
 
-BEYOND = ("link", "monotone", "path_total")
+BEYOND = ("link", "monotone", "path_total", "maxima_bound")
 """Kinds that came later; without them a seed gives the problem that it always gave."""
 
 

@@ -111,7 +111,7 @@ class Lazy:
 @contextmanager
 def without_start() -> Iterator[None]:
     """Searches that no greedy tree begins: what the formula cannot find is not found."""
-    with patch("odtdsl.solving._start", return_value=None):
+    with patch("odtdsl.backends.running.best_start", return_value=None):
         yield
 
 

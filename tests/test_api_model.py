@@ -377,6 +377,7 @@ def call(method: str, *args: st.SearchStrategy[Any], **named: st.SearchStrategy[
 
 calls = st.one_of(
     call("data", short | st.none(), na=st.none() | some_cells, separator=st.none() | short,
+         decimal=st.none() | short, thousands=st.none() | short,
          header=st.booleans(), encoding=st.none() | short, id=st.none() | names,
          test=st.sampled_from([None, "t.csv", 0.33, "10%"])),
     call("data", sklearn=short, test=st.sampled_from([0.1, "7.5%"]), stratified=st.booleans(),
@@ -395,7 +396,7 @@ calls = st.one_of(
     call("candidates", some_names | st.just("*"), bins=st.integers(-2, 20)),
     call("candidates", some_names | st.just("*"), quantiles=st.integers(2, 20)),
     call("candidates", some_names | st.just("*"), values=some_cells),
-    call("candidates", some_names, st.sampled_from(["midpoints", "guessed"])),
+    call("candidates", some_names, st.sampled_from(["midpoints", "midpoints exact", "guessed"])),
     call("cost", st.dictionaries(names, amounts, min_size=1, max_size=3),
          default=st.none() | amounts),
     call("shared_cost", some_names, amounts),

@@ -20,8 +20,8 @@ from odtdsl.data.candidates import (
     gaps,
     guessed_cuts,
     midpoint,
-    midpoints,
     quantile_cuts,
+    short_cut,
 )
 from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
@@ -56,11 +56,13 @@ def test_midpoint_of_extremes() -> None:
     assert midpoint(1.0, 2.0) == 1.5
 
 
-def test_gaps_and_midpoints() -> None:
+def test_gaps() -> None:
     values = np.array([3.0, math.nan, 1.0, 3.0, 2.0])
     assert gaps(values).tolist() == [1, 2, 3]
-    assert midpoints(values) == (1.5, 2.5)
-    assert midpoints(np.array([math.nan, 4.0])) == ()
+
+
+def short_cuts(values: Floats) -> set[float]:
+    return {short_cut(u, v) for u, v in pairwise(gaps(values).tolist())}
 
 
 def test_quantile_cuts() -> None:
@@ -176,12 +178,12 @@ def test_guessed_cuts_find_the_gap_exactly() -> None:
     noise[:30] = math.nan
     y = (x > near[20]).astype(np.int64)
     cuts = guessed_cuts({"x": x, "noise": noise}, y, seed=0)
-    assert midpoint(near[20], near[21]) in cuts["x"]
-    assert set(cuts["x"]) <= set(midpoints(x))
+    assert short_cut(near[20], near[21]) in cuts["x"]
+    assert set(cuts["x"]) <= short_cuts(x)
     assert cuts == guessed_cuts({"x": x, "noise": noise}, y, seed=0)
 
 
-def test_guessed_cuts_are_midpoints_of_gaps() -> None:
+def test_guessed_cuts_are_shortest_in_their_gaps() -> None:
     table = read(DataRequest(kind="sklearn", name="wine"), base=Path())
     *features, target = table.columns.values()
     columns = {c.name: c.numbers for c in features if c.numbers is not None}
@@ -191,7 +193,7 @@ def test_guessed_cuts_are_midpoints_of_gaps() -> None:
         assert list(cuts) == list(columns)
         assert sum(map(len, cuts.values())) > 10
         for name, found in cuts.items():
-            assert set(found) <= set(midpoints(columns[name]))
+            assert set(found) <= short_cuts(columns[name])
             assert all(u < v for u, v in pairwise(found))
 
 

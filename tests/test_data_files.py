@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from odtdsl.data.readers import read, read_test
 from odtdsl.data.request import DataRequest, TestFile, TestShare
 from odtdsl.data.table import Table
+from odtdsl.data.typing import levels_of
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 
 
@@ -360,7 +361,8 @@ def test_arff(tmp_path: Path) -> None:
         "it's": [None, "2", "3e1"],
     }
     assert table.columns["size"].levels == ("small", "very large", "medium")
-    assert table.columns["grade"].levels == (3, 1, 2)
+    assert table.columns["grade"].levels == ("3", "1", "2")
+    assert levels_of(table.columns["grade"]) == (3, 1, 2)
     assert table.columns["note"].levels is None
 
 

@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtdsl.data.cells import canonical, number_text
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
 from odtdsl.data.frames import read_frame
+from odtdsl.data.levels import as_levels, level_index, level_text
 from odtdsl.data.split import split_rows
 from odtdsl.data.table import RawColumn
-from odtdsl.data.typing import declare_type, encode, infer_type, level_index, levels_of
+from odtdsl.data.typing import declare_type, encode, infer_type, levels_of
 from odtdsl.data.weights import ROOM, encode_weights
+from odtdsl.data.writing import number_text
 from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.predictors.encode import level_codes
 
 
 def column(*values: Any) -> RawColumn:
@@ -55,8 +57,12 @@ def test_levels_are_sorted_numbers_before_texts() -> None:
     assert levels_of(column("b", "10", "9", "a", None)) == ("9", "10", "a", "b")
     assert levels_of(column(10, 9.5, 9.0, None, -0.0)) == (0, 9, 9.5, 10)
     assert [type(x) for x in levels_of(column(9.0, 9.5))] == [int, float]
-    assert levels_of(column("1", "1.0", "01")) == (1,)
+    assert levels_of(column("1", "1.0", "01")) == ("01", "1", "1.0")
     assert levels_of(column("1", "1.0", "x")) == ("1", "1.0", "x")
+    assert levels_of(column("1.5", "01", "-0")) == ("-0", "01", "1.5")
+    assert levels_of(column("900000000000207009", "900000000000207008")) == (
+        900000000000207008, 900000000000207009,
+    )  # fmt: skip
 
 
 def test_declared_types() -> None:
@@ -100,22 +106,33 @@ def test_steps() -> None:
     assert diagnostic.notes == ("2 of 3 cells are no multiples of 1/10",)
 
 
-def test_numeric_levels_match_by_value() -> None:
-    kind = ColumnType(name="f", kind="category", levels=(2, 0, 1.5))
-    assert codes(encode(column("2.0", "0", "-0", "1.50", None, "7"), kind)) == [
-        0, 1, 1, 2, MISSING_CODE, UNSEEN_CODE,
-    ]  # fmt: skip
-    assert codes(encode(column("2.0", "0", "x", None), kind)) == [0, 1, UNSEEN_CODE, MISSING_CODE]
-
-
-def test_text_levels_match_by_text_then_by_value() -> None:
-    kind = ColumnType(name="f", kind="category", levels=("1", "1.0", "a"))
+def test_cells_and_levels_that_are_written_match_by_text() -> None:
+    kind = ColumnType(name="f", kind="category", levels=("1", "1.0", "2.50", "a"))
     assert codes(encode(column("1", "1.0", "a", "b", "1.00", None), kind)) == [
-        0, 1, 2, UNSEEN_CODE, 0, MISSING_CODE,
+        0, 1, 3, UNSEEN_CODE, UNSEEN_CODE, MISSING_CODE,
     ]  # fmt: skip
-    assert codes(encode(column(1, 2), kind)) == [0, UNSEEN_CODE]
-    mixed = ColumnType(name="f", kind="ordered", levels=(0, 1, 2, "3+"))
-    assert codes(encode(column("3+", "0", "2.0"), mixed)) == [3, 0, 2]
+    numbers = ColumnType(name="f", kind="category", levels=(2, 0, 1.5))
+    assert codes(encode(column("2.0", "0", "-0", "1.50", "1.5", None, "7"), numbers)) == [
+        UNSEEN_CODE, 1, UNSEEN_CODE, UNSEEN_CODE, 2, MISSING_CODE, UNSEEN_CODE,
+    ]  # fmt: skip
+
+
+def test_a_number_without_a_writing_is_the_one_level_that_reads_as_it() -> None:
+    kind = ColumnType(name="f", kind="category", levels=("1", "1.0", "2.50", "a"))
+    assert codes(encode(column(2.5, 3, None), kind)) == [2, UNSEEN_CODE, MISSING_CODE]
+    diagnostic = refused(encode, column(2.5, 1), kind)
+    assert diagnostic.code == "D147"
+    assert "number 1 in row 1 (counted from 0), and `1` and `1.0` are" in diagnostic.message
+
+
+def test_levels_that_were_numbers_match_by_value() -> None:
+    raw = column(2.0, 0, 1.5, -0.0)
+    kind = declare_type(raw, "category")
+    assert (kind.levels, kind.by_value) == ((0, 1.5, 2), True)
+    assert codes(encode(raw, kind)) == [2, 0, 1, 0]
+    assert codes(encode(column("2.0", "0", "-0", "1.50", None, "7"), kind)) == [
+        2, 0, 0, 1, MISSING_CODE, UNSEEN_CODE,
+    ]  # fmt: skip
 
 
 def test_values_outside_declared_levels() -> None:
@@ -138,40 +155,67 @@ def test_level_index() -> None:
     assert level_index((0, 0.1, 2), 2.0) == 2
     assert level_index((0, 0.1, 2), Fraction(1, 3)) is None
     assert level_index((0, 1), "1") == 1
-    assert level_index((0, 1), "1.0") == 1
+    assert level_index((0, 1), "1.0") is None
     assert level_index((0, 1), "one") is None
     assert level_index(("01", "1", "3+"), "1") == 1
-    assert level_index(("01", "1", "3+"), 1) == 0
+    assert level_index(("01", "1", "3+"), 1) is None
     assert level_index(("a", "nan"), "nan") == 1
     assert level_index((0, 1), Fraction(10**400)) is None
 
 
-VALUE = st.one_of(
-    st.none(), st.integers(-3, 3), st.floats(-2, 2), st.sampled_from(["a", "b", "1", "1.0", "01"])
+WRITTEN = st.one_of(
+    st.none(), st.sampled_from(["a", "b", "1", "1.0", "01", "+1", "1e0", "-0", "0", "0.5", ".5"])
 )
 
 
-@given(st.lists(VALUE, min_size=1, max_size=8), st.lists(VALUE, min_size=1, max_size=8))
+@given(st.lists(WRITTEN, min_size=1, max_size=8), st.lists(WRITTEN, min_size=1, max_size=8))
 @settings(deadline=None)
-def test_codes_agree_with_level_index(train: list[Any], later: list[Any]) -> None:
-    """Every cell's code is the index of its value, told one by one."""
-    raw = column(*train)
-    kind = declare_type(raw, "category")
-    for cells in (raw, column(*later)):
-        found = codes(encode(cells, kind))
-        for text, code in zip(cells.texts.tolist(), found, strict=True):
-            if text is None:
-                assert code == MISSING_CODE
-            else:
-                index = level_index(kind.levels, text)
-                assert code == (UNSEEN_CODE if index is None else index)
-    assert UNSEEN_CODE not in codes(encode(raw, kind))
+def test_texts_are_told_apart_as_they_are_written(
+    train: list[str | None], later: list[str | None]
+) -> None:
+    kind = declare_type(column(*train), "category")
+    assert [level_text(level) for level in kind.levels] == sorted(
+        {text for text in train if text is not None}, key=sort_key
+    )
+    for cells in (train, later):
+        expected = [
+            MISSING_CODE if text is None
+            else [level_text(x) for x in kind.levels].index(text) if text in train
+            else UNSEEN_CODE
+            for text in cells
+        ]  # fmt: skip
+        assert codes(encode(column(*cells), kind)) == expected
+        assert level_codes(column(*cells), kind).tolist() == expected
+
+
+def sort_key(text: str) -> tuple[int, float, str]:
+    return (1, 0.0, text) if text in "ab" else (0, float(text), text)
+
+
+NUMBER = st.one_of(st.none(), st.integers(-3, 3), st.floats(-2, 2), st.just(2**53 + 1))
+
+
+@given(st.lists(NUMBER, min_size=1, max_size=8), st.lists(NUMBER, min_size=1, max_size=8))
+@settings(deadline=None)
+def test_numbers_are_told_apart_by_value(
+    train: list[float | None], later: list[float | None]
+) -> None:
+    kind = declare_type(column(*train), "category")
+    present = sorted({x for x in train if x is not None})
+    assert list(kind.levels) == present
+    for cells in (train, later):
+        expected = [
+            MISSING_CODE if x is None else present.index(x) if x in present else UNSEEN_CODE
+            for x in cells
+        ]  # fmt: skip
+        assert codes(encode(column(*cells), kind)) == expected
+        assert level_codes(column(*cells), kind).tolist() == expected
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_written_so_that_they_read_back(x: float) -> None:
     assert float(number_text(x)) == x
-    assert canonical(x) == x
+    assert as_levels([number_text(x)]) == (x + 0.0,)
     assert not number_text(x).endswith(".0")
 
 

@@ -123,19 +123,22 @@ def core_of(rows: Rows, *, leaves_cost: int = 0) -> Core:
 LEAVES = {"left": RawLeaf(label=0), "right": RawLeaf(label=1)}
 
 
-def test_the_threshold_is_the_middle_of_the_gap_of_the_rows_that_are_there() -> None:
+def test_the_threshold_is_the_shortest_decimal_of_the_gap_of_the_rows_that_are_there() -> None:
     rows = number_rows([0, 1, 2, 10])
     below = RawSplit(family=0, test=1, **LEAVES)
     tree = to_tree(
         core_of(rows), rows, RawSplit(family=0, test=2, left=below, right=RawLeaf(label=0))
     )
     assert tree.root.test == Threshold(value=6.0)
-    assert tree.root.left.test == Threshold(value=1.5)
+    assert tree.root.left.test == Threshold(value=1.0)
     # Where 2 does not come, the gap runs from 1 to 10.
     above = RawSplit(
         family=0, test=0, left=RawLeaf(label=0), right=RawSplit(family=0, test=1, **LEAVES)
     )
     rows = number_rows([0, 1, 10, 10])
+    assert to_tree(core_of(rows), rows, above).root.right.test == Threshold(value=6.0)
+    exact = replace(rows.problem.features[0].candidates, place="midpoints exact")
+    rows = number_rows([0, 1, 10, 10], candidates=exact)
     assert to_tree(core_of(rows), rows, above).root.right.test == Threshold(value=5.5)
 
 

@@ -19,6 +19,7 @@ from random_specs import Case, case, read, rule
 
 import odtdsl
 from odtdsl.analysis import Analysis
+from odtdsl.auditor.values import holds, instances
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import back_end
 from odtdsl.backends.decode import NoCandidate
@@ -31,15 +32,13 @@ from odtdsl.backends.decode_diagram import (
     to_diagram,
 )  # fmt: skip
 from odtdsl.backends.margins import widest_plane
-from odtdsl.checker import audit
+from odtdsl.checker import audit, judge
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Clause, Core, SplitFilter
 from odtdsl.ir.planes import planes
 from odtdsl.ir.raw import RawDiagram
-from odtdsl.terms.evaluate import holds, instances
 from odtdsl.terms.normalize import normalize
-from odtdsl.terms.view import DiagramView
 
 SKIPPED = {"T221", "T222", "R304", "R207"}
 """No meaning on diagrams, under hyperplanes, or on the data."""
@@ -95,7 +94,7 @@ def test_rules_and_core_forms_mean_the_same(scope: str, hyperplanes: bool) -> No
                 kept = not any(isinstance(one, Clause | SplitFilter) for one in broken)
                 # Thresholds obey the rule where some do, and stand in the middle elsewhere.
                 diagram = to_diagram(core if kept else bare, analysis.rows, raw)
-                view = DiagramView(diagram, analysis.rows)
+                view = judge(diagram, analysis.problem, analysis.rows.data)
                 meant = all(holds(resolved.condition, each) for each in instances(resolved, view))
                 assert meant == kept, f"{here.head}\n{text}\n{here.frame}\n{raw}"
                 seen[meant] += 1
@@ -291,8 +290,6 @@ def test_simplifying_keeps_what_is_said() -> None:
         before, after = DiagramEvaluation(core, raw), DiagramEvaluation(core, smaller)
         assert not after.violations()
         assert after.stage_value(core.objective[0]) <= before.stage_value(core.objective[0])
-        same = DiagramEvaluation(core, simplify_diagram(core, raw, better=False))
-        assert same.stage_value(core.objective[0]) == before.stage_value(core.objective[0])
         shorter += len(after.visits) < len(before.visits)
     assert shorter > 10
 

@@ -19,10 +19,10 @@ from odtdsl.backends.decode import to_tree
 from odtdsl.checker import audit
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.expr import applications
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawTree
 from odtdsl.solving import solve
-from odtdsl.terms.evaluate import applications
 from odtdsl.terms.normalize import normalize
 
 EACH = 5 * SCALE

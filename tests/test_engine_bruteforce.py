@@ -33,6 +33,15 @@ def random_problem(rng, largest=12):
     return ranks, distinct, labels, classes
 
 
+def random_weights(rng, n):
+    """None, weights that differ, or weights that are all the same: each has a way of its own."""
+    kind = rng.random()
+    if kind < 0.4:
+        return None
+    weights = rng.integers(0, 6, size=n).astype(np.int64)
+    return weights if kind < 0.7 else np.full(n, weights.max() + 1)
+
+
 def check(result, best, ranks, table, **limits):
     assert result["status"] == "optimal"
     assert result["objective"] == best
@@ -59,15 +68,13 @@ def test_weights_costs_prices_and_leaves(method):
     for _ in range(2 * INSTANCES):
         ranks, distinct, labels, classes = random_problem(rng, largest=10)
         depth = int(rng.integers(0, 6))
-        weights = (
-            rng.integers(0, 6, size=len(labels)).astype(np.int64) if rng.random() < 0.5 else None
-        )
+        weights = random_weights(rng, len(labels))
         costs = (
             rng.integers(0, 8, size=(classes, classes)).astype(np.int64)
             if rng.random() < 0.4
             else None
         )
-        price = int(rng.integers(0, 3)) if rng.random() < 0.5 else 0
+        price = int(rng.integers(0, 9)) if rng.random() < 0.5 else 0
         leaves = int(rng.integers(1, 2**depth + 2)) if rng.random() < 0.5 else None
         allowed = None
         if rng.random() < 0.3:
@@ -94,6 +101,43 @@ def test_weights_costs_prices_and_leaves(method):
         )
 
 
+@pytest.mark.parametrize("how", [{"method": "anytime"}, {"alone": 0}, {"alone": 0, "threads": 2}])
+def test_the_anytime_search_alone_and_beside_the_proof(how):
+    """What it finds is a tree of the loss that it says; beside the proof the optimum stays one."""
+    rng = np.random.default_rng(13)
+    proven = 0
+    for seed in range(INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng)
+        n = len(labels)
+        depth = int(rng.integers(3, 7))
+        weights = random_weights(rng, n)
+        costs = None
+        if rng.random() < 0.3:
+            costs = rng.integers(0, 8, size=(classes, classes)).astype(np.int64)
+        price = int(rng.integers(0, 9)) if rng.random() < 0.3 else 0
+        least = int(rng.integers(1, n // 2 + 2)) if rng.random() < 0.3 else 1
+        allowed = None
+        if rng.random() < 0.2:
+            allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
+        table = loss_table(labels, classes, weights, costs)
+        result = engine.solve(
+            narrow(ranks), distinct, labels, classes, depth, weights=weights, costs=costs,
+            leaf_price=price, allowed=allowed, min_leaf_rows=least, seed=seed, work_limit=20000,
+            **how,
+        )  # fmt: skip
+        best = brute_force(ranks, table, depth, None, price, allowed, leaf_rows=least)
+        if result["tree"] is None:
+            assert n < least
+            continue
+        limits = {"max_depth": depth, "allowed": allowed, "leaf_rows": least}
+        loss = tree_loss(result["tree"], ranks, table, price=price, **limits)
+        assert result["objective"] == loss >= best
+        assert result["bound"] <= best
+        proven += result["status"] == "optimal"
+        assert result["status"] == "feasible" or loss == best
+    assert proven > INSTANCES // 4
+
+
 @pytest.mark.parametrize("isa", SETS)
 def test_leaves_of_a_least_size(isa):
     rng = np.random.default_rng(12)
@@ -105,8 +149,8 @@ def test_leaves_of_a_least_size(isa):
             int(rng.integers(1, n + 2)) if rng.random() < 0.1 else int(rng.integers(1, n // 2 + 2))
         )
         depth = int(rng.integers(0, 5))
-        weights = rng.integers(0, 6, size=n).astype(np.int64) if rng.random() < 0.2 else None
-        price = int(rng.integers(0, 3)) if rng.random() < 0.3 else 0
+        weights = random_weights(rng, n) if rng.random() < 0.4 else None
+        price = int(rng.integers(0, 9)) if rng.random() < 0.3 else 0
         leaves = int(rng.integers(1, 2**depth + 2)) if rng.random() < 0.4 else None
         allowed = None
         if rng.random() < 0.2:

@@ -333,17 +333,41 @@ def test_data_sets_agree_in_libraries(name: str, to: str) -> None:
 
 
 def test_texts_that_write_one_number_are_levels_of_their_own() -> None:
-    """ "4.0" is not "04" where both are levels; "4.00" is the first of them."""
-    code = ColumnType(name="code", kind="category", levels=("04", "4.0", "a"))
-    root = Branch(
-        feature="code", test=Equals(value="4.0"), missing="right", left=Leaf(label=1, size=1),
-        right=Branch(
-            feature="code", test=Equals(value="04"), missing="right", left=Leaf(label=2, size=1),
-            right=Leaf(label=0, size=1),
-        ),
-    )  # fmt: skip
-    tree = Tree(root=root, features=(code,), targets=("y",), classes=("x", "4.0", "04"))
-    rows: list[Row] = [{"code": x} for x in ("04", "4.0", "4", "4.00", 4, "a", None)]
+    """ "4.0" is not "04", and "4" is neither; of two levels that read as it, a number is none."""
+    tree = code_tree(ColumnType(name="code", kind="category", levels=("04", "4.0", "5.0", "a")))
+    rows: list[Row] = [{"code": x} for x in ("04", "4.0", "4", "4.00", "5", "a", None)]
     said = predicted(tree, rows)
-    assert said == ["04", "4.0", "04", "04", "04", "x", "x"]
+    assert said == ["04", "4.0", "x", "x", "x", "x", "x"]
     assert by_python(tree, rows) == said
+    for values in ([5], [5.0]):
+        numbers: list[Row] = [{"code": x} for x in values]
+        assert by_python(tree, numbers) == predicted(tree, numbers) == ["5.0"]
+    with pytest.raises(OdtError, match="different values that read as it"):
+        predicted(tree, [{"code": 4}])
+    assert by_python(tree, [{"code": 4}]) == [REFUSED]
+
+
+def test_levels_of_a_frame_of_numbers_are_found_by_value() -> None:
+    """As are those of a model of version 1, where the first that reads as the number counts."""
+    code = ColumnType(name="code", kind="category", levels=("04", "4.0", "5.0"), by_value=True)
+    rows: list[Row] = [{"code": x} for x in ("04", "4.0", "4", "4.00", "5", "a", None)]
+    said = predicted(code_tree(code), rows)
+    assert said == ["04", "4.0", "04", "04", "5.0", "x", "x"]
+    assert by_python(code_tree(code), rows) == said
+    plain = ColumnType(name="code", kind="category", levels=(4, 5, 6), by_value=True)
+    written = replace(plain, by_value=False)
+    for type_, expected in ((plain, ["4.0", "4.0", "x"]), (written, ["4.0", "x", "x"])):
+        tree = code_tree(type_)
+        rows = [{"code": x} for x in ("5", "5.0", "7")]
+        assert by_python(tree, rows) == predicted(tree, rows) == expected
+
+
+def code_tree(code: ColumnType) -> Tree:
+    """A tree that asks for the second level, then for the first, then for the third."""
+    root: Leaf | Branch = Leaf(label=0, size=1)
+    for level, label in ((2, 3), (0, 2), (1, 1)):
+        root = Branch(
+            feature="code", test=Equals(value=code.levels[level]), missing="right",
+            left=Leaf(label=label, size=1), right=root,
+        )  # fmt: skip
+    return Tree(root=root, features=(code,), targets=("y",), classes=("x", "4.0", "04", "5.0"))

@@ -21,6 +21,8 @@ from odtdsl.analysis import analyse
 from odtdsl.analysis.doubts import Said, closed_by_thresholds, find
 from odtdsl.analysis.room import Frame, Room
 from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.ir.expr import Scope
+from odtdsl.ir.forms import Additive, Clause, Linear, Origin, SignedAtom
 from odtdsl.ir.rows import Rows
 from odtdsl.source import Source
 from odtdsl.syntax.parser import parse
@@ -215,6 +217,23 @@ def test_several_conflicts_are_told_at_once() -> None:
         " rule w: accuracy >= 120%"
     )
     assert sorted(d.code for d in found) == ["R107", "R108", "R108"]
+
+
+def test_bounds_whose_sum_has_too_many_digits_are_no_mistake() -> None:
+    """Each is exact alone; only the look for contradictions would add them (R301)."""
+    rows = odtdsl.parse(HEAD).analyse(frame=FRAME).rows
+    frame = parts(rows)[0]
+    heavy = np.full((rows.n_rows, 2), 2**40, dtype=np.int64)
+    clauses = [
+        Clause(
+            scope=Scope.MODEL, origin=Origin(rule=f"r{denominator}"),
+            literals=(SignedAtom(atom=Linear(
+                measure=Additive(output=heavy, denominator=denominator), at_most=2**62,
+            )),),
+        )
+        for denominator in (2**20 + 7, 2**20 + 9)
+    ]  # fmt: skip
+    assert Room(frame, clauses).refute() is None
 
 
 def test_it_is_quick_on_many_rows() -> None:

@@ -212,7 +212,7 @@ def test_every_variable_and_group_is_told_in_the_words_of_the_spec(tmp_path: Pat
     clauses = re.findall(r"^[-\d][-\d ]* 0$", text, re.MULTILINE)
     assert (len(clauses), size["clauses"]) == (int(head[2]), int(head[2]))
     for meaning in (
-        "node 3 tests `age`, threshold 47.5 or below", "node 1 tests `color`",
+        "node 3 tests `age`, threshold 48 or below", "node 1 tests `color`",
         'node 2 tests `color`, value "green" or one before it', 'slot 8 predicts "no"',
         "row 5 goes right at level 2", "not: row 1 comes to slot 9", "node 1 is no split",
         '`color` is tested at node 2 or above',

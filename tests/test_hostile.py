@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
+from odtdsl.as_json import as_number
 from odtdsl.cli import app
 from odtdsl.data.dataset import ColumnType
 from odtdsl.diagnostics.model import OdtError
@@ -24,8 +25,8 @@ from odtdsl.predictors.check import check_tree
 from odtdsl.predictors.diagram import Arc, Diagram, Terminal
 from odtdsl.predictors.diagram_check import check_diagram
 from odtdsl.predictors.tree import Branch, Leaf, Threshold, Tree
-from odtdsl.result import OutputScore, as_number
-from odtdsl.result import TestScore as OutputTest
+from odtdsl.scoring import OutputScore
+from odtdsl.scoring import TestScore as OutputTest
 
 NOT_XML = ("\ufffe", "\uffff", "\x0b", "\x1b[31m", "]]>", "\x85", "\u202e", "&amp;", "<b>")
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from itertools import product
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.backends.choice import back_end
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.forms import Core
+from odtdsl.sat import sums
+from odtdsl.sat.formula import Formula
+from odtdsl.sat.sums import Terms, at_most
 from odtdsl.source import Source
 from odtdsl.syntax.parser import parse
 from odtdsl.terms.normalize import normalize
@@ -52,7 +61,6 @@ def test_the_writing_of_a_formula_ends(
 
 def test_the_giving_of_a_formula_to_a_solver_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     from odtdsl.sat import search
-    from odtdsl.sat.formula import Formula
 
     monkeypatch.setattr(search, "OFTEN", 10)
     formula = Formula()
@@ -63,3 +71,122 @@ def test_the_giving_of_a_formula_to_a_solver_ends(monkeypatch: pytest.MonkeyPatc
         asking.true([])
     assert asking.sent == 0
     asking.close()
+
+
+def test_a_sum_of_many_weights_takes_few_clauses() -> None:
+    """By the values of its partial sums this one takes 15 million clauses."""
+    rng = random.Random("weights")
+    formula = Formula()
+    terms = Terms(weights={formula.variable("one"): rng.randint(1, 100) for _ in range(240)})
+    at_most(formula, terms, sum(terms.weights.values()) // 3)
+    assert len(formula.clauses) < 100 * 240
+
+
+@pytest.mark.parametrize("few", [0, 4_000_000])
+def test_sums_say_the_same_in_each_way(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pysat.solvers import Solver
+
+    monkeypatch.setattr(sums, "FEW_SUMS", few)
+    monkeypatch.setattr(sums, "SMALL_BOUND", few)
+    for seed in range(60):
+        rng = random.Random(f"sums {seed}")
+        formula = Formula()
+        n = rng.randint(2, 7)
+        some = [formula.variable("one") for _ in range(n)]
+        terms = Terms(weights={x: rng.choice((-3, 2, 5, 7, 40)) for x in some})
+        bound, guard = rng.randint(-6, 60), formula.variable("guard")
+        at_most(formula, terms, bound, (guard,))
+        with Solver(bootstrap_with=formula.clauses) as solver:
+            for signs in product((1, -1), repeat=n + 1):
+                given = [x * sign for x, sign in zip((*some, guard), signs, strict=True)]
+                holds = given[-1] > 0 or terms.value({x for x in given if x > 0}) <= bound
+                assert solver.solve(assumptions=given) == holds, seed
+
+
+def test_reading_and_analysis_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The boosting of `guessed` asks for the time; what was spent before is no search's."""
+    import time
+
+    import odtdsl
+    from odtdsl.data import candidates
+
+    monkeypatch.setattr(candidates, "_guessed", {})
+    text = 'data sklearn "breast_cancer" target target candidates * at guessed tree depth <= 2 '
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(text + "minimize errors solve within 0.01 s")
+    assert [one.code for one in caught.value.diagnostics] == ["B108"]
+
+    began = time.monotonic() - 100
+    source = Source(name="limits.odt", text=SPEC + "tree depth <= 4")
+    from odtdsl import solving
+
+    made = solving.solve(analyse(parse(source)), seconds=50, began=began)
+    assert made.status != "optimal"
+    assert made.seconds > 50
+
+
+def spent(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock on which the limit of a second is over at that look; small tables are looked at."""
+    from types import SimpleNamespace
+
+    from odtdsl import limits
+
+    seen = iter([*[0.0] * looks, *[2.0] * 1_000])
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: next(seen)))
+    monkeypatch.setattr(limits, "BLOCK", 100)
+
+
+@pytest.mark.parametrize("candidates", ["quantiles 4", "guessed"])
+@pytest.mark.parametrize("quickly", [False, True])
+def test_reading_and_analysis_end_at_every_look(
+    quickly: bool, candidates: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever reads or analyses many cells asks for the time, also by the limit of the spec."""
+    from odtdsl.data import candidates as boosted
+    from odtdsl.data import quick
+    from odtdsl.limits import counting
+
+    monkeypatch.setattr(quick, "LEAST", 0 if quickly else 10**9)
+    monkeypatch.setattr(quick, "LEAST_LINES", 0)
+    lines = [f"{i},{i * 7 % 11},{'ab'[i % 2]}" for i in range(300)]
+    (tmp_path / "f.csv").write_text("\n".join(["p,q,y", *lines]))
+    text = f'data "f.csv" target y candidates * at {candidates} tree depth <= 2 minimize errors '
+    source = Source(name="looks.odt", text=text + "solve within 1 s")
+    told, looks = [], 0
+    while looks < 500:
+        monkeypatch.setattr(boosted, "_guessed", {})
+        with monkeypatch.context() as patch:
+            spent(looks, patch)
+            try:
+                with counting(0.0, None):
+                    normalize(analyse(parse(source), source=source, base=tmp_path).rows)
+                break
+            except OdtError as problem:
+                (one,) = problem.diagnostics
+                assert one.code == "B108"
+                told.append(one.message.partition("search: ")[2].removesuffix(" takes longer"))
+        looks += 1
+    parts = ["reading the data", "the analysis of the data", "finding the candidates"]
+    if candidates == "guessed":
+        parts.insert(2, "the boosting of `candidates at guessed`")
+    assert list(dict.fromkeys(told)) == parts
+    assert told.count("reading the data") >= 3
+
+
+def test_no_limit_refuses_small_data() -> None:
+    """However late it is: a search finds a tree at once then."""
+    from odtdsl import limits
+
+    with limits.counting(0.0, 1e-9):
+        assert core("tree depth <= 2").n_rows == 569
+
+
+def test_rows_of_equal_ranks_are_of_one_kind() -> None:
+    from odtdsl.exact.layered import kinds_of_rows
+
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        shape = rng.integers(1, 6), rng.integers(1, 30)
+        ranks = rng.integers(0, rng.integers(1, 40), shape).astype(np.uint32)
+        kinds = np.unique(ranks, axis=1, return_inverse=True)[1]
+        assert kinds_of_rows(ranks).tolist() == kinds.ravel().tolist()

@@ -236,7 +236,7 @@ def test_a_mutant_of_a_lowering_is_caught(
 @pytest.mark.parametrize(
     ("owner", "method"),
     [
-        (stages, "_largest"),
+        (stages, "largest"),
         (stages, "_depth"),
         (search, "keep"),
         (pattern_flow.PatternFlow, "_labels"),

@@ -51,7 +51,7 @@ def test_a_number_target_is_proven():
     assert answer["status"] == "optimal"
     assert answer["objective"] == pytest.approx(3143.29, abs=0.01)
     assert answer["leaves"] == 6
-    assert set(answer["test"]) == {"rows", "mse", "mae"}
+    assert set(answer["test"]) == {"rows", "mse", "mae", "objective", "audit", "baseline"}
     assert all_hold(answer)
 
 

@@ -91,8 +91,8 @@ def test_a_mark_among_numbers_of_a_file_is_named_in_the_data_statement(tmp_path:
 
 def test_decimal_commas() -> None:
     told = warned(rows() | {"lab": [f"{i % 13},{i % 7}" for i in range(40)]})
-    assert set(told) == {"D214"}
-    assert "numbers are written with a point" in told["D214"].notes[0]
+    assert set(told) == {"D220"}
+    assert "turn them into numbers in the frame" in told["D220"].helps[0]
 
 
 def test_levels_that_write_a_few_numbers_are_levels() -> None:
@@ -101,8 +101,7 @@ def test_levels_that_write_a_few_numbers_are_levels() -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [list(range(40)), list(range(1000, 1080, 2)), [f"p{i}" for i in range(40)],
-              [f"2024-05-{i % 30 + 1:02d}" for i in range(40)]],
+    "cells", [list(range(40)), list(range(1000, 1080, 2)), [f"p{i}" for i in range(40)]],
 )  # fmt: skip
 def test_names_of_rows(cells: list[object]) -> None:
     random.Random(1).shuffle(cells)
@@ -192,7 +191,7 @@ def test_the_command_line_tells_it_aside_and_in_json(tmp_path: Path) -> None:
 
 def test_a_result_prints_as_the_command_does() -> None:
     result = odtdsl.solve(SPEC.format(more=""), frame=rows())
-    assert str(result).startswith("a <= 4.5")
+    assert str(result).startswith("a <= 4")
     assert "optimal: proven" in str(result)
     assert "tree depth" in str(result)
 
@@ -350,10 +349,10 @@ def test_a_frame_is_not_named_in_the_text(source: str, hint: str) -> None:
 
 def test_models_print_as_pictures_in_text() -> None:
     result = odtdsl.parse(SPEC.format(more="")).solve(frame=rows())
-    assert str(result.tree).startswith("a <= 4.5\n├─ yes: n  (")
+    assert str(result.tree).startswith("a <= 4\n├─ yes: n  (")
     spec = SPEC.format(more="").replace("tree depth <= 2", "diagram widths 1, 2")
     found = odtdsl.parse(spec).solve(frame=rows(), using="greedy")
-    assert str(found.diagram).startswith("1: a <= 4.5  (40 rows)")
+    assert str(found.diagram).startswith("1: a <= 4  (40 rows)")
     assert not str(found.diagram).endswith("\n")
 
 

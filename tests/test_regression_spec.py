@@ -236,7 +236,7 @@ def test_the_command_line_from_check_to_audit(tmp_path: Path) -> None:
     assert "optimal: proven" in printed
     assert "test: mse " in printed
     test = json.loads(run("solve", spec, "--json"))["test"]
-    assert set(test) == {"rows", "mse", "mae"}
+    assert set(test) == {"rows", "mse", "mae", "objective", "audit", "baseline"}
     rows.write_text("s5,bmi\n0,0\n0.1,0.1\n", encoding="utf-8")
     predicted = run("predict", tree, rows).split()
     assert predicted[0] == "target"

@@ -1,6 +1,6 @@
 """Core forms mean what terms mean: random rules on random trees, both ways.
 
-The meaning on the finished tree (`terms.evaluate`, on decoded trees and raw cells, by which
+The meaning on the finished tree (`odtdsl.auditor`, on decoded trees and raw cells, by which
 answers are audited) is compared with that of the core (`ir.evaluate`, on codes, to which back
 ends are held); a rule and its negation part the paths, leaves or splits of every tree.
 """
@@ -16,15 +16,16 @@ import pytest
 from random_specs import Case, case, read, rule, tree
 
 from odtdsl.analysis import Analysis
+from odtdsl.auditor.routing import ModelOn
+from odtdsl.auditor.values import holds, instances, number
 from odtdsl.backends.decode import to_tree
+from odtdsl.checker import judge
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawTree
-from odtdsl.terms.evaluate import holds, instances, number
 from odtdsl.terms.normalize import normalize
-from odtdsl.terms.view import TreeView
 
 SCOPES = ("model", "path", "leaf", "split")
 TREES = 8
@@ -41,11 +42,11 @@ def _normalized(case_: Case, text: str) -> tuple[Analysis, Core] | None:
         return None
 
 
-def _view(analysis: Analysis, core: Core, raw: RawTree) -> TreeView:
+def _view(analysis: Analysis, core: Core, raw: RawTree) -> ModelOn:
     """The decoded tree; thresholds obey the rule where some do."""
     if Evaluation(core, raw).violations():
         core = replace(core, filters=())
-    return TreeView(to_tree(core, analysis.rows, raw), analysis.rows)
+    return judge(to_tree(core, analysis.rows, raw), analysis.problem, analysis.rows.data)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -127,7 +128,8 @@ def test_objectives_and_their_stages_have_one_value(sense: str, text: str) -> No
         for _ in range(TREES):
             raw = tree(rng, core, rng.randint(0, 3))
             evaluation = Evaluation(core, raw)
-            view = TreeView(to_tree(core, analysis.rows, raw), analysis.rows)
+            decoded = to_tree(core, analysis.rows, raw)
+            view = judge(decoded, analysis.problem, analysis.rows.data)
             value = number(stage.measure, view)
             assert value == core.objective[0].sign * evaluation.stage_value(core.objective[0])
             assert isinstance(value, Fraction)

@@ -96,7 +96,7 @@ def test_diagrams_unroll_to_no_more_than_is_said() -> None:
             continue
         shared += 1
         tree = Shape(depth=len(sizes), splits=every)
-        shapes = copies(widths)[sum(sizes)]
+        shapes = copies(widths, sum(widths))[sum(sizes)]
         assert any(tree.depth <= s.depth and tree.splits <= s.splits for s in shapes), raw
     assert shared > 500
 
@@ -141,9 +141,12 @@ def _unrolled_sizes(raw: RawDiagram) -> tuple[list[int], int]:
 
 
 def test_known_room() -> None:
-    assert copies((1, 2, 4, 8))[4] == (Shape(depth=3, splits=5),)
-    assert copies((1, 1, 1)) == {}
+    assert copies((1, 2, 4, 8), 15)[4] == (Shape(depth=3, splits=5),)
+    assert copies((1, 1, 1), 3) == {}
     assert narrowed((1, 2, 4, 8), 5) == (1, 2, 2, 2)
+    wide = tuple(2**level for level in range(12))  # 12 s were needed for eight layers
+    assert copies(wide, sum(wide))[2000] == (Shape(depth=12, splits=2**12 - 1),)
+    assert max(copies(wide, 30)) == 30
 
 
 def test_a_rule_about_a_level_is_not_taken_for_all_levels() -> None:

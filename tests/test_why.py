@@ -151,7 +151,7 @@ def test_the_path_is_told_with_the_rules_that_shape_it(result: Result) -> None:
     assert why.prediction == "n"
     root, second, leaf = why.steps
     assert root.text == 'b == "x": yes (b is "x")'
-    assert second.text == "a <= 3.75: no (a is 7)" or second.text.startswith("a <= 3.5: no")
+    assert second.text == "a <= 3: no (a is 7)"
     assert root.rules == ("first", "order", "cheap")
     assert second.rules == ("order", "cuts")
     assert leaf.rules == ("sized", "right", "calm", "pair")
@@ -213,4 +213,4 @@ def test_a_tree_of_numbers_has_another_output() -> None:
     found = result.why(0).counterfactual
     assert found is not None
     assert found.prediction == "5"
-    assert found.changes[0].after == math.nextafter(2.5, 3)
+    assert found.changes[0].after == math.nextafter(2, 3)

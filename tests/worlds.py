@@ -20,6 +20,8 @@ Cell = float | str | None
 LEVELS = ("lo", "mid", "hi")
 GRID = tuple(Fraction(i, 8) for i in range(-8, 49))
 """Thresholds enough: all values, candidates and bounds of rules are multiples of a quarter."""
+TENTHS = tuple(Fraction(i, 10) for i in range(-10, 61))
+"""One lies between any two neighbours of the grid: the shortest decimals are among both."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -308,8 +310,7 @@ class World:
             return [Fraction(level) for level in range(int(test.low), int(test.high))]
         if column.place != "midpoints":
             return [t for t in column.cuts if test.low <= t < test.high]
-        middle = (test.low + test.high) / 2
-        return sorted({middle, *(t for t in GRID if test.low <= t < test.high)})
+        return sorted(t for t in {*GRID, *TENTHS} if test.low <= t < test.high)
 
 
 def decimal(value: Fraction) -> str:

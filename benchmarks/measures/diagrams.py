@@ -243,10 +243,9 @@ def named(limit: float, jobs: int) -> Table:
         assert result.model is not None
         errors = Fraction(round((1 - _right(result.model, frame)) * len(frame)), len(frame))
         agree += result.objective == errors + Fraction(alpha) * (result.model.n_splits - 1) / 14
-        alone = dict(result.counters).get("by_exact")
         table.add(
             name, len(frame), widths, alpha, result.status, f"{float(result.objective):.4f}",
-            "exact alone" if alone else result.backend, result.seconds, spent,
+            "exact alone" if result.backend == "exact" else result.backend, result.seconds, spent,
         )  # fmt: skip
     table.note(
         f"Half of the rows, seed 0, one thread, limit {limit:g} s; {agree} of {len(NAMED)}"

@@ -12,6 +12,7 @@ from odtdsl.analysis.columns import Columns
 from odtdsl.analysis.desk import Desk, Stop
 from odtdsl.analysis.doubts import doubts
 from odtdsl.analysis.feasible import output_doubts
+from odtdsl.analysis.growth import check_categories, check_growth
 from odtdsl.analysis.rows import RowChoice, with_target
 from odtdsl.analysis.rules import rules, stages
 from odtdsl.analysis.skeleton import options, skeleton
@@ -35,6 +36,7 @@ from odtdsl.ir.problem import (
     TreeSkeleton,
 )  # fmt: skip
 from odtdsl.ir.rows import Rows, present
+from odtdsl.limits import allow
 from odtdsl.source import Source
 from odtdsl.syntax import ast
 
@@ -106,10 +108,12 @@ def analyse(
     """
     desk = Desk(source)
     statements = sort_statements(spec, desk, settings or {})
+    check_growth(statements, desk)
     desk.check()
     assert statements.data is not None, "a spec without data stops before"
     request = data_request(statements.data, desk, data=data, test=test)
     desk.check()
+    allow(options(statements.solves, Desk(source)).seconds)  # mistakes are filed later
     if division is not None:
         return _Analyser(statements, request, division.table, None, desk, division).run()
     try:
@@ -136,8 +140,9 @@ class _Analyser:
 
     def run(self) -> Analysis:
         statements = self.statements
-        types = self.columns.types()
+        types = self.columns.types(self._compared_columns())
         features = self.columns.features(types)
+        check_categories(features, self.table.n_rows, statements, self.desk)
         costs = self.columns.costs([feature.name for feature in features])
         shape = self._skeleton()
         chosen = options(statements.solves, self.desk)
@@ -146,7 +151,7 @@ class _Analyser:
         if target is None:
             self.desk.check()
         assert target is not None, "a target that is given up has been filed"
-        types = with_target(types, target)
+        types = with_target(types, target, self.table)
         losses = self.columns.losses(target)
         rows = RowChoice(
             self.request, self.table, self.test_table, self.columns, statements,

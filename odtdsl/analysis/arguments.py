@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
+import numpy as np
+
 from odtdsl.analysis.desk import Desk, Stop
 from odtdsl.analysis.world import FUNCTIONS, WORDS, World
 from odtdsl.data.dataset import Value
-from odtdsl.data.typing import levels_of
+from odtdsl.data.levels import as_levels
+from odtdsl.data.typing import distinct, encode
+from odtdsl.data.writing import number_text
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import (
     Apply,
     Arg,
@@ -359,7 +364,7 @@ class Arguments:
         if isinstance(expr, ast.Name) and expr.name in self.world.group_names:
             return [self._declared(expr)]
         column = self.world.cells.column(expr)
-        levels = levels_of(self.world.training.columns[column])
+        levels = self._values(column)
         example = f'= "{levels[0]}"' if levels and isinstance(levels[0], str) else "< 30"
         if len(levels) > MOST_GROUPS_OF_COLUMN:
             raise self.desk.error(
@@ -371,6 +376,20 @@ class Arguments:
         if len(levels) < 2:
             raise self.desk.error("T227", f"`{column}` makes fewer than two groups", expr)
         return [self._of_value(column, level) for level in levels]
+
+    def _values(self, column: str) -> tuple[Value, ...]:
+        """The values of a column that training rows have."""
+        type_ = self.world.cells.types[column]
+        raw = self.world.training.columns[column]
+        try:
+            cells = encode(raw, type_)
+        except OdtError:  # which the rows tell later
+            raise Stop from None
+        if cells.numbers is not None:
+            return as_levels(map(number_text, distinct(cells.numbers)))
+        assert cells.codes is not None, "a column has numbers or codes"
+        codes = np.unique(cells.codes).tolist()
+        return tuple(type_.levels[code] for code in codes if code >= 0)
 
     def _of_value(self, column: str, level: Value) -> GroupArg:
         value = level if isinstance(level, str) else Fraction(str(level))

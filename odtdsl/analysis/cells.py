@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from odtdsl.analysis.desk import Desk, Stop
+from odtdsl.analysis.literals import Constant, level_of, literal_constant, named_row
 from odtdsl.data.dataset import ColumnType
-from odtdsl.data.typing import level_index
 from odtdsl.ir.expr import (
     MIRRORED,
     CellAnd,
@@ -21,7 +21,6 @@ from odtdsl.ir.expr import (
     CompareOp,
     RowIn,
 )  # fmt: skip
-from odtdsl.ir.intervals import nearest_float
 from odtdsl.syntax import ast
 from odtdsl.syntax.expressions import coded, name_text
 
@@ -120,21 +119,20 @@ class Cells:
     def row(self, literal: ast.Expr) -> int:
         """The index of the training row that a literal names."""
         match literal:
-            case ast.Number():
-                key = decimal(literal.value)
-            case ast.Text():
-                key = literal.value
+            case ast.Number() | ast.Text():
+                constant = literal_constant(literal, self.desk)
             case _:
                 raise self.desk.error(
                     "T116", "a row is named by its number, counted from 0, or its id", literal
                 )
-        index = self.rows.get(key)
-        if index is None:
+        key = named_row(self.rows, constant, self.desk, literal)
+        if key is None:
             raise self.desk.error(
-                "N115", f"no training row is called `{key}`", literal,
+                "N115", f"no training row is called `{constant.written}`", literal,
                 notes=(f"there are {len(self.rows)} of them; test rows do not count",),
                 helps=(self._how_rows_are_called(),),
             )  # fmt: skip
+        index = self.rows[key]
         if index < 0:
             raise self.desk.error(
                 "D210", f"several training rows are called `{key}`", literal,
@@ -189,43 +187,38 @@ class Cells:
         return CellCompare(column=name, op=op, value=self._value(name, value))
 
     def _value(self, name: str, expr: ast.Expr) -> Fraction | str:
-        value = self._constant(expr, name)
+        constant = self._constant(expr, name)
         column = self.types[name]
         if column.kind == "number":
-            if isinstance(value, str):
+            if isinstance(constant.value, str):
                 raise self.desk.error(
                     "T119", f"`{name}` is a number, but is compared with a text", expr,
                     helps=("write the number without quotes",),
                 )  # fmt: skip
-            return value
-        index = level_index(column.levels, value)
+            return constant.value
+        index = level_of(column.levels, constant, self.desk, expr, by_value=column.by_value)
         if index is None:
-            shown = value if isinstance(value, str) else decimal(value)
             raise self.desk.unknown(
-                "N116", f"value of `{name}`", shown, column.levels, expr, values=True,
+                "N116", f"value of `{name}`", constant.written, column.levels, expr, values=True,
             )  # fmt: skip
         level = column.levels[index]
         return level if isinstance(level, str) else Fraction(str(level))
 
-    def _constant(
-        self, expr: ast.Expr, column: str, opening: tuple[str, ...] = ()
-    ) -> Fraction | str:
+    def _constant(self, expr: ast.Expr, column: str, opening: tuple[str, ...] = ()) -> Constant:
         """The constant that a literal, a `let` or arithmetic of them stands for."""
         match expr:
-            case ast.Number():
-                return expr.value
+            case ast.Number() | ast.Text():
+                return literal_constant(expr, self.desk)
             case ast.Percent():
-                return expr.value / 100
-            case ast.Text():
-                return expr.value
+                return Constant.number(expr.value / 100)
             case ast.Negate():
-                return -self._numeric(expr.operand, column, opening)
+                return Constant.number(-self._numeric(expr.operand, column, opening))
             case ast.Binary():
                 left = self._numeric(expr.left, column, opening)
                 right = self._numeric(expr.right, column, opening)
                 if expr.op == "/" and right == 0:
                     raise self.desk.error("T213", "a division by 0", expr.right)
-                return CALCULATE[expr.op](left, right)
+                return Constant.number(CALCULATE[expr.op](left, right))
             case ast.Name() if expr.name in self.constants and not expr.quoted:
                 if expr.name in opening:
                     raise self.desk.error("N117", f"`let {expr.name}` is defined by itself", expr)
@@ -245,12 +238,7 @@ class Cells:
                 raise self.desk.error("T120", f"`{column}` is compared with constants only", expr)
 
     def _numeric(self, expr: ast.Expr, column: str, opening: tuple[str, ...]) -> Fraction:
-        value = self._constant(expr, column, opening)
+        value = self._constant(expr, column, opening).value
         if isinstance(value, str):
             raise self.desk.error("T211", "a text where a number should stand", expr)
         return value
-
-
-def decimal(value: Fraction) -> str:
-    """A number as a person writes it."""
-    return str(value) if value.denominator == 1 else repr(nearest_float(value))

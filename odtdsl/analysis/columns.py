@@ -8,10 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from odtdsl.analysis.desk import Desk, Stop
+from odtdsl.analysis.literals import is_quoted, level_of, literal_constant, plain_value
 from odtdsl.analysis.statements import Statements
 from odtdsl.data.dataset import ColumnType, Kind, Value
-from odtdsl.data.table import Table
-from odtdsl.data.typing import declare_type, infer_type, level_index, levels_of
+from odtdsl.data.levels import as_levels, level_text, text_index
+from odtdsl.data.table import RawColumn, Table
+from odtdsl.data.typing import declare_type, infer_type, levels_of
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.intervals import nearest_float
 from odtdsl.ir.problem import (
@@ -34,31 +36,6 @@ KINDS: dict[str, Kind] = {
 POLICIES: dict[str, MissingPolicy] = {
     "refuse": "refuse", "drop": "drop", "left": "left", "right": "right", "branch": "branch",
 }  # fmt: skip
-
-
-def literal_value(literal: ast.Literal, desk: Desk) -> Value | Fraction:
-    """The value of a label or level: text or number."""
-    match literal:
-        case ast.Number():
-            return literal.value
-        case ast.Text():
-            return literal.value
-        case ast.Percent():
-            raise desk.error(
-                "T101", "a percentage is no label", literal, helps=("write the value as it stands",)
-            )
-        case ast.Name():
-            raise desk.error(
-                "T102", f"`{literal.name}` is a bare word where a value should stand", literal,
-                helps=(f'write values in quotes: "{literal.name}"',),
-            )  # fmt: skip
-
-
-def as_value(value: Value | Fraction) -> Value:
-    """A number as int or float, a text as it is."""
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else nearest_float(value)
-    return value
 
 
 class Columns:
@@ -123,7 +100,7 @@ class Columns:
         declared = statement.type.values if statement.type is not None else None
         present = levels_of(self.table.columns[name])
         if declared is not None:
-            classes = self._declared(declared)
+            classes = self._declared(declared, self.table.columns[name])
         else:
             classes = present
             if len(present) > MOST_CLASSES or (len(present) > 20 and self._looks_continuous(name)):
@@ -135,14 +112,14 @@ class Columns:
                     ),
                 )  # fmt: skip
         for value in present:
-            if level_index(classes, value) is None:
+            if text_index(classes, level_text(value)) is None:
                 raise self.desk.error(
                     "T107", f"column `{name}` holds the class `{value}`, which is not declared",
                     statement.type, notes=(f"declared: {', '.join(str(c) for c in classes)}",),
                     helps=("add it to the classes, or mark it as missing with `na`",),
                 )  # fmt: skip
         for value in classes:
-            if declared is not None and level_index(present, value) is None:
+            if declared is not None and text_index(present, level_text(value)) is None:
                 self.desk.warn("T108", f"no row has the class `{value}`", statement.type)
         if len(present) == 1:
             self.desk.warn(
@@ -164,34 +141,47 @@ class Columns:
         numbers = self.table.columns[name].numbers
         return numbers is not None and bool((numbers[numbers == numbers] % 1 != 0).any())
 
-    def _declared(self, literals: tuple[ast.Literal, ...]) -> tuple[Value, ...]:
-        values: list[Value] = []
+    def _declared(self, literals: tuple[ast.Literal, ...], column: RawColumn) -> tuple[Value, ...]:
+        """The levels that a spec lists: texts of the column where it has them.
+
+        Where one of them stands in quotes, all are texts.
+        """
+        present = levels_of(column)
+        texts: list[str] = []
         for literal in literals:
-            value = as_value(literal_value(literal, self.desk))
-            if value in values:
-                raise self.desk.error("N105", f"`{value}` is listed twice", literal)
-            values.append(value)
-        return tuple(values)
+            constant = literal_constant(literal, self.desk)
+            at = level_of(present, constant, self.desk, literal, by_value=column.by_value)
+            text = constant.written if at is None else level_text(present[at])
+            if text in texts:
+                raise self.desk.error("N105", f"`{text}` is listed twice", literal)
+            texts.append(text)
+        return tuple(texts) if is_quoted(literals) else as_levels(texts)
 
     def label(self, literal: ast.Literal, classes: tuple[Value, ...]) -> int:
         """The index of a class label."""
-        value = literal_value(literal, self.desk)
-        index = level_index(classes, value)
+        constant = literal_constant(literal, self.desk)
+        by_value = any(self.table.columns[name].by_value for name in self.targets)
+        index = level_of(classes, constant, self.desk, literal, by_value=by_value)
         if index is None:
-            shown = as_value(value)
+            shown = plain_value(constant)
             raise self.desk.unknown("N106", "class", str(shown), classes, literal, values=True)
         return index
 
     # ---- features
 
-    def types(self) -> dict[str, ColumnType]:
-        """The type of every column of the table."""
+    def types(self, compared: Collection[str] = ()) -> dict[str, ColumnType]:
+        """The type of every column of the table; names of rows that groups compare are texts."""
         declared, star = self._declared_types()
+        option = self._id_option()
+        names = {option.column.name} & set(compared) if option is not None else set()
         out = self._not_features()
         found: dict[str, ColumnType] = {}
         for name, raw in self.table.columns.items():
             spec = declared.get(name, None if name in out else star)
             try:
+                if name in names and spec is None:
+                    found[name] = declare_type(raw, "category")
+                    continue
                 found[name] = infer_type(raw) if spec is None else self._declare(name, spec)
             except Stop:
                 found[name] = infer_type(raw)
@@ -228,13 +218,14 @@ class Columns:
             )  # fmt: skip
 
     def _declare(self, name: str, spec: ast.TypeSpec) -> ColumnType:
-        levels = None if spec.values is None else self._declared(spec.values)
+        column = self.table.columns[name]
+        levels = None if spec.values is None else self._declared(spec.values, column)
         step = self._step(spec)
         kind = KINDS.get(spec.kind)
         if kind is None:
             raise self.desk.unknown("S030", "type of features", spec.kind, list(KINDS), spec)
         try:
-            return declare_type(self.table.columns[name], kind, levels=levels, step=step)
+            return declare_type(column, kind, levels=levels, step=step)
         except OdtError as error:
             self.desk.adopt(error, spec)
             raise Stop from None
@@ -333,8 +324,8 @@ class Columns:
         match statement.place:
             case "midpoints":
                 return Candidates()
-            case "guessed":
-                return Candidates(place="guessed")
+            case "midpoints exact" | "guessed" as place:
+                return Candidates(place="guessed" if place == "guessed" else "midpoints exact")
             case "quantiles" | "bins" as place:
                 count = statement.count or 0
                 if not 2 <= count <= MOST_SHARES:
@@ -348,15 +339,15 @@ class Columns:
             case _:
                 values: list[Fraction] = []
                 for literal in statement.values or ():
-                    value = literal_value(literal, self.desk)
+                    value = literal_constant(literal, self.desk).value
                     if isinstance(value, str):
                         raise self.desk.error(
                             "T111", "a threshold is a number", literal,
                             helps=("numbers stand without quotes",),
                         )  # fmt: skip
-                    if math.isinf(nearest_float(Fraction(value))):
+                    if math.isinf(nearest_float(value)):
                         raise self.desk.error("T111", "no threshold is as large as this", literal)
-                    values.append(Fraction(value))
+                    values.append(value)
                 return Candidates(place="values", values=tuple(sorted(set(values))))
 
     def _missing(self, names: list[str]) -> dict[str, MissingPolicy]:

@@ -13,7 +13,16 @@ from odtdsl.analysis.room import Frame, Room, least_asking
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import MIRRORED, Apply, Compare, Const, Scope
 from odtdsl.ir.families import Family, admissible, build_families, threshold_set
-from odtdsl.ir.forms import Additive, Budget, Clause, DepthMeasure, Linear, PathTotal, SplitFilter
+from odtdsl.ir.forms import (
+    Additive,
+    Budget,
+    Clause,
+    DepthMeasure,
+    Linear,
+    MaximaBound,
+    PathTotal,
+    SplitFilter,
+)  # fmt: skip
 from odtdsl.ir.intervals import FULL, RealSet, nearest_float
 from odtdsl.ir.problem import FeatureDecl, RuleDecl
 from odtdsl.ir.rows import Rows
@@ -288,7 +297,9 @@ def _twins(found: Found, rows: Rows) -> tuple[str, ...]:
     atoms = [literal.atom for clause in found.clauses for literal in clause.literals]
     if rows.data.labels is None or found.room.leaves == 1 or not found.room.frame.axis:
         return ()
-    if not any(isinstance(atom, Linear) and atom.measure.output is not None for atom in atoms):
+    measures = [atom.measure for atom in atoms if isinstance(atom, Linear)]
+    measures += [one for atom in atoms if isinstance(atom, MaximaBound) for one in atom.measures]
+    if not any(measure.output is not None for measure in measures):
         return ()
     blocks, labels = found.room.blocks, rows.labels
     seen = np.zeros((int(blocks.max()) + 1, rows.n_classes), dtype=bool)
@@ -327,7 +338,8 @@ def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk
         feature = rows.problem.features[column]
         rules = " and ".join(f"`{rule.name}`" for rule in speaking)
         together = "rules" if len(speaking) > 1 else "rule"
-        candidates = "" if feature.candidates.place == "midpoints" else " and its candidates"
+        everywhere = feature.candidates.place.startswith("midpoints")
+        candidates = "" if everywhere else " and its candidates"
         lets = "let" if len(speaking) > 1 or candidates else "lets"
         desk.warn(
             "R110", f"{together} {rules}{candidates} {lets} no split test `{feature.name}`",

@@ -8,10 +8,10 @@ import numpy as np
 
 from odtdsl.analysis.desk import Desk
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.ir.expr import applications
 from odtdsl.ir.problem import RuleDecl
 from odtdsl.ir.rows import Rows
 from odtdsl.outputs.feasible import FeasibleSet, compiled
-from odtdsl.terms.evaluate import applications
 
 SHOWN = 3
 """Rows that a warning names."""

@@ -9,9 +9,9 @@ from typing import TypeGuard, TypeVar
 from odtdsl.analysis.arguments import Arguments
 from odtdsl.analysis.cells import CALCULATE
 from odtdsl.analysis.desk import Stop
+from odtdsl.analysis.literals import level_of, literal_constant
 from odtdsl.analysis.percent import NoWhole, Unclear, Whole, shares_of_rows, whole_of
-from odtdsl.analysis.world import WORDS
-from odtdsl.data.typing import level_index
+from odtdsl.analysis.world import WORDS, World
 from odtdsl.ir.expr import (
     COMPARE,
     MIRRORED,
@@ -127,9 +127,9 @@ class Resolver(Arguments):
                 )
             )
         members = [self.world.opened(literal) for literal in expr.within.items]
-        texts = [literal for literal in members if isinstance(literal, ast.Text)]
-        if texts:
-            return self._levels(item, "=", texts, expr)
+        literals = [one for one in members if isinstance(one, ast.Text | ast.Number)]
+        if _has_texts(item, self.world) or any(isinstance(one, ast.Text) for one in literals):
+            return self._levels(item, "=", literals, expr)
         values = self.each(members, self._constant)
         for value in values:
             self._finished("=", item, Const(value=value), expr)
@@ -189,8 +189,10 @@ class Resolver(Arguments):
                 one = Apply(term=term.name, args=(self.feature(other),))
                 return one if op == "=" else NotC(operand=one)
             value = self.world.opened(other)
-            if isinstance(value, ast.Text):
+            if isinstance(value, ast.Text) or (isinstance(value, ast.Number) and _asks(side)):
                 item = self.value(side)
+                if isinstance(value, ast.Number) and not _has_texts(item, self.world):
+                    continue
                 return self._levels(item, op if other is right else MIRRORED[op], [value], at)
         for side in (left, right):
             if isinstance(side, ast.Compare | ast.And | ast.Or | ast.Not):
@@ -238,32 +240,31 @@ class Resolver(Arguments):
             )  # fmt: skip
 
     def _levels(
-        self, item: Expr, op: CompareOp, texts: Sequence[ast.Text], at: ast.Node
+        self, item: Expr, op: CompareOp, values: Sequence[ast.Text | ast.Number], at: ast.Node
     ) -> Condition:
         """`threshold(f) <= "mid"` on an ordered column with text levels."""
         if not isinstance(item, Apply) or item.term != "threshold":
             helps = ("numbers stand without quotes",)
-            raise self.desk.error("T211", "a number is compared with a text", texts[0], helps=helps)
+            raise self.desk.error(
+                "T211", "a number is compared with a text", values[0], helps=helps
+            )
         (argument,) = item.args
         assert isinstance(argument, FeatureArg)
         levels = self.world.feature(argument.name).type.levels
         if not any(isinstance(level, str) for level in levels):
             raise self.desk.error(
-                "T211", f"thresholds of `{argument.name}` are numbers, not texts", texts[0],
+                "T211", f"thresholds of `{argument.name}` are numbers, not texts", values[0],
                 helps=("numbers stand without quotes",),
             )  # fmt: skip
         chosen: list[str] = []
-        for text in texts:
-            rank = level_index(levels, text.value)
+        for value in values:
+            constant = literal_constant(value, self.desk)
+            rank = level_of(levels, constant, self.desk, value)
             if rank is None or not isinstance(levels[rank], str):
                 raise self.desk.unknown(
-                    "N116",
-                    f"level of `{argument.name}`",
-                    text.value,
-                    levels,
-                    text,
+                    "N116", f"level of `{argument.name}`", constant.written, levels, value,
                     values=True,
-                )
+                )  # fmt: skip
             chosen += [str(v) for other, v in enumerate(levels) if COMPARE[op](other, rank)]
         return Level(item=item, values=tuple(dict.fromkeys(chosen)))
 
@@ -414,3 +415,17 @@ def _folded(expr: ast.Binary, left: Const, right: Const) -> Const | None:
 
 def _number(literal: ast.Number) -> str:
     return expr_to_text(literal)
+
+
+def _asks(side: ast.Expr) -> bool:
+    """Whether it is `threshold(f)`."""
+    return isinstance(side, ast.Call) and side.function == "threshold"
+
+
+def _has_texts(item: Expr, world: World) -> bool:
+    """Whether it is `threshold(f)` of an ordered column whose levels are texts."""
+    if not isinstance(item, Apply) or item.term != "threshold":
+        return False
+    (argument,) = item.args
+    assert isinstance(argument, FeatureArg)
+    return any(isinstance(level, str) for level in world.feature(argument.name).type.levels)

@@ -22,10 +22,10 @@ from odtdsl.ir.expr import (
     NotC,
     OneOf,
     OrC,
+    applications,
 )  # fmt: skip
 from odtdsl.ir.outputs import NotLinear, counted, difference, linear
 from odtdsl.syntax import ast
-from odtdsl.terms.evaluate import applications
 
 CLOSED: dict[CompareOp, CompareOp] = {"<": "<=", ">": ">="}
 

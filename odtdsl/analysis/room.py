@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.ir.forms import (
@@ -27,6 +28,7 @@ from odtdsl.ir.forms import (
     Depth,
     Linear,
     Link,
+    MaximaBound,
     Order,
     PathMeasure,
     PathTotal,
@@ -286,6 +288,19 @@ class Room:
             case _:
                 return None
 
+    def _least_with_maxima(self, atom: MaximaBound) -> Fraction | None:
+        """Of each maximum what its measures are never below."""
+        found = {id(one): self.least_of_model(one) for one in atom.measures}
+        if None in found.values():
+            return None
+
+        def least(measure: Additive) -> Fraction:
+            return Fraction(found[id(measure)] or 0, measure.denominator)
+
+        return least(atom.measure) + sum(
+            factor * max(map(least, parts)) for factor, parts in atom.maxima
+        )
+
     # ---- verdicts
 
     def impossible(self, literal: SignedAtom, scope: Scope) -> bool:
@@ -295,6 +310,9 @@ class Room:
             case Budget() | Linear() | PathTotal():
                 least = self.least(literal, scope)
                 return least is not None and least > atom.at_most
+            case MaximaBound():
+                value = self._least_with_maxima(atom)
+                return value is not None and value > atom.at_most
             case Used():
                 return literal.positive and bool(self.closed[atom.column])
             case Depth():
@@ -348,7 +366,10 @@ class Room:
             both = one.measure + other.measure
             least = self.least_of_path(both)
         elif isinstance(one, Linear) and isinstance(other, Linear):
-            both = one.measure + other.measure
+            try:
+                both = one.measure + other.measure
+            except OdtError:  # R301: each alone is exact, their sum is not, and nobody asked for it
+                return False
             least = (
                 self.least_of_model(both) if scope is Scope.MODEL
                 else self.least_of_rows(both, scope)

@@ -14,10 +14,11 @@ from odtdsl.data.dataset import Column, ColumnType, Dataset, Kind, Weights
 from odtdsl.data.request import DataRequest, TestShare
 from odtdsl.data.split import Division, split_rows
 from odtdsl.data.table import BoolArray, IntArray, Table
-from odtdsl.data.typing import encode
+from odtdsl.data.typing import check_apart, encode
 from odtdsl.data.weights import encode_weights
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.problem import FeatureDecl, TargetDecl
+from odtdsl.limits import ANALYSIS, look
 from odtdsl.syntax import ast
 from odtdsl.syntax.expressions import coded, name_text
 
@@ -110,10 +111,10 @@ class RowChoice:
                 gone |= table.columns[name].missing[rows]
         kept = rows[~gone]
         closed = [n for n, p in self._policies.items() if p == "refuse" and n in table.columns]
+        features = {feature.name for feature in self.features}
         for name in closed:
             missing = table.columns[name].missing[kept]
-            of_no_feature = all(feature.name != name for feature in self.features)
-            if missing.any() and (of_no_feature or not test):
+            if missing.any() and (name not in features or not test):
                 self._refuse(name, missing, kept, test=test)
         if not len(kept) and not test:
             self.desk.error(
@@ -165,9 +166,12 @@ class RowChoice:
         for name, type_ in types.items():
             if name not in taken.columns:
                 continue
+            look(ANALYSIS, len(rows))
             try:
                 closed = name in self.target.names
                 columns[name] = encode(taken.columns[name], type_, closed=closed)
+                if name in self._policies:  # others are read by nobody
+                    check_apart(taken.columns[name], columns[name])
             except OdtError as error:
                 found = _of_target(error, name) if name in self.target.names else error
                 self.desk.adopt(found, self._place_of(name))
@@ -209,7 +213,7 @@ class RowChoice:
     def names(self) -> dict[str, int]:
         """How a rule can call each training row: its index by its position or its id.
 
-        -1 where several rows have the same id. Ids that are numbers go by their value too.
+        -1 where several rows have the same id.
         """
         name = self.request.id_column
         if name is None:
@@ -220,37 +224,35 @@ class RowChoice:
         found: dict[str, int] = {}
         for index, row in enumerate(self.train.tolist()):
             text = column.texts[row]
-            if text is None:
-                continue
-            words = {str(text)}
-            if column.numbers is not None and float(column.numbers[row]).is_integer():
-                words.add(str(int(column.numbers[row])))
-            for word in words:
-                found[word] = -1 if word in found else index
+            if text is not None:
+                found[text] = -1 if text in found else index
         return found
 
 
 def _of_target(error: OdtError, name: str) -> OdtError:
     """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
+    as_class = coded(f"target {name_text(name)}")
+    helps = {
+        "D141": lambda one: (*one.helps[:1], f"else write {as_class}: a class"),
+        "D146": lambda one: (f"if they are codes of classes: {as_class}", *one.helps[2:]),
+    }
     return OdtError(
-        [
-            replace(
-                one,
-                helps=(*one.helps[:1], f"else write {coded(f'target {name_text(name)}')}: a class"),
-            )
-            if one.code == "D141"
-            else one
-            for one in error.diagnostics
-        ]
+        replace(one, helps=helps[one.code](one)) if one.code in helps else one
+        for one in error.diagnostics
     )
 
 
-def with_target(types: dict[str, ColumnType], target: TargetDecl) -> dict[str, ColumnType]:
+def with_target(
+    types: dict[str, ColumnType], target: TargetDecl, table: Table
+) -> dict[str, ColumnType]:
     """The types of all columns, those of the targets as they are declared."""
     found = dict(types)
     for name in target.names:
         kind: Kind = "number"
         if target.kind == "class":
             kind = "ordered" if target.ordered else "category"
-        found[name] = ColumnType(name=name, kind=kind, levels=target.classes, step=target.step)
+        found[name] = ColumnType(
+            name=name, kind=kind, levels=target.classes, step=target.step,
+            by_value=target.kind == "class" and table.columns[name].by_value,
+        )  # fmt: skip
     return found

@@ -6,12 +6,11 @@ from odtdsl.analysis.desk import Desk, Stop
 from odtdsl.analysis.measures import Resolver, constant
 from odtdsl.analysis.outputs import closed
 from odtdsl.analysis.world import World
-from odtdsl.ir.expr import Apply, Arith, Condition, Expr, FeatureArg, Minus, Scope
+from odtdsl.ir.expr import Apply, Arith, Condition, Expr, FeatureArg, Minus, Scope, applications
 from odtdsl.ir.problem import RuleDecl, StageDecl
 from odtdsl.syntax import ast
 from odtdsl.syntax.expressions import expr_to_text, measure_text
 from odtdsl.terms.base import Kind
-from odtdsl.terms.evaluate import applications
 from odtdsl.terms.registry import BY_NAME
 
 SCOPES = {

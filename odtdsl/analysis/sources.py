@@ -64,6 +64,10 @@ def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataReque
             return replace(request, na=tuple(_mark(mark) for mark in option.marks))
         case ast.Separator():
             return replace(request, separator=option.text)
+        case ast.Decimal():
+            return replace(request, decimal=option.text)
+        case ast.Thousands():
+            return replace(request, thousands=option.text)
         case ast.Header():
             if option.word != "none":
                 desk.error(

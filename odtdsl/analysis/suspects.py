@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from odtdsl.analysis.desk import Desk
 from odtdsl.analysis.statements import Statements
+from odtdsl.analysis.written import Written, numerals_of_all, way_of
 from odtdsl.data.cells import number_of
 from odtdsl.data.dataset import Column, Value
+from odtdsl.data.numerals import Numerals
 from odtdsl.data.request import TestShare
 from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.ir.problem import FeatureDecl
 from odtdsl.ir.rows import Rows
+from odtdsl.limits import ANALYSIS, look
 from odtdsl.syntax import ast
 from odtdsl.syntax.expressions import coded, name_text
 
@@ -39,17 +43,48 @@ def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
     """File warnings about the features and the target; what a spec declares is meant."""
     declared = _declared(statements)
     _same_everywhere(rows, statements, desk)
-    for feature in rows.problem.features:
+    _merged_blanks(rows, statements, desk)
+    _marked_values(rows, statements, desk)
+    unsaid = (one for one in rows.problem.features if one.name not in declared)
+    _doubted(rows, unsaid, statements, desk)
+    _number_as_classes(rows, statements, desk)
+    _like_classes(rows, statements, desk)
+    _never_seen(rows, statements, desk)
+
+
+def of_categories(rows: Rows, names: Collection[str]) -> tuple[Diagnostic, ...]:
+    """The doubts about categories of a frame that a program declared by the type of their cells.
+
+    So do estimators: what they say of a column nobody has meant yet.
+    """
+    desk = Desk(None)
+    said = Statements(data=ast.Data(source=ast.FrameSource(), options=()))
+    guessed = (one for one in rows.problem.features if one.name in names)
+    _doubted(rows, guessed, said, desk)
+    return desk.warnings
+
+
+def _doubted(
+    rows: Rows, features: Iterable[FeatureDecl], statements: Statements, desk: Desk
+) -> None:  # fmt: skip
+    """Features that may not be meant as they are taken."""
+    signed: dict[str, list[str]] = {}
+    for feature in features:
         column = rows.data.columns[feature.name]
-        if feature.name in declared:
+        look(ANALYSIS, rows.data.n_rows)
+        if feature.type.kind == "category" and (written := way_of(_words(feature))) is not None:
+            if written.way == "numerals":
+                signed[feature.name] = _words(feature)
+            else:
+                _signs_of(feature.name, written, statements, desk)
             continue
         if feature.type.kind == "category" and column.codes is not None:
             _texts(feature, column, statements, desk)
         elif column.numbers is not None and names_rows(column):
             _name_of_rows(feature.name, rows.n_rows, "these are whole numbers without gaps, each"
                           " of one row", statements, desk)  # fmt: skip
-    _number_as_classes(rows, statements, desk)
-    _never_seen(rows, statements, desk)
+    if signed:
+        _signed_numbers(signed, statements, desk)
 
 
 def _declared(statements: Statements) -> set[str]:
@@ -113,6 +148,106 @@ def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None
 # ---- columns of texts
 
 
+def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Values that differ only in the blanks around them, which are dropped."""
+    problem = rows.problem
+    for name in (*problem.target.names, *(feature.name for feature in problem.features)):
+        merged = rows.data.table.columns[name].blanks
+        if not merged or rows.data.columns[name].codes is None:
+            continue
+        shown = ", ".join(f'"{text}"' for text in merged[:SHOWN])
+        more = f" and {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
+        desk.warn(
+            "D218", f"`{name}` has {shown}{more} with different blanks around, taken for the same",
+            statements.data, notes=("blanks around a cell never count",),
+            helps=("if they are different values, write something else for the blanks",),
+        )  # fmt: skip
+
+
+def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Values that are missing because they read as the number of a mark, which they are not."""
+    for feature in rows.problem.features:
+        marked = rows.data.table.columns[feature.name].marked
+        if not marked or feature.type.kind == "number":
+            continue
+        shown = ", ".join(f'"{text}"' for text in marked[:SHOWN])
+        more = f" and {len(marked) - SHOWN} more" if len(marked) > SHOWN else ""
+        desk.warn(
+            "D223", f"{shown}{more} of `{feature.name}` is taken for a mark of missing values",
+            statements.data, notes=("a mark that is a number marks all cells that read as it",),
+            helps=(
+                "where it is a value, give the missing cells another mark, or leave them empty",
+                "where it is a mark too, name it in `na` as it is written",
+            ),
+        )  # fmt: skip
+
+
+def _words(feature: FeatureDecl) -> list[str]:
+    return [level for level in feature.type.levels if isinstance(level, str)]
+
+
+def _signed_numbers(
+    columns: Mapping[str, Sequence[str]], statements: Statements, desk: Desk
+) -> None:
+    """All columns of the file whose numbers have decimal commas or groups of thousands."""
+    numerals = numerals_of_all(columns)
+    assert numerals is not None, "every column has such a number"
+    names = list(columns)
+    examples = ", ".join(
+        f"`{next(x for x in levels if number_of(x) is None)}` in `{name}`"
+        for name, levels in list(columns.items())[:SHOWN]
+    )
+    options = f'decimal "{numerals.decimal}"' if numerals.decimal != "." else ""
+    if numerals.thousands is not None:
+        options += f'{", " * bool(options)}thousands "{numerals.thousands}"'
+    helps = [f"if they are numbers, add `{options}` to the data statement"]
+    if numerals == Numerals(".", ","):
+        helps.append('if the comma stands before decimals, add `decimal ","` instead')
+    if statements.data is not None and not isinstance(statements.data.source, ast.FileSource):
+        helps = ["if they are numbers, turn them into numbers in the frame"]
+    helps.append(f"if they are codes: {coded(f'feature {_columns(names)}: category')}")
+    desk.warn(
+        "D220", f"numbers of {_listed(names)} have signs that are not read, so they are texts",
+        statements.data, notes=(examples,), helps=helps,
+    )  # fmt: skip
+
+
+def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -> None:
+    """A column of dates, percentages or amounts of money."""
+    what, instead = {
+        "date": ("dates or times", "write them as numbers, such as days since the first"),
+        "percent": ("percentages", "write the numbers without the sign"),
+        "currency": ("amounts of money", "write the numbers without the currency"),
+    }[written.way]
+    column = name_text(name)
+    desk.warn(
+        "D221", f"`{name}` holds {what}, such as `{written.example}`, and is taken for a category",
+        statements.data, notes=("tests ask for one value of it at a time",),
+        helps=(instead, f"if it is meant as it is: {coded(f'feature {column}: category')}"),
+    )  # fmt: skip
+
+
+def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Classes that are the same but for capitals, where the spec does not list them."""
+    target = rows.problem.target
+    said = None if statements.target is None else statements.target.type
+    if target.kind != "class" or (said is not None and said.values is not None):
+        return
+    found: dict[str, list[str]] = {}
+    for one in target.classes:
+        if isinstance(one, str):
+            found.setdefault(one.casefold(), []).append(one)
+    for same in found.values():
+        if len(same) > 1:
+            desk.warn(
+                "D222", f"the classes {', '.join(map(_value, same))} differ only in capitals",
+                statements.target, helps=(
+                    "write them alike in the data if they are one class",
+                    "if they are two, list the classes: `target y: class {...}`",
+                ),
+            )  # fmt: skip
+
+
 def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: Desk) -> None:
     """A category that is numbers with marks among them, or that has a value for each row."""
     assert column.codes is not None, "a category has codes"
@@ -148,7 +283,6 @@ def _numbers_as_texts(
     notes, helps = [], []
     if comma is not None:
         notes.append(f"`{comma}` is a text: numbers are written with a point")
-        helps.append("write the file with points")
     if others:
         notes.append("not numbers: " + ", ".join(map(_value, others[:SHOWN]))
                      + (", ..." if len(others) > SHOWN else ""))  # fmt: skip
@@ -186,7 +320,7 @@ def names_rows(column: Column) -> bool:
     numbers = column.numbers
     if numbers is None or len(numbers) < FEW_ROWS or not np.isfinite(numbers).all():
         return False
-    if numbers.max() - numbers.min() + 1 > 2 * len(numbers) or (numbers % 1).any():
+    if numbers.max() - numbers.min() + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():
         return False
     return len(np.unique(numbers)) == len(numbers)
 

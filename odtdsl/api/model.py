@@ -165,6 +165,7 @@ class Model:
         self, source: Any = None, *, sklearn: str | None = None, openml: str | None = None,
         test: Any = None, stratified: bool = False, seed: int | None = None,
         na: Label | Iterable[Label] | None = None, separator: str | None = None,
+        decimal: str | None = None, thousands: str | None = None,
         header: bool | Literal["none"] | None = True, encoding: str | None = None,
         id: str | None = None,
     ) -> Model:  # fmt: skip
@@ -186,6 +187,8 @@ class Model:
             Marks of missing values, other than empty cells.
         separator, encoding
             Of a text file; by default a comma (a tab for `.tsv`) and UTF-8.
+        decimal, thousands
+            How a text file writes numbers: 1.073,5 by `decimal=","` and `thousands="."`.
         header
             `"none"` where the first line is data; columns are then `c1`, `c2`, ...
         id
@@ -196,7 +199,8 @@ class Model:
         """
         statement = statements.data(
             source, sklearn=sklearn, openml=openml, test=test, stratified=stratified, seed=seed,
-            na=na, separator=separator, header=header, encoding=encoding, id=id,
+            na=na, separator=separator, decimal=decimal, thousands=thousands, header=header,
+            encoding=encoding, id=id,
         )  # fmt: skip
         self._append(statement)
         self.frame = source if statements.is_frame(source) else self.frame
@@ -251,11 +255,14 @@ class Model:
         return self._append(statements.missing(policy, columns))
 
     def candidates(
-        self, columns: Columns = "*", at: Literal["midpoints", "guessed"] | None = None, *,
+        self, columns: Columns = "*",
+        at: Literal["midpoints", "midpoints exact", "guessed"] | None = None, *,
         quantiles: int | None = None, bins: int | None = None,
         values: Iterable[Numeric] | None = None,
     ) -> Model:  # fmt: skip
         """`candidates ...`: where numbers may be split; by default in every gap.
+
+        What comes out is the gap's shortest decimal; with `midpoints exact` its middle.
 
         >>> print(Model().candidates(bins=3).candidates("age", values=[40, 50.5]), end="")
         candidates * at bins 3

@@ -12,6 +12,7 @@ from odtdsl.api.inputs import FilePath, Inputs
 from odtdsl.api.options import limits_of, near_of, start_of
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.limits import counting
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
@@ -151,18 +152,19 @@ def solve(
     from odtdsl import solving
     from odtdsl.backends.variants import named, owner
 
+    began = time.monotonic()
     spec = as_model(model_or_spec)
     seconds, relative_gap, memory_bytes = limits_of(within, gap, memory)
-    analysis = spec.analyse(**inputs)
+    with counting(began, seconds):
+        analysis = spec.analyse(**inputs)
     formulation = named(model=model, encoding=encoding)
     chosen = using or owner(formulation, solver)
-    began = time.monotonic()
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))
     result = solving.solve(
         analysis, backend=chosen, formulation=formulation, solver=solver,
         seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
-        start=start_of(start, spec, analysis), report=progress,
+        start=start_of(start, spec, analysis), report=progress, began=began,
     )  # fmt: skip
     if proof is None:
         return result

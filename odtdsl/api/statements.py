@@ -106,8 +106,8 @@ def _depth(statement: ast.Node) -> int:
 
 def data(
     source: object, *, sklearn: str | None, openml: str | None, test: object,
-    stratified: bool, seed: int | None, na: object, separator: str | None, header: object,
-    encoding: str | None, id: object,
+    stratified: bool, seed: int | None, na: object, separator: str | None, decimal: str | None,
+    thousands: str | None, header: object, encoding: str | None, id: object,
 ) -> ast.Data:  # fmt: skip
     """`data ...`; frames are for the model to hold."""
     given = [one for one in (source, sklearn, openml) if one is not None]
@@ -125,6 +125,10 @@ def data(
         options.append(ast.NaMarks(marks=values.labels(marks, "a mark of missing values")))
     if separator is not None:
         options.append(ast.Separator(text=separator))
+    if decimal is not None:
+        options.append(ast.Decimal(text=decimal))
+    if thousands is not None:
+        options.append(ast.Thousands(text=thousands))
     if header in (False, None, "none"):
         options.append(ast.Header(word="none"))
     elif header is not True:
@@ -297,8 +301,9 @@ def candidates(
         return ast.Candidates(
             columns=who, place="values", values=values.labels(members, "a threshold")
         )
-    if at not in (None, "midpoints", "guessed"):
-        raise values.wrong("`at`", at, 'give "midpoints" or "guessed", or another option')
+    if at not in (None, "midpoints", "midpoints exact", "guessed"):
+        help_ = 'give "midpoints", "midpoints exact" or "guessed", or another option'
+        raise values.wrong("`at`", at, help_)
     return ast.Candidates(columns=who, place=at or "midpoints")
 
 

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from odtdsl.ir.forms import Core, Form, Origin
 from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
+from odtdsl.memory import Guard, held_bytes
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -38,6 +39,8 @@ class Limits:
         `time.monotonic()` value at which to stop, compiling included; None for none.
     gap
         Relative gap at which to stop.
+    memory_bytes
+        What the whole process may hold. `interrupted` says when a search is to end for that.
     interrupted
         Asked often while solving; True means stop and return what there is.
     """
@@ -48,6 +51,23 @@ class Limits:
     seed: int = 0
     memory_bytes: int | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
+
+    def table_bytes(self) -> int | None:
+        """What a search may keep in tables: half of what the memory limit leaves from now on.
+
+        The other half is for what it does not count. None without a limit.
+        """
+        if self.memory_bytes is None:
+            return None
+        return max(1, (self.memory_bytes - (held_bytes() or 0)) // 2)
+
+    def has_room(self, amount: int) -> bool:
+        """Whether so many bytes can be taken at once; if not, the memory limit is met."""
+        if self.memory_bytes is None or (held_bytes() or 0) + amount <= self.memory_bytes:
+            return True
+        if isinstance(self.interrupted, Guard):
+            self.interrupted.full = True
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which back end: what a problem needs, what each back end has, and why one is taken."""
+"""Which back ends: what a problem needs, what each has, and why one or several are taken."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd, Support
+from odtdsl.backends.steps import Step, after_exact, alone
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
@@ -21,6 +22,7 @@ from odtdsl.ir.forms import (
     LinearStage,
     Link,
     LossBound,
+    MaximaBound,
     Monotone,
     Order,
     Origin,
@@ -46,8 +48,9 @@ PREFERENCE = ("exact", "milp", "sat", "cpsat")
 """`auto` takes the first of these that expresses all of a problem: so they were measured
 (`docs/explanation/sat-measured.md`, `exact-measured.md`)."""
 
-FOR_DIAGRAMS = ("cpsat", "milp", "sat")
-"""The same for diagrams: clauses prove more of them than linear relaxations do."""
+FOR_DIAGRAMS = ("cpsat", "milp", "sat", "exact")
+"""The same for diagrams: clauses prove more of them than linear relaxations do. Where `exact` can,
+it comes before the first of the others that can, which takes what is left open."""
 
 NAMES = (*PREFERENCE, "greedy")
 
@@ -168,6 +171,8 @@ def form_of(atom: Atom, scope: Scope) -> Form:
             return Form.OUTPUT_SET
         case LossBound():
             return Form.LOSS_BOUND
+        case MaximaBound():
+            return Form.MAXIMA_BOUND
         case _:
             assert_never(atom)
 
@@ -197,32 +202,52 @@ def supported(core: Core) -> tuple[Supported, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The back end to run, why, and what keeps each other one from it."""
+    """The steps to take, why, and what keeps each back end from the problem.
 
-    name: str | None
+    Attributes
+    ----------
+    steps
+        What `solve` does in turn until the problem is closed; nothing where no back end can.
+    refusals
+        Of each back end; empty where it can.
+    """
+
+    steps: tuple[Step, ...]
     reason: str
     refusals: tuple[tuple[str, tuple[Refusal, ...]], ...]
 
+    @property
+    def name(self) -> str | None:
+        """The back end of the last step; None without one."""
+        return self.steps[-1].backend if self.steps else None
+
 
 def choose(core: Core, wish: str) -> Choice:
-    """The back end for a problem; `wish` is a name or `auto`."""
+    """The steps for a problem; `wish` is a name, which then runs alone, or `auto`."""
     required = needs(core)
     refusals = {name: _refusals(back_end(name), core, required) for name in available()}
     listed = tuple(refusals.items())
+    grows = not back_end("greedy").objections(core)
     if wish != "auto":
         back_end(wish)
         if refusals[wish]:
-            return Choice(name=None, reason=f"`{wish}` was asked for", refusals=listed)
-        return Choice(name=wish, reason="asked for", refusals=listed)
-    order = FOR_DIAGRAMS if isinstance(core.skeleton, DiagramSkeleton) else PREFERENCE
-    for name in order:
-        if name in refusals and not refusals[name]:
-            others = [n for n in order[: order.index(name)] if n in refusals]
-            reason = "expresses the whole problem, exactly"
-            if others:
-                reason += f"; {' and '.join(others)} cannot"
-            return Choice(name=name, reason=reason, refusals=listed)
-    return Choice(name=None, reason="no back end expresses the whole problem", refusals=listed)
+            return Choice(steps=(), reason=f"`{wish}` was asked for", refusals=listed)
+        steps = alone(core, wish, grows=grows)
+        return Choice(steps=steps, reason="asked for", refusals=listed)
+    diagram = isinstance(core.skeleton, DiagramSkeleton)
+    order = [name for name in (FOR_DIAGRAMS if diagram else PREFERENCE) if name in refusals]
+    able = [name for name in order if not refusals[name]]
+    if not able:
+        reason = "no back end expresses the whole problem"
+        return Choice(steps=(), reason=reason, refusals=listed)
+    name, others = able[0], order[: order.index(able[0])]
+    reason = "expresses the whole problem, exactly"
+    if others:
+        reason += f"; {' and '.join(others)} cannot"
+    if diagram and "exact" in able[1:]:
+        reason = f"`exact` first, and what it leaves open by `{name}`"
+        return Choice(steps=after_exact(name, grows=grows), reason=reason, refusals=listed)
+    return Choice(steps=alone(core, name, grows=grows), reason=reason, refusals=listed)
 
 
 def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[Refusal, ...]:

@@ -1,8 +1,8 @@
 """From raw trees to predictors and back, and splits collapsed that say nothing.
 
 A raw tree speaks of gaps between codes; a `Tree` of thresholds in raw units. Which one
-comes out is decided here: the admissible float nearest to the middle of the gap among the
-rows that reach the split.
+comes out is decided by `ir.families.place`: the shortest decimal that is admissible in the gap
+among the rows that reach the split.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From raw diagrams to predictors and back, from a solver's routing to raw diagrams, and what
 says nothing merged.
 
-As for trees, thresholds are the admissible floats nearest to the middle of the gap among the
+As for trees, thresholds are the shortest decimals that are admissible in the gap among the
 rows that reach a node; hyperplanes are already in raw units (see `margins`).
 """
 
@@ -372,12 +372,11 @@ def canonical(raw: RawDiagram) -> RawDiagram:
     return compact
 
 
-def simplify_diagram(core: Core, raw: RawDiagram, *, better: bool = True) -> RawDiagram:
+def simplify_diagram(core: Core, raw: RawDiagram) -> RawDiagram:
     """The diagram without nodes that say nothing, where nothing is lost by it.
 
     A node goes where another of its layer says the same, or where all its rows may as well
-    take one of its arcs; if no rule breaks and no stage of the objective gets worse. Without
-    `better` none may get better either: an answer keeps the values that are claimed for it.
+    take one of its arcs; if no rule breaks and no stage of the objective gets worse.
     """
     raw = canonical(raw)
     values = _values(DiagramEvaluation(core, raw), core)
@@ -385,9 +384,7 @@ def simplify_diagram(core: Core, raw: RawDiagram, *, better: bool = True) -> Raw
         for smaller in _smaller(core, raw):
             evaluation = DiagramEvaluation(core, smaller)
             now = _values(evaluation, core)
-            kept = (
-                all(a <= b for a, b in zip(now, values, strict=True)) if better else now == values
-            )
+            kept = all(a <= b for a, b in zip(now, values, strict=True))
             if kept and not evaluation.violations():
                 raw, values = smaller, now
                 break

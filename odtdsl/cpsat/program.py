@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import error
-from odtdsl.sat.formula import Formula
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.ir.maxima import in_digits
+from odtdsl.sat.formula import BoundOfMaxima, Formula, Sum
 from odtdsl.sat.sums import Terms
 
 if TYPE_CHECKING:
@@ -118,6 +119,9 @@ class Program:
             made = self.model.add(total <= bound.most)
             if bound.guard:
                 made.only_enforce_if([self._literals[-x] for x in bound.guard])
+        for maxima in formula.maxima:
+            tick()
+            self._bound_maxima(maxima)
 
     def _often(self, many: Iterable[Item]) -> Iterator[Item]:
         """The same, with a look at the limits now and then."""
@@ -132,11 +136,7 @@ class Program:
         total = sum(abs(weight) for _, weight in weighted)
         self._presolve &= total < INTEGERS
         if total >= largest:
-            what = "a rule" if code == "B220" else "the objective"
-            raise error(
-                code, f"the numbers of {what} have more digits than CP-SAT computes with",
-                helps=("round weights, costs or bounds to fewer decimals",),
-            )  # fmt: skip
+            raise _too_long(code)
 
     def _sum(self, weighted: Iterable[tuple[int, int]]) -> Any:
         from ortools.sat.python import cp_model
@@ -144,6 +144,43 @@ class Program:
         pairs = list(weighted)
         literals = [self._literals[x] for x, _ in pairs]
         return cp_model.LinearExpr.weighted_sum(literals, [weight for _, weight in pairs])
+
+    # ---- bounds on sums of maxima
+
+    def _bound_maxima(self, bound: BoundOfMaxima) -> None:
+        """An integer per maximum, and a row per digit of their coefficients."""
+        terms = [self._largest(parts) for _, parts in bound.parts]
+        coefficients = tuple(coefficient for coefficient, _ in bound.parts)
+        size = 1 + sum(max(abs(low), abs(high)) for _, low, high in terms)
+        if (base := INTEGERS // (8 * size)) < 2:
+            raise _too_long("B220")
+        *lower, last = in_digits(coefficients, bound.most, base)
+        carry: tuple[Any, int, int] | None = None
+        for digit in lower:
+            total, low, high = _weighed(terms, digit.coefficients, carry)
+            ends = [-(-(end - digit.at_most) // base) for end in (low, high)]
+            carried = self.model.new_int_var(ends[0], ends[1], "")
+            self.model.add(total - digit.at_most <= base * carried)
+            carry = (carried, ends[0], ends[1])
+        total, low, high = _weighed(terms, last.coefficients, carry)
+        made = self.model.add(total <= max(low - 1, min(high, last.at_most)))
+        if bound.guard:
+            made.only_enforce_if([self._literals[-x] for x in bound.guard])
+
+    def _largest(self, parts: tuple[Sum, ...]) -> tuple[Any, int, int]:
+        """What is at least the largest of some sums, with its range."""
+        lows, highs, sums = [], [], []
+        for base, some in parts:
+            self._check([*some, (0, base)], "B220", INTEGERS)
+            lows.append(base)
+            highs.append(base + sum(weight for _, weight in some))
+            sums.append(self._sum(some) + base)
+        if len(sums) == 1:
+            return sums[0], lows[0], highs[0]
+        largest = self.model.new_int_var(max(lows), max(highs), "")
+        for one in sums:
+            self.model.add(largest >= one)
+        return largest, max(lows), max(highs)
 
     def _expression(self, cost: Cost) -> tuple[Any, int]:
         """The cost without its constant, and the constant."""
@@ -282,6 +319,27 @@ class Program:
     def _up(self, bound: float) -> int:
         """The least integer that a bound, a float near an integer or between two, admits."""
         return math.ceil(bound - self._rounding)
+
+
+def _too_long(code: str) -> OdtError:
+    what = "a rule" if code == "B220" else "the objective"
+    return error(
+        code, f"the numbers of {what} have more digits than CP-SAT computes with",
+        helps=("round weights, costs or bounds to fewer decimals",),
+    )  # fmt: skip
+
+
+def _weighed(
+    terms: list[tuple[Any, int, int]], coefficients: tuple[int, ...],
+    carry: tuple[Any, int, int] | None,
+) -> tuple[Any, int, int]:  # fmt: skip
+    """A sum of integers in their ranges, and the range of the sum."""
+    total, low, high = carry or (0, 0, 0)
+    for (one, least, most), coefficient in zip(terms, coefficients, strict=True):
+        if coefficient:
+            total = total + coefficient * one
+            low, high = low + coefficient * least, high + coefficient * most
+    return total, low, high
 
 
 def _size(cost: Cost) -> int:

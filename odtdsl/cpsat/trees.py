@@ -32,9 +32,9 @@ from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Additive,
-    Budget,
     Core,
     DepthStage,
+    Linear,
     LinearStage,
     PathMeasure,
     PathSum,
@@ -199,8 +199,8 @@ class RoutedRules(Rules):
             self.add_paths(terms, atom.path_sum)
             at_most(self.formula, terms, atom.at_most, guard)
             return
-        output = None if isinstance(atom, Budget) else atom.measure.output
-        if isinstance(atom, Budget) or scope is not Scope.LEAF or output is None:
+        output = atom.measure.output if isinstance(atom, Linear) else None
+        if not isinstance(atom, Linear) or scope is not Scope.LEAF or output is None:
             super().bounded(atom, scope, place, guard)
             return
         measure = atom.measure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPException  # of names that no address can hold
 from typing import Any
 
 import numpy as np
@@ -92,13 +93,14 @@ def read_openml(request: DataRequest, fetch: Callable[..., Any] | None = None) -
         fetch = fetch_openml
     frames = _has_pandas()
     parser = "auto" if frames else "liac-arff"
-    which = {"data_id": int(request.name)} if request.name.isdecimal() else {"name": request.name}
+    is_number = request.name.isdecimal() and len(request.name) <= 18
+    which = {"data_id": int(request.name)} if is_number else {"name": request.name}
     try:
         with warnings.catch_warnings():
             # Several versions of one name: scikit-learn takes the oldest active one and warns.
             warnings.simplefilter("ignore")
             bunch = fetch(**which, as_frame=frames, parser=parser)
-    except (OSError, ValueError, ImportError) as problem:
+    except (OSError, ValueError, ImportError, HTTPException) as problem:
         raise _not_fetched(request.name, problem) from None
     name = f'openml "{request.name}"'
     if frames:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from odtdsl.data.dataset import MISSING_CODE
+from odtdsl.data.decimals import shortest
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import error
+from odtdsl.limits import look
 
 _NARROW_BIN = 1e-8
 """Bins no wider than this are merged, as scikit-learn does."""
@@ -40,10 +42,11 @@ def midpoint(low: float, high: float) -> float:
     return middle + 0.0 if low <= middle < high else low
 
 
-def midpoints(values: FloatArray) -> tuple[float, ...]:
-    """The midpoint of every gap between neighbouring distinct values."""
-    distinct = gaps(values).tolist()
-    return tuple(midpoint(u, v) for u, v in pairwise(distinct))
+def short_cut(low: float, high: float) -> float:
+    """The shortest decimal in `[low, high)`, of these the nearest to the middle."""
+    found = shortest(low, high, midpoint(low, high))
+    assert found is not None, "low < high"
+    return found[1]
 
 
 def quantile_cuts(values: FloatArray, count: int) -> tuple[float, ...]:
@@ -110,7 +113,8 @@ def guessed_cuts(
 
     40 trees of depth 2 (per class where there are more than two) by scikit-learn's gradient
     boosting with its other defaults. It sees the ranks of values, on which float32, which it
-    computes in, is exact; a threshold stands for the midpoint of the gap that it falls into.
+    computes in, is exact; a threshold stands for the shortest decimal of the gap that it falls
+    into.
     Missing values take the middle rank. The study's removal of columns is left out: a column
     without a threshold simply gets no candidates.
 
@@ -128,8 +132,37 @@ def guessed_cuts(
     -------
     cuts
         Rising thresholds by column; none for a column that the ensemble does not ask.
+
+    Raises
+    ------
+    OdtError
+        B108: the limit of time was over before.
     """
     names = list(columns)
+    key = (seed, tuple(names), _digest(*columns.values(), target))
+    if key not in _guessed:
+        found = _guess(names, columns, target, seed)
+        _guessed.clear()  # analysis, search and audit ask for the same ones
+        _guessed[key] = found
+    return dict(_guessed[key])
+
+
+_BOOSTING = "the boosting of `candidates at guessed`"
+
+_guessed: dict[tuple[int, tuple[str, ...], bytes], dict[str, tuple[float, ...]]] = {}
+
+
+def _digest(*arrays: IntArray | FloatArray) -> bytes:
+    found = blake2b()
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.digest()
+
+
+def _guess(
+    names: list[str], columns: Mapping[str, FloatArray], target: IntArray | FloatArray, seed: int
+) -> dict[str, tuple[float, ...]]:
     values = [gaps(columns[name]) for name in names]
     asked: list[set[int]] = [set() for _ in names]
     if names and len(target):
@@ -139,12 +172,13 @@ def guessed_cuts(
                 if feature >= 0:
                     asked[feature].add(math.floor(threshold))
     return {
-        name: tuple(midpoint(float(found[i]), float(found[i + 1])) for i in sorted(indices))
+        name: tuple(short_cut(float(found[i]), float(found[i + 1])) for i in sorted(indices))
         for name, found, indices in zip(names, values, asked, strict=True)
     }
 
 
 def _ranks(column: FloatArray, distinct: FloatArray) -> FloatArray:
+    look(_BOOSTING, len(column))
     ranks = np.searchsorted(distinct, column).astype(np.float64)
     ranks[np.isnan(column)] = len(distinct) // 2
     return ranks
@@ -161,9 +195,15 @@ def _ensemble(ranks: FloatArray, target: IntArray | FloatArray, seed: int) -> li
         is_class = np.issubdtype(target.dtype, np.integer)
         boosting = GradientBoostingClassifier if is_class else GradientBoostingRegressor
         model = boosting(n_estimators=_TREES, max_depth=_DEPTH, random_state=seed)
-        model.fit(ranks, column)
+        model.fit(ranks, column, monitor=_look)
         trees.extend(estimator.tree_ for estimator in model.estimators_.ravel())
     return trees
+
+
+def _look(*_: object) -> bool:
+    """Asked by the boosting after each tree; raises where the limit of time is over."""
+    look(_BOOSTING)
+    return False
 
 
 def _quantiles(values: FloatArray, shares: FloatArray) -> FloatArray:

@@ -1,8 +1,9 @@
 """Cells: from texts and values as a source has them to raw columns.
 
 All sources meet here, so that the same rows give the same table from a file and from a frame:
-a text that reads as a number is one, blanks around a text do not count, empty texts, NaN and
-the `na` marks are missing.
+blanks around a text do not count, empty texts, NaN and the `na` marks are missing. A column whose
+texts all read as numbers has them; what it means, and what its texts tell apart, is settled by
+its type (`odtdsl.data.typing`).
 """
 
 from __future__ import annotations
@@ -10,16 +11,26 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from odtdsl.data.dataset import Value
-from odtdsl.data.table import BoolArray, FloatArray, ObjectArray, RawColumn, Table
+from odtdsl.data.numerals import PLAIN, Numerals
+from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
+from odtdsl.data.writing import Coded, Numbers, Texts, objects
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.limits import READING, look
+
+WHOLE = re.compile("[+-]?[0-9]+")
+"""Texts of whole numbers."""
 
 HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Half a surrogate pair: Python's texts may hold it, UTF-8 and what is written in it cannot."""
+
+MOST_DIGITS = 4000
+"""Python refuses to read integers much longer than this."""
 
 Place = Callable[[int], str]
 """Names the place of a row, counted from 0, in a message: "line 7", "row 5"."""
@@ -43,27 +54,25 @@ def number_of(text: str) -> float | None:
         return None
 
 
-def number_text(value: float) -> str:
-    """The shortest text that reads back equal, without `.0` for integers."""
-    return repr(value + 0.0).removesuffix(".0")
-
-
-def canonical(value: float) -> int | float:
-    """A number as a level: `int` where it is integral and exact, so that 1.0 is 1."""
-    return int(value) if abs(value) <= 2**53 and value == int(value) else value
+def reading(text: str) -> int | float | None:
+    """The finite number that a text writes, whole ones exactly; None if it writes none."""
+    if WHOLE.fullmatch(text) and len(text) <= MOST_DIGITS:
+        return int(text)
+    number = number_of(text)
+    return number if number is not None and math.isfinite(number) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """The `na` marks: as texts, and as numbers where they are numbers."""
+    """The `na` marks: as texts, and as numbers where float64 can tell them from others."""
 
     texts: frozenset[str]
     numbers: tuple[float, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         numbers = (number_of(text) for text in self.texts)
-        finite = sorted(x for x in numbers if x is not None and math.isfinite(x))
-        object.__setattr__(self, "numbers", tuple(finite))
+        exact = sorted(x for x in numbers if x is not None and abs(x) < 2**53)
+        object.__setattr__(self, "numbers", tuple(exact))
 
     @classmethod
     def of(cls, marks: Iterable[str]) -> Marks:
@@ -79,6 +88,7 @@ def column_from_texts(
     *,
     marks: Marks = NO_MARKS,
     place: Place = row_place,
+    numerals: Numerals = PLAIN,
 ) -> RawColumn:
     """A column of texts; `None` is missing.
 
@@ -88,59 +98,112 @@ def column_from_texts(
         D106: an infinite number in a column that has nothing but numbers.
     """
     texts: list[str] = ["" if cell is None else cell.strip() for cell in cells]
-    numbers = _plain_numbers(texts, marks)
-    if numbers is not None:
-        return RawColumn(
-            name=name,
-            numbers=numbers,
-            texts=_objects(texts),
-            missing=np.zeros(len(texts), dtype=np.bool_),
+    numbers = _plain_numbers(texts, marks) if numerals == PLAIN else None
+    if numbers is None:
+        places: dict[str, int] = {}
+        given = ("" if cell is None else cell for cell in cells)
+        found = np.array([places.setdefault(c, len(places)) for c in given], dtype=np.int64)
+        return column_from_coded(
+            name, list(places), found, marks=marks, place=place, numerals=numerals
         )
-    return _column_with_gaps(name, texts, marks, place)
+    return RawColumn(
+        name=name, numbers=numbers, writing=Texts(objects(texts)),
+        missing=np.zeros(len(texts), dtype=np.bool_), blanks=_differing_blanks(cells),
+    )  # fmt: skip
+
+
+def column_from_coded(
+    name: str, words: Sequence[str], places: IntArray, *, marks: Marks = NO_MARKS,
+    place: Place = row_place, numerals: Numerals = PLAIN,
+) -> RawColumn:  # fmt: skip
+    """A column of texts from its different ones and the place of each cell among them.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    words
+        With the blanks around them; a text of blanks is missing.
+    places
+        int64 (n_rows,).
+    marks, place, numerals
+        As for `column_from_texts`.
+
+    Raises
+    ------
+    OdtError
+        D106: an infinite number in a column that has nothing but numbers.
+    """
+    bare = [word.strip() for word in words]
+    texts = {text: index for index, text in enumerate(dict.fromkeys(bare))}
+    read = [_read(text, marks, numerals) for text in texts]
+    found = np.array([texts[text] for text in bare], dtype=np.int64)[places]
+    missing: BoolArray = np.array([value is _MISSING for value in read], dtype=np.bool_)[found]
+    numbers: FloatArray | None = None
+    if not any(isinstance(value, str) for value in read):
+        numbers = np.array([_as_float(value) for value in read], dtype=np.float64)[found] + 0.0
+        if infinite := np.flatnonzero(np.isinf(numbers)).tolist():
+            shown = list(texts)
+            raise _infinite(name, [(row, shown[found[row]]) for row in infinite], place)
+    return RawColumn(
+        name=name, numbers=numbers, writing=Coded(objects(list(texts)), found), missing=missing,
+        blanks=_differing_blanks(words), marked=marked_as_numbers(texts, marks, numerals),
+        numerals=numerals,
+    )  # fmt: skip
 
 
 def column_from_numbers(
     name: str,
-    numbers: FloatArray,
+    values: npt.NDArray[Any],
     *,
-    texts: Sequence[str] | None = None,
+    absent: BoolArray | None = None,
+    writing: Writing | None = None,
     marks: Marks = NO_MARKS,
     place: Place = row_place,
 ) -> RawColumn:
-    """A column of numbers; NaN is missing. `texts` are the cells as text, where already known.
+    """A column of numbers that have no writing of their own.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    values
+        (n_rows,): floats, where NaN is missing, or integers, which stay exact.
+    absent
+        bool (n_rows,): cells that are missing whatever their value.
+    writing
+        The cells as texts, where they are known.
+    marks, place
+        As for `column_from_texts`.
 
     Raises
     ------
     OdtError
         D106: an infinite number.
     """
-    numbers = np.asarray(numbers, dtype=np.float64) + 0.0
-    written = [number_text(x) for x in numbers.tolist()] if texts is None else texts
-    infinite = np.flatnonzero(np.isinf(numbers))
+    if values.dtype.kind == "f":
+        values = np.asarray(values, dtype=np.float64) + 0.0
+    numbers = values.astype(np.float64)
+    written = Numbers(values) if writing is None else writing
+    missing: BoolArray = np.isnan(numbers) | np.isin(numbers, marks.numbers)
+    if values.dtype.kind in "iu" and marks.texts:
+        whole = [int(text) for text in marks.texts if WHOLE.fullmatch(text) and len(text) < 20]
+        for mark in whole:
+            missing |= values == mark
+    if absent is not None:
+        missing = missing | absent
+    infinite = np.flatnonzero(np.isinf(numbers) & ~missing)
     if len(infinite):
-        raise _infinite(name, [(row, written[row]) for row in infinite.tolist()], place)
-    missing = np.isnan(numbers) | np.isin(numbers, marks.numbers)
+        texts = written.texts()
+        raise _infinite(name, [(row, texts[row]) for row in infinite.tolist()], place)
     numbers[missing] = np.nan
-    shown = _objects(written)
-    shown[missing] = None
-    return RawColumn(name=name, numbers=numbers, texts=shown, missing=missing)
+    return RawColumn(name=name, numbers=numbers, writing=written, missing=missing, by_value=True)
 
 
 def with_levels(column: RawColumn, levels: Iterable[str], *, ordered: bool) -> RawColumn:
     """The column with the values that its source declares, in that order, each once."""
-    texts = [level.strip() for level in levels]
-    values: list[Value] = list(texts)
-    if column.numbers is not None:
-        numbers = [number_of(text) for text in texts]
-        values = [canonical(x) for x in numbers if x is not None and math.isfinite(x)]
-    return RawColumn(
-        name=column.name,
-        numbers=column.numbers,
-        texts=column.texts,
-        missing=column.missing,
-        levels=tuple(dict.fromkeys(values)),
-        ordered=ordered,
-    )
+    texts = dict.fromkeys(level.strip() for level in levels)
+    return replace(column, levels=tuple(texts), ordered=ordered)
 
 
 def all_columns(builders: Iterable[Callable[[], RawColumn]]) -> list[RawColumn]:
@@ -152,6 +215,7 @@ def all_columns(builders: Iterable[Callable[[], RawColumn]]) -> list[RawColumn]:
             columns.append(builder())
         except OdtError as problem:
             problems.extend(problem.diagnostics)
+        look(READING, len(columns[-1].missing) if columns else 0)
     if problems:
         raise OdtError(problems)
     return columns
@@ -197,12 +261,6 @@ def check_names(table: str, names: Sequence[str]) -> None:
         )
 
 
-def _objects(texts: Sequence[str | None]) -> ObjectArray:
-    array = np.empty(len(texts), dtype=np.object_)
-    array[:] = texts
-    return array
-
-
 def _plain_numbers(texts: list[str], marks: Marks) -> FloatArray | None:
     """The numbers of a column that holds nothing but finite numbers, which is the usual case."""
     try:
@@ -211,35 +269,43 @@ def _plain_numbers(texts: list[str], marks: Marks) -> FloatArray | None:
         return None
     if not np.isfinite(numbers).all() or any("_" in text for text in texts):
         return None
-    if np.isin(numbers, marks.numbers).any():
+    if marks.texts and not marks.texts.isdisjoint(texts):
+        return None
+    if marks.numbers and np.isin(numbers, marks.numbers).any():
         return None
     return numbers + 0.0
 
 
-def _column_with_gaps(name: str, texts: list[str], marks: Marks, place: Place) -> RawColumn:
-    read = {text: _read(text, marks) for text in set(texts)}
-    missing: BoolArray = np.array([read[text] is _MISSING for text in texts], dtype=np.bool_)
-    shown = _objects(texts)
-    shown[missing] = None
-    if any(isinstance(value, str) for value in read.values()):
-        return RawColumn(name=name, numbers=None, texts=shown, missing=missing)
-    infinite = [
-        (row, text) for row, text in enumerate(texts) if read[text] in (math.inf, -math.inf)
-    ]
-    if infinite:
-        raise _infinite(name, infinite, place)
-    numbers = np.array([_as_float(read[text]) for text in texts], dtype=np.float64)
-    return RawColumn(name=name, numbers=numbers + 0.0, texts=shown, missing=missing)
+def _differing_blanks(cells: Sequence[str | None]) -> tuple[str, ...]:
+    """The texts that stand in a column with different blanks around them."""
+    bare = {cell for cell in cells if cell}
+    padded = [cell for cell in bare if cell != cell.strip()]
+    forms: dict[str, int] = {}
+    for cell in padded:
+        text = cell.strip()
+        forms[text] = forms.get(text, 0) + 1
+    return tuple(sorted(t for t, count in forms.items() if t and (count > 1 or t in bare)))
+
+
+def marked_as_numbers(
+    texts: Iterable[str], marks: Marks, numerals: Numerals = PLAIN
+) -> tuple[str, ...]:
+    """The texts that are no marks, but read as the number of one."""
+    if not marks.numbers:
+        return ()
+    plain = {text: numerals.plain(text) for text in texts if text not in marks.texts}
+    return tuple(t for t, as_is in plain.items() if as_is and number_of(as_is) in marks.numbers)
 
 
 _MISSING = None
 
 
-def _read(text: str, marks: Marks) -> float | str | None:
+def _read(text: str, marks: Marks, numerals: Numerals) -> float | str | None:
     """A number, a text that is none, or missing."""
     if text == "" or text in marks.texts:
         return _MISSING
-    number = number_of(text)
+    plain = numerals.plain(text)
+    number = None if plain is None else number_of(plain)
     if number is None:
         return text
     return _MISSING if math.isnan(number) or number in marks.numbers else number

@@ -15,7 +15,7 @@ from odtdsl.data.table import FloatArray, IntArray, Table
 
 Kind = Literal["number", "ordered", "category", "binary"]
 Value = str | int | float
-"""A label or level: text, or a number where every cell of the column is a number."""
+"""A label or level: see `odtdsl.data.levels`."""
 
 MISSING_CODE = -1
 UNSEEN_CODE = -2
@@ -27,13 +27,15 @@ class ColumnType:
     """The type of a column.
 
     `levels` are the values of an ordered, category or binary column, in declared else
-    sorted order (numbers before texts); empty for numbers.
+    sorted order (numbers before texts); empty for numbers. `by_value`: they came as numbers of
+    a frame, without a writing of their own, so that cells are compared with them as numbers.
     """
 
     name: str
     kind: Kind
     levels: tuple[Value, ...] = ()
     step: Fraction | None = None
+    by_value: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,7 +68,7 @@ class Weights:
     denominator: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Dataset:
     """Typed rows.
 

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from odtdsl.data.cells import (
@@ -18,9 +19,12 @@ from odtdsl.data.cells import (
     check_names,
     column_from_texts,
 )
+from odtdsl.data.numerals import numerals_of
+from odtdsl.data.quick import first_line, quick_column, quick_lines
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.limits import READING, look
 
 _NO_FILES = ("idna", "punycode")
 """Codecs of host names, which take time quadratic in the length of a text."""
@@ -45,13 +49,43 @@ def read_delimited(path: Path, request: DataRequest) -> Table:
         D102: not text in the encoding. D103: rows that do not fit, or quotes that do not
         match. D104: two columns of one name. D105: no columns or no rows. D106: an infinite
         number. D107: a separator that cannot be one, or another one in the file.
+        D119: signs of numbers that cannot be.
     """
     text = decode(path.read_bytes(), request.encoding, request.name)
     separator = _separator(request, path)
-    lines = list(_lines(text, separator, request.name))
+    return _read_quickly(text, request, separator) or _read_lines(
+        list(_lines(text, separator, request.name)), request, separator
+    )
+
+
+def _read_quickly(text: str, request: DataRequest, separator: str) -> Table | None:
+    """The table as `_read_lines` gives it; None where that has to be asked."""
+    arrays = quick_lines(text, separator)
+    if arrays is None or len(arrays[0]) < 2:
+        return None
+    names = _names(first_line(arrays), request, separator)
+    skipped = 1 if request.header else 0
+
+    def place(row: int) -> str:
+        lines = _lines(text, separator, request.name)
+        return f"line {next(islice(lines, row + skipped, None))[0]}"
+
+    marks, numerals = Marks.of(request.na), numerals_of(request.decimal, request.thousands)
+    columns = all_columns(
+        partial(
+            quick_column, name, array.slice(skipped), marks=marks, place=place, numerals=numerals
+        )
+        for name, array in zip(names, arrays, strict=True)
+    )
+    if any(column.blanks for column in columns):
+        return None  # whether blanks before a text count depends on its quotes, which are gone
+    return build_table(request.name, columns, len(arrays[0]) - skipped)
+
+
+def _read_lines(lines: list[Line], request: DataRequest, separator: str) -> Table:
     if not lines:
         raise error("D105", f"{request.name} is empty")
-    names = _names(lines, request, separator)
+    names = _names(lines[0][1], request, separator)
     body = lines[1:] if request.header else lines
     _check_widths(body, len(names), request)
     if not body:
@@ -60,14 +94,14 @@ def read_delimited(path: Path, request: DataRequest) -> Table:
             f"{request.name} has no rows, only the line of column names",
             helps=("if that line is a row, write `header none` in the data statement",),
         )
-    marks = Marks.of(request.na)
+    marks, numerals = Marks.of(request.na), numerals_of(request.decimal, request.thousands)
 
     def place(row: int) -> str:
         return f"line {body[row][0]}"
 
     by_column = zip(*(cells for _, cells in body), strict=True)
     columns = all_columns(
-        partial(column_from_texts, name, cells, marks=marks, place=place)
+        partial(column_from_texts, name, cells, marks=marks, place=place, numerals=numerals)
         for name, cells in zip(names, by_column, strict=True)
     )
     return build_table(request.name, columns, len(body))
@@ -95,7 +129,8 @@ def decode(content: bytes, encoding: str | None, name: str) -> str:
             f'"{encoding}" is no known text encoding',
             helps=('common ones are "utf-8", "latin-1", "cp1252" and "utf-16"',),
         ) from None
-    if HALF_PAIR.search(text):  # some codecs, such as utf-7, give what no text may hold
+    # Some codecs, such as utf-7, give what no text may hold.
+    if codecs.lookup(codec).name != "utf-8" and HALF_PAIR.search(text):
         raise error("D102", f"{name} is not {codec} text: it holds half a surrogate pair")
     if "\0" in text:
         raise error(
@@ -143,6 +178,7 @@ def _lines(text: str, separator: str, name: str) -> Iterator[Line]:
     start, quoted = 1, '"' in text
     try:
         for cells in reader:
+            look(READING, len(cells))
             if len(cells) > 1 or (cells and (cells[0].strip() or quoted)):
                 yield start, cells
             start = reader.line_num + 1
@@ -179,8 +215,7 @@ def _blank_separated(text: str, name: str) -> Iterator[Line]:
             yield number, cells
 
 
-def _names(lines: Sequence[Line], request: DataRequest, separator: str) -> list[str]:
-    first = lines[0][1]
+def _names(first: list[str], request: DataRequest, separator: str) -> list[str]:
     if not request.header:
         return [f"c{i}" for i in range(1, len(first) + 1)]
     names = [cell.strip() or f"c{i}" for i, cell in enumerate(first, start=1)]

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import RawColumn, Table
+from odtdsl.data.quick import Strings
+from odtdsl.data.table import FloatArray, IntArray, RawColumn, Table
 
 _VERSION = b"odtdsl table 1"
 
@@ -18,7 +19,8 @@ def digest(table: Table, types: Iterable[ColumnType] = ()) -> str:
 
     Equal for the same rows from different sources (a CSV file and a frame), on every
     machine; different for another order of rows or columns. Numbers count by value, other
-    cells by text, missing cells as such. The table's name does not count.
+    cells by text, as do numbers in a column that writes one of them in two ways; missing cells
+    as such. The table's name does not count.
 
     Parameters
     ----------
@@ -45,15 +47,36 @@ def _add_column(hasher: hashlib._Hash, column: RawColumn) -> None:
     if column.numbers is not None:
         cells = np.where(column.missing, 0.0, column.numbers) + 0.0
         hasher.update(cells.astype("<f8").tobytes())
+        if _writes_one_number_twice(column, cells):
+            hasher.update(_texts(column))
     else:
-        hasher.update(_record(*("" if text is None else text for text in column.texts.tolist())))
+        hasher.update(_texts(column))
+
+
+def _texts(column: RawColumn) -> bytes:
+    if isinstance(column.writing, Strings):
+        return _joined(*column.writing.packed(column.missing))
+    return _record(*("" if text is None else text for text in column.texts.tolist()))
+
+
+def _writes_one_number_twice(column: RawColumn, cells: FloatArray) -> bool:
+    """Whether cells that are one number are different texts, and so levels of their own."""
+    if column.by_value and not column.writing.has_long_numbers():
+        return False
+    numbers = len(np.unique(cells[~column.missing]))
+    if isinstance(column.writing, Strings):
+        return column.writing.n_different(column.missing) > numbers
+    return len(column.distinct[0]) > numbers
 
 
 def _record(*texts: str) -> bytes:
     """Texts with their lengths, so that no two lists of texts give the same bytes."""
     coded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    lengths = np.array([len(coded), *map(len, coded)], dtype="<u8").tobytes()
-    return lengths + b"".join(coded)
+    return _joined(np.array([len(text) for text in coded], dtype=np.int64), b"".join(coded))
+
+
+def _joined(lengths: IntArray, texts: bytes) -> bytes:
+    return np.concatenate([[len(lengths)], lengths]).astype("<u8").tobytes() + texts
 
 
 def _level(level: Value) -> str:

@@ -7,6 +7,8 @@ import decimal
 import math
 import numbers as abstract_numbers
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,14 +25,17 @@ from odtdsl.data.cells import (
     check_names,
     column_from_numbers,
     column_from_texts,
-    number_text,
     row_place,
     with_levels,
 )
 from odtdsl.data.limits import MAX_BYTES, MAX_CELLS, too_large
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
+from odtdsl.data.writing import number_text
 from odtdsl.diagnostics.model import OdtError, error
+
+_FLOATS = (np.float16, np.float32, np.float64)
+"""Floats that float64 holds: there are longer ones."""
 
 _TEMPORAL_HELP = (
     "turn it into a number, such as days since a fixed date, or into a category, such as the month"
@@ -40,10 +45,10 @@ _TEMPORAL_HELP = (
 def read_frame(frame: Any, *, name: str = "frame", na: Sequence[str] = ()) -> Table:
     """The table of a frame.
 
-    Numbers stay numbers, booleans become the texts `False` and `True`, texts are read as in
-    a CSV file (so that a text column of numerals is one of numbers), categorical columns
-    keep the order of their values where the frame declares one. Null, NaN, NA, NaT and empty
-    texts are missing. An index is no column.
+    Numbers stay numbers, integers of any size exact ones, booleans become the texts `False` and
+    `True`, texts are read as in a CSV file (so that a text column of numerals is one of
+    numbers), categorical columns keep the order of their values where the frame declares one.
+    Null, NaN, NA, NaT and empty texts are missing. An index is no column.
 
     Parameters
     ----------
@@ -154,15 +159,38 @@ def column_from_values(name: str, values: Sequence[Any], *, marks: Marks = NO_MA
         D106: an infinite number among numbers. D134: dates or times. D135: other objects.
         D136: texts with half a surrogate pair.
     """
-    return column_from_texts(name, _texts(name, values), marks=marks)
+    column = column_from_texts(name, _texts(name, values), marks=marks)
+    if column.numbers is None or any(isinstance(value, str) for value in values):
+        return column
+    return replace(column, by_value=True)
 
 
 def _texts(name: str, values: Sequence[Any]) -> list[str | None]:
     texts = [_cell_text(name, row, value) for row, value in enumerate(values)]
+    _write_as_integers(texts, values)
     for row, text in enumerate(texts):
         if text is not None and not text.isascii() and HALF_PAIR.search(text):
             raise _half(f"column `{name}` holds {text[:40]!a} in {row_place(row)}:")
     return texts
+
+
+def _write_as_integers(texts: list[str | None], values: Sequence[Any]) -> None:
+    """Large floats as the integers that they equal, where these stand in the column, too.
+
+    Else they are written `1e+16`, which would be another value than the integer.
+    """
+    if not any(isinstance(value, float | np.floating) for value in values):
+        return
+    integers = [int(value) for value in values if isinstance(value, int | np.integer)]
+    whole = {value for value in integers if abs(value) >= _LARGE}
+    if whole:
+        for row, value in enumerate(values):
+            if isinstance(value, float | np.floating) and value in whole:
+                texts[row] = str(int(value))
+
+
+_LARGE = 10**15
+"""Smaller whole floats are written without an exponent anyway."""
 
 
 def _half(what: str) -> OdtError:
@@ -184,15 +212,39 @@ def _cell_text(name: str, row: int, value: Any) -> str | None:
         case int() | np.integer():
             return str(int(value))
         case float() | np.floating():
-            return None if math.isnan(value) else number_text(float(value))
+            if math.isnan(value):
+                return None
+            return number_text(float(value)) if float(value) == value else str(value)
         case decimal.Decimal():
-            return None if value.is_nan() else number_text(float(value))
+            return None if value.is_nan() else _exact_text(value)
         case abstract_numbers.Rational():
-            return number_text(int(value.numerator) / int(value.denominator))
+            return _quotient_text(int(value.numerator), int(value.denominator))
         case _ if _is_null(value):
             return None
         case _:
             raise _no_cell(name, row, value)
+
+
+def _exact_text(value: decimal.Decimal) -> str:
+    """The shortest text of the number; all digits where float64 has not enough."""
+    text = number_text(float(value))
+    if value.is_finite() and decimal.Decimal(text) != value:
+        return format(value.normalize(_DIGITS), "f" if abs(value.adjusted()) < 40 else "")
+    return text
+
+
+_DIGITS = decimal.Context(prec=1000)
+"""More digits than a number of a frame has."""
+
+
+def _quotient_text(above: int, below: int) -> str:
+    """As `_exact_text`; quotients without an end are cut at 40 digits."""
+    if below == 1:
+        return str(above)
+    text = number_text(above / below)
+    if Fraction(text) == Fraction(above, below):
+        return text
+    return str(decimal.Context(prec=40).divide(above, below))
 
 
 def _is_null(value: Any) -> bool:
@@ -283,7 +335,7 @@ def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: 
 
 def _column(name: str, values: Any, marks: Marks) -> RawColumn:
     if isinstance(values, np.ndarray):
-        if values.ndim == 1 and values.dtype.kind == "f":
+        if values.ndim == 1 and (values.dtype.kind in "iu" or values.dtype in _FLOATS):
             return column_from_numbers(name, values, marks=marks)
         if values.dtype.kind in "mM":
             raise _dates(name, str(values.dtype))
@@ -305,6 +357,11 @@ def _series(name: str, series: Any, marks: Marks) -> RawColumn:
     if kind.is_float():
         floats = series.cast(nw.Float64()).fill_null(math.nan).to_numpy()
         return column_from_numbers(name, floats, marks=marks)
+    if kind.is_integer() and kind not in (nw.Int128, nw.UInt128):  # numpy has 64 bits
+        absent = series.is_null().to_numpy()
+        whole = (series.fill_null(0) if absent.any() else series).to_numpy()
+        if whole.dtype.kind in "iu":
+            return column_from_numbers(name, whole, absent=absent, marks=marks)
     column = column_from_values(name, series.to_list(), marks=marks)
     if isinstance(kind, nw.Categorical | nw.Enum):
         return _with_native_levels(column, series)

@@ -15,6 +15,7 @@ from odtdsl.data.limits import MAX_BYTES, too_large
 from odtdsl.data.request import DataRequest, TestFile
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.files import check_regular
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
@@ -135,6 +136,7 @@ def _found(name: str, base: Path) -> Path:
     try:
         path = base / Path(name).expanduser()
         if path.is_file():
+            check_regular(path)
             return path
         raise _no_file(name, path)
     except (OSError, RuntimeError) as problem:  # too long, not allowed; `~name` without a home
@@ -167,6 +169,8 @@ def _check_options(request: DataRequest) -> None:
     binary = request.kind != "file" or suffix in _PARQUET
     used = [
         ("separator", request.separator is not None and (binary or suffix in _ARFF)),
+        ("decimal", request.decimal is not None and (binary or suffix in _ARFF)),
+        ("thousands", request.thousands is not None and (binary or suffix in _ARFF)),
         ("header none", not request.header and (binary or suffix in _ARFF)),
         ("encoding", request.encoding is not None and binary),
     ]
@@ -176,6 +180,8 @@ def _check_options(request: DataRequest) -> None:
         raise error(
             "D109",
             f"`{'`, `'.join(wrong)}` does not fit {source}",
-            notes=("separators, headers and encodings are options of text files",),
+            notes=(
+                "separators, signs of numbers, headers and encodings are options of text files",
+            ),
             helps=("leave it out",),
         )

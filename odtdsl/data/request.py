@@ -44,6 +44,9 @@ class DataRequest:
     separator
         None for the default: a tab for `.tsv` and `.tab`, else a comma. A blank stands
         for any run of blanks and tabs.
+    decimal, thousands
+        How numbers are written, see `odtdsl.data.numerals`; None for a point, and for digits
+        without groups.
     header
         Whether the first line names the columns; else they are `c1`, `c2`, ...
     encoding
@@ -58,6 +61,8 @@ class DataRequest:
     name: str = "frame"
     na: tuple[str, ...] = ()
     separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
     header: bool = True
     encoding: str | None = None
     id_column: str | None = None

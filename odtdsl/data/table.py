@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from odtdsl.data.numerals import PLAIN, Numerals
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -14,7 +18,29 @@ IntArray = npt.NDArray[np.int64]
 ObjectArray = npt.NDArray[np.object_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Writing(Protocol):
+    """How the cells of a column are written; nothing here knows which of them are missing."""
+
+    def texts(self) -> ObjectArray:
+        """object (n_rows,): each cell as text."""
+
+    def distinct(self) -> tuple[ObjectArray, IntArray]:
+        """The different texts, and int64 (n_rows,): the place of each cell among them.
+
+        A text may be there that no cell has, and places of missing cells mean nothing.
+        """
+
+    def take(self, rows: IntArray) -> Writing:
+        """The cells of the given rows."""
+
+    def has_long_numbers(self) -> bool:
+        """Whether a cell may have more digits than float64 tells apart; quick, may be too careful.
+
+        Cells of at most 15 significant digits never need more.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RawColumn:
     """A column as read.
 
@@ -23,25 +49,63 @@ class RawColumn:
     numbers
         float64, shape (n_rows,), NaN where missing, if every cell that is not missing is
         a finite number; else None. A column without any value counts as numbers.
-    texts
-        object, shape (n_rows,): each cell as text, `None` where missing. Numbers that
-        came as numbers (Parquet, frames) are written the shortest way that reads back
-        equal, without `.0` for integers.
+    writing
+        The cells as text, made when they are asked for: see `texts` and `distinct`.
     missing
         bool, shape (n_rows,).
     levels
         The values in the order that the source itself declares (a nominal ARFF attribute,
-        a categorical frame column), as numbers where `numbers` is there; else None.
+        a categorical frame column), as text; else None.
     ordered
         Whether the source says that the order of `levels` means something.
+    by_value
+        Whether cells came as numbers (Parquet, frames) and so have no writing of their own;
+        `texts` has the shortest one that reads back equal, without `.0` for integers.
+    blanks
+        Texts that stand in the column with different blanks around them, which are dropped.
+    marked
+        Texts that are missing because they read as the number of an `na` mark (`09` under `9`).
+    numerals
+        How its source writes numbers.
     """
 
     name: str
     numbers: FloatArray | None
-    texts: ObjectArray
+    writing: Writing
     missing: BoolArray
-    levels: tuple[str | int | float, ...] | None = None
+    levels: tuple[str, ...] | None = None
     ordered: bool = False
+    by_value: bool = False
+    blanks: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    numerals: Numerals = PLAIN
+
+    @cached_property
+    def texts(self) -> ObjectArray:
+        """object, shape (n_rows,): each cell as text, `None` where missing."""
+        texts = self.writing.texts()
+        texts[self.missing] = None
+        return texts
+
+    @cached_property
+    def distinct(self) -> tuple[tuple[str, ...], IntArray]:
+        """The different texts of cells that are not missing, and the place of each cell among
+        them, int64 (n_rows,), -1 where missing."""
+        texts, places = self.writing.distinct()
+        used = np.zeros(len(texts), dtype=np.bool_)
+        used[places[~self.missing]] = True
+        shift = np.cumsum(used) - 1
+        found = np.where(self.missing, -1, shift[places] if len(texts) else -1)
+        return tuple(texts[used].tolist()), found
+
+    def take(self, rows: IntArray) -> RawColumn:
+        """The column of the given rows, in the given order."""
+        return replace(
+            self,
+            numbers=None if self.numbers is None else self.numbers[rows],
+            writing=self.writing.take(rows),
+            missing=self.missing[rows],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,15 +118,7 @@ class Table:
 
     def take(self, rows: IntArray) -> Table:
         """The table of the given rows, in the given order."""
-        columns = {
-            key: RawColumn(
-                name=column.name,
-                numbers=None if column.numbers is None else column.numbers[rows],
-                texts=column.texts[rows],
-                missing=column.missing[rows],
-                levels=column.levels,
-                ordered=column.ordered,
-            )
-            for key, column in self.columns.items()
-        }
+        if len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows)):
+            return self
+        columns = {key: column.take(rows) for key, column in self.columns.items()}
         return Table(name=self.name, columns=columns, n_rows=len(rows))

@@ -1,19 +1,22 @@
 """Types of columns: inferred or declared, and cells encoded under them.
 
-A cell is the level of the same text, else the level of the same number (a cell `1.0` is the level
-1, of a column of numbers or declared as text). Nothing is rounded.
+A cell of a number column is its number, and two different numbers stay two, or are refused. Any
+other cell is its text: see `odtdsl.data.levels`. Nothing is rounded.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.data.cells import canonical, number_of, row_place
+from odtdsl.data.cells import number_of, reading, row_place
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Kind, Value
+from odtdsl.data.levels import as_levels, by_number, level_text, sorted_texts
+from odtdsl.data.numerals import Numerals
 from odtdsl.data.table import FloatArray, IntArray, RawColumn
 from odtdsl.diagnostics.model import OdtError, error
 
@@ -30,13 +33,16 @@ def infer_type(column: RawColumn) -> ColumnType:
     levels (ARFF, categorical columns) their order stays; levels of a category without a row
     are left out.
     """
-    if column.levels is not None:
-        if column.ordered:
-            return ColumnType(name=column.name, kind="ordered", levels=column.levels)
-        return ColumnType(name=column.name, kind="category", levels=levels_of(column))
-    if column.numbers is not None:
+    if column.levels is None and column.numbers is not None:
         return ColumnType(name=column.name, kind="number")
-    return ColumnType(name=column.name, kind="category", levels=levels_of(column))
+    if column.levels is not None and column.ordered:
+        levels = as_levels(column.levels)
+        return ColumnType(
+            name=column.name, kind="ordered", levels=levels, by_value=column.by_value
+        )  # fmt: skip
+    return ColumnType(
+        name=column.name, kind="category", levels=levels_of(column), by_value=column.by_value
+    )  # fmt: skip
 
 
 def declare_type(
@@ -56,68 +62,45 @@ def declare_type(
     """
     if kind == "number":
         return ColumnType(name=column.name, kind=kind, step=step)
-    if kind == "ordered" and levels is None:
-        if column.levels is not None and column.ordered:
-            return ColumnType(name=column.name, kind=kind, levels=column.levels)
-        if column.numbers is None:
-            raise _no_order(column)
-    found = tuple(levels) if levels is not None else levels_of(column)
+    if levels is not None:
+        found = tuple(levels)
+    elif kind == "ordered":
+        found = _in_order(column)
+    else:
+        found = levels_of(column)
     if kind == "binary" and len(found) > 2:
         raise _not_binary(column.name, found)
-    return ColumnType(name=column.name, kind=kind, levels=found)
+    return ColumnType(name=column.name, kind=kind, levels=found, by_value=column.by_value)
+
+
+def _in_order(column: RawColumn) -> tuple[Value, ...]:
+    """The levels of an ordered column that a spec does not list, from low to high."""
+    if column.levels is not None and column.ordered:
+        return as_levels(column.levels)
+    if column.numbers is None:
+        raise _no_order(column, "its texts have no order")
+    levels = as_levels(sorted_texts(column.distinct[0]))
+    for same in by_number(levels).values():
+        if len(same) > 1:
+            low, high = (f"`{level_text(levels[i])}`" for i in same[:2])
+            raise _no_order(column, f"{low} and {high} are one number and two values")
+    return levels
 
 
 def levels_of(column: RawColumn) -> tuple[Value, ...]:
     """The distinct values of a column: in its source's order where that declares one, else
-    sorted, numbers by value before texts by code point.
-
-    Values are numbers where every cell is one (`int` where integral), else texts.
-    """
-    present: tuple[Value, ...]
-    if column.numbers is not None:
-        present = tuple(canonical(x) for x in distinct(column.numbers))
-    else:
-        texts = set(column.texts.tolist()) - {None}
-        in_order = sorted(texts, key=_text_order)
-        present = tuple(in_order)
-    if column.levels is None:
-        return present
-    rank = {level: i for i, level in enumerate(column.levels)}
-    return tuple(sorted(present, key=lambda level: rank.get(level, len(rank))))
+    sorted, texts that write numbers by value before the others by code point."""
+    present = sorted_texts(column.distinct[0])
+    if column.levels is not None:
+        rank = {level: i for i, level in enumerate(column.levels)}
+        present.sort(key=lambda text: rank.get(text, len(rank)))
+    return as_levels(present)
 
 
 def distinct(numbers: FloatArray) -> list[float]:
     """The distinct numbers in rising order, without NaN."""
     found: list[float] = np.unique(numbers[~np.isnan(numbers)]).tolist()
     return found
-
-
-def level_index(levels: Sequence[Value], value: Value | Fraction) -> int | None:
-    """The index of a value among levels, None where it is none.
-
-    A number matches the level of its value, or else a text that writes that number; a text
-    matches the same text, or else the number that it writes.
-    """
-    number = number_of(value) if isinstance(value, str) else _float(value)
-    for index, level in enumerate(levels):
-        if isinstance(value, str) == isinstance(level, str) and (
-            level == value if isinstance(value, str) else level == number
-        ):
-            return index
-    if number is None or math.isnan(number):
-        return None
-    for index, level in enumerate(levels):
-        if (number_of(level) if isinstance(level, str) else level) == number:
-            return index
-    return None
-
-
-def _float(value: int | float | Fraction) -> float:
-    """The float nearest to a number, infinite beyond the largest: equal to no cell."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def encode(raw: RawColumn, column_type: ColumnType, *, closed: bool = False) -> Column:
@@ -138,6 +121,7 @@ def encode(raw: RawColumn, column_type: ColumnType, *, closed: bool = False) -> 
     OdtError
         D141: a cell of a number column that is no number. D142: a value outside the levels.
         D143: a binary type with more than two levels. D145: a number off the grid of `step`.
+        D147: a number of a frame that several levels are written as.
     """
     if column_type.kind == "number":
         numbers = _numbers(raw)
@@ -145,7 +129,7 @@ def encode(raw: RawColumn, column_type: ColumnType, *, closed: bool = False) -> 
         return Column(type=column_type, numbers=numbers, codes=None)
     if column_type.kind == "binary" and len(column_type.levels) > 2:
         raise _not_binary(raw.name, column_type.levels)
-    codes = _codes(raw, column_type.levels)
+    codes = _codes(raw, column_type)
     if closed or column_type.kind == "ordered":
         _check_closed(raw, codes, column_type)
     return Column(type=column_type, numbers=None, codes=codes)
@@ -155,7 +139,7 @@ def _numbers(raw: RawColumn) -> FloatArray:
     if raw.numbers is not None:
         return raw.numbers
     texts: list[str | None] = raw.texts.tolist()
-    wrong = [(row, text) for row, text in enumerate(texts) if not _is_number(text)]
+    wrong = [(row, text) for row, text in enumerate(texts) if not _is_number(text, raw.numerals)]
     row, text = wrong[0]
     cells = list(dict.fromkeys(f"`{cell}`" for _, cell in wrong))
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
@@ -170,10 +154,11 @@ def _numbers(raw: RawColumn) -> FloatArray:
     )
 
 
-def _is_number(text: str | None) -> bool:
+def _is_number(text: str | None, numerals: Numerals) -> bool:
     if text is None:
         return True
-    number = number_of(text)
+    plain = numerals.plain(text)
+    number = None if plain is None else number_of(plain)
     return number is not None and math.isfinite(number)
 
 
@@ -193,31 +178,95 @@ def _check_step(raw: RawColumn, numbers: FloatArray, step: Fraction | None) -> N
     )
 
 
-def _codes(raw: RawColumn, levels: tuple[Value, ...]) -> IntArray:
-    by_text = {level: i for i, level in enumerate(levels) if isinstance(level, str)}
-    by_number: dict[float, int] = {
-        level: i for i, level in enumerate(levels) if not isinstance(level, str)
-    }
-    if raw.numbers is not None and not by_text:
-        values, where = np.unique(raw.numbers, return_inverse=True, equal_nan=True)
-        found = [by_number.get(x, UNSEEN_CODE) for x in values.tolist()]
-        codes = np.array(found, dtype=np.int64)[where.reshape(-1)]
+def check_apart(raw: RawColumn, column: Column) -> None:
+    """Refuse different numbers that are one as float64.
+
+    Raises
+    ------
+    OdtError
+        D146.
+    """
+    numbers = column.numbers
+    if numbers is None or not raw.writing.has_long_numbers():
+        return
+    texts, places = raw.distinct
+    of_text = np.zeros(len(texts))
+    of_text[places[places >= 0]] = numbers[places >= 0]
+    order = np.argsort(of_text, kind="stable")
+    same = np.flatnonzero(np.diff(of_text[order]) == 0).tolist()
+    for at in same:
+        one, other = texts[order[at]], texts[order[at + 1]]
+        if _exact(one, raw.numerals) != _exact(other, raw.numerals):
+            raise _merged(raw, one, other)
+
+
+def _exact(text: str, numerals: Numerals) -> Decimal | str:
+    try:
+        return Decimal(numerals.plain(text) or text)
+    except InvalidOperation:  # an exponent beyond what decimals have
+        return text
+
+
+def _merged(raw: RawColumn, one: str, other: str) -> OdtError:
+    rows = [int(np.flatnonzero(raw.texts == text)[0]) for text in (one, other)]
+    (one, first), (other, second) = sorted(zip((one, other), rows, strict=True), key=_second)
+    name = f"`{raw.name}`"
+    return error(
+        "D146",
+        f"the numbers `{one}` and `{other}` of column {name} are different, but one as float64",
+        notes=(
+            f"they stand in {row_place(first)} and in {row_place(second)}",
+            "numbers are told apart to about 16 digits",
+        ),
+        helps=(
+            f"if they are codes: `feature {raw.name}: category`",
+            f"if they name rows: `id {raw.name}` in the data statement, or `drop {raw.name}`",
+            "if they measure something: subtract a constant, or write fewer digits",
+        ),
+    )
+
+
+def _second(pair: tuple[str, int]) -> int:
+    return pair[1]
+
+
+def _codes(raw: RawColumn, column_type: ColumnType) -> IntArray:
+    """Texts by text; where cells or levels are numbers without a writing, by number."""
+    texts, places = raw.distinct
+    index_of = {level_text(level): i for i, level in enumerate(column_type.levels)}
+    if raw.by_value or column_type.by_value:
+        found = by_number(column_type.levels)
+        codes = [_code(text, raw, column_type, index_of, found) for text in texts]
     else:
-        for text, i in by_text.items():
-            # `math.nan` is one object, which a dict finds again: it would match every text.
-            if not math.isnan(key := _key(text)):
-                by_number.setdefault(key, i)
-        code_of: dict[str | None, int] = {None: MISSING_CODE}
-        for text in set(raw.texts.tolist()) - {None}:
-            code_of[text] = by_text.get(text, by_number.get(_key(text), UNSEEN_CODE))
-        codes = np.array([code_of[text] for text in raw.texts.tolist()], dtype=np.int64)
-    codes[raw.missing] = MISSING_CODE
-    return codes
+        codes = [index_of.get(text, UNSEEN_CODE) for text in texts]
+    return np.array([*codes, MISSING_CODE], dtype=np.int64)[places]
 
 
-def _key(text: str) -> float:
-    number = number_of(text)
-    return math.nan if number is None else number
+def _code(
+    text: str, raw: RawColumn, column_type: ColumnType, index_of: Mapping[str, int],
+    found: Mapping[int | float, tuple[int, ...]],
+) -> int:  # fmt: skip
+    exact = index_of.get(text)
+    if exact is not None and (column_type.by_value or not raw.by_value):
+        return exact
+    number = reading(text)
+    same = () if number is None else found.get(number, ())
+    if len(same) > 1 and not column_type.by_value:
+        raise _unclear(raw, text, [level_text(column_type.levels[i]) for i in same])
+    if exact is not None:
+        return exact
+    return same[0] if same else UNSEEN_CODE
+
+
+def _unclear(raw: RawColumn, text: str, levels: Sequence[str]) -> OdtError:
+    row = int(np.flatnonzero(raw.texts == text)[0])
+    listed = " and ".join(f"`{level}`" for level in levels[:_SHOWN])
+    return error(
+        "D147",
+        f"column `{raw.name}` holds the number {text} in {row_place(row)}, and {listed} are"
+        " different values that read as it",
+        helps=("give the column as texts, written as the values are",),
+    )
 
 
 def _check_closed(raw: RawColumn, codes: IntArray, column_type: ColumnType) -> None:
@@ -247,19 +296,12 @@ def _not_binary(name: str, levels: Sequence[Value]) -> OdtError:
     )
 
 
-def _no_order(column: RawColumn) -> OdtError:
+def _no_order(column: RawColumn, reason: str) -> OdtError:
     levels = levels_of(column)
     listed = ", ".join(f'"{level}"' for level in levels[:_SHOWN])
     more = ", ..." if len(levels) > _SHOWN else ""
     return error(
         "D144",
-        f"column `{column.name}` is declared ordered, but its texts have no order",
+        f"column `{column.name}` is declared ordered, but {reason}",
         helps=(f"name the values from low to high: `ordered {{{listed}{more}}}`",),
     )
-
-
-def _text_order(text: str) -> tuple[int, float, str]:
-    number = number_of(text)
-    if number is None or math.isnan(number):
-        return (1, 0.0, text)
-    return (0, number, text)

@@ -37,6 +37,8 @@ MEANINGS: dict[str, str] = {
     "seed": "The number that fixes what is drawn at random.",
     "na": 'Marks of missing values, besides empty cells and NaN: `na {"?", "NA"}`.',
     "separator": 'What stands between the cells: `separator ";"`; `" "` is any run of blanks.',
+    "decimal": 'The decimal sign of the numbers of a file: `decimal ","`.',
+    "thousands": 'What stands between thousands in the numbers of a file: `thousands "."`.',
     "header": "`header none`: the first line is data, and columns are `c1`, `c2`, ...",
     "encoding": 'The encoding of a file that is not UTF-8: `encoding "latin-1"`.',
     "id": "The column that names the rows, for `row in {...}`; it is no feature.",
@@ -51,7 +53,9 @@ MEANINGS: dict[str, str] = {
     "positive": "The class that the target is about; in two classes the upper one.",
     # ---- candidates, costs, losses
     "at": "Says where candidates are.",
-    "midpoints": "Every gap between two values: exact, and the default.",
+    "exact": "The middle of each gap, with all its digits, instead of its shortest decimal.",
+    "midpoints": "Every gap between two values: the default. The shortest decimal of the gap comes"
+    " out; with `midpoints exact` its middle.",
     "quantiles": "The cut points of so many equal shares of the rows.",
     "bins": 'Quantile bins: tests ask "in this bin?", as in the CPTree study.',
     "guessed": "The thresholds of a small boosted ensemble.",

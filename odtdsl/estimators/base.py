@@ -24,9 +24,16 @@ from sklearn.utils.validation import (
 
 from odtdsl.api.model import Model
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
-from odtdsl.estimators.problems import Columns, Target, Wishes, add_weights, problem
+from odtdsl.estimators.problems import (
+    Columns,
+    Target,
+    Wishes,
+    add_weights,
+    guessed_categories,
+    problem,
+)
 from odtdsl.estimators.versions import (
     CallbackSupportMixin,
     Told,
@@ -78,8 +85,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             Classes or numbers.
         sample_weight : array-like, shape (n_rows,), optional
             Weights from 0; they are exact, so 0.1 is one tenth, except where rules multiply
-            them beyond exact arithmetic: they then keep 3 to 7 digits of the largest. Rows of
-            weight 0 are left out, and whole weights without rules are repeated rows.
+            them beyond exact arithmetic: they then keep 3 to 7 digits of the largest, and
+            `result_.warnings` says so (D209). Rows of weight 0 are left out, and whole weights
+            without rules are repeated rows.
         sensitive_features : array-like or frame, shape (n_rows,) or (n_rows, k), optional
             Columns that groups, `gap` and `ratio` may speak of, and no split tests. Names are
             those of the frame or series, else `sensitive`, or `sensitive0`, `sensitive1`, ....
@@ -102,9 +110,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         ConvergenceWarning
             A limit came before the proof: the model is the best one found.
         """
-        model, table = self._problem(X, y, sample_weight, sensitive_features)
+        model, table, rounded = self._problem(X, y, sample_weight, sensitive_features)
         told, end = callback_task(self, X, y)
-        self.result_ = self._solved(model, table, told)
+        self.result_ = self._solved(model, table, told, rounded)
         self.spec_ = str(model)
         self.audit_ = self.result_.audit
         setattr(self, self._model_name, self.result_.model)
@@ -128,13 +136,14 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """
         from sklearn.base import clone
 
-        model, table = clone(self)._problem(X, y, sample_weight, sensitive_features)
+        model, table, _ = clone(self)._problem(X, y, sample_weight, sensitive_features)
         model.frame = table
         return model  # type: ignore[no-any-return]
 
     def _problem(
         self, X: Any, y: Any, sample_weight: Any, sensitive: Any
-    ) -> tuple[Model, dict[str, Any]]:
+    ) -> tuple[Model, dict[str, Any], tuple[Diagnostic, ...]]:
+        """The problem, its rows, and what had to be changed of their weights."""
         wishes = self._wishes()
         if wishes.missing not in POLICIES:
             raise values.wrong("`missing`", wishes.missing, f"give one of {', '.join(POLICIES)}")
@@ -165,7 +174,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             ),
         )  # fmt: skip
         if weights is None:
-            return model, table
+            return model, table, ()
         rows = _repeated(weights, target, model)
         if rows is None:
             name = free_name("sample_weight", set(table))
@@ -173,13 +182,19 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             table[name] = weights
             rows = np.flatnonzero(weights) if weights.any() else np.arange(len(weights))
             table = {name: np.asarray(column)[rows] for name, column in table.items()}
-            return model, _with_digits(model, table, name)
-        return model, {name: np.asarray(column)[rows] for name, column in table.items()}
+            return model, *_with_digits(model, table, name)
+        return model, {name: np.asarray(column)[rows] for name, column in table.items()}, ()
 
-    def _solved(self, model: Model, table: dict[str, Any], told: Told | None) -> Result:
+    def _solved(
+        self, model: Model, table: dict[str, Any], told: Told | None,
+        rounded: tuple[Diagnostic, ...],
+    ) -> Result:  # fmt: skip
         from odtdsl import solving
+        from odtdsl.analysis.suspects import of_categories
 
         analysis = model.analyse(frame=table)
+        guessed = of_categories(analysis.rows, guessed_categories(self.spec, self._kinds))
+        analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         stopped = False
 
         def report(progress: Progress) -> None:
@@ -325,13 +340,18 @@ DIGITS = (7, 6, 5, 4, 3)
 """Of the largest weight, where rules multiply weights beyond what is exact."""
 
 
-def _with_digits(model: Model, table: dict[str, Any], name: str) -> dict[str, Any]:
-    """The table, its weights rounded to fewer digits where exact arithmetic asks for it."""
+def _with_digits(
+    model: Model, table: dict[str, Any], name: str
+) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+    """The table, its weights rounded to fewer digits where exact arithmetic asks for it.
+
+    And a warning (D209) that says so: objective, bound and audit are then of these weights.
+    """
     from odtdsl.terms.normalize import normalize
 
     weights = table[name]
     if (weights == np.rint(weights)).all():
-        return table
+        return table, ()
     for digits in (None, *DIGITS):
         if digits is not None:
             places = digits - 1 - math.floor(math.log10(weights.max()))
@@ -343,7 +363,20 @@ def _with_digits(model: Model, table: dict[str, Any], name: str) -> dict[str, An
                 raise
         else:
             break
-    return table
+    if digits is None:
+        return table, ()
+    far = float(np.abs(table[name] - weights).max() / weights.max())
+    said = Diagnostic(
+        code="D209", severity="warning",
+        message=f"row weights are rounded to {digits} digits of the largest, since rules multiply"
+        " them beyond exact arithmetic",
+        notes=(
+            f"no weight changes by more than {far:.1g} of the largest; objective, bound and audit"
+            " are of the rounded weights",
+        ),
+        helps=("give whole or short weights, such as 3 or 0.25: they are kept exactly",),
+    )  # fmt: skip
+    return table, (said,)
 
 
 MOST_REPEATED = 10

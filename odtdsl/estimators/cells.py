@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
-from odtdsl.data.cells import number_of
-from odtdsl.data.dataset import Value
+from odtdsl.data.cells import number_of, reading
+from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.frames import read_frame
+from odtdsl.data.levels import level_text
 from odtdsl.data.table import BoolArray, FloatArray, RawColumn
-from odtdsl.diagnostics.model import error
+from odtdsl.data.typing import check_apart, encode
+from odtdsl.data.writing import objects
+from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.estimators.versions import remembered, validated
 
 Array = npt.NDArray[Any]
@@ -139,39 +143,60 @@ def _kind(series: Any, raw: RawColumn) -> Kind:
 
 
 def _cells(raw: RawColumn, kind: Kind) -> Array:
+    """Numbers as float64, other cells as texts; numbers among levels as Python's, exactly."""
     if kind.word != "number":
-        return raw.texts
+        if not raw.by_value:
+            return raw.texts
+        texts: list[str | None] = raw.texts.tolist()
+        numbers: list[Any] = [None if text is None else reading(text) for text in texts]
+        return objects(numbers)
     if raw.numbers is None:
         wrong = next(cell for cell in raw.texts.tolist() if cell and number_of(cell) is None)
         raise ValueError(f"could not convert string to float: {wrong!r} in column `{raw.name}`")
+    check_apart(raw, encode(raw, ColumnType(name=raw.name, kind="number")))
     return raw.numbers
 
 
 def _of_array(estimator: Any, X: Any, known: Mapping[str, Kind] | None, may_miss: bool) -> Cells:
     finite: Any = "allow-nan" if may_miss else True
-    texts = known is not None and any(kind.word != "number" for kind in known.values())
+    if known is None:
+        texts = _holds_texts(X)
+    else:
+        texts = any(kind.word != "number" for kind in known.values())
     if not texts:
-        try:
-            array = validated(
-                estimator, X, reset=known is None, dtype=np.float64, ensure_all_finite=finite
-            )
-        except ValueError:
-            if known is not None or not _holds_texts(X):
-                raise
-        else:
-            names = _array_names(array.shape[1]) if known is None else list(known)
-            columns = {name: array[:, i] for i, name in enumerate(names)}
-            return Cells(columns=columns, kinds=dict.fromkeys(columns, NUMBER), n_rows=len(array))
+        array = validated(
+            estimator, X, reset=known is None, dtype=np.float64, ensure_all_finite=finite
+        )
+        names = _array_names(array.shape[1]) if known is None else list(known)
+        _check_whole(X, names)
+        columns = {name: array[:, i] for i, name in enumerate(names)}
+        return Cells(columns=columns, kinds=dict.fromkeys(columns, NUMBER), n_rows=len(array))
     array = validated(estimator, X, reset=known is None, dtype=object, ensure_all_finite=False)
     return _of_objects(array, known)
 
 
+def _check_whole(given: Any, names: Sequence[str]) -> None:
+    """Refuse columns of integers that float64 would merge."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "iuO" or not array.size:
+        return
+    for i, name in enumerate(names):
+        values = array.reshape(len(array), -1)[:, i]
+        if values.dtype.kind != "O" or any(isinstance(cell, int) for cell in values):
+            _cells(read_frame({name: values}).columns[name], NUMBER)
+
+
 def _holds_texts(X: Any) -> bool:
-    """Whether it is an array of two dimensions with a cell that is a text, and no number."""
+    """Whether it is an array of two dimensions with a cell that is a text, even of a number."""
     if not isinstance(X, np.ndarray | list | tuple):
         return False
-    array = np.asarray(X, dtype=object)
-    return array.ndim == 2 and any(isinstance(cell, str) for cell in array.flat)
+    try:
+        array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths, which scikit-learn refuses
+        return False
+    if array.ndim != 2 or array.dtype.kind not in "OU":
+        return False
+    return array.dtype.kind == "U" or any(isinstance(cell, str) for cell in array.flat)
 
 
 def _of_objects(array: Array, known: Mapping[str, Kind] | None) -> Cells:
@@ -190,6 +215,28 @@ def _of_objects(array: Array, known: Mapping[str, Kind] | None) -> Cells:
 def _array_names(width: int) -> list[str]:
     """Names of columns that have none, as scikit-learn makes them up."""
     return [f"x{i}" for i in range(width)]
+
+
+def check_labels(y: npt.NDArray[Any]) -> None:
+    """Refuse missing class labels, which have no order among the others.
+
+    Raises
+    ------
+    OdtError
+        U604.
+    """
+    lacks = np.array([type(one).__name__ == "NAType" or one is None or one != one
+                      for one in y.tolist()], dtype=np.bool_)  # fmt: skip
+    if lacks.any():
+        found = error(
+            "U604", f"Input y contains NaN: {int(lacks.sum())} of {len(y)} rows have no class",
+            helps=("leave these rows out, of `X` too",),
+        )  # fmt: skip
+        raise LabelError(found.diagnostics)
+
+
+class LabelError(OdtError, ValueError):
+    """Class labels that `fit` cannot take: a `ValueError`, as scikit-learn promises."""
 
 
 def _check_present(cells: Cells, instead: str) -> None:
@@ -249,7 +296,7 @@ def masks(cells: Cells) -> tuple[str, ...]:
 def labels_of(classes: Array) -> tuple[Value, ...]:
     """What the language calls the classes, each by its own value where that stays distinct.
 
-    Texts that would read as missing, as one another or as nothing get a made-up name.
+    Labels of one text, such as 1 and "1", and texts that would read as missing get made-up names.
     """
     values: list[Value] = []
     for label in classes.tolist():
@@ -260,13 +307,11 @@ def labels_of(classes: Array) -> tuple[Value, ...]:
     return tuple(f"class {i}" for i in range(len(values))) if odd else tuple(values)
 
 
-def _key(value: Value) -> str | float | None:
-    """What two labels that the reader of cells takes for one have in common; None for missing."""
-    text = str(value).strip()
+def _key(value: Value) -> str | None:
+    """The text that the reader of cells sees; None for a missing or an infinite one."""
+    text = level_text(value).strip()
     number = number_of(text)
-    if number is None:
-        return text
-    return None if number != number or number in (np.inf, -np.inf) else number
+    return text if number is None or math.isfinite(number) else None
 
 
 def read_numbers(y: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
@@ -281,6 +326,7 @@ def read_numbers(y: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
     if isinstance(named, nw.DataFrame):
         names = tuple(map(str, named.columns))
     array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    _check_whole(y, [f"y{i}" for i in range(array[:1].size)])
     flat = array.ndim == 1
     array = array.reshape(len(array), -1)
     if isinstance(named, nw.Series) and named.name:

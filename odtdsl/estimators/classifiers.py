@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
-from odtdsl.estimators.cells import labels_of, name_of
+from odtdsl.estimators.cells import check_labels, labels_of, name_of
 from odtdsl.estimators.problems import Target, Wishes, declared_order, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.predictors.diagram import Diagram
@@ -29,6 +29,7 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
     def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
         name = name_of(y)
         column = column_or_1d(y, warn=True)
+        check_labels(column)
         check_classification_targets(column)
         self.classes_, codes = np.unique(column, return_inverse=True)
         labels = labels_of(self.classes_)

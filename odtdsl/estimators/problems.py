@@ -12,10 +12,12 @@ from odtdsl.api import load, parse
 from odtdsl.api import statements as say
 from odtdsl.api.model import Model
 from odtdsl.data.dataset import Value
+from odtdsl.data.levels import number_indices, text_index
 from odtdsl.diagnostics.model import error
-from odtdsl.estimators.cells import Cells
+from odtdsl.estimators.cells import Cells, Kind
 from odtdsl.estimators.rules import Rules, add_groups, add_rules, append
 from odtdsl.syntax import ast, build
+from odtdsl.syntax.expressions import label_text
 from odtdsl.syntax.printer import statement_to_text
 from odtdsl.words import values
 
@@ -170,19 +172,29 @@ def _target(model: Model, target: Target, *, classes: bool, step: float | None) 
 
 def declared_order(spec: Any, labels: tuple[Value, ...]) -> tuple[int, ...]:
     """Positions of the labels in the order that a spec declares, those it does not name last."""
-    from odtdsl.data.typing import level_index
-
     said: ast.Target | None = only(spec_model(spec), ast.Target)
     places = tuple(range(len(labels)))
     if said is None or said.type is None or said.type.values is None:
         return places
     found: list[int] = []
     for value in said.type.values:
-        label = value.value if isinstance(value, ast.Text | ast.Number) else str(value)
-        at = level_index(labels, label)
+        at = _meant(labels, value)
         if at is not None and at not in found:
             found.append(at)
     return (*found, *(place for place in places if place not in found))
+
+
+def _meant(labels: tuple[Value, ...], literal: ast.Literal) -> int | None:
+    """The label of the text of a literal, else the one that reads as its number."""
+    if isinstance(literal, ast.Text):
+        return text_index(labels, literal.value)
+    if not isinstance(literal, ast.Number):
+        return None
+    exact = text_index(labels, label_text(literal))
+    if exact is not None:
+        return exact
+    same = number_indices(labels, literal.value)
+    return same[0] if len(same) == 1 else None
 
 
 # ---- columns
@@ -209,6 +221,17 @@ def _types(model: Model, columns: Columns) -> None:
         model.feature((name,), kind.word, levels=kind.levels or None)
     if columns.sensitive is not None:
         model.drop(list(columns.sensitive.columns))
+
+
+def guessed_categories(spec: Any, kinds: Mapping[str, Kind]) -> frozenset[str]:
+    """The categories whose type neither a spec says by name, nor their column with levels."""
+    said = {
+        name.name
+        for one in spec_model(spec).spec.statements
+        if isinstance(one, ast.Feature) and not isinstance(one.columns, ast.Star)
+        for name in one.columns
+    }
+    return frozenset(name for name, kind in kinds.items() if kind.word == "category") - said
 
 
 def add_weights(model: Model, name: str) -> None:

@@ -1,9 +1,13 @@
-"""The `exact` back end: our branch-and-bound search over trees with axis splits, in C++."""
+"""The `exact` back end: our branch-and-bound search over axis splits, in C++.
+
+Trees are searched here and in the modules beside; diagrams in two steps, by trees and by shapes.
+"""
 
 from __future__ import annotations
 
 import time
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import (
@@ -19,7 +23,10 @@ from odtdsl.backends.base import (
     started,
 )  # fmt: skip
 from odtdsl.backends.native import engine
+from odtdsl.backends.steps import OF_DIAGRAMS
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact import regression
+from odtdsl.exact.diagrams import diagram_objections, diagram_size
 from odtdsl.exact.lower import (
     Features,
     Losses,
@@ -41,20 +48,23 @@ from odtdsl.exact.ruled import ruled_objections
 from odtdsl.exact.shapes import refuted
 from odtdsl.exact.under_rules import RuledSearch
 from odtdsl.ir.evaluate import Evaluation
-from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage
+from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage, MaximaBound
+from odtdsl.ir.maxima import MOST_CASES, too_many, written_out
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawModel, RawTree, depth_of
 
 if TYPE_CHECKING:
     from odtdsl.backends.choice import Need
 
 _REFUSED = {
-    Form.DIAGRAM: "the search is for trees",
     Form.HYPERPLANE: "the search tests one feature at a split",
 }
 _PARTLY = {
+    Form.DIAGRAM: "of one additive stage; it may end without a proof, under rules above all",
     Form.REGRESSION: "`mse`, `mae` and `poisson`, of one target or several",
     Form.OBJECTIVE_LOSS: "with a price per leaf, and the number of leaves as a second stage",
     Form.LOSS_BOUND: "of the loss that is the objective, from above",
+    Form.MAXIMA_BOUND: f"its cases are written out, {MOST_CASES:,} at most; beyond, use `milp`",
 }
 _PLAIN = {
     Form.TREE, Form.TREE_UNBOUNDED, Form.SPLIT_FILTER, Form.LINEAR_MODEL, Form.MISSING_BRANCH,
@@ -80,6 +90,12 @@ class Exact:
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
+        written = of_cases(core)
+        if not isinstance(written, Core):
+            return written
+        core = written
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return tuple(diagram_objections(core))
         if core.targets is not None:
             special = tuple(
                 Objection(
@@ -93,6 +109,9 @@ class Exact:
         return () if _plain(core) is not None else tuple(ruled_objections(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        core = written_out(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return diagram_size(core)
         return size_of(core)
 
     def solve(
@@ -105,6 +124,11 @@ class Exact:
         OdtError
             X202: the native part of the package is not built.
         """
+        core = written_out(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.running import run
+
+            return run(core, OF_DIAGRAMS, self, limits, start, report).answer
         first = started(start)
         if core.targets is not None:
             return regression.RegressionSearch(engine(), core, limits, first, report).run()
@@ -113,6 +137,30 @@ class Exact:
         if (rules := _plain(core)) is not None:
             return _Search(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report, engine()).run()
+
+
+@lru_cache(maxsize=1)  # asked for by `objections`, then by the search
+def of_cases(core: Core) -> Core | tuple[Objection, ...]:
+    """The problem with the cases of sums of maxima in their place, or why it has none."""
+    many = tuple(
+        Objection(
+            form=Form.MAXIMA_BOUND, origin=clause.origin,
+            reason=f"it stands for {count:,} cases, and {MOST_CASES:,} are written out at most",
+        )
+        for clause, count in too_many(core)
+    )  # fmt: skip
+    if many:
+        return many
+    try:
+        return written_out(core)
+    except OdtError as problem:
+        summed = [
+            clause.origin
+            for clause in core.clauses
+            if any(isinstance(literal.atom, MaximaBound) for literal in clause.literals)
+        ]
+        reason = f"of its cases, {problem.diagnostics[0].message}"
+        return (Objection(form=Form.MAXIMA_BOUND, origin=summed[0], reason=reason),)
 
 
 def _special(core: Core) -> tuple[Need, ...]:
@@ -178,9 +226,10 @@ class _Search:
             costs=self.losses.costs, max_leaves=most_leaves(self.core, depth),
             leaf_price=self.losses.price, time_limit=self._left(),
             relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
-            threads=self.limits.threads, memory_limit=self.limits.memory_bytes,
+            threads=self.limits.threads, memory_limit=self.limits.table_bytes(),
             upper_bound=bound, start=self._start(depth), progress=self._progress,
-            interrupted=self.limits.interrupted, **self.rules.engine(self.core, self.features),
+            interrupted=self.limits.interrupted, seed=self.limits.seed,
+            **self.rules.engine(self.core, self.features),
         )  # fmt: skip
         return found
 
@@ -193,7 +242,7 @@ class _Search:
         found = self.engine.solve(
             self.features.ranks, self.features.distinct, self.losses.classes,
             self.losses.n_classes, deepest, allowed=list(self.features.allowed), smallest=True,
-            time_limit=self._left(), memory_limit=self.limits.memory_bytes,
+            time_limit=self._left(), memory_limit=self.limits.table_bytes(),
             interrupted=self.limits.interrupted,
         )  # fmt: skip
         if found["tree"] is None:
@@ -265,6 +314,7 @@ class _Search:
             if isinstance(stage, DepthStage):  # all smaller depths are refuted
                 bound, proven = Fraction(depth), value == depth
             elif bound is None and index == 0 and status != "infeasible":
-                bound = self._first(int(found["bound"]))
+                # Of trees deeper than `DEEPEST` nothing is known.
+                bound = self._first(0 if self.cut_off else int(found["bound"]))
             outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
         return tuple(outcomes)

@@ -38,6 +38,7 @@ from odtdsl.ir.forms import (
     Monotone,
     StageForm,
 )  # fmt: skip
+from odtdsl.ir.maxima import written_out
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree
 
@@ -58,7 +59,7 @@ class Enumerated:
 
 def enumerate_objections(core: Core) -> Iterator[Objection]:
     """What keeps the enumeration from a problem that `exact` can solve."""
-    yield from ruled_objections(_asked(core))
+    yield from ruled_objections(_asked(written_out(core)))
 
 
 def enumerate_trees(
@@ -86,6 +87,7 @@ def enumerate_trees(
     OdtError
         X202: the native part of the package is not built.
     """
+    core = written_out(core)
     if not isinstance(core.objective[0], DepthStage):
         return _Listing(core, bounds, limits, found).run()
     stopped: Stopped = ""
@@ -164,7 +166,7 @@ class _Listing:
             self.ruled.at_most(self.bounds), self._heard, allowed=list(features.allowed),
             max_leaves=most_leaves(self.core, self.depth), collapse=idle_splits_go(self.whole),
             twin=twin, absent=absent, time_limit=self._left(),
-            memory_limit=self.limits.memory_bytes, interrupted=self.limits.interrupted,
+            memory_limit=self.limits.table_bytes(), interrupted=self.limits.interrupted,
         )  # fmt: skip
         return listed
 

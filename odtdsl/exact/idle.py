@@ -17,6 +17,7 @@ from odtdsl.ir.forms import (
     LinearStage,
     Link,
     LossBound,
+    MaximaBound,
     Monotone,
     Order,
     OutputSet,
@@ -99,6 +100,8 @@ def _stays(literal: SignedAtom) -> bool:
             return _longer_is_dearer(measure)
         case Linear(measure=measure):
             return _priced(measure)
+        case MaximaBound():
+            return all(map(_priced, atom.measures))
         case PathTotal(measure=measure, path_sum=paths):
             return _priced(measure) and _dear(paths)
         case Monotone():

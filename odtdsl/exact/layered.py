@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from odtdsl.backends.decode_diagram import Draft, folded
+from odtdsl.data.table import IntArray
 from odtdsl.exact.lower import raw_test
 from odtdsl.ir.raw import RawDiagram, RawNode
 
@@ -57,6 +59,21 @@ def copies_of(shape: Shape) -> int:
     return every
 
 
+def kinds_of_rows(ranks: npt.NDArray[np.uint32]) -> IntArray:
+    """int64 (n_rows,): rows of equal ranks (n_features, n_rows) have one number, from 0 without a
+    gap and in their order, the first feature first.
+
+    Where the first features tell all rows apart, as numbers soon do, the others are not looked at.
+    """
+    kinds: IntArray = np.zeros(ranks.shape[1], dtype=np.int64)
+    for feature in ranks:
+        pairs = kinds * (int(feature.max(initial=0)) + 1) + feature
+        found, kinds = np.unique(pairs, return_inverse=True)
+        if len(found) == len(kinds):
+            break
+    return kinds
+
+
 class Layered:
     """One solve. Bounds are in the steps of `Unrolled`, prices of splits included."""
 
@@ -85,11 +102,13 @@ class Layered:
         if output is None or output.shape[1] > native.most_layered_labels:
             return None
         above = output - output.min(axis=1, keepdims=True)
-        ranks, kinds = np.unique(trees.features.ranks, axis=1, return_inverse=True)
-        if ranks.shape[1] > native.most_layered_rows:
+        kinds = kinds_of_rows(trees.features.ranks)
+        _, one_of = np.unique(kinds, return_index=True)
+        if len(one_of) > native.most_layered_rows:
             return None
-        losses = np.zeros((ranks.shape[1], above.shape[1]), dtype=np.int64)
-        np.add.at(losses, kinds.ravel(), above)
+        ranks = trees.features.ranks[:, one_of]
+        losses = np.zeros((len(one_of), above.shape[1]), dtype=np.int64)
+        np.add.at(losses, kinds, above)
         return native.Layered(
             np.ascontiguousarray(ranks), trees.features.distinct, losses,
             list(trees.features.allowed),
@@ -135,7 +154,7 @@ class Layered:
         assert self.engine is not None
         found: dict[str, Any] = self.engine.solve(
             list(shape), trees.upper() - paid, bound_only=bound_only, work_limit=effort,
-            time_limit=seconds, memory_limit=trees.limits.memory_bytes,
+            time_limit=seconds, memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
         )  # fmt: skip
         trees.interrupted = trees.interrupted or bool(found["interrupted"])

@@ -228,7 +228,8 @@ def leaf_rows(clause: Clause) -> int | None:
 
 def least_leaf_rows(core: Core) -> int:
     """Rows that every leaf must hold, by the rules on sizes of leaves."""
-    return max((rows for clause in core.clauses if (rows := leaf_rows(clause))), default=1)
+    least = max((rows for clause in core.clauses if (rows := leaf_rows(clause))), default=1)
+    return min(least, core.n_rows + 1)  # no leaf has more, and the engine counts in 32 bits
 
 
 def constant_of(measure: Additive) -> int:
@@ -371,7 +372,7 @@ def _classes(
 def objections(core: Core) -> Iterator[Objection]:
     """Reasons that lie in the numbers or the shape of a problem, not in a form as such."""
     yield from about_rules(core)
-    yield from _about_objective(core)
+    yield from about_objective(core)
 
 
 def about_rules(core: Core) -> Iterator[Objection]:
@@ -405,7 +406,8 @@ def about_rules(core: Core) -> Iterator[Objection]:
             )  # fmt: skip
 
 
-def _about_objective(core: Core) -> Iterator[Objection]:
+def about_objective(core: Core) -> Iterator[Objection]:
+    """Objectives that the search for trees does not take, or not in its 15 digits."""
     origin = Origin(rule="objective")
     later = core.objective[1:]
     if any(isinstance(stage, DepthStage) for stage in later):

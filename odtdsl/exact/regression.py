@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -46,16 +46,13 @@ from odtdsl.ir.forms import (
     Origin,
     RegressionStage,
 )  # fmt: skip
-from odtdsl.ir.problem import DEEPEST, Growth, TreeSkeleton
+from odtdsl.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawTree, depth_of
 from odtdsl.ir.regression import TOLERANCE, room
 from odtdsl.outputs.feasible import anything, feasible_set
 from odtdsl.outputs.leaves import fitted, target_weights
 
 OBJECTIVE = Origin(rule="objective")
-
-START_SHARE = 0.3
-"""Of a time limit, what growing a first tree of vectors may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +96,7 @@ class RegressionSearch:
         self.cut_off = self.depth < needed
         self.single = fitted(core, RawLeaf())
         self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
-        self.starts = [self.single, *([] if start is None else [start]), *self._grown()]
+        self.starts = [self.single, *([] if start is None else [start])]
         self.timeline: list[Progress] = []
         self.later = False
 
@@ -197,7 +194,7 @@ class RegressionSearch:
             "max_leaves": leaves, "leaf_price": float(self._price() / self.unit),
             "time_limit": self._left(),
             "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
-            "memory_limit": self.limits.memory_bytes,
+            "memory_limit": self.limits.table_bytes(),
             "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
             "start": self._start(leaves), "threads": self.limits.threads,
             "progress": self._progress, "interrupted": self.limits.interrupted,
@@ -217,22 +214,6 @@ class RegressionSearch:
                 absolute=self.stage.loss.kind == "absolute", **given,
             )  # fmt: skip
         return found
-
-    def _grown(self) -> list[RawTree]:
-        """A grown tree of vectors, for the search to start from."""
-        from odtdsl.greedy.backend import GreedyBackEnd
-
-        if not self.vectors:
-            return []
-        early = self.limits
-        if early.deadline is not None:
-            now = time.monotonic()
-            early = replace(early, deadline=now + START_SHARE * max(0.0, early.deadline - now))
-        grown = [
-            GreedyBackEnd(Growth(split=split)).solve(self.core, early, None, None).tree
-            for split in ("optimal", "average")
-        ]
-        return [tree for tree in grown if tree is not None]
 
     def _start(self, leaves: int) -> Any:
         """The best tree so far that fits, as the engine's arrays."""

@@ -25,7 +25,8 @@ def space(core: Core, found: Features, depth: int, rules: list[Rule]) -> dict[st
     `column_kinds`: per column the number of its values (-1 for numbers), whether there are
     values that no row has, whether cells are missing. `tests`: per feature the value that goes
     left (-1 for thresholds), the side of missing cells, and per level the thresholds that may
-    stand. `cells`: float64 (n_columns, n_rows), numbers or indices of values, NaN where missing.
+    stand, and whether they are shortened. `cells`: float64 (n_columns, n_rows), numbers or
+    indices of values, NaN where missing.
     `steady`: whether the threshold of a gap's lowest part never exceeds that of the whole gap,
     nor that of its highest part falls below it, and each column has one rule at most.
     """
@@ -34,7 +35,7 @@ def space(core: Core, found: Features, depth: int, rules: list[Rule]) -> dict[st
     columns = range(len(core.columns))
     return {
         "column_kinds": [_kind(family_of.get(column)) for column in columns],
-        "tests": [_test(core, *test, depth) for test in found.tests] or [(0, -1, [])],
+        "tests": [_test(core, *test, depth) for test in found.tests] or [(0, -1, [], False)],
         "monotone": rules,
         "steady": len(set(ruled)) == len(ruled)
         and not core.filters
@@ -44,7 +45,7 @@ def space(core: Core, found: Features, depth: int, rules: list[Rule]) -> dict[st
 
 
 def _steady(family: Family) -> bool:
-    """Midpoints are; so are ranks of levels with a threshold at each but the last."""
+    """Midpoints and shortest decimals are; so are ranks with a threshold at each but the last."""
     if family.kind != "threshold" or family.domain == FULL:
         return True
     if not family.n_tests:
@@ -88,14 +89,14 @@ def _cells(core: Core, family: Family | None) -> npt.NDArray[np.float64]:
 
 def _test(
     core: Core, index: int, test: int, depth: int
-) -> tuple[int, int, list[list[tuple[float, int, float, int]]]]:
+) -> tuple[int, int, list[list[tuple[float, int, float, int]]], bool]:
     family = core.families[index]
     if test >= 0:
-        return (family.bins[test] if family.bins else test, _SIDES[family.missing], [])
+        return (family.bins[test] if family.bins else test, _SIDES[family.missing], [], False)
     by_levels = any(rule.levels is not None for rule in core.filters)
     sets = [
         threshold_set(family, core.filters, level)
         for level in range(max(1, depth) if by_levels else 1)
     ]
     pieces = [[(a, left, b, right) for (a, left), (b, right) in one.pieces] for one in sets]
-    return (-1, _SIDES[family.missing], pieces)
+    return (-1, _SIDES[family.missing], pieces, family.shorten)

@@ -28,7 +28,7 @@ class RuledSearch:
         self.timeline: list[Progress] = []
 
     def run(self) -> RawAnswer:
-        deepest, cut_off = deepest_of(self.core)
+        deepest, self.cut_off = deepest_of(self.core)
         if most_leaves(self.core, deepest) < 1:
             return RawAnswer(status="infeasible", tree=None)
         for depth in range(0 if self.by_depth else deepest, deepest + 1):
@@ -36,7 +36,7 @@ class RuledSearch:
             if found["status"] != "infeasible":
                 break
         status: Status = found["status"]
-        if cut_off and not (self.by_depth and status == "optimal"):
+        if self.cut_off and not (self.by_depth and status == "optimal"):
             status = {"infeasible": "unknown", "optimal": "feasible"}.get(status, status)  # type: ignore[assignment]
         return self._answer(found, status, depth)
 
@@ -49,7 +49,7 @@ class RuledSearch:
             self.ruled.features.ranks, self.ruled.features.distinct, self.core.n_classes, depth,
             self.ruled.rules, allowed=list(self.ruled.features.allowed),
             max_leaves=most_leaves(self.core, depth), time_limit=self._left(),
-            relative_gap=self._gap(), memory_limit=self.limits.memory_bytes,
+            relative_gap=self._gap(), memory_limit=self.limits.table_bytes(),
             upper_bound=self.ruled.most, progress=self._progress,
             interrupted=self.limits.interrupted,
         )  # fmt: skip
@@ -110,6 +110,7 @@ class RuledSearch:
                 bound = Fraction(depth)  # all smaller depths are refuted
                 proven = value == bound
             elif bound is None and index == 0 and found is not None and status != "infeasible":
-                bound = self.ruled.first(found)
+                # Of trees deeper than `DEEPEST` nothing is known.
+                bound = None if self.cut_off else self.ruled.first(found)
             outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
         return tuple(outcomes)

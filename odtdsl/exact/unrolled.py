@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
+from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.exact.layered import Layered
+from odtdsl.exact.layered import Layered, kinds_of_rows
 from odtdsl.exact.lower import Features, features, least, losses, merged, size_of, to_raw
 from odtdsl.exact.unrolled_rules import among_trees, answered, in_leaves, unrolled_under_rules
 from odtdsl.ir.diagrams import DiagramEvaluation
@@ -43,30 +43,29 @@ class Shape:
     splits: int
 
 
-def copies(widths: tuple[int, ...]) -> dict[int, tuple[Shape, ...]]:
-    """For every number of splits, the largest trees that diagrams which share unroll to.
+def copies(widths: tuple[int, ...], most: int) -> dict[int, tuple[Shape, ...]]:
+    """For every number of splits up to `most`, the largest trees that diagrams which share unroll
+    to.
 
     One node below stands for a layer's arcs once for each node, two or more for both arcs of
-    each: no split leads to one node twice.
+    each: no split leads to one node twice. So a tree is largest where the layers with two nodes or
+    more come first, and of that many splits the layers can hold any number between two each and
+    what fits in.
     """
-    found: dict[int, set[Shape]] = {}
-    states = {_Layer(nodes=1, splits=1, last=1, every=1)}
+    found: dict[int, list[Shape]] = {}
+    last, every = [1], [1]  # nodes of the last layer and of all, by how many layers have two
+    fullest, room = 1, 1
     for depth, width in enumerate(widths[1:], start=2):
-        following: set[_Layer] = set()
-        for state in states:
-            for nodes in range(1, min(width, 2 * state.nodes) + 1):
-                for last in {nodes, state.last * min(2, nodes)}:
-                    following.add(
-                        _Layer(
-                            nodes=nodes, splits=state.splits + nodes, last=last,
-                            every=state.every + last,
-                        )
-                    )  # fmt: skip
-        states = following
-        for state in states:
-            if state.every > state.splits:
-                shape = Shape(depth=depth, splits=state.every)
-                found.setdefault(state.splits, set()).add(shape)
+        if width > 1:
+            last.append(2 * last[-1])
+            every.append(every[-1])
+        every = [before + now for before, now in zip(every, last, strict=True)]
+        fullest = min(width, 2 * fullest)
+        room = min(room + fullest, most)
+        for splits in range(depth, room + 1):
+            unrolled = every[min(splits - depth, len(every) - 1)]
+            if unrolled > splits:
+                found.setdefault(splits, []).append(Shape(depth=depth, splits=unrolled))
     return {splits: _undominated(shapes) for splits, shapes in sorted(found.items())}
 
 
@@ -90,22 +89,13 @@ def _above(nodes: int, level: int) -> int:
     return total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layer:
-    """Nodes of the last layer and splits so far, and the copies of both."""
-
-    nodes: int
-    splits: int
-    last: int
-    every: int
-
-
-def _undominated(shapes: set[Shape]) -> tuple[Shape, ...]:
-    kept = [
-        a for a in shapes
-        if not any(a != b and a.depth <= b.depth and a.splits <= b.splits for b in shapes)
-    ]  # fmt: skip
-    return tuple(sorted(kept, key=lambda shape: (shape.depth, shape.splits)))
+def _undominated(shapes: list[Shape]) -> tuple[Shape, ...]:
+    """Of shapes that become deeper, those that have more splits than all deeper ones."""
+    kept: list[Shape] = []
+    for shape in reversed(shapes):
+        if not kept or shape.splits > kept[-1].splits:
+            kept.append(shape)
+    return tuple(reversed(kept))
 
 
 class Unrolled:
@@ -117,22 +107,15 @@ class Unrolled:
     ) -> None:  # fmt: skip
         assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
         (stage,) = core.objective
-        assert isinstance(stage, LinearStage), "objections() refuses the others"
+        assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
         self.core, self.limits, self.report, self.engine = core, limits, report, engine
         self.stage = stage
         self.widths = core.skeleton.widths
         self.began = time.monotonic()
+        self.tree_core = as_trees(core)
         measure = in_leaves(stage.measure)
         self.measure = measure
         self.least = least(measure)
-        self.tree_core = replace(
-            core,
-            skeleton=TreeSkeleton(depth=len(self.widths), leaves=None),
-            clauses=(),
-            # a rule about levels would be taken for all of them
-            filters=tuple(rule for rule in core.filters if rule.levels is None),
-            objective=(replace(stage, measure=measure),),
-        )
         found = features(self.tree_core)
         self.size = size_of(self.tree_core, found)
         self.features = merged(found)
@@ -144,6 +127,7 @@ class Unrolled:
         self.timeline: list[Progress] = []
         self.floors: dict[Shape, int] = {}
         self.unparted = _unparted(self.features, self.measure)
+        self.beyond = _largest_loss(measure) + self.price * (sum(self.widths) + 1) + 1
         self.of_trees = 0
         self.searches = 0
         self.interrupted = False
@@ -177,7 +161,7 @@ class Unrolled:
                 for level in range(deepest)
             )
         open_ = [
-            splits for splits, some in copies(self.widths).items()
+            splits for splits, some in copies(self.widths, self.affordable()).items()
             if any(self._known(shape) + self.price * (splits + 1) < self.upper() for shape in some)
         ]  # fmt: skip
         if self.of_trees < self.upper():
@@ -274,7 +258,7 @@ class Unrolled:
     def sharing(self) -> int:
         """A bound on diagrams that share."""
         bound = self.upper()
-        shapes = copies(self.widths)
+        shapes = copies(self.widths, self.affordable())
         pays = shapes and self.price * (min(shapes) + 1) + self.unparted < bound
         if pays and len(self.widths) <= QUICK:  # trees with room for all are found soonest
             self.floor(Shape(depth=len(self.widths), splits=1 << len(self.widths)), bound)
@@ -328,7 +312,7 @@ class Unrolled:
             self.losses.n_classes, shape.depth, allowed=list(self.features.allowed),
             weights=self.losses.weights, costs=self.losses.costs, max_leaves=leaves,
             leaf_price=price, time_limit=self._share(), threads=self.limits.threads,
-            memory_limit=self.limits.memory_bytes,
+            memory_limit=self.limits.table_bytes(),
             upper_bound=None if below is None else below - 1,
             interrupted=self.limits.interrupted,
         )  # fmt: skip
@@ -353,8 +337,8 @@ class Unrolled:
         return max(0.0, self.limits.deadline - time.monotonic()) / 2
 
     def upper(self) -> int:
-        assert self.value is not None, "a terminal alone is a diagram unless rules forbid it"
-        return self.value
+        """The best value; without a diagram, more than any can have."""
+        return self.beyond if self.value is None else self.value
 
     # ---- diagrams
 
@@ -369,13 +353,17 @@ class Unrolled:
 
     def answer(self, bound: int) -> RawAnswer:
         value = None if self.value is None else self._stage(self.value)
-        proven = value is not None and bound >= self.upper()
+        closed = bound >= self.upper()
+        proven = closed and value is not None
         outcome = StageOutcome(
             value=value, bound=value if proven else self._stage(bound), proven=proven
         )
+        status: Status = "infeasible" if closed else "unknown"
+        if value is not None:
+            status = "optimal" if proven else "feasible"
         return RawAnswer(
-            status="optimal" if proven else "unknown" if value is None else "feasible",
-            tree=None, diagram=self.best, stages=(outcome,), timeline=tuple(self.timeline),
+            status=status, stages=() if status == "infeasible" else (outcome,),
+            tree=None, diagram=self.best, timeline=tuple(self.timeline),
             size=self.size, interrupted=self.interrupted,
             counters=(
                 ("tree_searches", self.searches),
@@ -391,14 +379,38 @@ class Unrolled:
         return Fraction(self.least + steps, self.measure.denominator)
 
 
+def as_trees(core: Core) -> Core:
+    """The trees that diagrams are compared with: without rules, a price of splits on leaves.
+
+    A filter about levels would be taken for all of them.
+    """
+    assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
+    (stage,) = core.objective
+    assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
+    return replace(
+        core,
+        skeleton=TreeSkeleton(depth=len(core.skeleton.widths), leaves=None),
+        clauses=(),
+        filters=tuple(rule for rule in core.filters if rule.levels is None),
+        objective=(replace(stage, measure=in_leaves(stage.measure)),),
+    )
+
+
+def _largest_loss(measure: Additive) -> int:
+    """What labels can lose at most, in steps above the least of each row."""
+    if measure.output is None:
+        return 0
+    return int((measure.output.max(axis=1) - measure.output.min(axis=1)).sum())
+
+
 def _unparted(found: Features, measure: Additive) -> int:
     """What any model loses, in steps: rows that no test tells apart get one label."""
     if measure.output is None:
         return 0
     above = measure.output - measure.output.min(axis=1, keepdims=True)
-    _, kinds = np.unique(found.ranks, axis=1, return_inverse=True)
+    kinds = kinds_of_rows(found.ranks)
     total = np.zeros((int(kinds.max()) + 1, above.shape[1]), dtype=np.int64)
-    np.add.at(total, kinds.ravel(), above)
+    np.add.at(total, kinds, above)
     return int(total.min(axis=1).sum())
 
 

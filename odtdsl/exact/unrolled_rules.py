@@ -14,7 +14,6 @@ from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Atom, Clause, Core, Linear, LinearStage
 from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawTree
 
 
 def among_trees(core: Core, measure: Additive, depth: int, splits: int) -> Core:
@@ -41,15 +40,6 @@ def in_leaves(measure: Additive) -> Additive:
     return replace(
         measure, splits=0, leaves=measure.splits, constant=measure.constant - measure.splits
     )
-
-
-def first(core: Core, widths: tuple[int, ...], limits: Limits) -> RawTree | None:
-    """The best tree under the rules that is found in time: perhaps a diagram of the widths."""
-    (stage,) = core.objective
-    assert isinstance(stage, LinearStage), "one additive stage"
-    asked = among_trees(core, in_leaves(stage.measure), len(widths), sum(widths))
-    answer = answered(asked, limits)
-    return None if answer is None else answer.tree
 
 
 def answered(tree: Core, limits: Limits) -> RawAnswer | None:

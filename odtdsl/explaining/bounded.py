@@ -20,13 +20,13 @@ from odtdsl.ir.expr import (
     Expr,
     RowShare,
     Scope,
+    applications,
 )  # fmt: skip
 from odtdsl.ir.problem import Problem, RuleDecl, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.source import Source
 from odtdsl.syntax import ast
 from odtdsl.terms.base import Kind
-from odtdsl.terms.evaluate import applications
 from odtdsl.terms.registry import BY_NAME
 
 SKELETON = {"tree leaves": "leaves", "tree depth": "depth", "leaves": "leaves", "depth": "depth"}

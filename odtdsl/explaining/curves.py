@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from odtdsl.as_json import as_number, only
 from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.diagnostics.render import to_json as diagnostic_to_json
 from odtdsl.explaining.bounded import Bounded
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, as_number, only
+from odtdsl.result import Result
 
 Ended = Literal["tightest", "points", "time", "interrupted", "undecided", "refused"]
 """Why a walk along the bounds ended. `tightest`: no tree keeps a tighter bound, proven."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from odtdsl.as_json import as_number
 from odtdsl.diagnostics.model import Diagnostic, Label
 from odtdsl.diagnostics.render import to_json
 from odtdsl.explaining.nearest import Nearest, shown
 from odtdsl.explaining.oracle import WITHOUT_PROOF, Suspect
 from odtdsl.explaining.prices import Prices
-from odtdsl.result import as_number
 from odtdsl.source import Source
 
 FORESEEN = ("R107", "R108")

@@ -60,7 +60,7 @@ def explain(
     OdtError
         B102: no back end expresses the problem, or it is one of diagrams.
     """
-    from odtdsl.solving import interruptible
+    from odtdsl.interrupts import interruptible
 
     began, options = time.monotonic(), analysis.problem.options
     seconds = options.seconds if seconds is None else seconds

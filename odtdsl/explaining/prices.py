@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.as_json import as_number, only
 from odtdsl.checker import Audit, Checked, audit
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.explaining.oracle import Suspect, unheard
@@ -21,7 +22,7 @@ from odtdsl.explaining.variants import Vector, compared, signed, without
 from odtdsl.ir.expr import Apply
 from odtdsl.ir.problem import Problem
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, as_number, only
+from odtdsl.result import Result
 from odtdsl.solving import solve
 
 if TYPE_CHECKING:

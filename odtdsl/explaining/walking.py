@@ -31,10 +31,11 @@ from odtdsl.explaining.bounded import Bounded, find, unit_of
 from odtdsl.explaining.curves import Curve, Ended, Point
 from odtdsl.explaining.oracle import WITHOUT_PROOF, relaxed, unheard
 from odtdsl.explaining.variants import compared, signed, varied
+from odtdsl.interrupts import interruptible
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.problem import Problem, StageDecl, TreeSkeleton
 from odtdsl.result import Result
-from odtdsl.solving import interruptible, solve
+from odtdsl.solving import solve
 from odtdsl.terms.base import Kind
 from odtdsl.terms.normalize import normalize
 from odtdsl.terms.registry import BY_NAME

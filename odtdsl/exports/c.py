@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from odtdsl.data.levels import level_text
 from odtdsl.exports.names import comment, identifiers, program_name, refuse_texts
 from odtdsl.exports.plan import (
     Ask,
@@ -18,7 +19,6 @@ from odtdsl.exports.plan import (
     Plan,
     Plane,
     Within,
-    level_text,
 )
 from odtdsl.predictors.wording import number_text
 

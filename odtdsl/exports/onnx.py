@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from odtdsl.data.dataset import Value
+from odtdsl.data.levels import level_text
 from odtdsl.diagnostics.model import error
 from odtdsl.exports.plan import (
     Ask,
@@ -29,7 +30,6 @@ from odtdsl.exports.plan import (
     Term,
     Within,
     described,
-    level_text,
 )
 from odtdsl.predictors.predict import leaf_shares
 

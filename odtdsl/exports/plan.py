@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from odtdsl.data.cells import number_of, number_text
+from odtdsl.data.cells import number_of
 from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.data.levels import by_number, level_text
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.predictors.check import check_tree
 from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Hyperplane, Split, Weight
@@ -43,9 +44,12 @@ class Column:
         Whether `predict` refuses a cell that is no level.
     weighed
         Whether `predict` refuses a missing cell, because a hyperplane weighs it.
+    by_value
+        Whether a text that is no level is the first level that reads as the same number.
     numerals
-        Of texts: the numbers that write a level, each with its text. "4" and "4.0" are the
-        level "04"; formats that compare texts know only "04".
+        Of texts: the numbers that levels read as, each with the texts of these levels. The number
+        4 is the level "04" where no other level reads as it; formats that compare texts know only
+        "04".
     """
 
     name: str
@@ -54,7 +58,8 @@ class Column:
     levels: tuple[Cell, ...]
     ordered: bool
     weighed: bool
-    numerals: tuple[tuple[float, str], ...] = ()
+    by_value: bool = False
+    numerals: tuple[tuple[int | float, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,31 +336,29 @@ def _columns(model: Tree | Diagram) -> tuple[Column, ...]:
 
 
 def _column(type_: ColumnType, position: int, weighed: bool) -> Column:
-    numbers = all(not isinstance(level, str) for level in type_.levels)
+    numbers = all(not isinstance(level, str) and _is_float(level) for level in type_.levels)
     levels: tuple[Cell, ...] = tuple(
         float(level) if numbers and not isinstance(level, str) else level_text(level)
         for level in type_.levels
     )
     return Column(
         name=type_.name, position=position, kind="number" if numbers else "text", levels=levels,
-        ordered=type_.kind == "ordered", weighed=weighed,
+        ordered=type_.kind == "ordered", weighed=weighed, by_value=type_.by_value,
         numerals=() if numbers else _numerals(type_.levels),
     )  # fmt: skip
 
 
-def level_text(level: Value) -> str:
-    """How a cell of a text column writes a level."""
-    return level if isinstance(level, str) else number_text(float(level))
+def _is_float(level: int | float) -> bool:
+    """Whether float64 tells a number from all others."""
+    return isinstance(level, float) or abs(level) <= 2**53
 
 
-def _numerals(levels: tuple[Value, ...]) -> tuple[tuple[float, str], ...]:
-    """The numbers that stand for a level, numbers before texts, as `encode.level_codes`."""
-    found = {float(x): level_text(x) for x in levels if not isinstance(x, str)}
-    for level in levels:
-        number = number_of(level) if isinstance(level, str) else None
-        if number is not None and not math.isnan(number):
-            found.setdefault(number, str(level))
-    return tuple(found.items())
+def _numerals(levels: tuple[Value, ...]) -> tuple[tuple[int | float, tuple[str, ...]], ...]:
+    """The numbers that stand for levels, each with their texts."""
+    return tuple(
+        (number, tuple(level_text(levels[i]) for i in same))
+        for number, same in by_number(levels).items()
+    )
 
 
 class _Reader:
@@ -391,9 +394,8 @@ class _Reader:
         rank = type_.levels.index(test.value)
         first = 0 if isinstance(test, Threshold) else rank
         assert isinstance(test, (Threshold, Equals)), "a column with levels has no bins"
-        numerals = [text for _, text in column.numerals]
         values = column.levels[first : rank + 1]
-        return OneOf(values=tuple(v for v in values if v in numerals or _readable(v)))
+        return OneOf(values=tuple(v for v in values if _readable(v)))
 
 
 def _readable(value: Cell) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from odtdsl.data.dataset import Value
+from odtdsl.data.levels import level_text
 from odtdsl.diagnostics.model import error
 from odtdsl.exports.names import check_name, refuse_texts
 from odtdsl.exports.plan import (
@@ -21,7 +22,6 @@ from odtdsl.exports.plan import (
     Plan,
     Plane,
     Term,
-    level_text,
 )
 from odtdsl.predictors.predict import leaf_shares
 from odtdsl.predictors.wording import printable

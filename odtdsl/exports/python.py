@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from odtdsl.data.cells import number_of
+from odtdsl.data.levels import level_text
 from odtdsl.exports.names import identifiers, program_name
 from odtdsl.exports.plan import Ask, AtMost, Column, Fork, Item, OneOf, Plan, Plane, Term, Within
 
 NUMBER = '''
-def _number(row, name, other=False):
-    """The number of a cell, NaN where it is missing; infinite for texts where they may stand."""
+def _number(row, name, other=False, texts=None):
+    """The number of a cell, NaN where it is missing; infinite for texts where they may stand.
+    Where `texts` are given, other texts are no number."""
     cell = _cell(row, name)
     if cell is None:
         return float("nan")
@@ -19,32 +20,39 @@ def _number(row, name, other=False):
         number = float("x" if isinstance(cell, str) and "_" in cell else cell)
     except (TypeError, ValueError):
         number = float("inf")
+    if number == number and texts is not None and isinstance(cell, str) and cell not in texts:
+        number = float("inf")
     if number in (float("inf"), float("-inf")) and not other:
         raise ValueError(f"{name!r} must be a finite number, not {cell!r}")
     return number
 '''
 TEXT = '''
-def _text(row, name, numerals=None, others=()):
-    """The text of a cell, None where it is missing; a number that writes a level is the level,
-    unless the text is a level itself, in `numerals` or among the others."""
+def _text(row, name, numerals, by_value=False):
+    """The text of a cell, None where it is missing; a number is the one level that reads as it."""
     cell = _cell(row, name)
     if cell is None:
         return None
     if isinstance(cell, str):
         text = cell
-    elif hasattr(cell, "__index__"):
-        text = str(int(cell))
+        try:
+            number = float("x" if "_" in text else text)
+        except ValueError:
+            return text
+        if number != number:
+            return None
+        if not by_value:
+            return text
+        if text.lstrip("+-").isdecimal():
+            number = int(text)
     else:
-        text = repr(float(cell) + 0.0).removesuffix(".0")
-    try:
-        number = float("x" if "_" in text else text)
-    except ValueError:
-        return text
-    if number != number:
-        return None
-    if not numerals or text in numerals.values() or text in others:
-        return text
-    return numerals.get(number, text)
+        number = int(cell) if hasattr(cell, "__index__") else float(cell) + 0.0
+        if number != number:
+            return None
+        text = repr(number)
+    same = numerals.get(number, (text,))
+    if len(same) > 1 and not by_value:
+        raise ValueError(f"{name!r} has the number {cell!r}, which may mean any of {same}")
+    return text if text in same else same[0]
 '''
 CELL = '''
 def _cell(row, name):
@@ -190,26 +198,23 @@ def passes(question: Ask, cell: str) -> str:
             )
 
 
-def _numerals(column: Column) -> str:
-    """The arguments that tell which texts are levels though they write a number."""
-    if not column.numerals:
-        return ""
-    known = dict(column.numerals)
-    others = tuple(
-        level
-        for level in column.levels
-        if isinstance(level, str) and level not in known.values() and number_of(level) is not None
-    )
-    return f", {known!a}" + (f", {others!a}" if others else "")
+def _numbers(column: Column) -> Iterator[int | float]:
+    """The levels of a column of numbers, whole ones as integers."""
+    for level in column.levels:
+        assert not isinstance(level, str), "a column of numbers has no other levels"
+        yield int(level) if level.is_integer() and abs(level) <= 2**53 else level
 
 
 def read(column: Column) -> str:
     """The call that reads a column."""
     name = ascii(column.name)
     if column.kind == "number":
-        call = f"_number(row, {name}{', other=True' if column.levels else ''})"
+        texts = tuple(level_text(level) for level in _numbers(column))
+        known = "" if column.by_value else f", texts={texts!a}"
+        call = f"_number(row, {name}{f', other=True{known}' if column.levels else ''})"
     else:
-        call = f"_text(row, {name}{_numerals(column)})"
+        numerals = dict(column.numerals)
+        call = f"_text(row, {name}, {numerals!a}{', by_value=True' if column.by_value else ''})"
     if column.ordered:
         call = f"_known({call}, {name}, {column.levels!a})"
     return f"_there({call}, {name})" if column.weighed else call

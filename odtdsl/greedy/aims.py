@@ -15,7 +15,7 @@ from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage
+from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, MaximaBound
 
 ROOM = 2.0**50
 """Gains are scaled to a sum below this, so that the scanner's integers cannot wrap."""
@@ -51,14 +51,16 @@ class Aims:
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.clauses: list[tuple[Clause, list[Linear]]] = []
+        self.clauses: list[tuple[Clause, list[Linear | MaximaBound]]] = []
         for clause in core.clauses:
             if clause.scope is Scope.MODEL:
-                atoms = [x.atom for x in clause.literals if isinstance(x.atom, Linear)]
-                if any(atom.measure.output is not None for atom in atoms):
+                atoms = [
+                    x.atom for x in clause.literals if isinstance(x.atom, Linear | MaximaBound)
+                ]
+                if any(m.output is not None for atom in atoms for m in measures_of(atom)):
                     self.clauses.append((clause, atoms))
         self.multipliers = [0.0] * len(self.clauses)
-        self.chosen = [0] * len(self.clauses)
+        self.slopes: list[FloatArray | None] = [None] * len(self.clauses)
         stages = [s for s in core.objective if isinstance(s, LinearStage)]
         self.stage = next((s for s in stages if _has_output(s)), stages[0] if stages else None)
         self.parts = [0] * (len(self.stage.maxima) if self.stage is not None else 0)
@@ -70,11 +72,12 @@ class Aims:
                 self.multipliers[index] *= 0.5
                 continue
             self.multipliers[index] = min(LARGEST, max(1.0, self.multipliers[index] * 3))
+            slopes = [_slope(evaluation, atom) for atom in atoms]
             excess = [
-                near(evaluation.of_model(atom.measure) - atom.at_most) / (1 + _spread(atom.measure))
-                for atom in atoms
+                near(_excess(evaluation, atom)) / (1 + _spread(slope))
+                for atom, slope in zip(atoms, slopes, strict=True)
             ]
-            self.chosen[index] = int(np.argmin(excess))
+            self.slopes[index] = slopes[int(np.argmin(excess))]
         if self.stage is not None:
             for index, (_, parts) in enumerate(self.stage.maxima):
                 values = [evaluation.of_model(part) / part.denominator for part in parts]
@@ -98,13 +101,10 @@ class Aims:
                 if measure.columns is not None:
                     columns += share * measure.columns
         unit = _total_gain(cost)
-        for (_, atoms), multiplier, chosen in zip(
-            self.clauses, self.multipliers, self.chosen, strict=True
-        ):
-            bounded = atoms[chosen].measure
-            push = multiplier * (unit or 1.0) / (1 + _spread(bounded))
-            if push > 0 and bounded.output is not None:
-                cost += push * bounded.output
+        for multiplier, slope in zip(self.multipliers, self.slopes, strict=True):
+            push = multiplier * (unit or 1.0) / (1 + _spread(slope))
+            if push > 0 and slope is not None:
+                cost += push * slope
         if not _total_gain(cost) and core.labels is not None:
             cost = -np.eye(core.n_classes)[core.labels]
         return _scaled(cost, leaf, columns, split)
@@ -137,8 +137,44 @@ def _total_gain(cost: FloatArray) -> float:
     return float((cost.max(axis=1) - cost.min(axis=1)).sum()) if cost.size else 0.0
 
 
-def _spread(measure: Additive) -> float:
-    return 0.0 if measure.output is None else _total_gain(measure.output.astype(np.float64))
+def _spread(slope: FloatArray | None) -> float:
+    return 0.0 if slope is None else _total_gain(slope)
+
+
+def measures_of(atom: Linear | MaximaBound) -> tuple[Additive, ...]:
+    """All measures of an atom."""
+    return (atom.measure,) if isinstance(atom, Linear) else atom.measures
+
+
+def _excess(
+    evaluation: Evaluation | DiagramEvaluation, atom: Linear | MaximaBound
+) -> Fraction | int:
+    """By how much a model misses a bound, in the unit of its slope."""
+    if isinstance(atom, Linear):
+        return evaluation.of_model(atom.measure) - atom.at_most
+    return evaluation.with_maxima(atom.measure, atom.maxima) - atom.at_most
+
+
+def _slope(
+    evaluation: Evaluation | DiagramEvaluation, atom: Linear | MaximaBound
+) -> FloatArray | None:
+    """float (n_rows, n_classes): what labels add to a sum; of maxima to those parts that are
+    largest in a model."""
+    if isinstance(atom, Linear):
+        output = atom.measure.output
+        return None if output is None else output.astype(np.float64)
+
+    def value(part: Additive) -> Fraction:
+        return Fraction(evaluation.of_model(part), part.denominator)
+
+    terms = [(Fraction(1), atom.measure)]
+    terms += [(factor, max(parts, key=value)) for factor, parts in atom.maxima]
+    outputs = [
+        near(factor) / near(part.denominator) * part.output
+        for factor, part in terms
+        if part.output is not None
+    ]
+    return np.asarray(np.sum(outputs, axis=0), dtype=np.float64) if outputs else None
 
 
 def _has_output(stage: LinearStage) -> bool:

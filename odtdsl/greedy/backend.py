@@ -45,6 +45,10 @@ WORK = 40_000_000
 """Cells scanned at most, once a valid tree is known; four times as many before."""
 NODE = 2_000
 """Cells that labelling and judging one node costs as much time as."""
+BRIEF, TRIALS = 2_000_000, 4
+"""Of a brief run: cells scanned at most once a valid tree is known, four times as many before, and
+trees grown at most where rules bound predictions, two times as many before; else the first tree
+will do."""
 TRIMS = 40
 """Trees of more splits are not trimmed by trying every fold."""
 
@@ -56,12 +60,15 @@ class GreedyBackEnd:
     ----------
     growth
         How splits are scored and leaves filled, of number targets.
+    brief
+        Whether the first good tree will do: for a search that finds better ones by itself.
     """
 
     name = "greedy"
 
-    def __init__(self, growth: Growth | None = None) -> None:
+    def __init__(self, growth: Growth | None = None, *, brief: bool = False) -> None:
         self.growth = Growth() if growth is None else growth
+        self.brief = brief
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether trees are judged by a form; `greedy` promises nothing but validity."""
@@ -101,11 +108,11 @@ class GreedyBackEnd:
         if (first := started(start)) is not None:
             judge.offer(first)
         if core.targets is None:
-            _Search(core, judge, limits.seed).run()
+            _Search(core, judge, limits.seed, brief=self.brief).run()
         elif self.grows_vectors(core):
             OutputGrowth(core, judge, limits.seed, self.growth).run()
         else:
-            RegressionGrowth(core, judge, limits.seed).run()
+            RegressionGrowth(core, judge, limits.seed, brief=self.brief).run()
         return _answer(judged, judge)
 
     def grows_vectors(self, core: Core) -> bool:
@@ -137,9 +144,12 @@ def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
 class _Search:
     """One run: restarts over a judge."""
 
-    def __init__(self, core: Core, judge: Judge[RawTree], seed: int) -> None:
+    def __init__(
+        self, core: Core, judge: Judge[RawTree], seed: int, *, brief: bool = False
+    ) -> None:
         self.core = core
         self.judge = judge
+        self.brief = brief
         self.tables = Tables(core)
         self.rules = PathRules(core)
         self.grower = Grower(self.tables, self.rules, judge.stopped, seed)
@@ -148,10 +158,12 @@ class _Search:
 
     def run(self) -> None:
         self._single_leaves()
-        for plan, plain in self._plans():
-            if self._spent():
+        for grown, (plan, plain) in enumerate(self._plans()):
+            if self._spent() or (self.brief and self._suffices(grown)):
                 break
             self._attempt(plan, plain)
+        if self.brief:
+            return
         if self.judge.best is None:
             for tree in small_trees(self.core, self.tables.depth):
                 if self.judge.stopped():
@@ -163,6 +175,13 @@ class _Search:
     def _spent(self) -> bool:
         limit = WORK if self.judge.best is not None else 4 * WORK
         return self.judge.stopped() or self.tables.work > limit
+
+    def _suffices(self, grown: int) -> bool:
+        """Whether a brief run has seen enough after so many trees."""
+        known = self.judge.best is not None
+        most = TRIALS if self.aims.clauses or not known else 1
+        factor = 1 if known else 2
+        return grown >= factor * most or self.tables.work > factor**2 * BRIEF
 
     def _single_leaves(self) -> None:
         for label in range(self.core.n_classes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
 from odtdsl.backends.decode_diagram import Draft, canonical, folded, simplify_diagram
-from odtdsl.data.candidates import midpoint
+from odtdsl.data.candidates import short_cut
 from odtdsl.greedy.aims import Aim, Aims
 from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.layers import LayerGrower, Start
@@ -154,8 +155,8 @@ def as_planes(core: Core, raw: RawDiagram) -> RawDiagram:
         family = core.families[split.family]
         if family.kind == "threshold":
             low, high = float(family.values[split.test]), float(family.values[split.test + 1])
-            middle = midpoint(low, high)
-            bound = middle if middle > low else high
+            # `x < bound` goes left: of (low, high], as floats.
+            bound = short_cut(math.nextafter(low, math.inf), math.nextafter(high, math.inf))
             return RawPlane(weights=((index[family.column, None], 1.0),), bound=bound)
         level = int(family.values[split.test])
         return RawPlane(weights=((index[family.column, level], -1.0),), bound=-0.5)

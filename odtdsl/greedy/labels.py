@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from odtdsl.data.table import BoolArray, FloatArray, IntArray
-from odtdsl.greedy.aims import Aim, near
+from odtdsl.greedy.aims import Aim, measures_of, near
 from odtdsl.greedy.tables import Node
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage
+from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, Maxima, MaximaBound
 
 BROKEN = 1e6
 """The violation of a clause that labels cannot mend, against at most about 1 for others."""
@@ -46,14 +47,17 @@ def leaf_options(core: Core, rows: IntArray) -> BoolArray:
             some = np.zeros(core.n_classes, dtype=bool)
             for literal in clause.literals:
                 if isinstance(literal.atom, Linear):
-                    within = _of_leaf(core, literal.atom, rows) <= literal.atom.at_most
+                    # The constant may be beyond 64 bits, as in `size >= 1e30`.
+                    most = literal.atom.at_most - literal.atom.measure.constant
+                    within = _of_leaf(core, literal.atom, rows) <= most
                     some |= within == literal.positive
             options &= some
     return options
 
 
 def _of_leaf(core: Core, atom: Linear, rows: IntArray) -> IntArray:
-    total = np.full(core.n_classes, atom.measure.constant, dtype=np.int64)
+    """int64 (n_classes,): the measure of a leaf by its label, without the constant."""
+    total = np.zeros(core.n_classes, dtype=np.int64)
     if atom.measure.rows is not None:
         total += atom.measure.rows[rows].sum()
     if atom.measure.output is not None:
@@ -63,15 +67,37 @@ def _of_leaf(core: Core, atom: Linear, rows: IntArray) -> IntArray:
 
 def _has_rules(core: Core) -> bool:
     return any(
-        isinstance(x.atom, Linear) and x.atom.measure.output is not None
+        one.output is not None
         for clause in core.clauses
         if clause.scope is Scope.MODEL
         for x in clause.literals
+        if isinstance(x.atom, Linear | MaximaBound)
+        for one in measures_of(x.atom)
     )
 
 
 def _has_maxima(core: Core) -> bool:
     return any(isinstance(stage, LinearStage) and stage.maxima for stage in core.objective)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sum:
+    """A measure over a denominator, plus factors times the largest of others: all by index."""
+
+    first: int
+    over: float
+    maxima: tuple[tuple[float, tuple[tuple[int, float], ...]], ...] = ()
+
+    def value(self, totals: FloatArray) -> FloatArray:
+        """Of candidates: (..., n_measures) to (...)."""
+        value: FloatArray = totals[..., self.first] / self.over
+        for factor, parts in self.maxima:
+            value = value + factor * np.max([totals[..., i] / over for i, over in parts], axis=0)
+        return value
+
+
+_Bound = tuple[_Sum, float, float]
+"""What is bounded, its bound, and the scale of what it exceeds that by."""
 
 
 class _Flips:
@@ -82,11 +108,14 @@ class _Flips:
         self.leaves = leaves
         self.options = options
         self.evaluation = Evaluation(core, root.raw())
-        self.measures: list[Additive] = []
         self.tables: list[FloatArray] = []
         self.start: list[float] = []
         self.clauses = [self._clause(c) for c in core.clauses if c.scope is Scope.MODEL]
-        self.stages = [self._stage(s) for s in core.objective if isinstance(s, LinearStage)]
+        self.stages = [
+            self._sum(stage.measure, stage.maxima)
+            for stage in core.objective
+            if isinstance(stage, LinearStage)
+        ]
 
     def _measure(self, measure: Additive) -> int:
         """Note a measure: its table (leaves, labels), and its value under the first labels."""
@@ -95,28 +124,34 @@ class _Flips:
             table = np.array([measure.output[leaf.rows].sum(axis=0) for leaf in self.leaves])
         self.tables.append(table)
         self.start.append(near(self.evaluation.of_model(measure)))
-        self.measures.append(measure)
-        return len(self.measures) - 1
+        return len(self.tables) - 1
 
-    def _clause(self, clause: Clause) -> list[tuple[int, int, float]] | float:
-        """The linear literals (measure, bound, scale), or a constant for what stays as it is."""
-        linear: list[tuple[int, int, float]] = []
+    def _clause(self, clause: Clause) -> list[_Bound] | float:
+        """The bounds on sums, or a constant for what stays as it is."""
+        linear: list[_Bound] = []
         for literal in clause.literals:
             if isinstance(literal.atom, Linear) and literal.positive:
                 output = literal.atom.measure.output
                 scale = 1.0
                 if output is not None:
                     scale += float((output.max(axis=1) - output.min(axis=1)).sum())
-                linear.append((self._measure(literal.atom.measure), literal.atom.at_most, scale))
+                summed = _Sum(first=self._measure(literal.atom.measure), over=1.0)
+                linear.append((summed, near(literal.atom.at_most), scale))
+            elif isinstance(literal.atom, MaximaBound):
+                summed = self._sum(literal.atom.measure, literal.atom.maxima)
+                linear.append((summed, near(literal.atom.at_most), 1.0))
             elif self.evaluation.satisfies((literal,), Scope.MODEL, self.evaluation.visits[0]):
                 return 0.0
         return linear or BROKEN
 
-    def _stage(self, stage: LinearStage) -> tuple[int, list[tuple[float, list[int]]]]:
-        return self._measure(stage.measure), [
-            (near(factor), [self._measure(part) for part in parts])
-            for factor, parts in stage.maxima
-        ]
+    def _sum(self, measure: Additive, maxima: Maxima) -> _Sum:
+        return _Sum(
+            first=self._measure(measure), over=near(measure.denominator),
+            maxima=tuple(
+                (near(factor), tuple((self._measure(m), near(m.denominator)) for m in parts))
+                for factor, parts in maxima
+            ),
+        )  # fmt: skip
 
     def _violation(self, totals: FloatArray) -> FloatArray:
         """Of candidates: (..., n_measures) to (...)."""
@@ -125,19 +160,12 @@ class _Flips:
             if isinstance(clause, float):
                 found += clause
             else:
-                excess = [np.maximum(0, totals[..., i] - near(b)) / s for i, b, s in clause]
+                excess = [np.maximum(0, one.value(totals) - b) / s for one, b, s in clause]
                 found += np.min(excess, axis=0)
         return found
 
     def _objective(self, totals: FloatArray) -> list[FloatArray]:
-        values: list[FloatArray] = []
-        for first, maxima in self.stages:
-            value = totals[..., first] / near(self.measures[first].denominator)
-            for factor, parts in maxima:
-                each = [totals[..., i] / near(self.measures[i].denominator) for i in parts]
-                value = value + factor * np.max(each, axis=0)
-            values.append(value)
-        return values
+        return [stage.value(totals) for stage in self.stages]
 
     def improve(self, labels: IntArray) -> IntArray:
         """The better of two descents: the steepest, and the cheapest way to valid labels."""

@@ -46,8 +46,10 @@ class _Split:
 class RegressionGrowth:
     """One run: growth with and without look-ahead, then restarts, all offered to a judge."""
 
-    def __init__(self, core: Core, judge: Judge[RawTree], seed: int) -> None:
-        self.core, self.judge = core, judge
+    def __init__(
+        self, core: Core, judge: Judge[RawTree], seed: int, *, brief: bool = False
+    ) -> None:
+        self.core, self.judge, self.brief = core, judge, brief
         self.tables = Tables(core)
         self.thresholds = Thresholds(core, self.tables)
         self.rules = PathRules(core)
@@ -68,6 +70,8 @@ class RegressionGrowth:
             if self.judge.stopped() or self.tables.work > WORK:
                 return
             self._attempt(share, ahead, depth)
+            if self.brief and self.judge.best is not None:
+                return
 
     def _plans(self) -> Iterator[tuple[float, bool, int]]:
         """Share of the columns, look-ahead, depth."""

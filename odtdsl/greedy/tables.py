@@ -225,7 +225,8 @@ def _bounded(core: Core) -> tuple[IntArray, IntArray]:
         measure = atom.measure
         if measure.rows is not None and measure.output is None and (measure.rows <= 0).all():
             columns.append(-measure.rows)
-            minima.append(measure.constant - atom.at_most)
+            there = -sum(measure.rows.tolist())  # more than all is never met: in 64 bits
+            minima.append(min(measure.constant - atom.at_most, there + 1))
     bounded = np.column_stack(columns) if columns else np.zeros((core.n_rows, 0))
     return np.ascontiguousarray(bounded, dtype=np.int64), np.array(minima, dtype=np.int64)
 

@@ -39,6 +39,7 @@ from odtdsl.ir.forms import (
     Linear,
     Link,
     LossBound,
+    MaximaBound,
     Monotone,
     Order,
     OutputSet,
@@ -262,6 +263,8 @@ class DiagramEvaluation(Measured):
             case PathTotal():
                 total = self.of_model(atom.measure) + self.over_paths(atom.path_sum)
                 return total <= atom.at_most
+            case MaximaBound():
+                return self.with_maxima(atom.measure, atom.maxima) <= atom.at_most
             case Root():
                 return not self.tested or set(self.tested[0]) <= set(atom.columns)
             case Used() | Order() | Budget():

@@ -57,6 +57,7 @@ from odtdsl.ir.forms import (
     LinearStage,
     Link,
     LossBound,
+    MaximaBound,
     Monotone,
     Order,
     OutputSet,
@@ -146,6 +147,10 @@ def _data(request: DataRequest) -> str:
         parts.append("na " + " ".join(f'"{mark}"' for mark in request.na))
     if request.separator is not None:
         parts.append(f"separator {request.separator!r}")
+    if request.decimal is not None:
+        parts.append(f"decimal {request.decimal!r}")
+    if request.thousands is not None:
+        parts.append(f"thousands {request.thousands!r}")
     if not request.header:
         parts.append("no header")
     if request.encoding is not None:
@@ -369,8 +374,18 @@ def _atom(atom: Atom, core: Core) -> str:
             return f"OutputSet({_condition(atom.condition)})"
         case LossBound():
             return f"LossBound({_loss(atom.loss)} <= {_number(atom.at_most)})"
+        case MaximaBound():
+            return f"MaximaBound({_with_maxima(atom, core)} <= {_number(atom.at_most)})"
         case _:
             assert_never(atom)
+
+
+def _with_maxima(atom: MaximaBound, core: Core) -> str:
+    parts = [f"{_additive(atom.measure, core)} [over {atom.measure.denominator}]"]
+    for factor, measures in atom.maxima:
+        each = ", ".join(f"{_additive(m, core)} [over {m.denominator}]" for m in measures)
+        parts.append(f"{_number(factor)} times the largest of {each}")
+    return " + ".join(parts)
 
 
 def _loss(loss: TargetLoss) -> str:

@@ -29,6 +29,8 @@ from odtdsl.ir.forms import (
     LinearStage,
     Link,
     LossBound,
+    Maxima,
+    MaximaBound,
     Monotone,
     Order,
     OutputSet,
@@ -136,6 +138,13 @@ class Measured(ABC):
             total += int(measure.output[rows, self.predicted[rows]].sum())
         return total
 
+    def with_maxima(self, measure: Additive, maxima: Maxima) -> Fraction:
+        """Value of a measure of the model plus multiples of the largest of others."""
+        value = Fraction(self.of_model(measure), measure.denominator)
+        for factor, parts in maxima:
+            value += factor * max(Fraction(self.of_model(part), part.denominator) for part in parts)
+        return value
+
     def stage_value(self, stage: StageForm) -> Fraction:
         """Value of a stage's own (signed, minimized) measure."""
         match stage:
@@ -145,11 +154,7 @@ class Measured(ABC):
                 rest = Fraction(self.of_model(stage.rest), stage.rest.denominator)
                 return self.of_loss(stage.loss) + rest
             case LinearStage():
-                value = Fraction(self.of_model(stage.measure), stage.measure.denominator)
-                for factor, parts in stage.maxima:
-                    value += factor * max(
-                        Fraction(self.of_model(part), part.denominator) for part in parts
-                    )
+                value = self.with_maxima(stage.measure, stage.maxima)
                 if (paths := stage.path_sum) is not None:
                     value += Fraction(self.over_paths(paths), paths.whole_denominator)
                 return value
@@ -312,6 +317,8 @@ class Evaluation(Measured):
                 return admits(atom.condition, output)
             case LossBound():
                 return self.of_loss(atom.loss) <= atom.at_most + room(atom.at_most)
+            case MaximaBound():
+                return self.with_maxima(atom.measure, atom.maxima) <= atom.at_most
             case _:
                 assert_never(atom)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, assert_never
 
 
 class Scope(StrEnum):
@@ -185,6 +185,27 @@ class OrC:
 
 
 Condition = Compare | OneOf | Level | MultipleOf | NotC | AndC | OrC | Apply
+
+
+def applications(node: Condition | Expr) -> list[Apply]:
+    """All terms applied in an expression, from left to right, with those inside `gap`."""
+    match node:
+        case Apply():
+            return [node] if node.of is None else [node, node.of]
+        case Const() | RowShare():
+            return []
+        case Minus() | Abs() | NotC():
+            return applications(node.operand)
+        case Arith() | Compare():
+            return applications(node.left) + applications(node.right)
+        case OneOf() | MultipleOf() | Level():
+            return applications(node.item)
+        case Count():
+            return [found for item in node.conditions for found in applications(item)]
+        case AndC() | OrC():
+            return [found for item in node.items for found in applications(item)]
+        case _:
+            assert_never(node)
 
 
 # ---- conditions on the cells of a row (groups)

@@ -18,6 +18,7 @@ from odtdsl.data.dataset import Column, Dataset
 from odtdsl.data.table import BoolArray, FloatArray, IntArray
 from odtdsl.ir.intervals import FULL, RealSet
 from odtdsl.ir.problem import FeatureDecl, Problem
+from odtdsl.limits import look
 
 if TYPE_CHECKING:
     from odtdsl.ir.forms import SplitFilter
@@ -51,6 +52,8 @@ class Family:
         The side of missing cells; None where the column has none in training.
     domain
         The thresholds that `candidates` admits.
+    shorten
+        Whether the threshold of a gap is its shortest decimal; else the one nearest to the middle.
     """
 
     column: int
@@ -61,6 +64,7 @@ class Family:
     bins: tuple[int, ...] = ()
     missing: Side | None = None
     domain: RealSet = FULL
+    shorten: bool = False
 
     def goes_left(self, test: int) -> BoolArray:
         """bool (n_rows,): which rows the test sends left."""
@@ -85,6 +89,7 @@ def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:
             sides = ("left", "right") if feature.missing == "branch" else (_side(feature),)
         for side in sides:
             families.append(_family(index, feature, column, side, guessed))
+            look("finding the candidates", data.n_rows)
     return tuple(families)
 
 
@@ -114,7 +119,10 @@ def _family(
         return _thresholds(index, ranks, side, levels)
     if feature.candidates.place == "bins":
         return _bins(index, column.numbers, feature.candidates.count, side)
-    return _thresholds(index, column.numbers, side, _domain(feature, column.numbers, guessed))
+    return _thresholds(
+        index, column.numbers, side, _domain(feature, column.numbers, guessed),
+        shorten=feature.candidates.place == "midpoints",
+    )  # fmt: skip
 
 
 def _domain(
@@ -150,12 +158,14 @@ def _with_missing(codes: IntArray, missing: BoolArray, side: Side | None, right:
     return np.where(missing, LEFT_CODE if side == "left" else right, codes)
 
 
-def _thresholds(index: int, numbers: FloatArray, side: Side | None, domain: RealSet) -> Family:
+def _thresholds(
+    index: int, numbers: FloatArray, side: Side | None, domain: RealSet, *, shorten: bool = False
+) -> Family:
     missing = np.isnan(numbers)
     values = np.unique(numbers[~missing])
     codes = np.searchsorted(values, numbers).astype(np.int64)
     return Family(
-        column=index, kind="threshold", missing=side, domain=domain, values=values,
+        column=index, kind="threshold", missing=side, domain=domain, values=values, shorten=shorten,
         codes=_with_missing(codes, missing, side, len(values)),
         n_tests=max(0, len(values) - 1),
     )  # fmt: skip
@@ -226,8 +236,12 @@ def admissible(family: Family, allowed: RealSet) -> BoolArray:
 def place(family: Family, allowed: RealSet, test: int, upper: int | None = None) -> float | None:
     """The threshold for the gap from `values[test]` to `values[upper]` (default: the next one).
 
-    The allowed float in [u, v) nearest to the midpoint; None where there is none.
+    The shortest decimal that is allowed in [u, v), of these the nearest to the midpoint; where a
+    list or `midpoints exact` says where to split, the allowed float nearest to the midpoint. None
+    where there is none.
     """
     low = float(family.values[test])
     high = float(family.values[test + 1 if upper is None else upper])
+    if family.shorten:
+        return allowed.shortest(low, high, midpoint(low, high))
     return allowed.nearest(low, high, midpoint(low, high))

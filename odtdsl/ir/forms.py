@@ -343,16 +343,39 @@ class LossBound:
     at_most: Fraction
 
 
+Maxima = tuple[tuple[Fraction, tuple[Additive, ...]], ...]
+"""Positive factors, each with the measures of which it takes the largest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MaximaBound:
+    """Model: the value of a measure, plus for each of `maxima` its factor times the largest value
+    of its measures, is at most `at_most`.
+
+    A sum of `abs` in a rule: linear in size, where its cases are a power of 2. Every measure is
+    over a denominator of its own, which together may leave 64 bits.
+    """
+
+    measure: Additive
+    maxima: Maxima
+    at_most: Fraction
+
+    @property
+    def measures(self) -> tuple[Additive, ...]:
+        """All measures that it is made of."""
+        return (self.measure, *(part for _, parts in self.maxima for part in parts))
+
+
 Atom = (
     Used | Order | Root | Budget | Linear | Depth | Link | Monotone | PathTotal | OutputSet
-    | LossBound
+    | LossBound | MaximaBound
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedAtom:
-    """An atom or its negation. Linear, Budget and PathTotal occur only positively: their
-    negations are rewritten (`not (n <= b)` is `-n <= -b - 1`)."""
+    """An atom or its negation. Linear, Budget, PathTotal and MaximaBound occur only positively:
+    their negations are rewritten (`not (n <= b)` is `-n <= -b - 1`)."""
 
     atom: Atom
     positive: bool = True
@@ -392,7 +415,7 @@ class LinearStage:
     """
 
     measure: Additive
-    maxima: tuple[tuple[Fraction, tuple[Additive, ...]], ...] = ()
+    maxima: Maxima = ()
     path_sum: PathSum | None = None
     sign: Literal[1, -1] = 1
 
@@ -471,6 +494,7 @@ class Form(StrEnum):
     PATH_TOTAL = "expected cost"
     OUTPUT_SET = "OutputSet"
     LOSS_BOUND = "bound on a loss of number targets"
+    MAXIMA_BOUND = "bound on a sum of maxima and absolute values"
     OBJECTIVE_LINEAR = "linear objective"
     OBJECTIVE_MAX = "maxima and absolute values in the objective"
     OBJECTIVE_DEPTH = "depth objective"

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from odtdsl.data.decimals import Short, shortest
+
 Cut = tuple[float, int]
 """A place on the line: just before a value (0) or just after it (1)."""
 
@@ -96,6 +98,29 @@ class RealSet:
             if t is not None and (best is None or abs(t - wish) < abs(best - wish)):
                 best = t
         return best
+
+    def shortest(self, low: float, high: float, wish: float) -> float | None:
+        """The shortest decimal in the set and in [low, high), of these the nearest to `wish`.
+
+        Ties downwards. None where there is none.
+        """
+        window: tuple[Cut, Cut] = ((low, 0), (high, 0))
+        best: Short | None = None
+        start = max(0, bisect_left(self.pieces, ((low, 0), (low, 0))) - 1)
+        for a, b in self.pieces[start:]:
+            if a >= window[1]:
+                break
+            (first, after), (last, to) = max(a, window[0]), min(b, window[1])
+            t = shortest(
+                math.nextafter(first, math.inf) if after else first,
+                math.nextafter(last, math.inf) if to else last,
+                wish,
+            )
+            if t is not None and (
+                best is None or (t[0], abs(t[1] - wish)) < (best[0], abs(best[1] - wish))
+            ):
+                best = t
+        return None if best is None else best[1]
 
 
 def _nearest_in(low: Cut, high: Cut, wish: float) -> float | None:

@@ -15,7 +15,7 @@ DEEPEST = 30
 """No tree is searched deeper than this many levels."""
 
 MissingPolicy = Literal["refuse", "drop", "left", "right", "branch"]
-Place = Literal["midpoints", "quantiles", "bins", "guessed", "values"]
+Place = Literal["midpoints", "midpoints exact", "quantiles", "bins", "guessed", "values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +158,12 @@ class Problem:
     weight: str | None = None
     options: Options = Options()
     source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def may_miss(self) -> frozenset[str]:
+        """The features of which a cell that a model sees can be missing."""
+        asked = ("left", "right", "branch")
+        return frozenset(one.name for one in self.features if one.missing in asked)
 
     def feature_index(self, name: str) -> int | None:
         for index, feature in enumerate(self.features):

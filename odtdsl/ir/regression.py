@@ -33,6 +33,12 @@ def near(a: Fraction, b: Fraction) -> bool:
     return abs(a - b) <= TOLERANCE * max(abs(a), abs(b))
 
 
+def rounding(core: Core, loss: TargetLoss) -> Fraction:
+    """How far two values of one loss may lie apart that differ by rounding only."""
+    leaf = np.array(leaf_output(core, np.arange(core.n_rows)), dtype=np.float64)
+    return TOLERANCE * loss_of(core, loss, np.broadcast_to(leaf, (core.n_rows, len(leaf))))
+
+
 def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
     """The value of a loss for predictions: float64 (n_rows, n_targets)."""
     assert core.targets is not None, "a loss of number targets has targets"

@@ -10,8 +10,8 @@ from typing import assert_never
 import numpy as np
 
 from odtdsl.data.dataset import MISSING_CODE, Column, Dataset
+from odtdsl.data.levels import level_index
 from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.data.typing import level_index
 from odtdsl.ir.expr import (
     CellAnd,
     CellCompare,

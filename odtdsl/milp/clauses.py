@@ -30,6 +30,7 @@ from odtdsl.ir.forms import (
     Linear,
     Link,
     LossBound,
+    MaximaBound,
     Monotone,
     Order,
     Origin,
@@ -219,6 +220,11 @@ class Rules:
             case PathTotal():
                 _positive_only(literal)
                 self._path_total(atom, row)
+            case MaximaBound():
+                from odtdsl.milp.maxima import bound
+
+                _positive_only(literal)
+                bound(self.encoding, atom, row)
             case Link():
                 self._link(atom, literal.positive, row)
             case Monotone():

@@ -14,7 +14,15 @@ from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutco
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.diagrams import evaluated
-from odtdsl.ir.forms import Additive, Core, DepthStage, Linear, LinearStage, PathTotal
+from odtdsl.ir.forms import (
+    Additive,
+    Core,
+    DepthStage,
+    Linear,
+    LinearStage,
+    MaximaBound,
+    PathTotal,
+)  # fmt: skip
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
 from odtdsl.milp.backend import Formulation
@@ -45,6 +53,9 @@ its linear programs to, a column then moves none by more than a tenth of a step.
 
 BUILD_ROW, COMPILE_ROW, COMPILE_NONZERO, SHORT = 10e-6, 15e-6, 2e-6, 0.2
 """Seconds per row or column of building, per row and nonzero of compiling; what is soon over."""
+
+COMPILE_BYTES, COMPILE_BASE = 300, 70 * 2**20
+"""Bytes per nonzero of compiling and of the solver's copy, and of the libraries that do it."""
 
 
 class Model(Protocol):
@@ -143,6 +154,7 @@ def lower(
     for clause in core.clauses:
         atoms = [literal.atom for literal in clause.literals]
         measures += [atom.measure for atom in atoms if isinstance(atom, Linear | PathTotal)]
+        measures += [one for a in atoms if isinstance(a, MaximaBound) for one in a.measures]
     assert isinstance(core.skeleton, TreeSkeleton)
     leaves = core.skeleton.leaves
     if formulation == "cptree":
@@ -360,13 +372,15 @@ class Search:
         return options(program, self.limits)
 
     def _build(self, program: Program) -> Built:
-        """The Pyomo model, if there is time left to compile it.
+        """The Pyomo model, if there are time and memory left to compile it.
 
-        Pyomo's compiler cannot be stopped half-way, so that its seconds are foretold from the
-        size, on a machine as busy as it was while the model was built.
+        Pyomo's compiler cannot be stopped half-way, so that both are foretold from the size, the
+        seconds on a machine as busy as it was while the model was built.
         """
         began = time.monotonic()
         built = build(program, self._tick)
+        if not self.limits.has_room(COMPILE_BASE + COMPILE_BYTES * program.n_nonzeros):
+            raise Stopped
         if self.limits.deadline is not None:
             rows, nonzeros = program.n_rows, program.n_nonzeros
             usual = BUILD_ROW * (rows + program.n_columns)

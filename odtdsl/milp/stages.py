@@ -15,6 +15,7 @@ from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Additive, DepthStage, RegressionStage, StageForm
 from odtdsl.milp.charges import total_range
 from odtdsl.milp.clauses import Encoding
+from odtdsl.milp.maxima import largest
 from odtdsl.milp.patterns import Patterns, least_possible
 from odtdsl.milp.program import OBJECTIVE, WIDEST, Affine, Completion
 
@@ -80,8 +81,9 @@ def lower_stage(encoding: Encoding, stage: StageForm, index: int) -> Goal:
         scale = lcm(scale, paths.whole_denominator)
     cost = Affine().add(encoding.of_model(stage.measure), scale // stage.measure.denominator)
     for number, ((factor, parts), common) in enumerate(zip(stage.maxima, commons, strict=True)):
-        largest = _largest(encoding, parts, common, f"largest(stage{index},{number})")
-        cost.add_term(largest, int(factor / common * scale))
+        name = f"largest(stage{index},{number})"
+        column = largest(encoding, parts, common, name, OBJECTIVE)
+        cost.add_term(column, int(factor / common * scale))
     if paths is not None:
         spent = encoding.charges.total(encoding, paths, OBJECTIVE)
         cost.add(spent, scale // paths.whole_denominator)
@@ -100,19 +102,6 @@ def _goal(cost: Affine, scale: int) -> Goal:
             helps=("round weights, costs or losses to fewer decimals, or use `exact`",),
         )
     return Goal(cost=reduced, constant=cost.constant, grid=grid, scale=scale)
-
-
-def _largest(encoding: Encoding, parts: tuple[Additive, ...], common: int, name: str) -> int:
-    """A column that is at least each measure's numerator over the common denominator."""
-    program = encoding.program
-    sums = [Affine().add(encoding.of_model(part), common // part.denominator) for part in parts]
-    reach = max(abs(s.constant) + sum(map(abs, s.terms.values())) for s in sums)
-    column = program.column(name, lower=-reach, upper=reach)
-    for position, part in enumerate(sums):
-        row = part.copy().add_term(column, -1)
-        program.row(f"{name}_{position}", OBJECTIVE, row, upper=0)
-    program.completed_by(column, lambda point: max(part.at(point) for part in sums))
-    return column
 
 
 def _depth(encoding: Encoding, index: int) -> Affine:

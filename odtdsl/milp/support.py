@@ -14,6 +14,7 @@ from odtdsl.ir.forms import (
     Form,
     Linear,
     LinearStage,
+    MaximaBound,
     Monotone,
     Order,
     PathTotal,
@@ -61,6 +62,7 @@ _IN_CHOICES = frozenset(
     {
         Form.USED_PATH, Form.USED_MODEL, Form.ORDER, Form.ROOT, Form.BUDGET, Form.LINEAR_MODEL,
         Form.LINEAR_LEAF, Form.LINEAR_SPLIT, Form.DEPTH, Form.LINK, Form.MONOTONE, Form.PATH_TOTAL,
+        Form.MAXIMA_BOUND,
     }
 )  # fmt: skip
 """The atoms: forms that may stand inside a disjunction."""
@@ -169,6 +171,8 @@ def _of_features(atom: Atom) -> bool:
         return any(measure.per_test) or any(measure.once) or any(s.amount for s in measure.shared)
     if isinstance(atom, Linear):
         return _by_columns(atom.measure)
+    if isinstance(atom, MaximaBound):
+        return any(map(_by_columns, atom.measures))
     return isinstance(atom, Used | Order | Root | PathTotal)
 
 
@@ -211,6 +215,7 @@ _PAPER_ONLY = {
     Form.LINEAR_SPLIT: "the study counts rows in leaves only",
     Form.DEPTH: "the study's branches have a fixed length",
     Form.MONOTONE: "the study compares rows, and has no rule beyond them",
+    Form.MAXIMA_BOUND: "the study has no maxima",
     Form.OBJECTIVE_MAX: "the study minimizes errors",
     Form.OBJECTIVE_DEPTH: "the study minimizes errors",
 }

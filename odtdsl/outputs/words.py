@@ -27,11 +27,15 @@ def feasible_lines(rows: Rows) -> tuple[str, ...]:
     rows
         The problem with its rows, as `Result.rows` has it.
     """
-    from odtdsl.checker_outputs import on_outputs
+    from odtdsl.ir.expr import applications
     from odtdsl.outputs.feasible import compiled
 
     target = rows.problem.target
-    conditions = [rule.condition for rule in rows.problem.rules if on_outputs(rule)]
+    conditions = [
+        rule.condition
+        for rule in rows.problem.rules
+        if any(call.term == "output" for call in applications(rule.condition))
+    ]
     if target.kind != "number" or not (conditions or target.step is not None):
         return ()
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from odtdsl.predictors.diagram import Arc, Diagram
 from odtdsl.predictors.dot import quoted
+from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.wording import node_words, share_text, terminal_words
 
 
-def diagram_to_dot(diagram: Diagram) -> str:
+def diagram_to_dot(diagram: Diagram, *, notes: Notes | None = None) -> str:
     """The diagram as a DOT digraph: nodes are boxes, one rank for each layer; terminals are
     rounded; edges say the answer and its share of the training rows, `no` is dashed."""
     lines = [
@@ -16,10 +17,12 @@ def diagram_to_dot(diagram: Diagram) -> str:
         '  node [shape="box", fontname="Helvetica"];',
         '  edge [fontname="Helvetica"];',
     ]
-    total = diagram.entry.size
+    total, number = diagram.entry.size, 0
     for level, layer in enumerate(diagram.layers):
         for position, node in enumerate(layer):
-            lines.append(f"  n{level}_{position} [label={quoted(*node_words(node.split))}];")
+            more = (notes or {}).get(number, ())
+            number += 1
+            lines.append(f"  n{level}_{position} [label={quoted(*node_words(node.split), *more)}];")
         same = " ".join(f"n{level}_{position};" for position in range(len(layer)))
         lines.append(f'  {{ rank="same"; {same} }}')
     for label in diagram.reached:

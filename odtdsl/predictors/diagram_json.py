@@ -1,9 +1,10 @@
 """Diagrams as versioned JSON, read as strictly as trees (`predictors.json`).
 
-A file of version 1 is one object::
+A file of version 2 is one object::
 
-    {"format": "odtdsl.diagram", "version": 1,
-     "features": [{"name": "age", "kind": "number", "levels": [], "step": null}, ...],
+    {"format": "odtdsl.diagram", "version": 2,
+     "features": [{"name": "age", "kind": "number", "levels": [], "step": null,
+                   "by_value": false}, ...],
      "targets": ["disease"], "classes": ["no", "yes"],
      "entry": ARC, "layers": [[NODE, ...], ...],
      "terminals": [{"size": 31, "class_weights": [30.0, 1.0]}, ...]}
@@ -113,7 +114,7 @@ def from_json(value: object, *, name: str = "the model") -> Diagram:
             helps=[f'a saved diagram is an object with "format": "{FORMAT}"'],
         )  # fmt: skip
     check_version(value, name)
-    reader = _DiagramReader()
+    reader = _DiagramReader(value["version"])
     diagram = reader.diagram(value)
     problems = reader.problems or list(check_diagram(diagram))
     if problems:

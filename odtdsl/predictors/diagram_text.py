@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from odtdsl.predictors.absent import Asked, missing_text
 from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Node
 from odtdsl.predictors.wording import label_text, node_words, share_text, terminal_words
 
@@ -16,7 +17,9 @@ def numbers(diagram: Diagram) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def diagram_to_text(diagram: Diagram, *, missing: bool = False, ascii_only: bool = False) -> str:
+def diagram_to_text(
+    diagram: Diagram, *, missing: Asked = False, ascii_only: bool = False
+) -> str:  # fmt: skip
     """The diagram as lines, each ended by a newline.
 
     Parameters
@@ -24,7 +27,8 @@ def diagram_to_text(diagram: Diagram, *, missing: bool = False, ascii_only: bool
     diagram
         The diagram.
     missing
-        Whether to say at each test of one feature which answer a missing value takes.
+        Whether to say at each test of one feature which answer a missing value takes; or of
+        which features.
     ascii_only
         Draw the lines with `|`, `-` and a backtick.
 
@@ -58,11 +62,10 @@ def diagram_to_text(diagram: Diagram, *, missing: bool = False, ascii_only: bool
     return "".join(f"{line}\n" for line in lines)
 
 
-def _condition(node: Node, missing: bool) -> str:
+def _condition(node: Node, missing: Asked) -> str:
     words = " ".join(node_words(node.split))
-    if missing and isinstance(node.split, AxisTest):
-        answer = "yes" if node.split.missing == "left" else "no"
-        return f"{words}  (missing: {answer})"
+    if isinstance(node.split, AxisTest):
+        return words + missing_text(node.split.feature, node.split.missing, missing)
     return words
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.tree import Branch, Tree, TreeNode
 from odtdsl.predictors.wording import leaf_words, split_words
 
 
-def to_dot(tree: Tree) -> str:
+def to_dot(tree: Tree, *, notes: Notes | None = None) -> str:
     """The tree as a DOT digraph: branch nodes are boxes, leaves are rounded, the left edge
-    says yes. Any text is safe as a name. Nodes are `n0`, `n1`, ... in the order of `nodes()`."""
+    says yes. Any text is safe as a name. Nodes are `n0`, `n1`, ... in the order of `nodes()`;
+    `notes` are further lines of them, by these numbers."""
     lines = [
         "digraph tree {",
         '  graph [ordering="out"];',
@@ -19,7 +23,7 @@ def to_dot(tree: Tree) -> str:
     number = 0
     while stack:
         node, parent = stack.pop()
-        lines.append(f"  n{number} [{_attributes(node, tree)}];")
+        lines.append(f"  n{number} [{_attributes(node, tree, (notes or {}).get(number, ()))}];")
         if parent is not None:
             # The left child follows its parent directly in this order.
             answer = "yes" if number == parent + 1 else "no"
@@ -40,7 +44,7 @@ def quoted(*lines: str) -> str:
     return '"' + "\\n".join(escaped) + '"'
 
 
-def _attributes(node: TreeNode, tree: Tree) -> str:
+def _attributes(node: TreeNode, tree: Tree, notes: Sequence[str]) -> str:
     if isinstance(node, Branch):
-        return f"label={quoted(' '.join(split_words(node)))}"
-    return f'label={quoted(*leaf_words(node, tree))}, style="rounded"'
+        return f"label={quoted(' '.join(split_words(node)), *notes)}"
+    return f'label={quoted(*leaf_words(node, tree), *notes)}, style="rounded"'

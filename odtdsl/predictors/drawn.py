@@ -18,7 +18,7 @@ class Drawn:
     __slots__ = ()
 
     def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:
-        """The model as a standalone SVG document.
+        """The model as a standalone SVG document, with the side of missing cells at each split.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class Drawn:
         return drawn(self._model).rstrip("\n")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The model drawn by matplotlib (the extra `plot`).
+        """The model drawn by matplotlib (the extra `plot`), as `to_svg` draws it.
 
         Parameters
         ----------

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.data.cells import number_of, row_place
+from odtdsl.data.cells import number_of, reading, row_place
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, ColumnType, Value
+from odtdsl.data.levels import level_text
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn
 from odtdsl.diagnostics.model import OdtError, error
 
@@ -39,40 +40,46 @@ def encode_cells(column: RawColumn, type_: ColumnType, *, table: str = "the tabl
     ------
     OdtError
         U203, a cell of a number column is not a number; U204, a cell of an ordered column
-        is none of its levels. Both name the first such row and its cell.
+        is none of its levels. U214, a number of a frame that several levels write. All name the
+        first such row and its cell.
     """
     if type_.kind == "number":
         if column.numbers is None:
             raise _not_a_number(column, table)
         missing = column.missing | np.isnan(column.numbers)
         return Cells(numbers=column.numbers, codes=None, missing=missing)
-    codes = level_codes(column, type_.levels)
+    codes = level_codes(column, type_, table=table)
     if type_.kind == "ordered" and (unseen := np.flatnonzero(codes == UNSEEN_CODE)).size:
         raise _not_a_level(column, type_, unseen, table)
     return Cells(numbers=None, codes=codes, missing=codes == MISSING_CODE)
 
 
-def level_codes(column: RawColumn, levels: tuple[Value, ...]) -> IntArray:
-    """The index of each cell among `levels`, int64 (n_rows,).
+def level_codes(column: RawColumn, type_: ColumnType, *, table: str = "the table") -> IntArray:
+    """The index of each cell among the levels of a type, int64 (n_rows,).
 
-    A cell is the level of the same text, else the level of the same number ("3", "3.0" and 3
-    write one number; a level that is a number goes before a text that writes it).
+    A cell is the level of the same text, nothing else. Where the cells are numbers of a frame, it
+    is the one level that reads as the number; where the levels were numbers of a frame, or come
+    from a model of version 1, a cell without a level of its text is the first that reads as it.
     """
-    of_text = {level: i for i, level in enumerate(levels) if isinstance(level, str)}
-    of_number = {float(level): i for i, level in enumerate(levels) if not isinstance(level, str)}
-    for level, i in of_text.items():
-        if (number := number_of(level)) is not None and not math.isnan(number):
-            of_number.setdefault(number, i)
-    present = ~column.missing
-    texts = column.texts[present].tolist()
-    code_of: dict[str, int] = {}
-    for text in set(texts):
-        number = number_of(text)
-        known = UNSEEN_CODE if number is None else of_number.get(number, UNSEEN_CODE)
-        code_of[text] = of_text.get(text, known)
-    codes = np.full(len(column.texts), MISSING_CODE, dtype=np.int64)
-    codes[present] = np.fromiter(map(code_of.__getitem__, texts), np.int64, len(texts))
-    return codes
+    of_text = {level_text(level): i for i, level in enumerate(type_.levels)}
+    of_number: dict[float, list[int]] = {}
+    for i, level in enumerate(type_.levels):
+        number = reading(level) if isinstance(level, str) else level
+        if number is not None:
+            of_number.setdefault(number, []).append(i)
+    texts, places = column.distinct
+    codes = np.full(len(texts) + 1, MISSING_CODE, dtype=np.int64)  # the last is for place -1
+    for at, text in enumerate(texts):
+        codes[at] = of_text.get(text, UNSEEN_CODE)
+        if type_.by_value and text in of_text:
+            continue
+        if type_.by_value or column.by_value:
+            number = reading(text)
+            same = [] if number is None else of_number.get(number, [])
+            if len(same) > 1 and not type_.by_value:
+                raise _unclear(column, text, [type_.levels[i] for i in same], table)
+            codes[at] = same[0] if same else codes[at]
+    return codes[places]
 
 
 def as_number(text: str) -> float | None:
@@ -85,7 +92,7 @@ def _not_a_number(column: RawColumn, table: str) -> OdtError:
     bad = [
         (row, text)
         for row, text in enumerate(column.texts.tolist())
-        if text is not None and as_number(text) is None
+        if text is not None and as_number(column.numerals.plain(text) or "") is None
     ]
     row, text = bad[0] if bad else (0, "")
     return error(
@@ -114,6 +121,17 @@ def _not_a_level(column: RawColumn, type_: ColumnType, unseen: IntArray, table: 
         f"{row_place(row)}, which is none of its levels",
         notes=[f"the levels are {levels}", f"{len(unseen)} such cells in all"],
         helps=["an ordered column cannot place a value that training did not know"],
+    )
+
+
+def _unclear(column: RawColumn, text: str, levels: list[Value], table: str) -> OdtError:
+    row = int(np.flatnonzero(column.texts == text)[0])
+    listed = " and ".join(map(_quote, levels))
+    return error(
+        "U214",
+        f"column `{column.name}` of {table} has the number {text} in {row_place(row)}, and"
+        f" {listed} are different values that read as it",
+        helps=["give the column as texts, written as in the training data"],
     )
 
 

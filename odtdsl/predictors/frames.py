@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from odtdsl.data.frames import read_frame
 from odtdsl.data.table import RawColumn, Table
+from odtdsl.data.writing import Numbers, Texts
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.predictors.routing import Asks, absent
 
@@ -52,8 +53,7 @@ def as_table(tree: Asks, data: object) -> Table:
 
 
 def _plain_numbers(name: str, values: Any) -> RawColumn | None:
-    """A number column of an array or a frame, without its texts: nothing on the way of a
-    number test reads them, and to write them takes fifty times as long as to route.
+    """A number column of an array or a frame, without a second look at what it holds.
 
     None where the values are anything but numbers, so that the reader has its say.
     """
@@ -64,8 +64,10 @@ def _plain_numbers(name: str, values: Any) -> RawColumn | None:
     numbers = values.astype(np.float64)
     if np.isinf(numbers).any():
         return None
-    texts = np.broadcast_to(np.array(None, dtype=np.object_), numbers.shape)
-    return RawColumn(name=name, numbers=numbers, texts=texts, missing=np.isnan(numbers))
+    return RawColumn(
+        name=name, numbers=numbers, writing=Numbers(numbers), missing=np.isnan(numbers),
+        by_value=True,
+    )  # fmt: skip
 
 
 def _series_numbers(values: Any) -> npt.NDArray[Any] | None:
@@ -132,6 +134,6 @@ def _empty(name: str) -> RawColumn:
     return RawColumn(
         name=name,
         numbers=np.empty(0, dtype=np.float64),
-        texts=np.empty(0, dtype=np.object_),
+        writing=Texts(np.empty(0, dtype=np.object_)),
         missing=np.empty(0, dtype=np.bool_),
     )

@@ -1,9 +1,10 @@
 """Predictors as versioned JSON. Reading is strict, exact for floats, and executes nothing.
 
-A file of version 1 is one object::
+A file of version 2 is one object::
 
-    {"format": "odtdsl.tree", "version": 1,
-     "features": [{"name": "age", "kind": "number", "levels": [], "step": null}, ...],
+    {"format": "odtdsl.tree", "version": 2,
+     "features": [{"name": "age", "kind": "number", "levels": [], "step": null,
+                   "by_value": false}, ...],
      "targets": ["disease"], "classes": ["no", "yes"],
      "root": NODE}
 
@@ -15,7 +16,8 @@ A file of version 1 is one object::
 
 `label` is an index into `classes`; for number targets it is null, `classes` is empty and
 `output` holds one number for each target. `step` is a fraction as text, such as "1/2". Every
-key must be there and no other may be.
+key must be there and no other may be. Files of version 1 have no `by_value` and are read as if
+it were true for every column with levels: there a cell was the level that read as its number.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from odtdsl import files
 from odtdsl.data.dataset import ColumnType, Kind, Value
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.files import write_text
@@ -45,7 +48,10 @@ from odtdsl.predictors.tree import (
 )
 
 FORMAT = "odtdsl.tree"
-VERSION = 1
+VERSION = 2
+VERSIONS = (1, VERSION)
+"""What can be read."""
+
 MAX_BYTES = 50_000_000
 MAX_MESSAGES = 20
 Object = dict[str, Any]
@@ -101,8 +107,7 @@ def load(path: str | os.PathLike[str]) -> Tree:
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file, one more than a model may have at most; F201 where it is unreadable."""
     try:
-        with open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
+        return files.read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as caught:
         reason = getattr(caught, "strerror", None) or caught
         raise error("F201", f"cannot read {os.fspath(path)}: {reason}") from caught
@@ -157,7 +162,7 @@ def from_json(value: object, *, name: str = "the model") -> Tree:
             helps=[f'a saved tree is an object with "format": "{FORMAT}"'],
         )
     check_version(value, name)
-    reader = Reader()
+    reader = Reader(value["version"])
     tree = reader.tree(value)
     problems = reader.problems or list(check_tree(tree))
     if problems:
@@ -168,11 +173,11 @@ def from_json(value: object, *, name: str = "the model") -> Tree:
 def check_version(value: Object, name: str) -> None:
     """Raise F205 for a version that this reader does not know."""
     version = value.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in VERSIONS:
         raise error(
             "F205",
             f"{name} has version {json.dumps(version, default=repr)[:40]}, "
-            f"this reader knows version {VERSION}",
+            f"this reader knows versions 1 to {VERSION}",
             helps=["a newer odtdsl may read it"],
         )
 
@@ -183,7 +188,8 @@ class Reader:
     Where a value is wrong a harmless one stands in for it, so that reading goes on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, version: int = VERSION) -> None:
+        self.version = version
         self.problems: list[Diagnostic] = []
 
     def wrong(self, code: str, place: str, message: str) -> None:
@@ -204,17 +210,22 @@ class Reader:
         )
 
     def feature(self, value: object, place: str) -> ColumnType:
-        entry = self.entry(value, place, ("name", "kind", "levels", "step"))
+        keys = ("name", "kind", "levels", "step", "by_value")
+        entry = self.entry(value, place, keys if self.version > 1 else keys[:-1])
         kinds: tuple[Kind, ...] = get_args(Kind)
         kind = next((kind for kind in kinds if kind == entry.get("kind")), None)
         if kind is None and "kind" in entry:
             self.wrong("F207", f"{place}.kind", f"{_short(entry['kind'])} is no kind of column")
         levels = self.items(entry.get("levels", []), f"{place}.levels")
+        by_value = entry.get("by_value", self.version == 1 and kind != "number")
+        if not isinstance(by_value, bool):
+            self.wrong("F207", f"{place}.by_value", f"{_short(by_value)} is not true or false")
         return ColumnType(
             name=self.text(entry.get("name", ""), f"{place}.name"),
             kind=kind or "number",
             levels=tuple(self.value(v, f"{place}.levels[{i}]") for i, v in enumerate(levels)),
             step=self.step(entry.get("step"), f"{place}.step"),
+            by_value=by_value is True,
         )
 
     def node(self, value: object, place: str, depth: int) -> TreeNode:
@@ -400,6 +411,7 @@ def feature_object(type_: ColumnType) -> Object:
         "kind": type_.kind,
         "levels": [plain(level) for level in type_.levels],
         "step": None if type_.step is None else str(type_.step),
+        "by_value": type_.by_value,
     }
 
 

@@ -40,10 +40,15 @@ def predict_proba(tree: Tree, data: object) -> FloatArray:
 
 
 def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:
-    """The labels as an array: int64 or float64 where all are numbers, else object."""
-    if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
-        return np.array(labels, dtype=np.int64)
-    if not any(isinstance(label, str) for label in labels):
+    """The labels as an array: of 64-bit integers or float64 where all are numbers that it holds
+    exactly, else of objects."""
+    if all(isinstance(label, int) for label in labels):
+        for dtype in (np.int64, np.uint64):
+            limits = np.iinfo(dtype)
+            if all(limits.min <= label <= limits.max for label in labels):  # type: ignore[operator]
+                return np.array(labels, dtype=dtype)
+    elif not any(isinstance(label, str) or (abs(label) > 2**53 and isinstance(label, int))
+                 for label in labels):  # fmt: skip
         return np.array(labels, dtype=np.float64)
     result = np.empty(len(labels), dtype=object)
     result[:] = labels

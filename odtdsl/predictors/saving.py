@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from odtdsl.predictors import diagram_json, dot, json, svg
+from odtdsl.predictors.absent import missing_sides
 from odtdsl.predictors.colours import Theme
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_dot import diagram_to_dot
+from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.tree import Tree
 
 Predictor = Tree | Diagram
@@ -46,13 +48,17 @@ def from_json(value: object, *, name: str = "the model") -> Predictor:
     return json.from_json(value, name=name)
 
 
-def to_dot(model: Predictor) -> str:
-    """The model in the DOT language of Graphviz."""
-    return diagram_to_dot(model) if isinstance(model, Diagram) else dot.to_dot(model)
+def to_dot(model: Predictor, *, notes: Notes | None = None) -> str:
+    """The model in the DOT language of Graphviz, with further lines of nodes as in `to_svg`."""
+    notes = missing_sides(model) if notes is None else notes
+    if isinstance(model, Diagram):
+        return diagram_to_dot(model, notes=notes)
+    return dot.to_dot(model, notes=notes)
 
 
 def to_svg(
-    model: Predictor, *, title: str = "", theme: Theme = "auto", below: Sequence[str] = ()
-) -> str:
-    """The model as an SVG document, with lines of text below it."""
-    return svg.to_svg(model, title=title, theme=theme, below=below)
+    model: Predictor, *, title: str = "", theme: Theme = "auto", below: Sequence[str] = (),
+    notes: Notes | None = None,
+) -> str:  # fmt: skip
+    """The model as an SVG document, with lines of text below it and further ones in nodes."""
+    return svg.to_svg(model, title=title, theme=theme, below=below, notes=notes)

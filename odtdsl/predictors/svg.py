@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
+from odtdsl.predictors.absent import missing_sides
 from odtdsl.predictors.colours import DARK, LIGHT, Theme, class_colour
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.lettering import FONT, attr, px
@@ -39,7 +40,8 @@ def to_svg(
     theme
         `auto` follows the reader's preference for dark or light pages.
     notes
-        Further lines of nodes, by their numbers (see `predictors.graph`).
+        Further lines of nodes, by their numbers (see `predictors.graph`); by default, where no
+        rows are known, the side of missing cells at every split.
     below
         Lines below the picture, such as the outputs that rules admit.
 
@@ -57,6 +59,7 @@ def picture_of(
     model: Tree | Diagram, *, title: str = "", notes: Notes | None = None
 ) -> Picture:  # fmt: skip
     """The model, laid out."""
+    notes = missing_sides(model) if notes is None else notes
     if isinstance(model, Diagram):
         from odtdsl.predictors.diagram_picture import diagram_picture
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from odtdsl.predictors.tree import Branch, Side, Tree, TreeNode
+from odtdsl.predictors.absent import Asked, missing_text
+from odtdsl.predictors.tree import Branch, Tree, TreeNode
 from odtdsl.predictors.wording import leaf_words, split_words
 
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
-_ANSWER: dict[Side, str] = {"left": "yes", "right": "no"}
 
 
-def to_text(tree: Tree, *, missing: bool = False, ascii_only: bool = False) -> str:
+def to_text(tree: Tree, *, missing: Asked = False, ascii_only: bool = False) -> str:
     """The tree, a line for each node, each line ended by a newline.
 
     Parameters
@@ -17,7 +17,7 @@ def to_text(tree: Tree, *, missing: bool = False, ascii_only: bool = False) -> s
     tree
         The tree.
     missing
-        Whether to say at each split which answer a missing value takes.
+        Whether to say at each split which answer a missing value takes; or of which features.
     ascii_only
         Draw the lines with `|`, `-` and a backtick, for terminals without box characters;
         names are left as they are.
@@ -44,9 +44,9 @@ def to_text(tree: Tree, *, missing: bool = False, ascii_only: bool = False) -> s
     return "".join(f"{line}\n" for line in lines)
 
 
-def _node_text(node: TreeNode, tree: Tree, missing: bool) -> str:
+def _node_text(node: TreeNode, tree: Tree, missing: Asked) -> str:
     if isinstance(node, Branch):
         words = " ".join(split_words(node))
-        return f"{words}  (missing: {_ANSWER[node.missing]})" if missing else words
+        return words + missing_text(node.feature, node.missing, missing)
     label, counts = leaf_words(node, tree)
     return f"{label}  ({counts})"

@@ -44,33 +44,28 @@ def log(
     """Write the proof of a result of `sat` to a file.
 
     `began` is the `time.monotonic()` value that the time limit counts from: `seconds`, else that
-    of the spec. Where none could be written, the result has a warning more (P201, P202): it
-    stands without.
-
-    Raises
-    ------
-    OdtError
-        F301: the file cannot be written.
+    of the spec. Where none could be written, the result has a warning more (P201, P202, or F301
+    for the file): it stands without.
     """
-    from odtdsl.solving import interruptible
+    from odtdsl.interrupts import interruptible
 
     seconds = analysis.problem.options.seconds if seconds is None else seconds
     deadline = None if seconds is None else began + seconds
     try:
         with interruptible() as pressed:
             proof = prove(analysis, result, deadline=deadline, interrupted=pressed)
+        write(proof, path)
     except OdtError as failure:
-        if not all(one.code in ("P201", "P202") for one in failure.diagnostics):
+        if not all(one.code in ("P201", "P202", "F301") for one in failure.diagnostics):
             raise
         told = tuple(replace(one, severity="warning") for one in failure.diagnostics)
         return replace(result, warnings=result.warnings + told), None
-    write(proof, path)
     return result, proof
 
 
 def verify(analysis: Analysis, path: Path) -> tuple[Verified, ...]:
     """Check a proof in a file; errors as of `read` and `check`."""
-    from odtdsl.solving import interruptible
+    from odtdsl.interrupts import interruptible
 
     with interruptible() as pressed:
         return check(read(path), analysis, interrupted=pressed)

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.files import read_bytes
 from odtdsl.proofs.claims import Claim
 
 HEAD = "c odt proof 1"
@@ -157,7 +158,7 @@ def read(path: Path) -> Proof:
         P101: it cannot be read, or is no proof. P102: it is cut short.
     """
     try:
-        text = path.read_bytes()
+        text = read_bytes(path)
     except OSError as failure:
         raise error(
             "P101", f"the proof `{path}` cannot be read: {failure.strerror or failure}",
@@ -197,7 +198,7 @@ class _Reader:
 
     def _part(self, number: int, known: int | None) -> tuple[Part, int]:
         line = self.line
-        match = re.fullmatch(r"(\d+) of (\d+)", said := self._field("part"))
+        match = re.fullmatch(r"(\d{1,9}) of (\d{1,9})", said := self._field("part"))
         if match is None or int(match[1]) != number or known not in (None, int(match[2])):
             raise self._wrong(f"`part {said}` is not the part that comes here", -1)
         says, claim = self._field("says"), self._claim()

@@ -10,8 +10,10 @@ from typing import Literal
 from odtdsl.data.table import IntArray
 from odtdsl.ir.expr import GroupArg
 from odtdsl.ir.rows import Rows
+from odtdsl.predictors.absent import missing_notes
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.graph import End, Graph, Joint, graph_of, rows_of
+from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import rounded
 from odtdsl.shaping import rules_by_node
@@ -57,6 +59,8 @@ class Facts:
     graph: Graph
     rows: Rows
     nodes: tuple[NodeFacts, ...]
+    missing: Notes
+    """Where missing cells go at splits, where such cells can be."""
 
     def shaped(self, rule: str) -> tuple[int, ...]:
         """The numbers of the nodes that a rule speaks of."""
@@ -84,7 +88,8 @@ def facts_of(model: Tree | Diagram, rows: Rows) -> Facts:
             graph.nodes, inside, rules_by_node(graph, rows, inside), strict=True
         )
     )  # fmt: skip
-    return Facts(graph=graph, rows=rows, nodes=nodes)
+    missing = missing_notes(model, rows.data.table, rows.problem.may_miss)
+    return Facts(graph=graph, rows=rows, nodes=nodes, missing=missing)
 
 
 def has_costs(rows: Rows) -> bool:
@@ -95,12 +100,9 @@ def has_costs(rows: Rows) -> bool:
 
 def cost_of(asked: Iterable[str], rows: Rows) -> Fraction:
     """What a path costs that asks these features."""
-    from odtdsl.ir.expr import Apply
-    from odtdsl.terms.cost import Cost
-    from odtdsl.terms.view import PathView
+    from odtdsl.auditor.meanings import price
 
-    view = PathView(rows=rows, asked=tuple((name,) for name in asked))
-    return Cost().value(view, Apply(term="cost"))
+    return price(rows.problem, frozenset(asked))
 
 
 def _costs(graph: Graph, rows: Rows) -> list[tuple[Fraction, Fraction] | None]:
@@ -146,6 +148,7 @@ def _notes(one: NodeFacts, facts: Facts, show: Sequence[Show], numbered: bool) -
     if numbered:
         counted = isinstance(facts.graph.model, Tree) and isinstance(node, Joint)
         yield f"#{node.number}" + (f" · {node.size} rows" if counted else "")
+    yield from facts.missing.get(node.number, ())
     if "costs" in show and one.costs is not None and one.costs[1]:
         yield cost_words(one)
     if "groups" in show:

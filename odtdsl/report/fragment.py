@@ -4,6 +4,8 @@ those that stay inside of it."""
 from __future__ import annotations
 
 from odtdsl import console
+from odtdsl.predictors.absent import missing_notes
+from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.svg import to_svg
 from odtdsl.report.markup import Markup, Part, joined, tag
 from odtdsl.result import Result
@@ -16,22 +18,30 @@ def fragment(result: Result) -> str:
         lines = (tag("li", console.stage_line(stage)) for stage in result.stages)
         parts.append(tag("ul", *lines))
     if result.model is not None:
-        parts.append(Markup(to_svg(result.model)))
+        parts.append(Markup(to_svg(result.model, notes=_notes(result))))
     if result.test is not None:
         parts.append(tag("p", console.test_line(result.test)))
+        told = console.test_lines(result.test, result.stages)
+        parts.append(tag("ul", *(tag("li", line) for line in told)))
+        if result.test.audit is not None and result.test.audit.lines:
+            parts.append(tag("pre", "\n".join(console.audited_test(result.test.audit))))
     if result.audit is not None:
-        heads = ("rule", "holds", "value", "bound", "slack", "says")
-        rows = [
-            (line.rule, "yes" if line.holds else "soft" if line.soft else "NO",
-             console.shown(line.value), console.shown(line.bound), console.shown(line.slack),
-             line.text + (f" ({line.note})" if line.note else ""))
+        head = tag("tr", *(tag("th", one) for one in console.HEADS))
+        body = (
+            tag("tr", *(tag("td", one) for one in console.checked(line)))
             for line in result.audit.lines
-        ]  # fmt: skip
-        head = tag("tr", *(tag("th", one) for one in heads))
-        body = (tag("tr", *(tag("td", one) for one in row)) for row in rows)
+        )
         audit = tag("table", tag("thead", head), tag("tbody", *body))
         parts.append(tag("details", tag("summary", _kept(result)), audit))
     return tag("div", joined(parts))
+
+
+def _notes(result: Result) -> Notes | None:
+    """Where missing cells go, with counts; without the rows there are none."""
+    if result.model is None or result.rows is None:
+        return None
+    rows = result.rows
+    return missing_notes(result.model, rows.data.table, rows.problem.may_miss)
 
 
 def _kept(result: Result) -> str:

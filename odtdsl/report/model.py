@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from odtdsl.predictors.diagram import AxisTest, Diagram
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.picture import MARGIN
 from odtdsl.predictors.svg import drawn, picture_of
@@ -124,10 +124,7 @@ def _words(one: NodeFacts, facts: Facts) -> str:
         label, counts = leaf_words(node.leaf, facts.graph.model)
         return f"{label} ({counts})"
     words = " ".join(node_words(node.split))
-    missing = any(f.missing in ("left", "right", "branch") for f in facts.rows.problem.features)
-    if missing and isinstance(node.split, AxisTest):
-        words += f" (missing: {'yes' if node.split.missing == 'left' else 'no'})"
-    return words + "?"
+    return words + "".join(f" ({note})" for note in facts.missing.get(node.number, ())) + "?"
 
 
 def _into(one: NodeFacts, facts: Facts) -> Iterator[Markup]:

@@ -11,13 +11,14 @@ from string import Template
 
 from odtdsl.predictors.svg import style
 from odtdsl.report import errors, model, rules, summary, tables, timeline
+from odtdsl.report.held_out import held_out
 from odtdsl.report.markup import Markup, Section, data, joined, tag, text
 from odtdsl.report.payload import payload
 from odtdsl.report.subject import Subject
 
 PARTS: tuple[Callable[[Subject], Markup], ...] = (
     summary.objective, summary.warnings, rules.explained, model.model, rules.spec, rules.audit,
-    errors.errors, tables.outputs, tables.costs, tables.thresholds, tables.shared,
+    held_out, errors.errors, tables.outputs, tables.costs, tables.thresholds, tables.shared,
     timeline.timeline, summary.search,
 )  # fmt: skip
 

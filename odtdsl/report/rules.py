@@ -76,30 +76,45 @@ def audit(subject: Subject) -> Markup:
     if found is None:
         return Markup("")
     order = {rule.name: at for at, rule in enumerate(subject.problem.rules)}
-    heads = ("rule", "holds", "value", "bound", "slack", "over", "says", "nodes")
+    heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "says", "nodes")
     rows = [_line(line, order.get(line.rule), subject) for line in found.lines]
     return section(
         "Audit", "audit",
         tag("p", "Checked on the training rows by code that shares nothing with the solver. "
-            "Value and bound are where the rule is tightest.", class_="hint"),
+            "Value and bound are where the rule is tightest; rows are those that its measures are "
+            "taken over.", class_="hint"),
         table("Rules and skeleton", heads, rows, numbers=(2, 3, 4, 5)),
     )  # fmt: skip
 
 
 def _line(line: Checked, index: int | None, subject: Subject) -> Markup:
-    kept = "yes" if line.holds else "soft" if line.soft else "NO"
     facts = subject.facts
     nodes = Markup("") if facts is None or index is None else node_links(facts.shaped(line.rule))
     name: Part = line.rule
     if index is not None and subject.problem.source is not None:
         name = tag("a", line.rule, href=f"#spec-{index}", data_rule=index)
-    says = line.text + (f" ({line.note})" if line.note else "")
-    row = cells(
-        (name, tag("span", kept, class_=f"holds {kept.lower()}"), console.shown(line.value),
-         console.shown(line.bound), console.shown(line.slack), str(line.instances), says, nodes),
-        (2, 3, 4, 5),
-    )  # fmt: skip
+    row = cells((name, *checked(line), nodes), (2, 3, 4, 5))
     return tag("tr", *row, id=None if index is None else f"rule-{index}", data_audit=index)
+
+
+def checked(line: Checked) -> tuple[Part, ...]:
+    """What a line of an audit says behind the name of its rule."""
+    kept = "yes" if line.holds else "soft" if line.soft else "NO"
+    says = line.text + (f" ({line.note})" if line.note else "")
+    return (
+        tag("span", kept, class_=f"holds {kept.lower()}"), console.shown(line.value),
+        console.shown(line.bound), console.shown(line.slack), str(line.instances), behind(line),
+        says,
+    )  # fmt: skip
+
+
+def behind(line: Checked) -> Markup:
+    """How many rows stand behind a line, with the names of their groups."""
+    if len(line.rows) > console.MOST_BEHIND:
+        each = "\n".join(f"{one.of}: {one.rows}" for one in line.rows)
+        return tag("span", console.behind_text(line), title=each)
+    said = (tag("span", f"{one.of} {one.rows}".strip(), class_="behind") for one in line.rows)
+    return joined(said, " ") if line.rows else Markup("-")
 
 
 # ---- conflicts and prices

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.as_json import as_number
 from odtdsl.backends.base import Progress
 from odtdsl.checker import audit
 from odtdsl.console import status_line
 from odtdsl.data.digest import digest
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, Stage, as_number, output_score, problem_digest, score
+from odtdsl.result import Result, Stage, problem_digest
+from odtdsl.scoring import output_score, score
 from odtdsl.unpredicted import unpredicted
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     OdtError
         F201 to F210: it cannot be read. U201 to U204, U301: it is not of this spec.
     """
-    from odtdsl.api import load_model
+    from odtdsl.api.reading import load_saved
 
-    model = load_model(path)
+    model, said = load_saved(path)
     found = audit(model, analysis.rows)
     tree = model if isinstance(model, Tree) else None
     test = analysis.test
@@ -54,15 +55,14 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         rows=analysis.rows, test_rows=test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
     )  # fmt: skip
-    told = _believed(result, analysis.rows, path)
+    told = _believed(result, analysis.rows, said)
     if told is None:
         return result, "a saved model, audited here; whether a better one exists was not asked"
     return told, f"{status_line(told)}; as saved, audited here"
 
 
-def _believed(result: Result, rows: Rows, path: Path) -> Result | None:
+def _believed(result: Result, rows: Rows, said: Any) -> Result | None:
     """The result with what the file says of its search; None where it is none of this spec."""
-    said = json.loads(path.read_text(encoding="utf-8"))
     try:
         if said["digest"] != result.digest or len(said["stages"]) != len(result.stages):
             return None
@@ -81,6 +81,7 @@ def _believed(result: Result, rows: Rows, path: Path) -> Result | None:
             backend=_word(said["backend"]), seconds=_seconds(said["seconds"]),
             seed=int(said["seed"]), timeline=tuple(map(_progress, said["timeline"])),
             size=_counts(said["size"]), counters=_counts(said["counters"]),
+            steps=tuple(map(_word, said.get("steps", ()))),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None

@@ -36,14 +36,21 @@ def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
     yield "training rows", str(rows.n_rows)
     if result.model is not None:
         yield "model", console.size_line(result).split(", ")[0] + ", " + _size(subject)
-    if result.audit is not None and result.audit.errors is not None:
-        total = rows.total_weight(rows.mask(None)) / rows.weight_denominator
-        right = 1 - float(result.audit.errors) / total if total else 0.0
-        yield "training errors", f"{console.shown(result.audit.errors)} (accuracy {right:.2%})"
+    if told := dict(training_errors(subject)):
+        yield "training errors", f"{told['errors']} (accuracy {told['accuracy']})"
     if result.test is not None:
         yield "test", console.test_line(result.test).removeprefix("test: ")
-    yield "back end", f"{result.backend}, {result.seconds:.2f} s, seed {result.seed}"
+    yield "back end", f"{result.by}, {result.seconds:.2f} s, seed {result.seed}"
     yield "data digest", result.digest[:16]
+
+
+def training_errors(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Weight of the wrong predictions for training rows, and the accuracy; of classes only."""
+    audit, rows = subject.result.audit, subject.rows
+    if audit is not None and audit.errors is not None:
+        total = rows.total_weight(rows.mask(None)) / rows.weight_denominator
+        yield "errors", console.shown(audit.errors)
+        yield "accuracy", f"{1 - float(audit.errors) / total if total else 0.0:.2%}"
 
 
 def _size(subject: Subject) -> str:

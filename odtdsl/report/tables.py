@@ -139,10 +139,9 @@ def outputs(subject: Subject) -> Markup:
     heads: list[Part] = ["leaf", "rows", *names]
     kept = None
     if words is not None:
-        from odtdsl.checker_outputs import kept as keeps
-        from odtdsl.terms.view import TreeView
+        from odtdsl.auditor.outputs import kept as keeps
 
-        kept = keeps(TreeView(tree, subject.rows)).tolist()
+        kept = keeps(tree, subject.rows).tolist()
         heads.append("feasible")
     rows: list[tuple[Part, ...]] = []
     for at, end in enumerate(facts.graph.ends):

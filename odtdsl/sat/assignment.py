@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.files import read_bytes
 from odtdsl.sat.encode import Format
 
 STATUS = {
@@ -16,7 +17,7 @@ STATUS = {
 }  # fmt: skip
 """What solvers say of a formula: that it has a model, has none, or nothing."""
 
-LITERAL = re.compile(r"([+-]|~)?(x?)(\d+)")
+LITERAL = re.compile(r"([+-]|~)?(x?)(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ def read(path: Path) -> Assignment:
         is no model, or that none was found.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode("utf-8")
     except OSError as failure:
         raise error(
             "F220", f"`{path}` cannot be read: {failure.strerror or failure}",

@@ -25,6 +25,7 @@ _UNSUPPORTED = {
     Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
     Form.PATH_TOTAL: "a sum over rows of what their paths cost takes clauses beyond number",
     Form.OBJECTIVE_PATH_SUM: "a sum over rows of what their paths cost takes clauses beyond number",
+    Form.MAXIMA_BOUND: "a sum of maxima would need them as numbers; use `milp` or `cpsat`",
     Form.OBJECTIVE_MAX: "a largest of sums would need them as numbers; use `exact` or `milp`",
 }
 
@@ -167,12 +168,18 @@ class Sat:
         Raises
         ------
         OdtError
-            B102: forms that the encoding does not express.
+            B102: forms that the encoding does not express. B106: a memory limit for a solver that
+            looks at none.
         """
         from odtdsl.sat.search import Search
-        from odtdsl.sat.solvers import DEFAULT, MAXSAT
+        from odtdsl.sat.solvers import DEFAULT, MAXSAT, WHOLE_CALLS
 
         self.check(core)
+        if self.solver in WHOLE_CALLS and limits.memory_bytes is not None:
+            raise error(
+                "B106", f"`{self.solver}` cannot be stopped within a call, to keep `memory`",
+                helps=(f"leave `memory` out, or take `--solver {DEFAULT}`",),
+            )  # fmt: skip
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.sat.diagrams_search import DiagramSearch
 

@@ -16,6 +16,7 @@ from odtdsl.ir.forms import (
     DepthStage,
     Linear,
     LinearStage,
+    MaximaBound,
     Root,
     SignedAtom,
     StageForm,
@@ -24,6 +25,7 @@ from odtdsl.ir.forms import (
 from odtdsl.sat.diagrams import DiagramCode, widths_of
 from odtdsl.sat.diagrams_paths import LOST, MOST_STATES, Automaton, State, automaton
 from odtdsl.sat.formula import Formula
+from odtdsl.sat.maxima import bound_maxima
 from odtdsl.sat.rules import Literal
 from odtdsl.sat.sums import Terms, at_most
 
@@ -57,6 +59,9 @@ class DiagramRules:
         if len(clause.literals) == 1 and isinstance(clause.literals[0].atom, Linear):
             atom = clause.literals[0].atom
             at_most(self.formula, self.terms(atom.measure, clause.scope, node), atom.at_most, guard)
+            return
+        if len(clause.literals) == 1 and isinstance(clause.literals[0].atom, MaximaBound):
+            bound_maxima(self.formula, clause.literals[0].atom, self._of_model, guard)
             return
         literals: list[int] = []
         for signed in clause.literals:
@@ -163,6 +168,10 @@ class DiagramRules:
                 terms = self.terms(atom.measure, scope, node)
                 at_most(self.formula, terms, atom.at_most, (-bounded,))
                 return bounded
+            case MaximaBound():
+                bounded = self.formula.variable("a sum of maxima is within its bound")
+                bound_maxima(self.formula, atom, self._of_model, (-bounded,))
+                return bounded
             case _:
                 raise AssertionError(f"{type(atom).__name__} has no clauses on diagrams")
 
@@ -177,6 +186,9 @@ class DiagramRules:
             return terms
         assert isinstance(stage, LinearStage), "number targets are refused before"
         return self.terms(stage.measure, Scope.MODEL, 0)
+
+    def _of_model(self, measure: Additive) -> Terms:
+        return self.terms(measure, Scope.MODEL, 0)
 
     def terms(self, measure: Additive, scope: Scope, node: int) -> Terms:
         """The numerator of a measure, of the model or of a node."""

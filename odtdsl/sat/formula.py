@@ -45,6 +45,24 @@ class Bound:
     guard: tuple[int, ...]
 
 
+Sum = tuple[int, tuple[tuple[int, int], ...]]
+"""A constant and positive weights of literals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundOfMaxima:
+    """The sum of each coefficient times the largest of its sums is at most `most`, or a literal
+    of `guard` is true.
+
+    Coefficients are above 0 and of any size. It stands in the last of the first `groups` groups.
+    """
+
+    groups: int
+    parts: tuple[tuple[int, tuple[Sum, ...]], ...]
+    most: int
+    guard: tuple[int, ...]
+
+
 class Formula:
     """A formula in conjunctive normal form that can still grow.
 
@@ -61,10 +79,13 @@ class Formula:
         The number of variables, which are 1 to `top`.
     clauses
         Tuples of literals; a literal is a variable or its negative.
+    maxima
+        Bounds on sums of maxima, which only formulas with sums have.
     """
 
     def __init__(self, *, sums: bool = False, tick: Callable[[], None] = lambda: None) -> None:
         self.bounds: list[Bound] | None = [] if sums else None
+        self.maxima: list[BoundOfMaxima] = []
         self.tick = tick
         self.top = 0
         self.clauses: list[tuple[int, ...]] = []
@@ -113,6 +134,7 @@ class Formula:
 
     def extend(self, clauses: Iterable[Iterable[int]], guard: tuple[int, ...] = ()) -> None:
         """Several clauses, each with the literals of the guard beside its own."""
+        self.tick()
         self.clauses.extend((*guard, *clause) for clause in clauses)
 
     def rows(self, literals: IntArray) -> None:

@@ -21,6 +21,7 @@ from odtdsl.ir.forms import (
     Depth,
     Linear,
     Link,
+    MaximaBound,
     Order,
     PathMeasure,
     PathTotal,
@@ -28,13 +29,14 @@ from odtdsl.ir.forms import (
     SignedAtom,
     Used,
 )  # fmt: skip
+from odtdsl.sat.maxima import bound_maxima
 from odtdsl.sat.sums import Terms, at_most
 from odtdsl.sat.tree import TreeCode
 
 Fixed = bool
 Literal = int | Fixed
 """A literal, or a truth value that needs none."""
-Sum = Linear | Budget | PathTotal
+Sum = Linear | Budget | PathTotal | MaximaBound
 
 
 class Rules:
@@ -87,7 +89,7 @@ class Rules:
     def _alone(self, signed: SignedAtom, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """Sums that stand alone need no literal of their own."""
         match signed.atom:
-            case Linear() | Budget() | PathTotal():
+            case Linear() | Budget() | PathTotal() | MaximaBound():
                 self.bounded(signed.atom, scope, place, guard)
             case _:
                 found = self.literal(signed, scope, place)
@@ -118,7 +120,7 @@ class Rules:
                 return self._depth(atom)
             case Link():
                 return self._link(atom)
-            case Linear() | Budget() | PathTotal():
+            case Linear() | Budget() | PathTotal() | MaximaBound():
                 name = f"a sum is at most {atom.at_most}" + (f" at {place}" if place else "")
                 bounded = self.formula.variable(name)
                 self.bounded(atom, scope, place, (-bounded,))
@@ -129,6 +131,9 @@ class Rules:
     def bounded(self, atom: Sum, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """A sum is at most its bound, or a literal of the guard is true."""
         assert not isinstance(atom, PathTotal), "sums over paths are refused before"
+        if isinstance(atom, MaximaBound):
+            bound_maxima(self.formula, atom, lambda one: self.terms(one, scope, place), guard)
+            return
         terms = (
             self.terms(atom.measure, scope, place) if isinstance(atom, Linear)
             else self.path_terms(atom.measure, place)

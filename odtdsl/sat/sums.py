@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter as Multiset
 from dataclasses import dataclass, field
-from math import gcd
+from math import gcd, prod
 
 from odtdsl.diagnostics.model import error
 from odtdsl.sat.formula import Bound, Formula
@@ -11,6 +12,12 @@ from odtdsl.sat.formula import Bound, Formula
 LARGEST = 2**62
 """Weights of a sum that is written as clauses stay below this together: where they leave 64 bits,
 the encoder (pindakaas 0.6) ends with a TypeError, or writes clauses that admit something else."""
+
+FEW_SUMS = 4_000_000
+"""Literals times partial sums, up to which a sum is written by its values and not as an adder."""
+
+SMALL_BOUND = 60_000
+"""Literals times bound, likewise."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,8 +126,19 @@ def _weigh(
             "B220", "a rule or the objective has numbers of more digits than clauses add up",
             helps=("round weights, costs or bounds to fewer decimals",),
         )  # fmt: skip
+    way = EncType.best if _has_few_sums(weights, most) else EncType.adder
     made = PBEnc.atmost(
-        lits=literals, weights=weights, bound=most, top_id=formula.top, encoding=EncType.best
+        lits=literals, weights=weights, bound=most, top_id=formula.top, encoding=way
     )
     formula.counted(made.nv, "of an adder")
     formula.extend(made.clauses, guard)
+
+
+def _has_few_sums(weights: list[int], most: int) -> bool:
+    """Whether clauses by the values of partial sums, which solvers reason with best, stay few.
+
+    Their number is known only when they are written, and may be 15 million for 240 literals. An
+    adder has some 80 clauses a literal.
+    """
+    n, sums = len(weights), prod(count + 1 for count in Multiset(weights).values())
+    return n * sums <= FEW_SUMS or n * most <= SMALL_BOUND

@@ -217,6 +217,20 @@ class Separator(Node):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decimal(Node):
+    """`decimal ","`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thousands(Node):
+    """`thousands "."`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Header(Node):
     """`header none`."""
 
@@ -233,7 +247,9 @@ class IdColumn(Node):
     column: Name
 
 
-DataOption = TestFile | TestShare | NaMarks | Separator | Header | Encoding | IdColumn
+DataOption = (
+    TestFile | TestShare | NaMarks | Separator | Decimal | Thousands | Header | Encoding | IdColumn
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +305,8 @@ class Missing(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates(Node):
-    """`candidates * at bins 3`: `place` is midpoints, quantiles, bins, guessed or values."""
+    """`candidates * at bins 3`: `place` is midpoints, midpoints exact, quantiles, bins, guessed
+    or values."""
 
     columns: Columns
     place: str

@@ -165,6 +165,12 @@ class Builder:
     def _separator(self, c: list[Any], span: Span) -> ast.Separator:
         return ast.Separator(span=span, text=self.string(c[1]))
 
+    def _decimal(self, c: list[Any], span: Span) -> ast.Decimal:
+        return ast.Decimal(span=span, text=self.string(c[1]))
+
+    def _thousands(self, c: list[Any], span: Span) -> ast.Thousands:
+        return ast.Thousands(span=span, text=self.string(c[1]))
+
     def _header(self, c: list[Any], span: Span) -> ast.Header:
         return ast.Header(span=span, word=str(c[1]))
 
@@ -231,7 +237,9 @@ class Builder:
             values = self.node(place.children[0]).items
             return ast.Candidates(span=span, columns=columns, place="values", values=values)
         count = self.whole(place.children[1]) if place.data == "counted_place" else None
-        return ast.Candidates(span=span, columns=columns, place=str(place.children[0]), count=count)
+        words = place.children[:1] if place.data == "counted_place" else place.children
+        said = " ".join(str(word) for word in words if word is not None)
+        return ast.Candidates(span=span, columns=columns, place=said, count=count)
 
     def _cost(self, c: list[Any], span: Span) -> ast.Cost:
         return ast.Cost(span=span, items=self.nodes(c))

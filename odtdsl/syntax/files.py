@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.files import read_bytes
 from odtdsl.source import Source
 
 MAX_BYTES = 300_000
@@ -57,8 +58,7 @@ def _content(file: Path, shown: str) -> bytes:
                 f"`{shown}` is a directory",
                 helps=("name the spec inside it, a file that ends in `.odt`",),
             )
-        with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        content = read_bytes(file, MAX_BYTES + 1)
     except FileNotFoundError:
         raise _missing(file, shown) from None
     except (OSError, ValueError) as err:  # ValueError: a path with a zero character

@@ -142,6 +142,10 @@ def _option(option: ast.DataOption) -> str:
             return f"na {items_text(option.marks)}"
         case ast.Separator():
             return f"separator {quote(option.text)}"
+        case ast.Decimal():
+            return f"decimal {quote(option.text)}"
+        case ast.Thousands():
+            return f"thousands {quote(option.text)}"
         case ast.Header():
             return f"header {word_text(option.word)}"
         case ast.Encoding():
@@ -177,7 +181,7 @@ def _place(statement: ast.Candidates) -> str:
     if statement.values is not None:
         return items_text(statement.values)
     count = "" if statement.count is None else f" {statement.count}"
-    return word_text(statement.place) + count
+    return " ".join(map(word_text, statement.place.split(" "))) + count
 
 
 def _cost_item(item: ast.CostItem) -> str:

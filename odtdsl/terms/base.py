@@ -1,9 +1,10 @@
 """What a term is: a word of the language with its signature, meaning and translation.
 
 A term is one file. It states where it may stand (`scopes`), what it takes
-(`signatures`), what kind of value it has (`kind`), what it means on a finished model
-(`value`) and what conditions on it become for back ends (`translate`). Grammar,
-analysis, documentation and the support matrix read this and change by nothing else.
+(`signatures`), what kind of value it has (`kind`) and what conditions on it become for back
+ends (`translate`). Grammar, analysis, documentation and the support matrix read this and change
+by nothing else. What it means on a finished model is written once more in
+`odtdsl/auditor/meanings.py`, for the audit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import Literal
 
 from odtdsl.ir.expr import Apply, Scope
@@ -24,7 +24,6 @@ from odtdsl.ir.forms import (
     TargetLoss,
 )  # fmt: skip
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.view import View
 
 
 class Param(StrEnum):
@@ -92,14 +91,6 @@ class Quotient:
     under: Additive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
-    """The value of a quotient on a model; where `under` is 0, comparisons hold vacuously."""
-
-    over: Fraction
-    under: Fraction
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Largest:
     """The largest of additive measures: `gap`."""
@@ -113,8 +104,6 @@ class Smallest:
 
     of: tuple[Additive, ...]
 
-
-Value = Fraction | bool | Ratio
 
 Measure = (
     Additive | PathMeasure | DepthMeasure | PathSum | TargetLoss | Quotient | Largest | Smallest
@@ -168,10 +157,6 @@ class Term(ABC):
     """Whether values are floats, so that comparisons allow a tolerance and are closed."""
     on_diagrams: bool = True
     """False where its leaf or model meaning needs one leaf per path."""
-
-    @abstractmethod
-    def value(self, view: View, call: Apply) -> Value:
-        """The value on a finished model, one of its paths, leaves or splits."""
 
     @abstractmethod
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:

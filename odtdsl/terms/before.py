@@ -7,7 +7,6 @@ from odtdsl.ir.forms import Order
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Term
 from odtdsl.terms.pair import PAIR, features_of
-from odtdsl.terms.view import PathView, View
 
 
 class Before(Term):
@@ -26,13 +25,6 @@ class Before(Term):
     signatures = PAIR
     kind = Kind.CONDITION
     hint = "write `forall path: a before b`"
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, PathView)
-        first, second = features_of(call)
-        where_first = [i for i, names in enumerate(view.asked) if first.name in names]
-        where_second = [i for i, names in enumerate(view.asked) if second.name in names]
-        return not where_first or not where_second or max(where_first) < min(where_second)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         first, second = features_of(call)

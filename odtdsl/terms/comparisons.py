@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import ceil, floor, lcm
 from typing import assert_never
 
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import (
     COMPARE,
     MIRRORED,
@@ -27,11 +28,13 @@ from odtdsl.ir.forms import (
     DepthMeasure,
     Linear,
     LossBound,
+    MaximaBound,
     PathMeasure,
     PathSum,
     PathTotal,
     TargetLoss,
 )  # fmt: skip
+from odtdsl.ir.maxima import common_denominator
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import (
     FALSE,
@@ -44,10 +47,11 @@ from odtdsl.terms.base import (
     Smallest,
     Unsupported,
 )  # fmt: skip
-from odtdsl.terms.formulas import at_least, at_most, negated
+from odtdsl.terms.formulas import MOST_CLAUSES, TooManyCases, at_least, at_most, negated
 from odtdsl.terms.linear import (
     LinearForm,
     additive,
+    additive_maxima,
     expected,
     linear_form,
     of_model,
@@ -55,6 +59,10 @@ from odtdsl.terms.linear import (
     plus,
     times,
 )  # fmt: skip
+
+FEW_CASES = 64
+"""Up to so many cases, a bound on a sum of maxima is written as clauses, which more back ends
+have."""
 
 Nested = Callable[[Condition], Formula]
 """How a condition inside `count` becomes a formula."""
@@ -231,21 +239,54 @@ def _depth(op: CompareOp, form: LinearForm) -> Formula:
 
 
 def _with_maximum(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> Formula:
+    """Few cases as clauses. Else, and where all cases together have too many digits, a sum of
+    maxima that is bounded from above is an atom of its own."""
+    if op in ("=", "!="):
+        parts: tuple[CompareOp, CompareOp] = ("<=", ">=") if op == "=" else ("<", ">")
+        both = tuple(_with_maximum(part, form, scope, nested) for part in parts)
+        return AllOf(items=both) if op == "=" else AnyOf(items=both)
+    if form.cases > FEW_CASES and (atom := _maxima_bound(op, form, scope)) is not None:
+        return Holds(atom=atom)
+    if form.cases > MOST_CLAUSES:
+        raise TooManyCases
+    try:
+        return _cases(op, form, scope, nested)
+    except OdtError:  # R301: a denominator for all
+        if (atom := _maxima_bound(op, form, scope)) is None:
+            raise
+        return Holds(atom=atom)
+
+
+def _maxima_bound(op: CompareOp, form: LinearForm, scope: Scope) -> MaximaBound | None:
+    """`form op 0` as one atom; None where the maxima are bounded from below, or not additive."""
+    if op in (">", ">="):
+        op, form = MIRRORED[op], times(Fraction(-1), form)
+    rest = additive(LinearForm(constant=Fraction(0), parts=form.parts))
+    maxima = additive_maxima(form) if all(factor > 0 for factor, _ in form.maxima) else None
+    if scope is not Scope.MODEL or form.counts or rest is None or maxima is None:
+        return None
+    atom = MaximaBound(measure=of_model(rest), maxima=maxima, at_most=-form.constant)
+    if op == "<=":
+        return atom
+    over = common_denominator(atom)
+    below = Fraction(ceil(atom.at_most * over) - 1, over)
+    return MaximaBound(measure=atom.measure, maxima=maxima, at_most=below)
+
+
+def _cases(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> Formula:
     """Take the maxima apart, one after the other.
 
     A maximum is at most a bound iff all its forms are, and at least a bound iff one is; a
     negative factor swaps the two. Neither goes through a negation, which would turn what
     holds vacuously.
     """
-    if op in ("=", "!="):
-        parts: tuple[CompareOp, CompareOp] = ("<=", ">=") if op == "=" else ("<", ">")
-        both = tuple(_with_maximum(part, form, scope, nested) for part in parts)
-        return AllOf(items=both) if op == "=" else AnyOf(items=both)
+    if not form.maxima:
+        return _compare(op, form, scope, nested)
     (factor, forms), *others = form.maxima
     rest = LinearForm(
         constant=form.constant, parts=form.parts, counts=form.counts, maxima=tuple(others)
     )
-    cases = tuple(_compare(op, plus(rest, times(factor, each)), scope, nested) for each in forms)
+    cases = tuple(_cases(op, plus(rest, times(factor, each)), scope, nested) for each in forms)
     return AllOf(items=cases) if (op in ("<", "<=")) == (factor > 0) else AnyOf(items=cases)
 
 

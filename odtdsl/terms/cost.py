@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import lcm
 
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import PathMeasure, Shared
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.view import PathView, View
 
 
 class Cost(Term):
@@ -26,18 +24,6 @@ class Cost(Term):
     name = "cost"
     scopes = (Scope.PATH,)
     hint = "write `forall path: cost <= 150`, or `expected_cost` for the average over rows"
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, PathView)
-        problem = view.rows.problem
-        asked = {
-            index for index, feature in enumerate(problem.features) if feature.name in view.features
-        }
-        total = sum((problem.costs.features[index] for index in asked), Fraction(0))
-        return total + sum(
-            (shared.amount for shared in problem.costs.shared if asked & set(shared.features)),
-            Fraction(0),
-        )
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
         costs = rows.problem.costs

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from odtdsl.ir.expr import Apply, Scope
@@ -11,7 +9,6 @@ from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Kind, Term
 from odtdsl.terms.shares import OF_CLASS, group_of, label_of
-from odtdsl.terms.view import ModelView, View
 
 
 class CountPredicted(Term):
@@ -25,11 +22,6 @@ class CountPredicted(Term):
     scopes = (Scope.MODEL,)
     signatures = OF_CLASS
     kind = Kind.ROW_COUNT
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        mask = view.rows.mask(group_of(call)) & (view.predicted == label_of(call))
-        return Fraction(int(mask.sum()))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import DepthMeasure
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.view import ModelView, View
 
 
 class Depth(Term):
@@ -20,10 +17,6 @@ class Depth(Term):
     name = "depth"
     scopes = (Scope.MODEL,)
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        return Fraction(view.depth)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> DepthMeasure:
         return DepthMeasure()

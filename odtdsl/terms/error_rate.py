@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Kind, Term
-from odtdsl.terms.shares import OF_ROWS, described, group_of, share, weighed, when_wrong
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.shares import OF_ROWS, described, group_of, share, when_wrong
 
 
 class ErrorRate(Term):
@@ -26,11 +23,6 @@ class ErrorRate(Term):
     signatures = OF_ROWS
     kind = Kind.SHARE
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        rows, mask = view.rows, view.rows.mask(group_of(call))
-        return weighed(rows, mask & (view.predicted != rows.labels)) / weighed(rows, mask)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         mask = rows.mask(group_of(call))

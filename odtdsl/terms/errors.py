@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Kind, Term
-from odtdsl.terms.shares import OF_ROWS, group_of, weighed, when_wrong
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.shares import OF_ROWS, group_of, when_wrong
 
 
 class Errors(Term):
@@ -26,11 +23,6 @@ class Errors(Term):
     signatures = OF_ROWS
     kind = Kind.ROW_COUNT
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        rows = view.rows
-        return weighed(rows, rows.mask(group_of(call)) & (view.predicted != rows.labels))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         mask = rows.mask(group_of(call))

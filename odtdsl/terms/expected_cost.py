@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import PathSum
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.cost import Cost
 from odtdsl.terms.shares import described, nonzero
-from odtdsl.terms.view import ModelView, View
 
 
 class ExpectedCost(Term):
@@ -24,18 +21,6 @@ class ExpectedCost(Term):
     name = "expected_cost"
     scopes = (Scope.MODEL,)
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        path_cost = Apply(term="cost")
-        total = sum(
-            (
-                Cost().value(path, path_cost) * int(view.rows.weights[rows].sum())
-                for path, rows in view.taken
-            ),
-            Fraction(0),
-        )
-        return total / view.rows.total_weight(view.rows.mask(None))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathSum:
         total = nonzero(rows, rows.mask(None), described(call))

@@ -9,8 +9,7 @@ from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.loss import Loss
-from odtdsl.terms.shares import OF_ROWS, described, group_of, nonzero, weighed
-from odtdsl.terms.view import View
+from odtdsl.terms.shares import OF_ROWS, described, group_of, nonzero
 
 
 class ExpectedLoss(Term):
@@ -26,9 +25,6 @@ class ExpectedLoss(Term):
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        return Loss().value(view, call) / weighed(view.rows, view.rows.mask(group_of(call)))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         total = nonzero(rows, rows.mask(group_of(call)), described(call))

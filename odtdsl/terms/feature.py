@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from odtdsl.ir.expr import Apply, FeatureArg, Scope
+from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Kind, Measure, Param, Signature, Term, Unsupported
-from odtdsl.terms.view import SplitView, View
 
 
 class Feature(Term):
@@ -19,11 +18,6 @@ class Feature(Term):
     signatures = (Signature(params=(Param.FEATURE,), repeat=True),)
     kind = Kind.COLUMN
     hint = "write `forall split: feature in {age, sex}`"
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, SplitView)
-        names = {a.name for a in call.args if isinstance(a, FeatureArg)}
-        return names.issuperset(view.features)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
         raise Unsupported("a split's feature goes into a SplitFilter")

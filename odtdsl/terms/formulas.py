@@ -8,10 +8,14 @@ from itertools import combinations
 from math import comb
 from typing import assert_never
 
-from odtdsl.ir.forms import Budget, Linear, PathTotal, SignedAtom
+from odtdsl.ir.forms import Budget, Linear, MaximaBound, PathTotal, SignedAtom
+from odtdsl.ir.maxima import cases, n_cases
 from odtdsl.terms.base import FALSE, TRUE, AllOf, AnyOf, Formula, Holds
 
 MOST_CLAUSES = 2000
+
+MOST_LITERALS = 1_000_000
+"""That are written while a formula is distributed."""
 
 
 class TooManyCases(Exception):
@@ -35,6 +39,10 @@ def negated(formula: Formula) -> Formula:
             minus = atom.measure.scaled(Fraction(-1))
             paths = atom.path_sum.scaled(Fraction(-1))
             return Holds(atom=PathTotal(measure=minus, path_sum=paths, at_most=-atom.at_most - 1))
+        case Holds(atom=MaximaBound() as atom):  # one of the cases is above
+            if n_cases(atom) > MOST_CLAUSES:
+                raise TooManyCases
+            return AnyOf(items=tuple(negated(Holds(atom=case)) for case in cases(atom)))
         case Holds():
             return Holds(atom=formula.atom, positive=not formula.positive)
         case _:
@@ -63,24 +71,51 @@ def at_least(k: int, items: tuple[Formula, ...]) -> Formula:
 
 
 def clauses(formula: Formula) -> list[tuple[SignedAtom, ...]]:
-    """Clauses by distribution; tautologies and repeated literals removed, order kept."""
+    """Clauses by distribution; tautologies and repeated literals removed, order kept.
+
+    Raises
+    ------
+    TooManyCases
+        Before more than `MOST_CLAUSES` are held at once.
+    """
     match formula:
         case Holds():
             return [(SignedAtom(atom=formula.atom, positive=formula.positive),)]
         case AllOf():
-            found = [clause for item in formula.items for clause in clauses(item)]
-        case AnyOf():
-            found = [()]
+            found: list[tuple[SignedAtom, ...]] = []
             for item in formula.items:
-                right = clauses(item)
-                if len(found) * len(right) > MOST_CLAUSES:
-                    raise TooManyCases
-                found = _reduced((*a, *b) for a in found for b in right)
+                found += clauses(item)
+                if len(found) > MOST_CLAUSES:
+                    found = _few(_reduced(found))
+            return _few(_reduced(found))
+        case AnyOf():
+            return _some(formula.items)
         case _:
             assert_never(formula)
+
+
+def _some(items: tuple[Formula, ...]) -> list[tuple[SignedAtom, ...]]:
+    """Clauses of a disjunction. Runs of literals are put in at once: there may be thousands."""
+    found: list[tuple[SignedAtom, ...]] = [()]
+    run: list[SignedAtom] = []
+    written = 0
+    for item in items:
+        right = clauses(item)
+        if len(right) == 1:
+            run += right[0]
+            continue
+        if len(found) * len(right) > MOST_CLAUSES or written > MOST_LITERALS:
+            raise TooManyCases
+        written += len(found) * len(right) * len(run) + len(right) * sum(map(len, found))
+        found = _reduced((*a, *run, *b) for a in found for b in right)
+        run = []
+    return _reduced((*a, *run) for a in found)
+
+
+def _few(found: list[tuple[SignedAtom, ...]]) -> list[tuple[SignedAtom, ...]]:
     if len(found) > MOST_CLAUSES:
         raise TooManyCases
-    return _reduced(found)
+    return found
 
 
 def _reduced(found: Iterable[tuple[SignedAtom, ...]]) -> list[tuple[SignedAtom, ...]]:
@@ -89,6 +124,5 @@ def _reduced(found: Iterable[tuple[SignedAtom, ...]]) -> list[tuple[SignedAtom, 
 
 
 def _tautology(clause: tuple[SignedAtom, ...]) -> bool:
-    return any(
-        SignedAtom(atom=literal.atom, positive=not literal.positive) in clause for literal in clause
-    )
+    true = {literal.atom for literal in clause if literal.positive}
+    return any(not literal.positive and literal.atom in true for literal in clause)

@@ -9,7 +9,6 @@ from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Largest
 from odtdsl.terms.over_groups import OverGroups
-from odtdsl.terms.view import View
 
 
 class Gap(OverGroups):
@@ -26,10 +25,6 @@ class Gap(OverGroups):
 
     name = "gap"
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        values = self._values(view, call)
-        return max(values) - min(values)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Largest:
         each = self._measures(rows, scope, call)

@@ -6,9 +6,8 @@ from odtdsl.ir.expr import Apply, FeatureArg, Scope
 from odtdsl.ir.forms import Monotone
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
-from odtdsl.terms.monotone import is_monotone, rises_with_index
+from odtdsl.terms.monotone import rises_with_index
 from odtdsl.terms.shares import argument
-from odtdsl.terms.view import TreeView, View
 
 
 class Increasing(Term):
@@ -25,12 +24,6 @@ class Increasing(Term):
     scopes = (Scope.MODEL,)
     signatures = (Signature(params=(Param.FEATURE,)),)
     kind = Kind.CONDITION
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, TreeView)
-        feature = argument(call, FeatureArg)
-        assert feature is not None
-        return is_monotone(view, feature.name, increasing=True)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         feature = argument(call, FeatureArg)

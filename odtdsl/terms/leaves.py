@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.view import ModelView, View
 
 
 class Leaves(Term):
@@ -21,12 +18,6 @@ class Leaves(Term):
     name = "leaves"
     scopes = (Scope.MODEL,)
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        if arcs_make_a_tree(view.rows):
-            return Fraction(len(view.splits) + 1)
-        return Fraction(len(view.leaves))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         return Additive(splits=1, constant=1) if arcs_make_a_tree(rows) else Additive(leaves=1)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import PathMeasure
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.view import PathView, View
 
 
 class Length(Term):
@@ -20,10 +17,6 @@ class Length(Term):
     name = "length"
     scopes = (Scope.PATH,)
     hint = "write `forall path: length <= 3`, or `depth` for the longest path"
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, PathView)
-        return Fraction(len(view.asked))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
         n = len(rows.problem.features)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Measure, Term, Unsupported
-from odtdsl.terms.view import SplitView, View
 
 
 class Level(Term):
@@ -19,10 +16,6 @@ class Level(Term):
     name = "level"
     scopes = (Scope.SPLIT,)
     hint = "write `forall split: if level = 0 then feature in {age, sex}`"
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, SplitView)
-        return Fraction(view.level)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
         raise Unsupported("a split's level goes into a SplitFilter")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import assert_never
 
 from odtdsl.ir.expr import Abs, Apply, Arith, Const, Count, Expr, Minus, RowShare, Scope
-from odtdsl.ir.forms import Additive, PathSum, TargetLoss
+from odtdsl.ir.forms import Additive, Maxima, PathSum, TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import AllOf, AnyOf, Holds, Largest, Measure, Unsupported
+from odtdsl.terms.formulas import TooManyCases
 from odtdsl.terms.registry import BY_NAME
+
+MOST_PARTS = 20_000
+"""Of a linear form: nested `abs` doubles what it holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,12 +23,35 @@ class LinearForm:
     """A constant plus multiples of measures, of counts of conditions, and of maxima of forms.
 
     `abs(x)` is the larger of x and -x, `gap` the largest difference of a pair.
+
+    Attributes
+    ----------
+    size
+        Constants and multiples in all, those inside maxima too.
+
+    Raises
+    ------
+    TooManyCases
+        Where maxima nest so deep that more than `MOST_PARTS` would be written.
     """
 
     constant: Fraction
     parts: tuple[tuple[Fraction, Measure], ...] = ()
     counts: tuple[tuple[Fraction, Count], ...] = ()
     maxima: tuple[tuple[Fraction, tuple[LinearForm, ...]], ...] = ()
+    size: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inside = sum(form.size for _, forms in self.maxima for form in forms)
+        size = 1 + len(self.parts) + len(self.counts) + inside
+        if size > MOST_PARTS:
+            raise TooManyCases
+        object.__setattr__(self, "size", size)
+
+    @property
+    def cases(self) -> int:
+        """How many linear forms the maxima stand for, one of each taken together."""
+        return prod(sum(form.cases for form in forms) for _, forms in self.maxima)
 
     @property
     def is_constant(self) -> bool:
@@ -128,6 +156,18 @@ def additive(form: LinearForm) -> Additive | None:
             return None
         total = total + measure.scaled(factor)
     return total
+
+
+def additive_maxima(form: LinearForm) -> Maxima | None:
+    """The maxima of a form of the model; None where one is of more than additive measures."""
+    found: list[tuple[Fraction, tuple[Additive, ...]]] = []
+    for factor, forms in form.maxima:
+        each = [additive(one) for one in forms]
+        measures = tuple(of_model(measure) for measure in each if measure is not None)
+        if len(measures) < len(each):
+            return None
+        found.append((factor, measures))
+    return tuple(found)
 
 
 def one_loss(form: LinearForm) -> tuple[TargetLoss, Additive]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -11,8 +10,7 @@ from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive, check_room
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.shares import OF_ROWS, group_of, weighed
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.shares import OF_ROWS, group_of
 
 
 def _matrix(rows: Rows) -> tuple[list[list[int]], int]:
@@ -37,16 +35,6 @@ class Loss(Term):
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        rows, mask = view.rows, view.rows.mask(group_of(call))
-        total = Fraction(0)
-        for actual, amounts in enumerate(rows.problem.losses):
-            for predicted, amount in enumerate(amounts):
-                here = mask & (rows.labels == actual) & (view.predicted == predicted)
-                total += amount * weighed(rows, here)
-        return total
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         matrix, common = _matrix(rows)

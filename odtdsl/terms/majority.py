@@ -8,8 +8,6 @@ from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive, Linear
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import AllOf, Formula, Holds, Kind, Term
-from odtdsl.terms.shares import weighed
-from odtdsl.terms.view import LeafView, View
 
 
 class Majority(Term):
@@ -28,15 +26,6 @@ class Majority(Term):
     scopes = (Scope.LEAF,)
     kind = Kind.CONDITION
     hint = "write `forall leaf: majority`"
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, LeafView)
-        rows = view.rows
-        weights = [
-            weighed(rows, view.inside & (rows.labels == label)) for label in range(rows.n_classes)
-        ]
-        assert view.leaf.label is not None
-        return weights[view.leaf.label] == max(weights)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         def beats(label: int) -> Formula:

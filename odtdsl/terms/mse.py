@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import TargetLoss
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.regression import OF_TARGETS, mean_loss, target_loss
-from odtdsl.terms.view import TreeView, View
+from odtdsl.terms.regression import OF_TARGETS, target_loss
 
 
 class Mse(Term):
@@ -26,10 +23,6 @@ class Mse(Term):
     scopes = (Scope.MODEL,)
     signatures = OF_TARGETS
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, TreeView)
-        return mean_loss(view, call, lambda y, p: (y - p) ** 2)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:
         return target_loss(rows, call, "squared")

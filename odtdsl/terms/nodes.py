@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
 from odtdsl.terms.leaves import Leaves
 from odtdsl.terms.splits import Splits
-from odtdsl.terms.view import ModelView, View
 
 
 class Nodes(Term):
@@ -22,10 +19,6 @@ class Nodes(Term):
     name = "nodes"
     scopes = (Scope.MODEL,)
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        return Fraction(len(view.splits)) + Leaves().value(view, call)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         return Splits().translate(rows, scope, call) + Leaves().translate(rows, scope, call)

@@ -23,6 +23,7 @@ from odtdsl.ir.expr import (
     OneOf,
     OrC,
     Scope,
+    applications,
 )  # fmt: skip
 from odtdsl.ir.families import build_families
 from odtdsl.ir.forms import (
@@ -43,7 +44,6 @@ from odtdsl.ir.rows import Rows
 from odtdsl.source import Span
 from odtdsl.terms.base import AllOf, AnyOf, EmptyDenominator, Formula, Holds, Unsupported
 from odtdsl.terms.comparisons import comparison
-from odtdsl.terms.evaluate import applications
 from odtdsl.terms.formulas import MOST_CLAUSES, TooManyCases, clauses, negated
 from odtdsl.terms.objective import stage_form
 from odtdsl.terms.registry import BY_NAME
@@ -121,7 +121,9 @@ class Told:
                 self._tell(
                     "R302",
                     f"{self.what} has more than {MOST_CLAUSES} cases when written as clauses",
-                    "split it into several rules, or nest `and` and `or` less deeply",
+                    "split it into several rules, or nest `and`, `or` and `abs` less deeply",
+                    "a sum of `abs` that is at most a number has no cases; at least a number, or"
+                    " nested, every `abs` doubles them",
                 )
             case OdtError():
                 for one in error.diagnostics:

@@ -11,6 +11,7 @@ from odtdsl.ir.forms import (
     DepthMeasure,
     DepthStage,
     LinearStage,
+    Maxima,
     PathSum,
     RegressionStage,
     StageForm,
@@ -21,7 +22,7 @@ from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Unsupported
 from odtdsl.terms.linear import (
     LinearForm,
-    additive,
+    additive_maxima,
     expected,
     linear_form,
     of_model,
@@ -66,19 +67,15 @@ def _depth(form: LinearForm, stage: StageDecl) -> DepthStage:
     )
 
 
-def _maxima(form: LinearForm) -> tuple[tuple[Fraction, tuple[Additive, ...]], ...]:
-    found: list[tuple[Fraction, tuple[Additive, ...]]] = []
-    for factor, forms in form.maxima:
-        if factor < 0:
-            raise Unsupported(
-                "a difference between groups or `abs` can be made small only", code="R205"
-            )
-        each = [additive(one) for one in forms]
-        measures = tuple(of_model(measure) for measure in each if measure is not None)
-        if len(measures) < len(each):
-            raise _not_linear()
-        found.append((factor, measures))
-    return tuple(found)
+def _maxima(form: LinearForm) -> Maxima:
+    if any(factor < 0 for factor, _ in form.maxima):
+        raise Unsupported(
+            "a difference between groups or `abs` can be made small only", code="R205"
+        )
+    found = additive_maxima(form)
+    if found is None:
+        raise _not_linear()
+    return found
 
 
 def _not_linear() -> Unsupported:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from odtdsl.ir.expr import Apply, Scope, TargetArg
+from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Measure, Param, Signature, Term, Unsupported
-from odtdsl.terms.shares import argument
-from odtdsl.terms.view import LeafView, View
 
 
 class Output(Term):
@@ -25,13 +21,6 @@ class Output(Term):
     scopes = (Scope.LEAF,)
     signatures = (Signature(params=(Param.TARGET,)),)
     hint = "write `forall leaf: price >= 0` for the output of every leaf"
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        target = argument(call, TargetArg)
-        assert target is not None
-        assert isinstance(view, LeafView)
-        assert view.leaf.output is not None
-        return Fraction(view.leaf.output[target.index])
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
         raise Unsupported("a leaf's output is not linear in rows: it goes into an OutputSet")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Kind, Param, Signature, Term, Unsupported
-from odtdsl.terms.view import View
 
 OVER_GROUPS = (Signature(params=(Param.MEASURE, Param.BY), repeat=True),)
 
@@ -31,10 +29,6 @@ class OverGroups(Term):
         assert of is not None, "the signature demands a measure"
         term = self.lookup(of.term)
         return [(term, Apply(term=of.term, args=(*of.args, group))) for group in call.args]
-
-    def _values(self, view: View, call: Apply) -> list[Fraction]:
-        values = [term.value(view, each) for term, each in self._each(call)]
-        return [value for value in values if isinstance(value, Fraction)]
 
     def _measures(self, rows: Rows, scope: Scope, call: Apply) -> list[Additive]:
         found: list[Additive] = []

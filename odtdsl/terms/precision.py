@@ -5,9 +5,8 @@ from __future__ import annotations
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.base import Kind, Quotient, Ratio, Term
-from odtdsl.terms.shares import OF_CLASS, group_of, label_of, weighed, when_predicted
-from odtdsl.terms.view import ModelView, View
+from odtdsl.terms.base import Kind, Quotient, Term
+from odtdsl.terms.shares import OF_CLASS, group_of, label_of, when_predicted
 
 
 class Precision(Term):
@@ -26,14 +25,6 @@ class Precision(Term):
     signatures = OF_CLASS
     kind = Kind.SHARE
     fewer_is_better = False
-
-    def value(self, view: View, call: Apply) -> Ratio:
-        assert isinstance(view, ModelView)
-        rows, label = view.rows, label_of(call)
-        predicted = rows.mask(group_of(call)) & (view.predicted == label)
-        return Ratio(
-            over=weighed(rows, predicted & (rows.labels == label)), under=weighed(rows, predicted)
-        )
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
         label, mask = label_of(call), rows.mask(group_of(call))

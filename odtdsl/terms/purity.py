@@ -7,9 +7,7 @@ import numpy as np
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.base import Kind, Quotient, Ratio, Term
-from odtdsl.terms.shares import weighed
-from odtdsl.terms.view import LeafView, View
+from odtdsl.terms.base import Kind, Quotient, Term
 
 
 class Purity(Term):
@@ -27,12 +25,6 @@ class Purity(Term):
     scopes = (Scope.LEAF,)
     kind = Kind.SHARE
     hint = "write `forall leaf: purity >= 80%`"
-
-    def value(self, view: View, call: Apply) -> Ratio:
-        assert isinstance(view, LeafView)
-        rows = view.rows
-        right = view.inside & (rows.labels == view.leaf.label)
-        return Ratio(over=weighed(rows, right), under=weighed(rows, view.inside))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
         output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Smallest
 from odtdsl.terms.over_groups import OverGroups
-from odtdsl.terms.view import View
 
 
 class RatioOver(OverGroups):
@@ -24,10 +21,6 @@ class RatioOver(OverGroups):
 
     name = "ratio"
     fewer_is_better = False
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        values = self._values(view, call)
-        return Fraction(1) if max(values) == 0 else min(values) / max(values)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Smallest:
         return Smallest(of=tuple(self._measures(rows, scope, call)))

@@ -7,7 +7,6 @@ from odtdsl.ir.forms import Order
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Term
 from odtdsl.terms.pair import PAIR, features_of
-from odtdsl.terms.view import PathView, View
 
 
 class Requires(Term):
@@ -26,15 +25,6 @@ class Requires(Term):
     signatures = PAIR
     kind = Kind.CONDITION
     hint = "write `forall path: b requires a`"
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, PathView)
-        needing, needed = features_of(call)
-        return all(
-            any(needed.name in above for above in view.asked[:i])
-            for i, names in enumerate(view.asked)
-            if needing.name in names
-        )
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         needing, needed = features_of(call)

@@ -6,7 +6,6 @@ from odtdsl.ir.expr import Apply, FeatureArg, Scope
 from odtdsl.ir.forms import Root as RootAtom
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
-from odtdsl.terms.view import ModelView, View
 
 
 class Root(Term):
@@ -21,11 +20,6 @@ class Root(Term):
     signatures = (Signature(params=(Param.FEATURE,), repeat=True),)
     kind = Kind.COLUMN
     hint = "write `root in {age, sex}`, without `forall`"
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, ModelView)
-        names = {arg.name for arg in call.args if isinstance(arg, FeatureArg)}
-        return not view.splits or names.issuperset(view.splits[0].features)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         columns = sorted({arg.index for arg in call.args if isinstance(arg, FeatureArg)})

@@ -6,7 +6,6 @@ from odtdsl.ir.expr import Apply, RowArg, Scope
 from odtdsl.ir.forms import Link
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
-from odtdsl.terms.view import TreeView, View
 
 
 class SameLeaf(Term):
@@ -22,11 +21,6 @@ class SameLeaf(Term):
     scopes = (Scope.MODEL,)
     signatures = (Signature(params=(Param.ROW, Param.ROW)),)
     kind = Kind.CONDITION
-
-    def value(self, view: View, call: Apply) -> bool:
-        assert isinstance(view, TreeView)
-        first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
-        return bool(view.leaf_of[first] == view.leaf_of[second])
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))

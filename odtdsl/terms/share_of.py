@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from fractions import Fraction
 
 from odtdsl.data.table import BoolArray
 from odtdsl.ir.expr import Apply, LabelArg, Scope
@@ -16,10 +15,8 @@ from odtdsl.terms.shares import (
     described,
     label_of,
     share,
-    weighed,
     when_predicted,
 )  # fmt: skip
-from odtdsl.terms.view import ModelView, View
 
 
 class ShareOf(Term):
@@ -32,12 +29,6 @@ class ShareOf(Term):
     @abstractmethod
     def among(self, rows: Rows, call: Apply) -> BoolArray:
         """bool (n_rows,): the rows that the share is of."""
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        mask = self.among(view.rows, call)
-        got = weighed(view.rows, mask & (view.predicted == label_of(call)))
-        return got / weighed(view.rows, mask)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         mask = self.among(rows, call)

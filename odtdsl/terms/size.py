@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from odtdsl.ir.expr import Apply, Scope
@@ -11,7 +9,6 @@ from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Kind, Term
 from odtdsl.terms.shares import OF_ROWS, group_of
-from odtdsl.terms.view import LeafView, SplitView, View
 
 
 class Size(Term):
@@ -29,10 +26,6 @@ class Size(Term):
     signatures = OF_ROWS
     kind = Kind.ROW_COUNT
     hint = "write `forall leaf: size >= 5`"
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, LeafView | SplitView)
-        return Fraction(int((view.inside & view.rows.mask(group_of(call))).sum()))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         return Additive(rows=rows.mask(group_of(call)).astype(np.int64))

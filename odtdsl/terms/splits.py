@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Term
-from odtdsl.terms.view import ModelView, View
 
 
 class Splits(Term):
@@ -23,10 +20,6 @@ class Splits(Term):
     name = "splits"
     scopes = (Scope.MODEL,)
     fewer_is_better = True
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, ModelView)
-        return Fraction(len(view.splits))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         if isinstance(rows.problem.skeleton, DiagramSkeleton):

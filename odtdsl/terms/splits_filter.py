@@ -25,13 +25,14 @@ from odtdsl.ir.expr import (
     NotC,
     OneOf,
     OrC,
+    applications,
 )  # fmt: skip
 from odtdsl.ir.forms import Origin, SplitFilter
 from odtdsl.ir.intervals import EMPTY, FULL, RealSet, nearest_float
 from odtdsl.ir.problem import DEEPEST, DiagramSkeleton, RuleDecl
 from odtdsl.ir.rows import Rows
-from odtdsl.terms.base import Unsupported
-from odtdsl.terms.evaluate import applications, is_multiple, threshold_feature
+from odtdsl.terms.base import Kind, Unsupported
+from odtdsl.terms.registry import BY_NAME
 
 MOST_MULTIPLES = 100_000
 
@@ -68,6 +69,16 @@ def _levels(calls: Iterable[Apply], rows: Rows) -> range:
     if isinstance(skeleton, DiagramSkeleton):
         return range(len(skeleton.widths))
     return range(DEEPEST if skeleton.depth is None else max(1, skeleton.depth))
+
+
+def threshold_feature(calls: Iterable[Apply]) -> str | None:
+    """The feature of the `threshold(f)` among a condition's terms; None without one."""
+    for call in calls:
+        if BY_NAME[call.term].kind is Kind.THRESHOLD:
+            (argument,) = call.args
+            assert isinstance(argument, FeatureArg)
+            return argument.name
+    return None
 
 
 class _Split:
@@ -195,3 +206,10 @@ def _half_line(op: CompareOp, value: float) -> RealSet:
             return RealSet.points([value]).complement()
         case _:
             assert_never(op)
+
+
+def is_multiple(value: Fraction, step: Fraction, *, float_like: bool) -> bool:
+    """Whether a value is a multiple; a float is one iff it is the nearest float of one."""
+    if float_like:
+        return nearest_float(round(value / step) * step) == nearest_float(value)
+    return (value / step).denominator == 1

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from odtdsl.ir.expr import Apply, FeatureArg, Scope
 from odtdsl.ir.forms import Additive, PathMeasure
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Param, Signature, Term, Unsupported
-from odtdsl.terms.view import ModelView, PathView, View
 
 
 class Tests(Term):
@@ -24,13 +21,6 @@ class Tests(Term):
     name = "tests"
     scopes = (Scope.MODEL, Scope.PATH)
     signatures = (Signature(params=(Param.FEATURE,), repeat=True),)
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        names = {arg.name for arg in call.args if isinstance(arg, FeatureArg)}
-        if isinstance(view, PathView):
-            return Fraction(sum(not names.isdisjoint(asked) for asked in view.asked))
-        assert isinstance(view, ModelView)
-        return Fraction(sum(not names.isdisjoint(split.features) for split in view.splits))
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive | PathMeasure:
         wanted = {arg.index for arg in call.args if isinstance(arg, FeatureArg)}

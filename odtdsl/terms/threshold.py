@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.rows import Rows
-from odtdsl.predictors.tree import Threshold as ThresholdTest
 from odtdsl.terms.base import Formula, Kind, Measure, Param, Signature, Term, Unsupported
-from odtdsl.terms.view import SplitView, View
 
 
 class Threshold(Term):
     """Meaning: the threshold t of a split `f <= t`. A rule with `threshold(f)` ranges over
     the splits that test f. A split is admissible iff some t between its neighbouring values
-    u <= t < v obeys every threshold rule; the nearest such t to the midpoint comes out.
+    u <= t < v obeys every threshold rule; the shortest such decimal comes out.
 
     Core forms: SplitFilter.
 
@@ -26,13 +22,6 @@ class Threshold(Term):
     signatures = (Signature(params=(Param.FEATURE,)),)
     kind = Kind.THRESHOLD
     hint = "write `forall split: threshold(age) in [20, 80]`"
-
-    def value(self, view: View, call: Apply) -> Fraction:
-        assert isinstance(view, SplitView)
-        test = view.test
-        assert isinstance(test, ThresholdTest), "the rule ranges over threshold tests only"
-        assert not isinstance(test.value, str)
-        return Fraction(test.value)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
         raise Unsupported("a threshold is compared with constants only")

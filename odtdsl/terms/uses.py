@@ -7,7 +7,6 @@ from odtdsl.ir.forms import Used
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Formula, Holds, Kind, Param, Signature, Term
 from odtdsl.terms.shares import argument
-from odtdsl.terms.view import ModelView, PathView, View
 
 
 class Uses(Term):
@@ -24,14 +23,6 @@ class Uses(Term):
     scopes = (Scope.MODEL, Scope.PATH)
     signatures = (Signature(params=(Param.FEATURE,)),)
     kind = Kind.CONDITION
-
-    def value(self, view: View, call: Apply) -> bool:
-        feature = argument(call, FeatureArg)
-        assert feature is not None
-        if isinstance(view, PathView):
-            return feature.name in view.features
-        assert isinstance(view, ModelView)
-        return any(feature.name in split.features for split in view.splits)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
         feature = argument(call, FeatureArg)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from odtdsl.diagnostics.model import error
+from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.result import Result
 from odtdsl.tuning.cells import Cell
 from odtdsl.tuning.grid import Setting, numbers, shown
@@ -124,6 +124,8 @@ class Tuning:
         Whether all runs were done.
     resumed
         Runs that were read from the file.
+    unkept
+        What kept runs from being written to the file at the end (F301), such as a full disk.
     """
 
     names: tuple[str, ...]
@@ -141,6 +143,7 @@ class Tuning:
     resumed: int = field(default=0, compare=False)
     seconds: float = field(default=0.0, compare=False)
     keep: str | None = field(default=None, compare=False)
+    unkept: Diagnostic | None = field(default=None, compare=False)
 
     @property
     def maximizes(self) -> bool:

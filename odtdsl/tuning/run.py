@@ -15,6 +15,7 @@ from odtdsl.data.split import Division
 from odtdsl.data.table import IntArray
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.held_out import Score, default_score, parse_score, parted, with_score
+from odtdsl.interrupts import interrupted
 from odtdsl.result import Result
 from odtdsl.syntax import ast
 from odtdsl.tuning.cells import Cell, Fold, Job, keys, packed, run_packed
@@ -87,7 +88,7 @@ def tune(
     Returns
     -------
     Tuning
-        On Ctrl-C with what was done, and `complete` false.
+        On Ctrl-C or SIGTERM with what was done, and `complete` false.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def tune(
     runs = _Runs(job, settings, Store(wish.keep), told)
     complete = True
     try:
-        with pool(wish.jobs, wish.backend, wish.address) as workers:
+        with interrupted(), pool(wish.jobs, wish.backend, wish.address) as workers:
             complete = _all_runs(runs, plan, workers, wish)
     except KeyboardInterrupt:
         complete = False
@@ -124,7 +125,8 @@ def tune(
     result = None
     if places is not None:
         try:
-            result = solve(applied(spec, grid.names, settings[places[1]]))
+            with interrupted():
+                result = solve(applied(spec, grid.names, settings[places[1]]))
         except KeyboardInterrupt:  # before or after its search
             complete = False
         else:
@@ -134,7 +136,7 @@ def tune(
         seed=wish.seed, trials=trials, best=places and places[0], chosen=places and places[1],
         outer=tuple(runs.outer(plan, wish)), result=result, complete=complete,
         resumed=runs.resumed, seconds=time.monotonic() - began,
-        keep=None if wish.keep is None else str(wish.keep),
+        keep=None if wish.keep is None else str(wish.keep), unkept=runs.store.failure,
     )  # fmt: skip
 
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.files import check_writable, write_text
+from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.files import check_writable, read_bytes, write_text
 from odtdsl.tuning.cells import Cell
 
 FORMAT, VERSION = "odtdsl.tuning", 1
@@ -24,12 +24,14 @@ class Store:
     Raises
     ------
     OdtError
-        F310: a file that is there and holds something else. F301: it cannot be written.
+        F310: a file that is there and holds something else. F301: it can be seen not to be
+        writable.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.cells: dict[str, Cell] = {}
+        self.failure: Diagnostic | None = None
         self._waiting = False
         self._written = 0.0
         if path is None:
@@ -46,7 +48,10 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is not written yet: to a temporary name, then renamed."""
+        """Write what is not written yet: to a temporary name, then renamed.
+
+        Where that fails, `failure` says why until it works again: the runs go on without.
+        """
         if self.path is None or not self._waiting:
             return
         text = json.dumps(
@@ -56,13 +61,18 @@ class Store:
             },
             ensure_ascii=False, indent=0,
         )  # fmt: skip
-        write_text(self.path, text + "\n")
-        self._written, self._waiting = time.monotonic(), False
+        self._written = time.monotonic()
+        try:
+            write_text(self.path, text + "\n")
+        except OdtError as failure:
+            self.failure = failure.diagnostics[0]
+        else:
+            self.failure, self._waiting = None, False
 
 
 def _read(path: Path) -> dict[str, Cell]:
     try:
-        value: Any = json.loads(path.read_text(encoding="utf-8"))
+        value: Any = json.loads(read_bytes(path))
     except OSError as failure:
         raise error("F310", f"`{path}` cannot be read: {failure.strerror or failure}") from None
     except (ValueError, RecursionError):

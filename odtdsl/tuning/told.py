@@ -48,7 +48,7 @@ def _choice(tuning: Tuning) -> Iterator[str]:
             if not tuning.complete
             else ("no setting can be chosen: none has a score on every fold")
         )
-        if not tuning.complete and tuning.keep is not None:
+        if not tuning.complete and tuning.keep is not None and tuning.unkept is None:
             yield f"what was done is in {tuning.keep}: the same command goes on from there"
         return
     called = tuning.called(tuning.trials[tuning.chosen].setting)

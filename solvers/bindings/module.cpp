@@ -1,6 +1,8 @@
 // The native module of odtdsl: every capability binds itself in a file of its own.
 #include <nanobind/nanobind.h>
 
+#include "odt/control.hpp"
+
 namespace nb = nanobind;
 
 void bind_diagrams(nb::module_& module);
@@ -24,4 +26,12 @@ NB_MODULE(_engine, module) {
   bind_rup(module);
   bind_scan(module);
   bind_search(module);
+  module.def(
+      "look_every",
+      [](std::uint64_t work) {
+        odt::Looks::work = work ? work : odt::Looks::kUsual;
+        odt::Looks::counted = work > 0;
+      },
+      nb::arg("work"),
+      "For tests: searches look at the clock after so many visits of a row, and each look is a second of it; 0: as usual.");
 }

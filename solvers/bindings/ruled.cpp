@@ -88,7 +88,8 @@ odt::RealSet real_set(const nb::handle& pieces) {
 }
 
 // Rules (fact, column, increasing); columns (known values or -1, whether others are possible, whether cells are missing);
-// features (the value that goes left or -1, the side of missing cells or -1, the thresholds that may stand by level).
+// features (the value that goes left or -1, the side of missing cells or -1, the thresholds that may stand by level,
+// whether they are shortened).
 void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
   for (nb::handle item : d["monotone"]) {
     const auto t = nb::cast<nb::tuple>(item);
@@ -104,6 +105,7 @@ void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
     const auto t = nb::cast<nb::tuple>(item);
     odt::SpaceTest test{p.column.at(feature++), nb::cast<int>(t[0]), nb::cast<int>(t[1]), {}};
     for (nb::handle level : t[2]) test.admitted.push_back(real_set(level));
+    test.shorten = nb::cast<bool>(t[3]);
     p.space.tests.push_back(std::move(test));
   }
   p.steady = nb::cast<bool>(d["steady"]);
@@ -193,6 +195,10 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
 }  // namespace
 
 void bind_ruled(nb::module_& m) {
+  m.def("shortest", [](double low, double high, double wish) -> std::optional<double> {
+    const auto found = odt::shortest(low, high, wish);
+    return found ? std::optional<double>(found->value) : std::nullopt;
+  }, "low"_a, "high"_a, "wish"_a, "The shortest decimal of [low, high) that is nearest to `wish`: as `data/decimals.py` has it.");
   m.def("solve_ruled", &solve_ruled, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a, nb::kw_only(),
         "allowed"_a = nb::none(), "max_leaves"_a = nb::none(), "time_limit"_a = nb::none(), "relative_gap"_a = 0.0,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none(), "interrupted"_a = nb::none());

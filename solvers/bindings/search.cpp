@@ -33,7 +33,8 @@ int parse_method(const std::string& name) {
   if (name == "auto") return 0;
   if (name == "sorted") return 1;
   if (name == "bitset") return 2;
-  throw std::invalid_argument("method must be auto, sorted or bitset");
+  if (name == "anytime") return 3;
+  throw std::invalid_argument("method must be auto, sorted, bitset or anytime");
 }
 
 nb::dict result_of(const odt::Result& r) {
@@ -60,7 +61,7 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
                const std::optional<Vector<std::int32_t>>& column, const std::optional<Matrix<std::int32_t>>& next, int must, bool smallest, std::optional<double> time_limit,
                Loss absolute_gap, double relative_gap, int threads, std::optional<std::size_t> memory_limit,
                std::optional<Loss> upper_bound, const nb::object& start, const nb::object& progress,
-               const nb::object& interrupted, const std::string& isa, const std::string& method) {
+               const nb::object& interrupted, const std::string& isa, const std::string& method, std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit) {
   odt::Problem p = problem_of(ranks, distinct, depth);
   if (labels.shape(0) != p.rows) throw std::invalid_argument("labels need one entry per row");
   p.classes = classes;
@@ -99,6 +100,10 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
   o.isa = parse_isa(isa);
   o.method = parse_method(method);
+  o.seed = seed;
+  o.beside = beside;
+  o.alone = alone;
+  o.work_limit = work_limit;
   if (!start.is_none()) o.start = start_of(nb::cast<nb::dict>(start));
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
@@ -122,7 +127,7 @@ void bind_search(nb::module_& m) {
         "weights"_a = nb::none(), "costs"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0, "min_leaf_rows"_a = 1, "column"_a = nb::none(), "next"_a = nb::none(), "must_column"_a = -1,
         "smallest"_a = false, "time_limit"_a = nb::none(), "absolute_gap"_a = 0, "relative_gap"_a = 0.0, "threads"_a = 1,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto");
+        "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto", "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
   m.def("counter_meanings", [] {
     nb::dict d;
     for (const odt::CounterName& c : odt::kCounters) d[c.name] = c.meaning;

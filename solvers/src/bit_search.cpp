@@ -61,13 +61,13 @@ BitView& BitSearch::view_at(int level) {
 
 Loss BitSearch::leaf_loss(const BitView& view) const {
   const std::int16_t most = *std::max_element(view.totals.begin(), view.totals.end());
-  return static_cast<Loss>(view.rows) - most + price_;
+  return each_ * (static_cast<Loss>(view.rows) - most) + price_;
 }
 
 Loss BitSearch::hopeless(const std::vector<std::uint64_t>& members) const {
   Loss count = 0;
   for (std::size_t w = 0; w < members.size(); ++w) count += __builtin_popcountll(members[w] & problem_.hopeless[w]);
-  return count;
+  return each_ * count;
 }
 
 Plan BitSearch::split(const BitView& view, int test, const Plan& pass, const Plan& fail) const {
@@ -95,7 +95,7 @@ void BitSearch::stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>
   std::uint16_t* all = keep_.reserve(view.words() + 1);
   view.all_rows(all);
   std::vector<std::int16_t> total(classes);
-  const auto value = [&](Loss rows, Loss most_leaf, Loss most) { return std::min(rows - most_leaf + price_, rows - most + 2 * price_); };
+  const auto value = [&](Loss rows, Loss most_leaf, Loss most) { return std::min(each_ * (rows - most_leaf) + price_, each_ * (rows - most) + 2 * price_); };
   pass.assign(n, 0);
   fail.assign(n, 0);
   whole = leaf_loss(view);
@@ -118,7 +118,7 @@ void BitSearch::stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>
     const Loss others = static_cast<Loss>(view.rows) - rows;
     pass[t] = value(rows, leaf, best[0]);
     fail[t] = value(others, other_leaf, best[1]);
-    whole = std::min(whole, rows - leaf + others - other_leaf + 2 * price_);
+    whole = std::min(whole, each_ * (rows - leaf + others - other_leaf) + 2 * price_);
   }
   counters.scans += n;
 }
@@ -179,10 +179,11 @@ void BitSearch::depth_three(BitView& view) {
       const QuarterScan scan{table, row, a_count, b_count, all, a_total.data(), b_total.data(), ab_total.data(), view.totals.data()};
       std::int16_t best[4];
       problem_.kernels.quarters(scan, best);
-      Loss loss[4] = {ab_rows - best[0], a_rows - ab_rows - best[1], b_rows - ab_rows - best[2],
-                      static_cast<Loss>(view.rows) - a_rows - b_rows + ab_rows - best[3]};
+      const Loss size[4] = {ab_rows, a_rows - ab_rows, b_rows - ab_rows, static_cast<Loss>(view.rows) - a_rows - b_rows + ab_rows};
+      Loss loss[4];
+      for (int q = 0; q < 4; ++q) loss[q] = each_ * (size[q] - best[q]);
       if (price_ > 0) {
-        Loss most[4] = {0, 0, 0, 0}, size[4] = {ab_rows, a_rows - ab_rows, b_rows - ab_rows, static_cast<Loss>(view.rows) - a_rows - b_rows + ab_rows};
+        Loss most[4] = {0, 0, 0, 0};
         for (std::size_t c = 0; c < classes; ++c) {
           const Loss ab = ab_total[c], a = a_total[c] - ab, b = b_total[c] - ab;
           most[0] = std::max(most[0], ab);
@@ -190,7 +191,7 @@ void BitSearch::depth_three(BitView& view) {
           most[2] = std::max(most[2], b);
           most[3] = std::max(most[3], view.totals[c] - a - b - ab);
         }
-        for (int q = 0; q < 4; ++q) loss[q] = std::min(loss[q] + 2 * price_, size[q] - most[q] + price_);
+        for (int q = 0; q < 4; ++q) loss[q] = std::min(loss[q] + 2 * price_, each_ * (size[q] - most[q]) + price_);
       }
       const auto lower = [](std::vector<Loss>& value, std::vector<int>& arg, std::size_t at, Loss x, std::size_t test) {
         if (x >= value[at]) return;
@@ -246,7 +247,7 @@ Outcome BitSearch::depth_two(BitView& view, Shape shape, Loss upper) {
         most = std::max(most, x);
         most_fail = std::max<Loss>(most_fail, view.totals[c] - x);
       }
-      const Loss leaf_pass = rows - most + price_, leaf_fail = static_cast<Loss>(view.rows) - rows - most_fail + price_;
+      const Loss leaf_pass = each_ * (rows - most) + price_, leaf_fail = each_ * (static_cast<Loss>(view.rows) - rows - most_fail) + price_;
       const auto offer = [&](Loss value, const Plan& a, const Plan& b) {
         if (value >= out.value) return;
         out.value = value;
@@ -340,13 +341,15 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
       for (std::size_t t = 0; t < n; ++t) {
         const Loss common = both(s, t), t_rows = both(t, t);
         const Loss with_pass = pass ? common : t_rows - common, with_fail = size - with_pass;
-        if (pass || same) bound[0][t] = std::max(bound[0][t], value - (size - with_pass));
-        if (!pass || same) bound[1][t] = std::max(bound[1][t], value - (size - with_fail));
+        if (pass || same) bound[0][t] = std::max(bound[0][t], value - each_ * (size - with_pass));
+        if (!pass || same) bound[1][t] = std::max(bound[1][t], value - each_ * (size - with_fail));
       }
     };
     std::size_t k = 0;
     while (k < n && best.value > lower) {
       if (root) {
+        if (control_.shared && control_.shared->take(answer_.value, answer_.plan) && answer_.value < best.value)
+          best = {answer_.value, true, answer_.plan};
         Loss open = best.value;
         for (std::size_t q = k; q < n; ++q) {
           const std::size_t u = static_cast<std::size_t>(order[q]);
@@ -381,6 +384,7 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
         if (root && best.value < answer_.value) {
           answer_.value = best.value;
           answer_.plan = best.plan;
+          if (control_.shared) control_.shared->offer(best.value, best.plan);
           control_.incumbent(result_->timeline, best.value, answer_.bound);
         }
       }
@@ -428,6 +432,7 @@ RootAnswer BitSearch::run(Result& result, const RootAnswer& start) {
       if (out.exact && out.value < answer_.value) {
         answer_.value = out.value;
         answer_.plan = out.plan;
+        if (control_.shared) control_.shared->offer(out.value, out.plan);
         control_.incumbent(result.timeline, out.value, answer_.bound);
       }
       control_.check();

@@ -256,7 +256,7 @@ class Search final : public LayeredSearch {
   Loss trees(std::size_t i, const Set& s, Loss budget) {
     if (const auto* e = known_[i]->find(s); e && (e->exact || e->loss > budget)) return e->loss;
     control_->poll(p_.rows);
-    if ((looked_ += p_.rows * p_.features) > kLook) {  // the clock, however many features there are
+    if ((looked_ += p_.rows * p_.features) > Looks::work.load(std::memory_order_relaxed) * kWiden) {  // the clock, however many features there are
       looked_ = 0;
       control_->check();
     }
@@ -501,7 +501,7 @@ class Search final : public LayeredSearch {
   std::map<int, Known<W>> trees_;  // by what the layers below are
   std::vector<Known<W>*> known_;   // of the layers of this shape
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
-  static constexpr std::size_t kLook = 2'000'000;
+  static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
   Control* control_ = nullptr;
   std::vector<int> shape_, code_;
   Loss below_ = 0;

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
+#include "odt/anytime.hpp"
 #include "odt/bit_search.hpp"
 #include "odt/control.hpp"
 #include "odt/dataset.hpp"
@@ -93,16 +96,10 @@ RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tre
   return start;
 }
 
-RootAnswer search(const Dataset& data, Control& control, Result& result) {
+// Branch and bound, until the best tree is proven.
+RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
   const Problem& p = data.problem;
   const Options& options = control.options();
-  if (p.rows < static_cast<std::size_t>(p.leaf_rows)) {
-    RootAnswer none;
-    none.complete = true;
-    return none;
-  }
-  const RootAnswer start = start_answer(p, data.loss, options.start);
-  if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0);
   if (suits_bits(p, data.loss, options)) {
     result.method = "bitset";
     const BitProblem bits(p, data.kernels);
@@ -113,6 +110,96 @@ RootAnswer search(const Dataset& data, Control& control, Result& result) {
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
   return narrow ? solve_sorted<std::uint16_t>(data, control, result, start) : solve_sorted<std::uint32_t>(data, control, result, start);
+}
+
+// Branch and bound, and the anytime search beside it, which tell each other their trees. With one thread they take turns;
+// the proof begins, so that what is proven at once is not held up.
+class Beside {
+ public:
+  Beside(const Dataset& data, Control& control, Result& result, const RootAnswer& start)
+      : data_(data), control_(control), result_(result), start_(start), turns_(control.options().alone, kSlice, data.problem.depth >= 5 ? 4 * kSlice : kSlice) {}
+
+  // Depth three is proven too soon for it to be of use, but on many rows.
+  static bool suits(const Problem& p, const Options& options) {
+    const std::size_t cells = p.rows * p.features;
+    return options.beside && options.method == 0 && p.leaves == 0 && p.must < 0 && options.upper_bound >= kInfinite &&
+           (p.depth >= 4 || (p.depth == 3 && cells > (std::size_t{1} << 20)));
+  }
+
+  RootAnswer run() {
+    control_.shared = &shared_;
+    if (!start_.plan.empty()) shared_.offer(start_.value, start_.plan);
+    if (control_.options().threads == 1) control_.turns = &turns_;
+    std::thread other([this] { improve(); });
+    RootAnswer answer;
+    std::exception_ptr failure;
+    try {
+      answer = prove(data_, control_, result_, start_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    control_.stop();
+    turns_.leave();
+    other.join();
+    control_.shared = nullptr;
+    control_.turns = nullptr;
+    if (failure) std::rethrow_exception(failure);
+    if (failure_) std::rethrow_exception(failure_);
+    result_.counters.add(counters_);
+    shared_.take(answer.value, answer.plan);
+    answer.bound = std::max(answer.bound, std::min(lower_, answer.value));
+    answer.complete = answer.complete || answer.value <= answer.bound;
+    return answer;
+  }
+
+ private:
+  // Of polled work: some hundredths of a second.
+  static constexpr std::uint64_t kSlice = 5000000;
+
+  void improve() {
+    Control::mark_worker();
+    Control::lane() = 1;
+    try {
+      if (control_.turns) turns_.enter(1);
+      else while (control_.work() < control_.options().alone && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      control_.check();
+      lower_ = data_.problem.leaf_price + data_.inseparable();
+      improve_tree(data_, control_, counters_, shared_, result_, lower_);
+      control_.stop();  // nothing is left to improve
+    } catch (const Stop&) {
+    } catch (...) {
+      failure_ = std::current_exception();
+      control_.stop();
+    }
+    turns_.leave();
+  }
+
+  const Dataset& data_;
+  Control& control_;
+  Result& result_;
+  const RootAnswer& start_;
+  SharedBest shared_;
+  Turns turns_;
+  Counters counters_;
+  Loss lower_ = 0;
+  std::exception_ptr failure_;
+};
+
+RootAnswer search(const Dataset& data, Control& control, Result& result) {
+  const Problem& p = data.problem;
+  const Options& options = control.options();
+  if (p.rows < static_cast<std::size_t>(p.leaf_rows)) {
+    RootAnswer none;
+    none.complete = true;
+    return none;
+  }
+  const RootAnswer start = start_answer(p, data.loss, options.start);
+  if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0);
+  if (options.method == 3) {
+    result.method = "anytime";
+    return solve_anytime(data, control, result, start);
+  }
+  return Beside::suits(p, options) ? Beside(data, control, result, start).run() : prove(data, control, result, start);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class AllTrees {
       if (left >> i & 1) low = std::max(low, x);
       if (right >> i & 1) high = std::min(high, x);
     }
-    return place(p_.space.tests[f].admitted[0], low, high);
+    return place(p_.space.tests[f].admitted[0], low, high, p_.space.tests[f].shorten);
   }
   std::shared_ptr<Grown> split(std::size_t f, unsigned left, unsigned right, std::shared_ptr<const Grown> a,
                                std::shared_ptr<const Grown> b) const {
@@ -176,12 +176,13 @@ void draw_space(Random& r, RuledProblem& p, bool codes) {
         p.base.rank.push_back(number ? static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), v) - sorted.begin())
                                      : static_cast<std::uint32_t>(v != code));
       p.base.distinct.push_back(number ? static_cast<std::uint32_t>(sorted.size()) : 2);
-      p.space.tests.push_back({c, number ? -1 : code, -1, number ? std::vector<RealSet>{admitted} : std::vector<RealSet>{}});
+      const bool shorten = draw(r, 0, 1) == 1;
+      p.space.tests.push_back({c, number ? -1 : code, -1, shorten, number ? std::vector<RealSet>{admitted} : std::vector<RealSet>{}});
       p.base.allowed.emplace_back();
       if (!number || admitted == kAll) continue;
       p.steady = false;
       for (std::size_t k = 0; k + 1 < sorted.size(); ++k)
-        p.base.allowed[f].push_back(place(admitted, at[sorted[k]], at[sorted[k + 1]]).has_value());
+        p.base.allowed[f].push_back(place(admitted, at[sorted[k]], at[sorted[k + 1]], shorten).has_value());
       p.base.allowed[f].push_back(0);
     }
   }
@@ -250,14 +251,33 @@ CASE(the_optimum_under_monotone_rules_equals_every_tree_on_a_grid) {
 }
 
 CASE(thresholds_are_the_admitted_ones_nearest_to_the_middle) {
-  CHECK(place(kAll, 1, 2) == 1.5);
-  CHECK(place(kAll, 1, std::nextafter(1.0, 2.0)) == 1.0);
-  CHECK(place(kAll, -1.7e308, -1.6e308) == -1.7e308 / 2 - 1.6e308 / 2);
+  const auto middle = [](const RealSet& admitted, double low, double high) { return place(admitted, low, high, false); };
+  CHECK(middle(kAll, 1, 2) == 1.5);
+  CHECK(middle(kAll, 1, std::nextafter(1.0, 2.0)) == 1.0);
+  CHECK(middle(kAll, -1.7e308, -1.6e308) == -1.7e308 / 2 - 1.6e308 / 2);
   const RealSet some{{{0, 0}, {1, 1}}, {{2, 1}, {3, 0}}};  // [0, 1] and (2, 3)
-  CHECK(place(some, 0.5, 4) == 2.25);
-  CHECK(place(some, 2.5, 8) == 2.75);                       // the middle of what is left of an open piece
-  CHECK(place(some, 0.5, 2) == 1);
-  CHECK(!place(some, 1.5, 2));
-  CHECK(place(some, 1.5, 2.5) == 2.25);
-  CHECK(!place(some, 3, 4));
+  CHECK(middle(some, 0.5, 4) == 2.25);
+  CHECK(middle(some, 2.5, 8) == 2.75);                       // the middle of what is left of an open piece
+  CHECK(middle(some, 0.5, 2) == 1);
+  CHECK(!middle(some, 1.5, 2));
+  CHECK(middle(some, 1.5, 2.5) == 2.25);
+  CHECK(!middle(some, 3, 4));
+}
+
+CASE(thresholds_are_the_shortest_admitted_decimals) {
+  const auto shorter = [](const RealSet& admitted, double low, double high) { return place(admitted, low, high, true); };
+  CHECK(shorter(kAll, 152, 154.33333333333348) == 153);
+  CHECK(shorter(kAll, 1, 2) == 1);  // never the upper value
+  CHECK(shorter(kAll, 150, 160) == 155);
+  CHECK(shorter(kAll, 0.1, 0.2) == 0.1);
+  CHECK(shorter(kAll, 0.55, 0.75) == 0.6 || shorter(kAll, 0.55, 0.75) == 0.7);
+  CHECK(shorter(kAll, -0.25, 0.25) == 0);
+  CHECK(shorter(kAll, 1e-30, 9e-30) == 5e-30);
+  CHECK(shorter(kAll, 1e17, 9e17) == 5e17);
+  CHECK(shorter(kAll, 5e-324, 1e-323) == 5e-324);
+  CHECK(shorter(kAll, 1, std::nextafter(1.0, 2.0)) == 1.0);
+  const RealSet some{{{0.5, 1}, {1, 0}}, {{2.25, 0}, {2.25, 1}}};  // (0.5, 1) and 2.25
+  CHECK(shorter(some, 0, 4) == 0.9);
+  CHECK(shorter(some, 1, 4) == 2.25);
+  CHECK(!shorter(some, 1, 2));
 }

@@ -49,7 +49,7 @@ class BitCache {
 class BitSearch {
  public:
   BitSearch(const BitProblem& problem, Control& control, BitCache& cache)
-      : problem_(problem), price_(problem.problem.leaf_price), control_(control), cache_(cache) {}
+      : problem_(problem), price_(problem.problem.leaf_price), each_(LossModel::uniform(problem.problem)), control_(control), cache_(cache) {}
 
   RootAnswer run(Result& result, const RootAnswer& start);
 
@@ -80,7 +80,7 @@ class BitSearch {
   void raise_bound(Loss bound);
 
   const BitProblem& problem_;
-  Loss price_;
+  Loss price_, each_;  // of a leaf, of an error
   Control& control_;
   BitCache& cache_;
   std::vector<std::unique_ptr<BitView>> views_;

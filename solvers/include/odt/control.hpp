@@ -5,18 +5,31 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 
+#include "odt/beside.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
 
 struct Stop {};
 
+// How often searches look at the clock and for an interrupt. A test sets a small `work` and asks for `counted`: a search
+// then looks often, each look is a second of its clock, and every place where it may stop can be met on purpose.
+struct Looks {
+  static constexpr std::uint64_t kUsual = 200000;
+  static inline std::atomic<std::uint64_t> work{kUsual};
+  static inline std::atomic<bool> counted{false};
+};
+
 class Control {
  public:
-  explicit Control(const Options& options) : options_(options), start_(Clock::now()) {}
+  explicit Control(const Options& options) : options_(options), start_(Clock::now()), next_look_(Looks::work.load()) {}
 
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds() const {
+    if (Looks::counted.load(std::memory_order_relaxed)) return static_cast<double>(looks_.load(std::memory_order_relaxed));
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
 
   // `work` is a rough count of row visits; the clock is read once in a while only.
   void poll(std::uint64_t work) {
@@ -25,7 +38,7 @@ class Control {
       if (stopped_.load(std::memory_order_relaxed)) throw Stop{};
       return;
     }
-    next_look_.store(done + kLook, std::memory_order_relaxed);
+    next_look_.store(done + Looks::work.load(std::memory_order_relaxed), std::memory_order_relaxed);
     check();
   }
 
@@ -34,11 +47,21 @@ class Control {
   void add_work(std::uint64_t work) { work_.fetch_add(work, std::memory_order_relaxed); }
 
   void check() {
+    looks_.fetch_add(1, std::memory_order_relaxed);
     if (options_.time_limit >= 0 && seconds() > options_.time_limit) stopped_ = true;
     if (options_.work_limit > 0 && work() > options_.work_limit) stopped_ = true;
     // Only the calling thread may touch the interpreter.
     if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;
     if (stopped_) throw Stop{};
+    if (turns) turns->step(lane(), work());
+  }
+
+  // A search that runs beside this one, and which of the two the calling thread belongs to.
+  SharedBest* shared = nullptr;
+  Turns* turns = nullptr;
+  static int& lane() {
+    thread_local int number = 0;
+    return number;
   }
 
   void stop() { stopped_ = true; }
@@ -53,6 +76,9 @@ class Control {
   bool close_enough(Loss value, Loss bound, Loss offset = 0) const { return value < kInfinite && bound >= cutoff(value, offset); }
 
   void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound) const {
+    std::lock_guard<std::mutex> lock(telling_);
+    if (!timeline.empty() && (timeline.back().value < value || (timeline.back().value == value && timeline.back().bound >= bound))) return;
+    bound = timeline.empty() ? bound : std::max(bound, timeline.back().bound);
     timeline.push_back({seconds(), value, bound});
     if (options_.progress) options_.progress(timeline.back());
   }
@@ -60,6 +86,7 @@ class Control {
   // A better bound for the last incumbent; told a few times a second.
   void bound(std::vector<Incumbent>& timeline, Loss bound) {
     const double now = seconds();
+    std::lock_guard<std::mutex> lock(telling_);
     if (timeline.empty() || bound <= timeline.back().bound || now < told_ + 0.2) return;
     told_ = now;
     timeline.push_back({now, timeline.back().value, bound});
@@ -83,8 +110,8 @@ class Control {
   const Options& options_;
   Clock::time_point start_;
   double told_ = 0;
-  static constexpr std::uint64_t kLook = 200000;
-  std::atomic<std::uint64_t> work_{0}, next_look_{kLook};
+  mutable std::mutex telling_;
+  std::atomic<std::uint64_t> work_{0}, looks_{0}, next_look_;
   std::atomic<bool> stopped_{false};
 };
 

@@ -21,6 +21,10 @@ class DepthTwo {
   Loss leaf_loss(View<R>& view);
   Outcome stump(View<R>& view, Loss upper, Ask ask);
   Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count);
+  // The same, the most promising cut of all features first, and at most `most` of them: a good tree early. `first` says
+  // per feature where to cut it first (0: in the middle). `complete`: all cuts were tried or closed.
+  Outcome sketch(View<R>& view, Shape shape, Loss upper, Ask ask, const std::vector<std::uint32_t>& first, std::size_t most,
+                 bool& complete);
 
  private:
   // Per inner feature, lower bounds on the loss of a split of each side at one cut of the outer feature.
@@ -63,6 +67,8 @@ class DepthTwo {
   bool may_cut(const View<R>& view, int side) const;
   const Open& open(int state, bool must);
   std::vector<Inner> inner_kinds(const Shape& shape, bool must) const;
+  void set_upto(View<R>& view, std::size_t outer);
+  static Plan plan_of(const Hint& found, const Inner& inner);
   void totals(View<R>& view, std::size_t outer, std::int32_t cut);
   Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, const Inner& inner, int state,
                   Loss upper, int& record);
@@ -94,10 +100,18 @@ class DepthTwo {
   const Dataset* data_ = nullptr;
   std::size_t p_ = 0;
   int labels_ = 0;
-  Loss price_ = 0;
+  Loss price_ = 0, each_ = 1;
   std::vector<Record> records_;  // 0: nothing known; 1: one side empty on the left; 2: on the right
   int record_count_ = 0;
   std::vector<Interval> stack_;
+  struct Pending {
+    Loss promise;  // the sum of the bounds of both sides at their better ends, and how wide the interval is
+    Loss width;
+    std::size_t outer, kind;
+    Interval interval;
+    bool operator<(const Pending& other) const { return promise != other.promise ? promise > other.promise : width < other.width; }
+  };
+  std::vector<Pending> pending_;
   Aligned<std::uint64_t> mask_, wide_, window_[2];
   const std::uint64_t* ends_[2] = {nullptr, nullptr};  // where the next scan may cut, per side
   std::int32_t least_ = 1;

@@ -21,6 +21,7 @@ void DepthTwo<R>::begin(View<R>& view) {
   p_ = view.features();
   labels_ = data_->loss.labels;
   price_ = data_->problem.leaf_price;
+  each_ = data_->loss.each;
   mask_.reserve((view.words() + 8) / 8 * 8);
   for (auto* mask : {&wide_, &window_[0], &window_[1]}) mask->reserve((view.words() + 8) / 8 * 8);
   if (view.stride() > 1)
@@ -233,7 +234,7 @@ typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, 
 
 template <class R>
 RowWeights DepthTwo<R>::weights(View<R>& view, std::size_t) {
-  return RowWeights{data_->loss.unit() && !view.idle() ? nullptr : upto_.data()};
+  return RowWeights{data_->loss.unit() && !view.idle() ? nullptr : upto_.data(), each_};
 }
 
 // The admissible cut nearest to the hint or, without one, to the middle; -1 if there is none.
@@ -248,20 +249,26 @@ std::int32_t DepthTwo<R>::pick(View<R>& view, std::size_t outer, const OpenCuts&
   return nearest_cut(view.ends(outer), want, open.first, open.last);
 }
 
+// Worst losses of the rows below each cut of a feature.
 template <class R>
-void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best, Loss lower,
-                                 Hint& found, const Hint* hint) {
-  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+void DepthTwo<R>::set_upto(View<R>& view, std::size_t outer) {
   if (view.idle()) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
     const std::uint64_t* all = view.all(outer);
-    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + static_cast<Loss>(all[i / kBlock] >> (i % kBlock) & 1);
+    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + each_ * static_cast<Loss>(all[i / kBlock] >> (i % kBlock) & 1);
   } else if (!data_->loss.unit()) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
     for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + data_->loss.worst(view.order(outer)[i]);
   }
+}
+
+template <class R>
+void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best, Loss lower,
+                                 Hint& found, const Hint* hint) {
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  set_upto(view, outer);
   const RowWeights w = weights(view, outer);
   record_count_ = 3;
   stack_.clear();
@@ -352,10 +359,73 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, A
   }
   out.value = best;
   out.exact = best < upper;
-  if (found.feature >= 0) {
-    const auto side = [&](int s) { return found_inner.split[s] ? Plan::stump(found_inner.must[s]) : Plan::leaf(); };
-    out.plan = Plan::split(found.feature, found.bound, side(0), side(1));
+  if (found.feature >= 0) out.plan = plan_of(found, found_inner);
+  return out;
+}
+
+template <class R>
+Plan DepthTwo<R>::plan_of(const Hint& found, const Inner& inner) {
+  const auto side = [&](int s) { return inner.split[s] ? Plan::stump(inner.must[s]) : Plan::leaf(); };
+  return Plan::split(found.feature, found.bound, side(0), side(1));
+}
+
+template <class R>
+Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask, const std::vector<std::uint32_t>& first, std::size_t most,
+                            bool& complete) {
+  least_ = ask.least;
+  begin(view);
+  ++counters_.depth_two;
+  whole(view, ask);
+  const Problem& p = data_->problem;
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  Outcome out;
+  Loss best = upper;
+  if (whole_.large < best) {
+    best = whole_.large;
+    out.plan = Plan::stump();
   }
+  Hint found;
+  Inner found_inner;
+  const std::vector<Inner> kinds = inner_kinds(shape, false);
+  pending_.clear();
+  const auto push = [&](std::size_t outer, std::size_t kind, const Interval& i) {
+    pending_.push_back({std::min(i.low_left + i.low_right, i.high_left + i.high_right), i.high - i.low, outer, kind, i});
+    std::push_heap(pending_.begin(), pending_.end());
+  };
+  record_count_ = 3;
+  for (std::size_t f = 0; f < p_; ++f)
+    for (std::size_t k = 0; view.splittable(f) && p.after(ask.state, f) >= 0 && k < kinds.size(); ++k)
+      push(f, k, {0, rows, price_, whole_.large, whole_.large, price_, 1, 2});
+  std::size_t tried = 0, weighed = p_;
+  const bool weigh = view.idle() || !data_->loss.unit();
+  for (; !pending_.empty() && tried < most; ) {
+    std::pop_heap(pending_.begin(), pending_.end());
+    const Pending next = pending_.back();
+    pending_.pop_back();
+    const Interval& interval = next.interval;
+    if (weigh && next.outer != weighed) set_upto(view, weighed = next.outer);
+    const RowWeights w = weights(view, next.outer);
+    if (interval_bound(interval, w) >= best) continue;
+    const OpenCuts open = open_cuts(interval, w, best).within(least_, rows - least_);
+    const bool fresh = interval.low == 0 && interval.high == rows && first[next.outer] > 0;
+    const Hint hint{static_cast<int>(next.outer), fresh ? first[next.outer] : 0};
+    const std::int32_t cut = open.first > open.last ? -1 : pick(view, next.outer, open, fresh ? &hint : nullptr);
+    if (cut < 0) continue;
+    ++tried;
+    int record = 0;
+    const Values v = evaluate(view, next.outer, cut, interval, kinds[next.kind], p.after(ask.state, next.outer), best, record);
+    if (v.sum() < best) {
+      best = v.sum();
+      found = {static_cast<int>(next.outer), view.sorted(next.outer)[cut - 1] + 1u};
+      found_inner = kinds[next.kind];
+    }
+    push(next.outer, next.kind, {interval.low, cut, interval.low_left, interval.low_right, v.large.left, v.any.right, interval.low_record, record});
+    push(next.outer, next.kind, {cut, interval.high, v.any.left, v.large.right, interval.high_left, interval.high_right, record, interval.high_record});
+  }
+  complete = pending_.empty();
+  out.value = best;
+  out.exact = best < upper;
+  if (found.feature >= 0) out.plan = plan_of(found, found_inner);
   return out;
 }
 

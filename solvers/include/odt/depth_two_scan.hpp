@@ -46,11 +46,11 @@ void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   (left ? left_rows_ : right_rows_) = counted;
   (left ? right_rows_ : left_rows_) = all_rows_ - counted;
   if (stride == 1) {
-    leaf_left_ = std::min(left_count_[0], left_rows_ - left_count_[0]);
-    leaf_right_ = std::min(right_count_[0], right_rows_ - right_count_[0]);
+    leaf_left_ = each_ * std::min(left_count_[0], left_rows_ - left_count_[0]);
+    leaf_right_ = each_ * std::min(right_count_[0], right_rows_ - right_count_[0]);
   } else {
-    leaf_left_ = left_rows_ - *std::max_element(left_count_, left_count_ + 16);
-    leaf_right_ = right_rows_ - *std::max_element(right_count_, right_count_ + 16);
+    leaf_left_ = each_ * (left_rows_ - *std::max_element(left_count_, left_count_ + 16));
+    leaf_right_ = each_ * (right_rows_ - *std::max_element(right_count_, right_count_ + 16));
   }
 }
 
@@ -74,9 +74,12 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
                ? scan_labels(view, inner, left, best_left, best_right, floor_left, floor_right, data_->loss.narrow.data())
                : scan_labels(view, inner, left, best_left, best_right, floor_left, floor_right, data_->loss.wide.data());
   const Kernels& k = data_->kernels;
-  // Best losses may be negative or huge (a price, a side that must not be split); the kernels use 32 bits.
+  // Best losses may be negative or huge (a price, a side that must not be split); the kernels count errors in 32 bits. As
+  // many errors lose less than x if they are fewer than x / each, rounded up.
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
-  const auto clamp = [rows](Loss x) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, rows + 1))); };
+  const auto clamp = [rows, this](Loss x) {
+    return static_cast<std::int32_t>(x < 0 ? -1 : std::min<Loss>(x / each_ + (x % each_ != 0), rows + 1));
+  };
   const std::int32_t target_left = clamp(best_left), target_right = clamp(best_right);
   if (view.stride() == 1) {
     const TwoClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words_to_cut(inner),
@@ -85,10 +88,10 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
     k.two_class(s, g);
     counters_.blocks += g.opened;
     const std::int32_t new_left = (left_rows_ - g.left) / 2, new_right = (right_rows_ - g.right) / 2;
-    if (new_left < target_left) best_left = new_left;
-    if (new_right < target_right) best_right = new_right;
-    floor_left = (left_rows_ - g.left_cap) / 2;
-    floor_right = (right_rows_ - g.right_cap) / 2;
+    if (new_left < target_left) best_left = each_ * new_left;
+    if (new_right < target_right) best_right = each_ * new_right;
+    floor_left = each_ * ((left_rows_ - g.left_cap) / 2);
+    floor_right = each_ * ((right_rows_ - g.right_cap) / 2);
     return;
   }
   const MultiClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words_to_cut(inner), labels_, view.stride(),
@@ -96,10 +99,10 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
   MultiClassLoss l{target_left, target_right, 0, 0, 0};
   k.multi_class(s, l);
   counters_.blocks += l.opened;
-  if (l.left < target_left) best_left = l.left;
-  if (l.right < target_right) best_right = l.right;
-  floor_left = l.left_floor;
-  floor_right = l.right_floor;
+  if (l.left < target_left) best_left = each_ * l.left;
+  if (l.right < target_right) best_right = each_ * l.right;
+  floor_left = each_ * l.left_floor;
+  floor_right = each_ * l.right_floor;
 }
 
 // Rows of each class that pass each column.
@@ -130,8 +133,8 @@ void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool la
   ColumnBest best{0, 0};
   data_->kernels.columns(s, best);
   // None right: no test may stand.
-  if (best.left > 0) best_left = std::min<Loss>(best_left, left_rows_ - best.left);
-  if (best.right > 0) best_right = std::min<Loss>(best_right, right_rows_ - best.right);
+  if (best.left > 0) best_left = std::min<Loss>(best_left, each_ * (left_rows_ - best.left));
+  if (best.right > 0) best_right = std::min<Loss>(best_right, each_ * (right_rows_ - best.right));
 }
 
 // With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one leaf.

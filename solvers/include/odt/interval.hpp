@@ -24,17 +24,18 @@ struct Interval {
   std::int32_t low_record, high_record;  // what else is known at the ends
 };
 
-// Worst loss of the rows between two cuts; one each where losses are unit.
+// Worst loss of the rows between two cuts; the same for each where losses are unit.
 struct RowWeights {
   const Loss* upto = nullptr;  // worst loss of the rows below a cut
-  Loss between(std::int32_t low, std::int32_t high) const { return upto ? upto[high] - upto[low] : high - low; }
+  Loss each = 1;               // without: of a row
+  Loss between(std::int32_t low, std::int32_t high) const { return upto ? upto[high] - upto[low] : each * (high - low); }
   // First cut after `cut` that is not within `radius` of it.
   std::int32_t beyond(std::int32_t cut, std::int32_t last, Loss radius) const {
-    if (!upto) return static_cast<std::int32_t>(std::min<Loss>(last + 1, cut + radius + 1));
+    if (!upto) return static_cast<std::int32_t>(std::min<Loss>(last + 1, cut + radius / each + 1));
     return static_cast<std::int32_t>(std::upper_bound(upto + cut, upto + last + 1, upto[cut] + radius) - upto);
   }
   std::int32_t before(std::int32_t cut, std::int32_t first, Loss radius) const {
-    if (!upto) return static_cast<std::int32_t>(std::max<Loss>(first - 1, cut - radius - 1));
+    if (!upto) return static_cast<std::int32_t>(std::max<Loss>(first - 1, cut - radius / each - 1));
     return static_cast<std::int32_t>(std::lower_bound(upto + first, upto + cut + 1, upto[cut] - radius) - upto) - 1;
   }
 };

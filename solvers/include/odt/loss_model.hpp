@@ -13,8 +13,8 @@
 namespace odt {
 
 enum class LossKind {
-  two_class,    // one error counts one; two classes
-  multi_class,  // one error counts one; 3 to 16 classes
+  two_class,    // all errors count alike; two classes
+  multi_class,  // all errors count alike; 3 to 16 classes
   signed_two,   // two labels, weights or costs: one signed number a row, loss of label 0 minus loss of label 1
   general       // weights, costs, or more classes: a vector of losses a row
 };
@@ -22,6 +22,7 @@ enum class LossKind {
 struct LossModel {
   LossKind kind = LossKind::two_class;
   int labels = 2;
+  Loss each = 1;    // if unit: what one error counts
   Loss offset = 0;  // sum over rows of the least loss; not contained in what follows
   // Unless unit: rows of one label and weight are of one kind, and a kind has a loss per label. Lanes beyond the labels
   // hold the largest of them; there is at least one.
@@ -35,12 +36,13 @@ struct LossModel {
   bool fits32() const { return narrow.data() != nullptr; }
   const Loss* losses(std::size_t row) const { return wide.data() + static_cast<std::size_t>(kind_of[row]) * lanes; }
   Loss loss(const Problem& p, std::size_t row, std::size_t label) const {
-    return unit() ? p.label[row] != static_cast<int>(label) : losses(row)[label];
+    return unit() ? each * (p.label[row] != static_cast<int>(label)) : losses(row)[label];
   }
   Loss worst(std::size_t row) const { return losses(row)[lanes - 1]; }
 
   explicit LossModel(const Problem& p) : labels(std::max(p.classes, 1)) {
-    if (p.weight.empty() && p.cost.empty() && p.classes <= 16) {
+    if (uniform(p) > 0) {
+      each = uniform(p);
       kind = p.classes <= 2 ? LossKind::two_class : LossKind::multi_class;
       return;
     }
@@ -66,6 +68,14 @@ struct LossModel {
     const std::size_t cells = least.size() * lanes;
     std::int32_t* to = narrow.reserve(cells);
     for (std::size_t i = 0; i < cells; ++i) to[i] = static_cast<std::int32_t>(wide[i]);
+  }
+
+  // What every error counts, if all count alike; else 0. A list of errors and then leaves, a price that is a fraction and
+  // the like come as weights that are all the same.
+  static Loss uniform(const Problem& p) {
+    if (!p.cost.empty() || p.classes > 16) return 0;
+    if (p.weight.empty()) return 1;
+    return std::all_of(p.weight.begin(), p.weight.end(), [&](Loss w) { return w == p.weight[0]; }) ? p.weight[0] : 0;
   }
 
  private:

@@ -61,8 +61,12 @@ class Root {
     if (!out.exact || out.value >= answer_.value) return;
     answer_.value = out.value;
     answer_.plan = out.plan;
+    if (control_.shared) control_.shared->offer(out.value, out.plan);
     control_.incumbent(result_.timeline, out.value + data_.loss.offset, answer_.bound + data_.loss.offset);
   }
+
+  // What the search beside this one found.
+  bool take_over() { return control_.shared && control_.shared->take(answer_.value, answer_.plan); }
 
   // With an incumbent, a gap that is allowed is not searched.
   Loss cutoff() const { return answer_.value < kInfinite && answer_.value <= upper_ ? control_.cutoff(answer_.value, data_.loss.offset) : upper_; }
@@ -84,6 +88,7 @@ class Root {
     std::vector<typename Branch<R>::Task> tasks(round_);
     std::vector<CutValue> values(round_);
     for (;;) {
+      if (take_over()) node.set_cutoff(cutoff());
       const Loss bound = node.bound();
       if (final) raise_bound(std::min(bound, best()));
       if (bound >= node.cutoff()) break;

@@ -42,7 +42,9 @@ class FreeTrees {
     Answer answer;
     Result found;
     if (data.loss.unit()) {
-      found = odt::solve(weights.free, options);
+      Options alone = options;
+      alone.beside = false;
+      found = odt::solve(weights.free, alone);
       answer.complete = found.status == Status::optimal;
     } else {
       Control control(options);

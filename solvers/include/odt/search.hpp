@@ -127,7 +127,7 @@ class Branch {
   }
   Outcome outcome() const { return {best_, best_ < upper_, plan_}; }
   RowWeights weights(std::size_t feature) const {
-    return RowWeights{upto_.empty() ? nullptr : upto_[feature].data()};
+    return RowWeights{upto_.empty() ? nullptr : upto_[feature].data(), view_.data().loss.each};
   }
   const std::vector<BestCut>& best_cuts() const { return best_cuts_; }
   const CutRecord& record(int i) const { return records_[static_cast<std::size_t>(i)]; }

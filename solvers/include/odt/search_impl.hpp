@@ -136,7 +136,7 @@ void Branch<R>::set_weights() {
   for (std::size_t f = 0; f < view_.features(); ++f) {
     upto_[f].assign(view_.rows() + 1, 0);
     for (std::size_t i = 0; i < view_.rows(); ++i)
-      upto_[f][i + 1] = upto_[f][i] + (view_.idle() ? static_cast<Loss>(view_.all(f)[i / kBlock] >> (i % kBlock) & 1)
+      upto_[f][i + 1] = upto_[f][i] + (view_.idle() ? data.loss.each * static_cast<Loss>(view_.all(f)[i / kBlock] >> (i % kBlock) & 1)
                                                     : data.loss.worst(view_.order(f)[i]));
   }
 }

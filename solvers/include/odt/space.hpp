@@ -23,6 +23,7 @@ struct SpaceTest {  // per feature
   int column = 0;
   int code = -1;         // the value that goes left; -1: thresholds
   int missing = -1;      // the side of missing cells: 0 left, 1 right
+  bool shorten = false;  // thresholds come out as the shortest decimals
   std::vector<RealSet> admitted;  // thresholds that may stand: per level, or at all levels
 };
 
@@ -97,7 +98,7 @@ class Space {
     const SpaceTest& test = p_.tests[feature];
     if (test.code >= 0) return 0;
     const RealSet& admitted = test.admitted[std::min(static_cast<std::size_t>(level), test.admitted.size() - 1)];
-    return place(admitted, low, high).value_or(low);
+    return place(admitted, low, high, test.shorten).value_or(low);
   }
 
   Cells side(Cells cells, std::size_t feature, double threshold, bool left) const {

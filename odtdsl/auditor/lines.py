@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odtdsl.auditor.behind import Behind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +23,9 @@ class Checked:
         (negative where it is broken); None for other conditions. Exact.
     instances
         How many paths, leaves or splits the rule ranges over; 1 for the whole model.
+    rows
+        How many rows each measure of the rule is taken over; where it ranges over leaves or
+        splits, those of the one where it is tightest.
     note
         Why the line deserves a second look, such as "vacuous".
     soft
@@ -33,6 +40,7 @@ class Checked:
     bound: Fraction | None = None
     slack: Fraction | None = None
     instances: int = 1
+    rows: tuple[Behind, ...] = ()
     note: str = ""
     soft: bool = False
 
@@ -56,3 +64,21 @@ class Audit:
     @property
     def holds(self) -> bool:
         return all(line.holds or line.soft for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOfRows:
+    """Rules and objective on rows other than those of training.
+
+    Attributes
+    ----------
+    objective
+        The value of each stage; None where it is a share of no row here.
+    of_rows
+        Whether each stage speaks of rows: `minimize leaves` has one value on any rows.
+    """
+
+    lines: tuple[Checked, ...]
+    objective: tuple[Fraction | None, ...]
+    of_rows: tuple[bool, ...]
+    n_rows: int

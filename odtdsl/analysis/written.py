@@ -1,0 +1,73 @@
+"""Texts that are numbers or dates to a reader, written in a way that cells are not read in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from odtdsl.data.numerals import Numerals
+
+Way = Literal["numerals", "percent", "currency", "date"]
+
+_STYLES = (
+    Numerals(".", ","), Numerals(",", None), Numerals(",", "."), Numerals(".", " "),
+    Numerals(",", " "), Numerals(".", "'"), Numerals(",", "'"),
+)  # fmt: skip
+"""In the order of preference: `1,073` alone is more often a thousand than one and a bit."""
+
+_NUMBER = r"[+-]?\d+(?:[.,\s'\u2019]\d+)*"
+_PERCENT = re.compile(rf"{_NUMBER}\s?%")
+_SIGN = r"[$\u20ac\u00a3\u00a5]"
+_CURRENCY = re.compile(rf"[+-]?{_SIGN}\s?{_NUMBER}|{_NUMBER}\s?{_SIGN}")
+_DATE = re.compile(
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{2}|\d{4}))"
+    r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}:\d{2}(?::\d{2})?"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Texts of one column that are all written in one way, but for a few marks."""
+
+    way: Way
+    example: str
+
+
+def way_of(levels: Sequence[str]) -> Written | None:
+    """How most of the texts of a column are written, None where they are just texts."""
+    most = 0.8 * len(levels)
+    tests: tuple[tuple[Way, re.Pattern[str]], ...] = (
+        ("date", _DATE), ("percent", _PERCENT), ("currency", _CURRENCY),
+    )  # fmt: skip
+    for way, pattern in tests:
+        fitting = [level for level in levels if pattern.fullmatch(level)]
+        if fitting and len(fitting) >= most:
+            return Written(way=way, example=fitting[0])
+    plain = Numerals()
+    signed = [level for level in levels if level[-1:].isdigit() and _is_number(level, None)]
+    if len(signed) >= most and any(not _is_number(level, plain) for level in signed):
+        return Written(way="numerals", example=next(x for x in signed if not _is_number(x, plain)))
+    return None
+
+
+def numerals_of_all(columns: Mapping[str, Sequence[str]]) -> Numerals | None:
+    """The signs by which the most texts of all columns are numbers; None where none do better."""
+    texts = [text for levels in columns.values() for text in levels]
+    counts = [sum(_is_number(text, style) for text in texts) for style in _STYLES]
+    best = max(counts, default=0)
+    return _STYLES[counts.index(best)] if best else None
+
+
+def _is_number(text: str, style: Numerals | None) -> bool:
+    """Whether a text is a number by the signs; None for any of the styles."""
+    if style is None:
+        return any(_is_number(text, one) for one in (Numerals(), *_STYLES))
+    if not any(char.isdigit() for char in text):
+        return False
+    plain = style.plain(text)
+    try:
+        return plain is not None and "_" not in plain and float(plain) is not None
+    except ValueError:
+        return False

@@ -1,0 +1,45 @@
+"""Exact numbers and audits as JSON has them."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odtdsl.auditor.lines import Audit, AuditOfRows
+
+
+def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
+    """The lines of an audit; numbers as floats where they are not whole."""
+    return [
+        {
+            "rule": line.rule, "text": line.text, "holds": line.holds,
+            "value": as_number(line.value), "bound": as_number(line.bound),
+            "slack": as_number(line.slack), "instances": line.instances,
+            "rows": [{"of": one.of, "rows": one.rows} for one in line.rows], "note": line.note,
+            **({"soft": True} if line.soft else {}),
+        }
+        for line in audit.lines
+    ]  # fmt: skip
+
+
+def only(values: tuple[Any, ...]) -> Any:
+    """The only value, or all of several; None where all are."""
+    if len(values) == 1:
+        return values[0]
+    return None if all(value is None for value in values) else values
+
+
+def as_number(value: Any) -> Any:
+    """Fractions as JSON numbers: whole ones as int, others as float; beyond those None."""
+    if isinstance(value, tuple):
+        return [as_number(item) for item in value]
+    if isinstance(value, Fraction):
+        with suppress(OverflowError):
+            return int(value) if value.denominator == 1 else float(value)
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

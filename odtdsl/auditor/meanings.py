@@ -1,0 +1,398 @@
+"""What each term means: the second meaning, written from the language reference alone.
+
+A term's first meaning is its translation, in `odtdsl/terms`; the searches work by it. These
+functions take the finished model on raw cells and share nothing with that: an answer that the
+first meaning got wrong fails the audit. Every term of the language has one here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+
+from odtdsl.auditor.monotone import is_monotone
+from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
+from odtdsl.auditor.rows import Judged, NoValue
+from odtdsl.data.table import BoolArray, FloatArray
+from odtdsl.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
+from odtdsl.ir.problem import DiagramSkeleton, Problem
+from odtdsl.predictors.tree import Threshold
+
+NO_ROW = "there is no such row"
+
+INFINITE = Fraction(10**300)
+"""Stands for a loss without bound: `poisson` where 0 is predicted for more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share of what the model itself decides; where `under` is 0, comparisons hold vacuously."""
+
+    over: Fraction
+    under: Fraction
+
+
+Value = Fraction | bool | Share
+Meaning = Callable[[Place, Apply], Value]
+
+MEANINGS: dict[str, Meaning] = {}
+"""The meanings by the names of terms: value or truth on a model, a path, a leaf or a split."""
+
+IN_FLOATS = frozenset({"mse", "mae", "poisson", "output"})
+"""Terms whose values are floats: comparisons allow a tolerance, and are closed."""
+
+
+M = TypeVar("M", bound=Callable[..., Value])
+
+
+def means(term: str) -> Callable[[M], M]:
+    """Enter a function as the meaning of a term; it takes what the term speaks of."""
+
+    def enter(meaning: M) -> M:
+        assert term not in MEANINGS, f"{term} has one meaning"
+        MEANINGS[term] = meaning
+        return meaning
+
+    return enter
+
+
+# ---- arguments
+
+
+def class_of(call: Apply) -> int:
+    return next(arg.index for arg in call.args if isinstance(arg, LabelArg))
+
+
+def features_of(call: Apply) -> tuple[str, ...]:
+    return tuple(arg.name for arg in call.args if isinstance(arg, FeatureArg))
+
+
+# ---- the model: its form
+
+
+@means("depth")
+def depth(model: ModelOn, _: Apply) -> Fraction:
+    return Fraction(model.depth)
+
+
+@means("splits")
+def splits(model: ModelOn, _: Apply) -> Fraction:
+    return Fraction(len(model.splits))
+
+
+@means("leaves")
+def leaves(model: ModelOn, _: Apply) -> Fraction:
+    skeleton = model.rows.problem.skeleton
+    if isinstance(skeleton, DiagramSkeleton) and skeleton.tree:  # its arcs make a tree
+        return Fraction(len(model.splits) + 1)
+    return Fraction(len(model.leaves))
+
+
+@means("nodes")
+def nodes(model: ModelOn, call: Apply) -> Fraction:
+    return splits(model, call) + leaves(model, call)
+
+
+@means("root")
+def root(model: ModelOn, call: Apply) -> bool:
+    return not model.splits or set(model.splits[0].features) <= set(features_of(call))
+
+
+# ---- the model: measures of rows
+
+
+def wrong(model: ModelOn) -> BoolArray:
+    """bool (n_rows,): the rows whose prediction is not their class."""
+    found: BoolArray = model.predicted != model.rows.classes
+    return found
+
+
+def part(rows: Judged, some: BoolArray, whole: BoolArray) -> Fraction:
+    """The weight of `some` of the rows of `whole` as a share of its weight."""
+    under = rows.weight(whole)
+    if not under:
+        raise NoValue(NO_ROW)
+    return rows.weight(whole & some) / under
+
+
+@means("errors")
+def errors(model: ModelOn, call: Apply) -> Fraction:
+    return model.rows.weight(model.rows.of_group(call.args) & wrong(model))
+
+
+@means("error_rate")
+def error_rate(model: ModelOn, call: Apply) -> Fraction:
+    return part(model.rows, wrong(model), model.rows.of_group(call.args))
+
+
+@means("accuracy")
+def accuracy(model: ModelOn, call: Apply) -> Fraction:
+    return part(model.rows, ~wrong(model), model.rows.of_group(call.args))
+
+
+@means("loss")
+def loss(model: ModelOn, call: Apply) -> Fraction:
+    rows = np.flatnonzero(model.rows.of_group(call.args))
+    losses = model.rows.problem.losses
+    paid = np.zeros((len(losses), len(losses)), dtype=model.rows.units.dtype)
+    np.add.at(paid, (model.rows.classes[rows], model.predicted[rows]), model.rows.units[rows])
+    total = sum(
+        (amount * int(paid[actual, predicted])
+         for actual, amounts in enumerate(losses) for predicted, amount in enumerate(amounts)),
+        Fraction(0),
+    )  # fmt: skip
+    return total / model.rows.denominator
+
+
+@means("expected_loss")
+def expected_loss(model: ModelOn, call: Apply) -> Fraction:
+    whole = model.rows.weight(model.rows.of_group(call.args))
+    if not whole:
+        raise NoValue(NO_ROW)
+    return loss(model, call) / whole
+
+
+@means("rate")
+def rate(model: ModelOn, call: Apply) -> Fraction:
+    whole = model.rows.of_group(call.args)
+    return part(model.rows, model.predicted == class_of(call), whole)
+
+
+@means("recall")
+def recall(model: ModelOn, call: Apply) -> Fraction:
+    whole = model.rows.of_group(call.args) & (model.rows.classes == class_of(call))
+    return part(model.rows, model.predicted == class_of(call), whole)
+
+
+@means("false_positive_rate")
+def false_positive_rate(model: ModelOn, call: Apply) -> Fraction:
+    whole = model.rows.of_group(call.args) & (model.rows.classes != class_of(call))
+    return part(model.rows, model.predicted == class_of(call), whole)
+
+
+@means("precision")
+def precision(model: ModelOn, call: Apply) -> Share:
+    predicted = model.rows.of_group(call.args) & (model.predicted == class_of(call))
+    right = predicted & (model.rows.classes == class_of(call))
+    return Share(over=model.rows.weight(right), under=model.rows.weight(predicted))
+
+
+@means("count_predicted")
+def count_predicted(model: ModelOn, call: Apply) -> Fraction:
+    predicted = model.predicted == class_of(call)
+    return model.rows.count(model.rows.of_group(call.args) & predicted)
+
+
+def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
+    """The measure inside `gap` or `ratio`, of each of the groups that follow."""
+    assert call.of is not None, "analysis demands a measure"
+    of = call.of
+    found = [MEANINGS[of.term](model, replace(of, args=(*of.args, arg))) for arg in call.args]
+    return [value for value in found if isinstance(value, Fraction)]
+
+
+@means("gap")
+def gap(model: ModelOn, call: Apply) -> Fraction:
+    values = over_groups(model, call)
+    return max(values) - min(values)
+
+
+@means("ratio")
+def ratio(model: ModelOn, call: Apply) -> Fraction:
+    values = over_groups(model, call)
+    return min(values) / max(values) if max(values) else Fraction(1)
+
+
+def price(problem: Problem, asked: frozenset[str]) -> Fraction:
+    """What it costs to ask these features: each once, and each shared amount once."""
+    costs, names = problem.costs, [feature.name for feature in problem.features]
+    paid = [cost for name, cost in zip(names, costs.features, strict=True) if name in asked]
+    for shared in costs.shared:
+        if not asked.isdisjoint(names[index] for index in shared.features):
+            paid.append(shared.amount)
+    return sum(paid, Fraction(0))
+
+
+@means("expected_cost")
+def expected_cost(model: ModelOn, _: Apply) -> Fraction:
+    rows = model.rows
+    whole = rows.weight(rows.everyone)
+    if not whole:
+        raise NoValue(NO_ROW)
+    paid = [price(rows.problem, asked) * rows.weight(inside) for asked, inside in model.taken]
+    return sum(paid, Fraction(0)) / whole
+
+
+# ---- the model: number targets
+
+
+def mean_loss(
+    model: TreeOn, call: Apply, each: Callable[[FloatArray, FloatArray], FloatArray]
+) -> Fraction:
+    """The weighted mean over rows and targets of a loss of (true, predicted) float64 values."""
+    truth = model.rows.truth
+    outputs = np.asarray([leaf.leaf.output for leaf in model.leaves], dtype=np.float64)
+    predicted = outputs[model.leaf_of]
+    chosen = [arg.index for arg in call.args if isinstance(arg, TargetArg)]
+    if chosen:
+        truth, predicted = truth[:, chosen], predicted[:, chosen]
+    weights = model.rows.units.astype(np.float64)
+    if not weights.any():
+        raise NoValue(NO_ROW)
+    lost = np.where(weights[:, None] > 0, each(truth, predicted), 0.0)  # not 0 times infinite
+    value = float((lost.mean(axis=1) * weights).sum() / weights.sum())
+    return Fraction(value) if np.isfinite(value) else INFINITE
+
+
+@means("mse")
+def mse(model: TreeOn, call: Apply) -> Fraction:
+    return mean_loss(model, call, lambda y, p: (y - p) ** 2)
+
+
+@means("mae")
+def mae(model: TreeOn, call: Apply) -> Fraction:
+    return mean_loss(model, call, lambda y, p: np.abs(y - p))
+
+
+@means("poisson")
+def poisson(model: TreeOn, call: Apply) -> Fraction:
+    return mean_loss(model, call, half_deviance)
+
+
+def half_deviance(y: FloatArray, p: FloatArray) -> FloatArray:
+    """y log(y / p) - y + p; the logarithm counts only where there is something."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(y > 0, np.log(np.where(y > 0, y, 1) / p), 0)
+    found: FloatArray = y * logs - y + p
+    return found
+
+
+# ---- the model: pairs of rows, directions
+
+
+@means("same_leaf")
+def same_leaf(model: TreeOn, call: Apply) -> bool:
+    if not model.rows.training:
+        raise NoValue("it names training rows")
+    first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
+    return bool(model.leaf_of[first] == model.leaf_of[second])
+
+
+@means("different_leaf")
+def different_leaf(model: TreeOn, call: Apply) -> bool:
+    return not same_leaf(model, call)
+
+
+@means("increasing")
+def increasing(model: TreeOn, call: Apply) -> bool:
+    return is_monotone(model, *features_of(call), increasing=True)
+
+
+@means("decreasing")
+def decreasing(model: TreeOn, call: Apply) -> bool:
+    return is_monotone(model, *features_of(call), increasing=False)
+
+
+# ---- paths, and the model as a whole
+
+
+@means("uses")
+def uses(place: PathOn | ModelOn, call: Apply) -> bool:
+    (name,) = features_of(call)
+    return any(name in asked for asked in _asked(place))
+
+
+@means("tests")
+def tests(place: PathOn | ModelOn, call: Apply) -> Fraction:
+    named = set(features_of(call))
+    return Fraction(sum(not named.isdisjoint(asked) for asked in _asked(place)))
+
+
+def _asked(place: PathOn | ModelOn) -> list[tuple[str, ...]]:
+    """The features of each split."""
+    if isinstance(place, PathOn):
+        return list(place.asked)
+    return [split.features for split in place.splits]
+
+
+@means("before")
+def before(path: PathOn, call: Apply) -> bool:
+    first, second = features_of(call)
+    return not any(
+        first in lower and second in upper
+        for level, lower in enumerate(path.asked) for upper in path.asked[: level + 1]
+    )  # fmt: skip
+
+
+@means("requires")
+def requires(path: PathOn, call: Apply) -> bool:
+    needing, needed = features_of(call)
+    above: set[str] = set()
+    for asked in path.asked:
+        if needing in asked and needed not in above:
+            return False
+        above.update(asked)
+    return True
+
+
+@means("cost")
+def cost(path: PathOn, _: Apply) -> Fraction:
+    return price(path.rows.problem, frozenset(name for asked in path.asked for name in asked))
+
+
+@means("length")
+def length(path: PathOn, _: Apply) -> Fraction:
+    return Fraction(len(path.asked))
+
+
+# ---- leaves
+
+
+@means("size")
+def size(place: LeafOn | SplitOn, call: Apply) -> Fraction:
+    return place.rows.count(place.rows.of_group(call.args)[place.inside])
+
+
+@means("purity")
+def purity(leaf: LeafOn, _: Apply) -> Share:
+    right = leaf.inside[leaf.rows.classes[leaf.inside] == leaf.leaf.label]
+    return Share(over=leaf.rows.weight(right), under=leaf.rows.weight(leaf.inside))
+
+
+@means("majority")
+def majority(leaf: LeafOn, _: Apply) -> bool:
+    classes = leaf.rows.classes[leaf.inside]
+    mine = leaf.rows.weight(leaf.inside[classes == leaf.leaf.label])
+    others = (leaf.rows.weight(leaf.inside[classes == label]) for label in np.unique(classes))
+    return all(other <= mine for other in others)
+
+
+@means("output")
+def output(leaf: LeafOn, call: Apply) -> Fraction:
+    (index,) = (arg.index for arg in call.args if isinstance(arg, TargetArg))
+    assert leaf.leaf.output is not None, "a tree for number targets has outputs"
+    return Fraction(leaf.leaf.output[index])
+
+
+# ---- splits
+
+
+@means("threshold")
+def threshold(split: SplitOn, _: Apply) -> Fraction:
+    assert isinstance(split.test, Threshold), "the rule ranges over thresholds only"
+    assert not isinstance(split.test.value, str)
+    return Fraction(split.test.value)
+
+
+@means("feature")
+def feature(split: SplitOn, call: Apply) -> bool:
+    return set(split.features) <= set(features_of(call))
+
+
+@means("level")
+def level(split: SplitOn, _: Apply) -> Fraction:
+    return Fraction(split.level)

@@ -1,0 +1,335 @@
+"""A finished model on rows: where the raw cells of each row lead, and what is asked on the way.
+
+The tests of a model are applied to raw cells here, by code of its own: neither that of
+prediction nor that of a search.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from odtdsl.auditor.rows import MISSING, Judged
+from odtdsl.data.dataset import ColumnType
+from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.predictors.check import check_tree
+from odtdsl.predictors.diagram import AxisTest, Diagram, Hyperplane, Node
+from odtdsl.predictors.diagram_check import check_diagram
+from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Side, Test, Threshold, Tree
+
+MOST_PATHS = 200_000
+"""Diagrams with more paths that differ in what they ask are not audited."""
+
+Asked = tuple[tuple[str, ...], ...]
+"""The features that each split of a path tests, from the root down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PathOn:
+    """A root-to-leaf path.
+
+    A split of a tree and an axis test have one feature, a hyperplane all that it weighs. On
+    diagrams paths that ask the same are one.
+    """
+
+    rows: Judged
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeafOn:
+    """A leaf (of a diagram, a terminal that rows reach); `inside` are the places of its rows."""
+
+    rows: Judged
+    leaf: Leaf
+    inside: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SplitOn:
+    """A split.
+
+    Attributes
+    ----------
+    features
+        What it tests: one feature; of a hyperplane all that it weighs.
+    test
+        None for a hyperplane.
+    missing
+        The side of missing cells; None for a hyperplane.
+    level
+        0 at the root.
+    left, right
+        The places of the rows that it sends each way.
+    size
+        How many rows the model says reach it.
+    """
+
+    rows: Judged
+    features: tuple[str, ...]
+    test: Test | None
+    missing: Side | None
+    level: int
+    left: IntArray
+    right: IntArray
+    size: int
+
+    @property
+    def inside(self) -> IntArray:
+        return np.concatenate([self.left, self.right])
+
+
+class ModelOn(ABC):
+    """A model on rows.
+
+    Attributes
+    ----------
+    rows
+        The rows that it is judged on.
+    predicted
+        int64 (n_rows,): the class that each row gets; -1 for number targets.
+    leaves
+        Leaves from left to right.
+    splits
+        Splits, each before those below it.
+    depth
+        Splits on the longest path.
+    """
+
+    rows: Judged
+    predicted: IntArray
+    leaves: tuple[LeafOn, ...]
+    splits: tuple[SplitOn, ...]
+    depth: int
+    kind: str
+
+    @property
+    @abstractmethod
+    def paths(self) -> tuple[PathOn, ...]:
+        """All paths."""
+
+    @property
+    @abstractmethod
+    def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+        """The sets of features that rows are asked on their ways, each with its rows."""
+
+
+class TreeOn(ModelOn):
+    """A tree on rows.
+
+    Attributes
+    ----------
+    leaf_of
+        int64 (n_rows,): position of each row's leaf, from left to right.
+    """
+
+    kind = "tree"
+
+    def __init__(self, tree: Tree, rows: Judged) -> None:
+        if broken := check_tree(tree):
+            raise OdtError(broken)
+        self.tree, self.rows = tree, rows
+        _readable(tree, rows)
+        self.predicted = np.full(rows.n_rows, -1, dtype=np.int64)
+        self.leaf_of: IntArray = np.zeros(rows.n_rows, dtype=np.int64)
+        leaves: list[LeafOn] = []
+        splits: list[SplitOn] = []
+        asked: list[Asked] = []
+        types = {type_.name: type_ for type_ in tree.features}
+        stack: list[tuple[Branch | Leaf, IntArray, Asked]] = [
+            (tree.root, np.arange(rows.n_rows), ())
+        ]
+        while stack:
+            node, inside, above = stack.pop()
+            if isinstance(node, Leaf):
+                self.leaf_of[inside] = len(leaves)
+                if node.label is not None:
+                    self.predicted[inside] = node.label
+                leaves.append(LeafOn(rows=rows, leaf=node, inside=inside))
+                asked.append(above)
+                continue
+            goes = goes_left(rows, types[node.feature], node.test, node.missing, inside)
+            split = SplitOn(
+                rows=rows, features=(node.feature,), test=node.test, missing=node.missing,
+                level=len(above), left=inside[goes], right=inside[~goes], size=node.size,
+            )  # fmt: skip
+            splits.append(split)
+            here = (*above, (node.feature,))
+            stack += [(node.right, split.right, here), (node.left, split.left, here)]
+        self.leaves, self.splits, self._asked = tuple(leaves), tuple(splits), tuple(asked)
+        self.depth = max(map(len, asked))
+
+    @cached_property
+    def paths(self) -> tuple[PathOn, ...]:
+        return tuple(PathOn(rows=self.rows, asked=asked) for asked in self._asked)
+
+    @cached_property
+    def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+        return tuple(
+            (frozenset(name for names in asked for name in names), leaf.inside)
+            for asked, leaf in zip(self._asked, self.leaves, strict=True)
+        )
+
+
+class DiagramOn(ModelOn):
+    """A diagram on rows."""
+
+    kind = "diagram"
+
+    def __init__(self, diagram: Diagram, rows: Judged) -> None:
+        if broken := check_diagram(diagram):
+            raise OdtError(broken)
+        self.diagram, self.rows, self.depth = diagram, rows, len(diagram.layers)
+        _readable(diagram, rows)
+        entry = diagram.entry.label
+        self.predicted = np.full(rows.n_rows, 0 if entry is None else entry, dtype=np.int64)
+        splits: list[SplitOn] = []
+        here = {} if entry is not None else {diagram.entry.node: [np.arange(rows.n_rows)]}
+        for level, layer in enumerate(diagram.layers):
+            below: dict[int | None, list[IntArray]] = {}
+            for place, node in enumerate(layer):
+                inside = np.concatenate([np.zeros(0, dtype=np.int64), *here.get(place, [])])
+                goes = self._goes_left(node, inside)
+                split = _split_of(node, rows, level, inside[goes], inside[~goes])
+                splits.append(split)
+                for arc, some in ((node.left, split.left), (node.right, split.right)):
+                    if arc.label is not None:
+                        self.predicted[some] = arc.label
+                    else:
+                        below.setdefault(arc.node, []).append(some)
+            here = below
+        self.splits = tuple(splits)
+        self.leaves = tuple(
+            LeafOn(
+                rows=rows, leaf=Leaf(label=label), inside=np.flatnonzero(self.predicted == label)
+            )
+            for label in np.unique(self.predicted).tolist()
+        )
+
+    def _goes_left(self, node: Node, inside: IntArray) -> BoolArray:
+        types = {type_.name: type_ for type_ in self.diagram.features}
+        split = node.split
+        if isinstance(split, AxisTest):
+            return goes_left(self.rows, types[split.feature], split.test, split.missing, inside)
+        return _below(split, self.rows, types, inside)
+
+    @cached_property
+    def paths(self) -> tuple[PathOn, ...]:
+        ended: dict[Asked, None] = {}
+        here: dict[int | None, dict[Asked, None]] = {self.diagram.entry.node: {(): None}}
+        if self.diagram.entry.node is None:
+            ended, here = here[None], {}
+        for layer in self.diagram.layers:
+            below: dict[int | None, dict[Asked, None]] = {}
+            for place, node in enumerate(layer):
+                longer = {(*asked, node.features): None for asked in here.get(place, ())}
+                for arc in (node.left, node.right):
+                    ends = arc.node is None
+                    (ended if ends else below.setdefault(arc.node, {})).update(longer)
+            here = below
+            if len(ended) + sum(map(len, here.values())) > MOST_PATHS:
+                raise error(
+                    "U330", f"the diagram has more than {MOST_PATHS} paths that ask differently",
+                    helps=("bound its depth, or leave out the rules of paths",),
+                )  # fmt: skip
+        return tuple(PathOn(rows=self.rows, asked=asked) for asked in ended)
+
+    @cached_property
+    def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+        used = list(dict.fromkeys(name for split in self.splits for name in split.features))
+        asked = np.zeros((self.rows.n_rows, len(used)), dtype=bool)
+        for split in self.splits:
+            for name in split.features:
+                asked[split.inside, used.index(name)] = True
+        sets, which = np.unique(asked, axis=0, return_inverse=True)
+        return tuple(
+            (
+                frozenset(name for name, is_asked in zip(used, one, strict=True) if is_asked),
+                np.flatnonzero(which.reshape(-1) == place),
+            )
+            for place, one in enumerate(sets.tolist())
+        )
+
+
+Place = ModelOn | PathOn | LeafOn | SplitOn
+"""What a term speaks of."""
+
+
+def model_on(model: Tree | Diagram, rows: Judged) -> TreeOn | DiagramOn:
+    """A model of either kind on rows."""
+    return DiagramOn(model, rows) if isinstance(model, Diagram) else TreeOn(model, rows)
+
+
+def goes_left(
+    rows: Judged, type_: ColumnType, test: Test, missing: Side, inside: IntArray
+) -> BoolArray:
+    """bool (len(inside),): which rows a test of one column sends left."""
+    found: BoolArray
+    if type_.kind != "number":
+        assert not isinstance(test, InBin), "bins are of numbers"
+        ranks, rank = rows.ranks(type_)[inside], type_.levels.index(test.value)
+        under = (ranks >= 0) & (ranks <= rank)
+        found = under if isinstance(test, Threshold) else ranks == rank
+        return np.where(ranks == MISSING, missing == "left", found)
+    numbers = rows.numbers(type_.name)[inside]
+    match test:
+        case Threshold():
+            found = numbers <= float(test.value)
+        case Equals():
+            found = numbers == float(test.value)
+        case InBin():
+            under = numbers <= test.high if test.closed else numbers < test.high
+            found = (test.low <= numbers) & under
+    return np.where(np.isnan(numbers), missing == "left", found)
+
+
+def _below(
+    plane: Hyperplane, rows: Judged, types: dict[str, ColumnType], inside: IntArray
+) -> BoolArray:
+    """bool (len(inside),): which rows a hyperplane sends left; summed in the order of weights."""
+    total = np.zeros(len(inside))
+    for weight in plane.weights:
+        type_ = types[weight.feature]
+        if weight.value is not None:
+            ranks = rows.ranks(type_)[inside]
+            total += weight.weight * (ranks == type_.levels.index(weight.value))
+        elif type_.kind != "number":
+            total += weight.weight * rows.ranks(type_)[inside]
+        else:
+            total += weight.weight * rows.numbers(type_.name)[inside]
+    found: BoolArray = total < plane.bound
+    return found
+
+
+def _split_of(node: Node, rows: Judged, level: int, left: IntArray, right: IntArray) -> SplitOn:
+    axis = node.split if isinstance(node.split, AxisTest) else None
+    return SplitOn(
+        rows=rows, features=node.features, test=None if axis is None else axis.test,
+        missing=None if axis is None else axis.missing, level=level, left=left, right=right,
+        size=node.size,
+    )  # fmt: skip
+
+
+def _readable(model: Tree | Diagram, rows: Judged) -> None:
+    """Let the predictor say what is wrong with cells that its tests cannot read."""
+    for type_ in model.features:
+        if type_.name in model.tested and not _fits(model, type_, rows):
+            model.apply(rows.table)
+            raise error("X201", f"the cells of `{type_.name}` cannot be read under its type")
+
+
+def _fits(model: Tree | Diagram, type_: ColumnType, rows: Judged) -> bool:
+    column = rows.column(type_.name)
+    if column is None:
+        return False
+    if isinstance(model, Diagram) and rows.missing(type_.name).any():
+        planes = [node.split for node in model.nodes() if isinstance(node.split, Hyperplane)]
+        if any(weight.feature == type_.name for plane in planes for weight in plane.weights):
+            return False
+    if type_.kind == "number":
+        return column.numbers is not None
+    return type_.kind != "ordered" or bool((rows.ranks(type_) >= MISSING).all())

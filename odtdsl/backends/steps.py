@@ -1,0 +1,96 @@
+"""The steps of a solve: `solve` takes them in turn, and `plan` tells them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from odtdsl.ir.forms import Core
+from odtdsl.ir.problem import DiagramSkeleton
+
+Kind = Literal["start", "whole", "trees", "shapes", "rest"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one back end is asked for.
+
+    Attributes
+    ----------
+    kind
+        `start`: a first model. `whole`: the problem. `trees` and `shapes`: diagrams by `exact`.
+        `rest`: what these two leave open.
+    share
+        The most that it may take of the time that is left then.
+    least
+        Seconds that it has in any case.
+    brief
+        Of a start: whether the first good model will do. It is kept for a search that is stopped;
+        the search grows its own to begin from.
+    ways
+        Of a start: how it scores splits, one growth after the other.
+    improves
+        Whether it waits for a model to improve on, and is left out where none is known.
+    """
+
+    kind: Kind
+    backend: str
+    share: float = 1.0
+    least: float = 0.0
+    brief: bool = False
+    ways: tuple[str, ...] = ("optimal",)
+    improves: bool = False
+
+    def __str__(self) -> str:
+        """As `odt plan` and answers name it."""
+        match self.kind:
+            case "start":
+                return f"start by {self.backend}"
+            case "whole":
+                return self.backend
+            case "trees" | "shapes":
+                return f"{self.backend} by {self.kind}"
+            case "rest":
+                return f"{self.backend} on what is left open"
+
+
+START = Step(kind="start", backend="greedy", share=0.5, least=0.5)
+"""A limit that has passed is no reason to have no model, so that it has some time in any case."""
+
+BRIEF_START = replace(START, brief=True)
+
+VECTOR_START = replace(START, ways=("optimal", "average"))
+"""Rules can bend the outputs of vectors, so that neither way is always the better one."""
+
+OF_DIAGRAMS = (
+    Step(kind="trees", backend="exact", share=0.35),
+    Step(kind="shapes", backend="exact"),
+)
+
+BEFORE_ANOTHER = (OF_DIAGRAMS[0], replace(OF_DIAGRAMS[1], share=0.75, improves=True))
+"""The same where another back end takes what is left open, and may be the first to find any."""
+
+
+def alone(core: Core, name: str, *, grows: bool) -> tuple[Step, ...]:
+    """One back end, with nothing but a start before it; `grows`: whether `greedy` takes part."""
+    diagram = isinstance(core.skeleton, DiagramSkeleton)
+    by_two = name == "exact" and diagram
+    asked = OF_DIAGRAMS if by_two else (Step(kind="whole", backend=name),)
+    if name == "greedy" or not grows:
+        return asked
+    start = _start_of_trees(core) if name == "exact" and not diagram else START
+    return (start, *asked)
+
+
+def _start_of_trees(core: Core) -> Step:
+    """Before trees by `exact`, which grows its own, but for those of output vectors."""
+    from odtdsl.exact.regression import takes_vectors
+
+    vectors = core.targets is not None and takes_vectors(core)
+    return VECTOR_START if vectors else BRIEF_START
+
+
+def after_exact(name: str, *, grows: bool) -> tuple[Step, ...]:
+    """Diagrams by `exact`, and what it leaves open by another back end."""
+    asked = (*BEFORE_ANOTHER, Step(kind="rest", backend=name))
+    return (START, *asked) if grows else asked

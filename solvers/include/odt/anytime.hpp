@@ -1,0 +1,139 @@
+// Good trees early: growth, lookahead over trees that are optimal at the bottom, and then moves of whole subtrees for
+// as long as there is time. Nothing that comes out is a proof.
+//
+// A tree of depth d is grown by impurity down to depth two, where the best tree is found by scans (DepthTwo). Lookahead
+// takes, of some cuts at a node, the one whose grown completion loses least. A move replaces the subtree of a node by a
+// new one and keeps it if it loses no more. See docs/explanation/exact.md, "Before a proof".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "odt/control.hpp"
+#include "odt/depth_two.hpp"
+#include "odt/root.hpp"
+#include "odt/search.hpp"
+
+namespace odt {
+
+// A finished subtree on the rows of its node. Subtrees are shared and never changed.
+struct Grown {
+  using Ptr = std::shared_ptr<const Grown>;
+  Loss value = 0;            // with prices, without the loss model's offset
+  int feature = -1;          // -1: leaf
+  std::uint32_t bound = 0;   // ranks below it go left
+  int label = -1;
+  int leaves = 1;
+  Ptr left, right;
+};
+
+// What a node allows for: as much as the path above it leaves.
+struct Place {
+  int level;   // of the view
+  int depth;   // levels that may follow
+  int state;   // of the path
+};
+
+// Uniform numbers that are the same on all machines (the standard's distributions are not).
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  double real() { return static_cast<double>(engine_() >> 11) * (1.0 / 9007199254740992.0); }
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(real() * static_cast<double>(n)); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+template <class R>
+class Anytime {
+ public:
+  // `told` hears of every better tree.
+  using Told = std::function<void(const Grown::Ptr&)>;
+  Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed, Told told);
+
+  // Searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try.
+  // `others`, if given, are looked at for better trees.
+  void run(int depth, Loss target, const SharedBest* others = nullptr);
+  // A tree to go on from, if it is better than the own one.
+  void adopt(const Plan& plan);
+  const Grown::Ptr& best() const { return best_; }
+
+ private:
+  enum class Impurity { gini, entropy };
+  struct Cut {
+    double score;  // the larger, the purer
+    std::size_t feature;
+    std::uint32_t bound;
+  };
+  struct How {
+    Impurity impurity = Impurity::gini;
+    std::size_t most = 0;    // cuts of a depth-two tree that are tried; 0: only the purest
+    double noise = 0;        // chance that a cut is not the purest one but one of the next
+  };
+  struct Remembered {
+    Grown::Ptr tree;
+    Loss upper = 0;          // only trees below it were looked for
+    std::size_t most = 0;
+  };
+  struct KeyHash {
+    std::size_t operator()(const std::vector<R>& key) const;
+  };
+
+  View<R>& child(const Place& at, std::size_t feature, std::uint32_t bound, bool left);
+  Place below(const Place& at, std::size_t feature) const;
+  Grown::Ptr leaf(View<R>& view);
+  Grown::Ptr join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right) const;
+  Grown::Ptr stump(View<R>& view, const Place& at);
+  Grown::Ptr bottom(View<R>& view, const Place& at, Loss upper, const How& how);
+  Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete);
+  Grown::Ptr grow(View<R>& view, const Place& at, Loss upper, const How& how);
+  Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
+  Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most);
+  Grown::Ptr polish(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr recut(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height);
+  Grown::Ptr replace(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
+  Cut shifted(View<R>& view, const Grown& tree);
+  std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);
+  void scan_cuts(View<R>& view, std::size_t f, Impurity impurity, std::size_t segments, std::vector<Cut>& found);
+  int predicted(const Grown& tree, std::uint32_t row) const;
+  void offer(const Grown::Ptr& tree);
+  double xlogx(double x) const;
+
+  const Dataset& data_;
+  const Problem& p_;
+  Control& control_;
+  Counters& counters_;
+  DepthTwo<R> depth_two_;
+  Search<R> exact_;
+  Told told_;
+  Dice dice_;
+  Loss price_;
+  std::int32_t least_;
+  std::vector<std::unique_ptr<View<R>>> views_;
+  std::vector<std::uint16_t> class_of_;   // the label that a row is best given
+  std::vector<double> weight_of_;         // and what the worst one costs; empty: one each
+  std::vector<double> xlogx_;
+  std::unordered_map<std::vector<R>, Remembered, KeyHash> memory_;
+  std::size_t memory_bytes_ = 0;
+  Grown::Ptr best_;
+};
+
+// What a tree is as a plan.
+Plan plan_of(const Grown& tree);
+
+// Runs until a limit is met or the loss is as low as `lower`, the least that any tree can lose.
+RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result, const RootAnswer& start);
+
+// The same beside another search, whose trees it improves and which it tells its own. Returns where nothing is left to
+// improve; else ends by Stop.
+void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower);
+
+}  // namespace odt

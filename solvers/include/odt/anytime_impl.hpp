@@ -1,0 +1,542 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "odt/anytime.hpp"
+
+namespace odt {
+
+template <class R>
+std::size_t Anytime<R>::KeyHash::operator()(const std::vector<R>& key) const {
+  std::uint64_t h = key.size();
+  for (R x : key) h = (h ^ x) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
+  return static_cast<std::size_t>(h);
+}
+
+template <class R>
+Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed, Told told)
+    : data_(data), p_(data.problem), control_(control), counters_(counters), depth_two_(control, counters), exact_(control),
+      told_(std::move(told)), dice_(seed), price_(p_.leaf_price), least_(p_.leaf_rows) {
+  const std::size_t labels = static_cast<std::size_t>(data.loss.labels);
+  class_of_.resize(p_.rows);
+  if (!data.loss.unit()) weight_of_.resize(p_.rows);
+  for (std::size_t i = 0; i < p_.rows; ++i) {
+    if (data.loss.unit()) {
+      class_of_[i] = static_cast<std::uint16_t>(p_.label[i]);
+      continue;
+    }
+    const Loss* losses = data.loss.losses(i);
+    class_of_[i] = static_cast<std::uint16_t>(std::min_element(losses, losses + labels) - losses);
+    weight_of_[i] = static_cast<double>(data.loss.worst(i));
+  }
+  if (weight_of_.empty()) {
+    xlogx_.resize(p_.rows + 1);
+    for (std::size_t i = 1; i <= p_.rows; ++i) xlogx_[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
+  }
+}
+
+template <class R>
+double Anytime<R>::xlogx(double x) const {
+  if (!xlogx_.empty()) return xlogx_[static_cast<std::size_t>(x + 0.5)];
+  return x > 0 ? x * std::log(x) : 0;
+}
+
+template <class R>
+View<R>& Anytime<R>::child(const Place& at, std::size_t feature, std::uint32_t bound, bool left) {
+  const std::size_t level = static_cast<std::size_t>(at.level) + 1;
+  View<R>& view = *views_[level];
+  view.make_child(*views_[level - 1], feature, static_cast<R>(bound), left);
+  control_.poll(view.rows() * p_.features / 32 + 1);
+  return view;
+}
+
+template <class R>
+Place Anytime<R>::below(const Place& at, std::size_t feature) const {
+  return {at.level + 1, at.depth - 1, p_.after(at.state, feature)};
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::leaf(View<R>& view) {
+  const std::size_t labels = static_cast<std::size_t>(data_.loss.labels);
+  std::vector<Loss> sums(labels, 0);
+  const std::uint32_t* order = view.order(0);
+  if (data_.loss.unit()) {
+    for (std::size_t i = 0; i < view.rows(); ++i) ++sums[class_of_[order[i]]];
+    for (Loss& s : sums) s = data_.loss.each * (static_cast<Loss>(view.rows()) - s);
+  } else {
+    for (std::size_t i = 0; i < view.rows(); ++i)
+      for (std::size_t c = 0; c < labels; ++c) sums[c] += data_.loss.losses(order[i])[c];
+  }
+  auto tree = std::make_shared<Grown>();
+  const auto least = std::min_element(sums.begin(), sums.end());
+  tree->value = *least + price_;
+  tree->label = static_cast<int>(least - sums.begin());
+  return tree;
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right) const {
+  auto tree = std::make_shared<Grown>();
+  tree->value = left->value + right->value;
+  tree->feature = static_cast<int>(cut.feature);
+  tree->bound = cut.bound;
+  tree->leaves = left->leaves + right->leaves;
+  tree->left = left;
+  tree->right = right;
+  return tree;
+}
+
+// The purest cut of a feature in each of some segments of its rows: for gini the sum over both sides of squared counts over
+// rows, for entropy that of count log count less rows log rows.
+template <class R>
+void Anytime<R>::scan_cuts(View<R>& view, std::size_t f, Impurity impurity, std::size_t segments, std::vector<Cut>& found) {
+  const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
+  const std::uint32_t* order = view.order(f);
+  const R* sorted = view.sorted(f);
+  const std::uint64_t* ends = view.ends(f);
+  const bool gini = impurity == Impurity::gini, unit = weight_of_.empty();
+  std::vector<double> low(labels, 0), high(labels, 0);
+  double low_all = 0, high_all = 0, low_sum = 0, high_sum = 0;
+  for (std::size_t i = 0; i < rows; ++i) high[class_of_[order[i]]] += unit ? 1.0 : weight_of_[order[i]];
+  for (double h : high) {
+    high_all += h;
+    high_sum += gini ? h * h : xlogx(h);
+  }
+  const std::size_t first = found.size();
+  for (std::size_t s = 0; s < segments; ++s) found.push_back({-1e300, f, 0});
+  const std::size_t least = static_cast<std::size_t>(least_), stop = view.words_to_cut(f) * kBlock;
+  std::size_t segment = 0, segment_end = rows / segments;
+  for (std::size_t i = 0; i + least < rows && i < stop; ++i) {
+    const std::size_t c = class_of_[order[i]];
+    const double w = unit ? 1.0 : weight_of_[order[i]];
+    if (gini) {
+      low_sum += w * (2 * low[c] + w);
+      high_sum -= w * (2 * high[c] - w);
+    } else {
+      low_sum += xlogx(low[c] + w) - xlogx(low[c]);
+      high_sum += xlogx(high[c] - w) - xlogx(high[c]);
+    }
+    low[c] += w;
+    high[c] -= w;
+    low_all += w;
+    high_all -= w;
+    if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
+    while (i >= segment_end && segment + 1 < segments) segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
+    const double score = gini ? (low_all > 0 ? low_sum / low_all : 0) + (high_all > 0 ? high_sum / high_all : 0)
+                              : low_sum - xlogx(low_all) + high_sum - xlogx(high_all);
+    Cut& best = found[first + segment];
+    if (score > best.score) {
+      best.score = score;
+      best.bound = static_cast<std::uint32_t>(sorted[i]) + 1;
+    }
+  }
+  for (std::size_t s = 0, at = first; s < segments; ++s) {
+    if (found[at].bound == 0) found.erase(found.begin() + static_cast<long>(at));
+    else ++at;
+  }
+}
+
+template <class R>
+std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments) {
+  std::vector<Cut> found;
+  for (std::size_t f = 0; f < p_.features; ++f)
+    if (view.splittable(f) && p_.after(at.state, f) >= 0) scan_cuts(view, f, impurity, segments, found);
+  control_.poll(view.rows() * p_.features / 8 + 1);
+  std::stable_sort(found.begin(), found.end(), [](const Cut& a, const Cut& b) { return a.score > b.score; });
+  return found;
+}
+
+// The best tree of depth one.
+template <class R>
+Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at) {
+  const Grown::Ptr one = leaf(view);
+  if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
+  const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
+  const bool unit = data_.loss.unit();
+  const Loss each = data_.loss.each;
+  Loss best = one->value - 2 * price_;
+  Cut cut{0, 0, 0};
+  int label[2] = {-1, -1};
+  // Rows of a class in place of losses where all errors count alike: fewer sums a row.
+  std::vector<Loss> all(labels, 0), low, high;
+  const std::uint32_t* any = view.order(0);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t c = 0; c < labels; ++c) all[c] += unit ? Loss{class_of_[any[i]] == c} : data_.loss.losses(any[i])[c];
+  for (std::size_t f = 0; f < p_.features; ++f) {
+    if (!view.splittable(f) || p_.after(at.state, f) < 0) continue;
+    const std::uint32_t* order = view.order(f);
+    const std::uint64_t* ends = view.ends(f);
+    low.assign(labels, 0);
+    high = all;
+    const std::size_t stop = std::min(rows - static_cast<std::size_t>(least_), view.words_to_cut(f) * kBlock);
+    for (std::size_t i = 0; i < stop; ++i) {
+      if (unit) {
+        ++low[class_of_[order[i]]];
+        --high[class_of_[order[i]]];
+      } else {
+        for (std::size_t c = 0; c < labels; ++c) {
+          const Loss x = data_.loss.losses(order[i])[c];
+          low[c] += x;
+          high[c] -= x;
+        }
+      }
+      if (!(ends[i / kBlock] >> (i % kBlock) & 1) || static_cast<std::int32_t>(i) + 1 < least_) continue;
+      const auto l = unit ? std::max_element(low.begin(), low.end()) : std::min_element(low.begin(), low.end());
+      const auto h = unit ? std::max_element(high.begin(), high.end()) : std::min_element(high.begin(), high.end());
+      const Loss value = unit ? each * (static_cast<Loss>(rows) - *l - *h) : *l + *h;
+      if (value >= best) continue;
+      best = value;
+      cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
+      label[0] = static_cast<int>(l - low.begin());
+      label[1] = static_cast<int>(h - high.begin());
+    }
+  }
+  if (cut.bound == 0) return one;
+  auto left = std::make_shared<Grown>(), right = std::make_shared<Grown>();
+  left->label = label[0];
+  right->label = label[1];
+  // Which side loses what is of no interest below here.
+  left->value = price_;
+  right->value = best + price_;
+  return join(cut, left, right);
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete) {
+  std::vector<std::uint32_t> first(p_.features, 0);
+  const std::vector<Cut> pure = cuts(view, at, Impurity::gini, 1);
+  for (const Cut& cut : pure) first[cut.feature] = cut.bound;
+  const Ask ask{least_, false, at.state};
+  const Outcome out = depth_two_.sketch(view, shape(2, 4), upper, ask, first, most, complete);
+  if (!out.exact || out.plan.empty()) return nullptr;
+  return measure(view, at, out.plan, 0);
+}
+
+// A tree of depth two or less: by scans, as good as `how` says, or nothing below `upper`.
+template <class R>
+Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const How& how) {
+  const Grown::Ptr one = leaf(view);
+  const auto below_upper = [upper](const Grown::Ptr& tree) { return tree && tree->value < upper ? tree : nullptr; };
+  if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return below_upper(one);
+  if (at.depth == 1) return below_upper(stump(view, at));
+  // Two sets of rows with the same least and largest ranks are the same set: all rows within.
+  std::vector<R> key;
+  key.reserve(2 * p_.features + 2);
+  for (std::size_t f = 0; f < p_.features; ++f) {
+    key.push_back(view.sorted(f)[0]);
+    key.push_back(view.sorted(f)[view.rows() - 1]);
+  }
+  key.push_back(static_cast<R>(at.state & 0xffff));
+  key.push_back(static_cast<R>(at.state >> 16));
+  Remembered& known = memory_[key];
+  if (known.most >= how.most && known.most > 0 && ((known.tree && known.tree->value < known.upper) || upper <= known.upper)) {
+    ++counters_.cache_hits;
+    return below_upper(known.tree);
+  }
+  if (known.most == 0) memory_bytes_ += key.size() * sizeof(R) + 600;
+  bool complete = false;
+  Grown::Ptr tree = scan_bottom(view, at, upper, how.most, complete);
+  Remembered& entry = memory_[key];
+  if (tree && (!entry.tree || tree->value < entry.tree->value)) entry.tree = tree;
+  entry.most = complete ? static_cast<std::size_t>(-1) : how.most;
+  entry.upper = upper;
+  tree = below_upper(entry.tree);
+  constexpr std::size_t kMost = std::size_t{1} << 28;
+  if (memory_bytes_ > (control_.options().memory_limit ? control_.options().memory_limit / 4 : kMost)) {
+    memory_.clear();
+    memory_bytes_ = 0;
+  }
+  return tree;
+}
+
+// The subtree of a plan on the rows of a view, with labels and losses; none where a leaf is too small or a cut may not
+// stand between the rows as they are now.
+template <class R>
+Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan, int node) {
+  const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
+  if (n.feature < 0) {
+    if (static_cast<std::int32_t>(view.rows()) < least_) return nullptr;
+    return n.stump ? stump(view, {at.level, std::max(1, at.depth), at.state}) : leaf(view);
+  }
+  const Cut cut{0, static_cast<std::size_t>(n.feature), n.bound};
+  const Place next = below(at, cut.feature);
+  const R* sorted = view.sorted(cut.feature);
+  // A cut beside all rows is none.
+  if (sorted[0] >= cut.bound) return measure(view, at, plan, n.right);
+  if (sorted[view.rows() - 1] < cut.bound) return measure(view, at, plan, n.left);
+  const R* above = std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(cut.bound));
+  if (!data_.gap_allowed(cut.feature, above[-1], above[0])) return nullptr;
+  const Grown::Ptr left = measure(child(at, cut.feature, cut.bound, true), next, plan, n.left);
+  const Grown::Ptr right = left ? measure(child(at, cut.feature, cut.bound, false), next, plan, n.right) : nullptr;
+  return right ? join(cut, left, right) : nullptr;
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::grow_below(View<R>&, const Place& at, const Cut& cut, Loss upper, const How& how) {
+  const Place next = below(at, cut.feature);
+  const Grown::Ptr left = grow(child(at, cut.feature, cut.bound, true), next, upper - price_, how);
+  if (!left) return nullptr;
+  const Grown::Ptr right = grow(child(at, cut.feature, cut.bound, false), next, upper - left->value, how);
+  return right ? join(cut, left, right) : nullptr;
+}
+
+// A tree by the purest cuts, optimal (or nearly so) in its last two levels; nothing where it would not be below `upper`.
+template <class R>
+Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const How& how) {
+  if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
+  const Grown::Ptr one = leaf(view);
+  const Grown::Ptr fallback = one->value < upper ? one : nullptr;
+  if (one->value <= price_ || static_cast<std::int32_t>(view.rows()) < 2 * least_) return fallback;
+  const std::vector<Cut> pure = cuts(view, at, how.impurity, 1);
+  if (pure.empty()) return fallback;
+  std::size_t which = 0;
+  while (how.noise > 0 && which + 1 < pure.size() && dice_.real() < how.noise) ++which;
+  const Grown::Ptr tree = grow_below(view, at, pure[which], std::min(upper, one->value), how);
+  return tree ? tree : fallback;
+}
+
+// Of the purest cuts the one whose grown completion loses least, and so on below it.
+template <class R>
+Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most) {
+  const How how{Impurity::gini, most, 0};
+  if (at.depth <= 2) return bottom(view, at, kInfinite, how);
+  const Grown::Ptr one = leaf(view);
+  if (one->value <= price_ || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
+  std::vector<Cut> tried = cuts(view, at, Impurity::gini, segments);
+  if (tried.size() > width) tried.resize(width);
+  std::vector<Cut> other = cuts(view, at, Impurity::entropy, segments);
+  if (other.size() > (width + 2) / 3) other.resize((width + 2) / 3);
+  for (const Cut& cut : other)
+    if (std::none_of(tried.begin(), tried.end(), [&](const Cut& t) { return t.feature == cut.feature && t.bound == cut.bound; })) tried.push_back(cut);
+  Grown::Ptr best = one;
+  Cut chosen{0, 0, 0};
+  for (const Cut& cut : tried) {
+    const Grown::Ptr tree = grow_below(view, at, cut, best->value, how);
+    if (!tree) continue;
+    best = tree;
+    chosen = cut;
+  }
+  if (best->feature < 0) return best;
+  const Place next = below(at, chosen.feature);
+  Grown::Ptr side[2] = {best->left, best->right};
+  for (int s = 0; s < 2; ++s) {
+    const Grown::Ptr found = look(child(at, chosen.feature, chosen.bound, s == 0), next, segments, width, most);
+    if (found->value < side[s]->value) side[s] = found;
+  }
+  return join(chosen, side[0], side[1]);
+}
+
+template <class R>
+int Anytime<R>::predicted(const Grown& tree, std::uint32_t row) const {
+  const Grown* at = &tree;
+  while (at->feature >= 0) at = p_.ranks(static_cast<std::size_t>(at->feature))[row] < at->bound ? at->left.get() : at->right.get();
+  return at->label;
+}
+
+// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them, as far as one cut can.
+// What is below is not looked at: it may break a rule, and has the values of before (see `measure`).
+template <class R>
+Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  const std::size_t rows = view.rows();
+  std::vector<Loss> gain(p_.rows, 0);  // of going left
+  Loss all_right = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::uint32_t row = view.order(0)[i];
+    const Loss left = data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->left, row)));
+    const Loss right = data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->right, row)));
+    gain[row] = right - left;
+    all_right += right;
+  }
+  const Loss prices = price_ * tree->leaves;
+  Loss best = tree->value - prices;
+  Cut cut{0, 0, 0};
+  for (std::size_t f = 0; f < p_.features; ++f) {
+    const int state = p_.after(at.state, f);
+    if (!view.splittable(f) || state < 0 || (!p_.next.empty() && state != p_.after(at.state, static_cast<std::size_t>(tree->feature)))) continue;
+    const std::uint32_t* order = view.order(f);
+    const std::uint64_t* ends = view.ends(f);
+    Loss value = all_right;
+    for (std::size_t i = 0; i + 1 < rows; ++i) {
+      value -= gain[order[i]];
+      if (value >= best || !(ends[i / kBlock] >> (i % kBlock) & 1)) continue;
+      best = value;
+      cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
+    }
+  }
+  control_.poll(rows * p_.features / 16 + 1);
+  if (cut.bound == 0) return tree;
+  auto moved = std::make_shared<Grown>(*join(cut, tree->left, tree->right));
+  moved->value = best + prices;
+  return moved;
+}
+
+// The same upper cuts with the best bottoms, then better cuts for these, as long as that helps.
+template <class R>
+Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  if (at.depth <= 2) {
+    const Grown::Ptr found = bottom(view, at, tree->value, {Impurity::gini, static_cast<std::size_t>(-1), 0});
+    return found ? found : tree;
+  }
+  if (tree->feature < 0) return tree;
+  Grown::Ptr now = tree, cut_anew = tree;
+  for (int round = 0; round < 4; ++round) {
+    const Cut cut{0, static_cast<std::size_t>(cut_anew->feature), cut_anew->bound};
+    const Place next = below(at, cut.feature);
+    Grown::Ptr side[2];
+    for (int s = 0; s < 2; ++s) {
+      View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+      const Grown::Ptr& old = s == 0 ? cut_anew->left : cut_anew->right;
+      // After a new cut the rows below are others: what the old subtree loses on them is counted anew.
+      const Grown::Ptr here = round == 0 ? old : measure(part, next, plan_of(*old), 0);
+      if (!here) return now;
+      side[s] = polish(part, next, here);
+    }
+    const Grown::Ptr made = join(cut, side[0], side[1]);
+    if (made->value > now->value) break;
+    now = made;
+    cut_anew = recut(view, at, now);
+    if (cut_anew == now) break;
+  }
+  return now;
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  Options options;
+  options.time_limit = control_.options().time_limit < 0 ? -1 : std::max(0.0, control_.options().time_limit - control_.seconds());
+  options.work_limit = 40000000;
+  if (control_.options().work_limit > 0) options.work_limit = std::min<std::uint64_t>(options.work_limit, control_.options().work_limit - std::min(control_.options().work_limit, control_.work()) + 1);
+  options.interrupted = control_.options().interrupted;
+  Control part(options);
+  Search<R> search(part);
+  Outcome out;
+  try {
+    out = search.solve(view, 0, shape(3, 8), tree->value, 0, {least_, false, at.state}, nullptr, 0);
+  } catch (const Stop&) {
+  }
+  counters_.add(search.counters);
+  control_.add_work(part.work());
+  control_.check();
+  return out.exact && !out.plan.empty() ? measure(view, at, out.plan, 0) : tree;
+}
+
+template <class R>
+typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, const Grown& tree) {
+  const std::size_t f = static_cast<std::size_t>(tree.feature), rows = view.rows();
+  const R* sorted = view.sorted(f);
+  const auto here = static_cast<std::int32_t>(std::lower_bound(sorted, sorted + rows, static_cast<R>(tree.bound)) - sorted);
+  const double reach = std::exp(dice_.real() * std::log(static_cast<double>(rows)));
+  const std::int32_t step = std::max<std::int32_t>(1, static_cast<std::int32_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
+  const std::int32_t last = static_cast<std::int32_t>(rows) - least_;
+  const std::int32_t want = std::min(last, std::max(least_, here + step));
+  if (least_ > last) return {0, f, 0};
+  const std::int32_t cut = nearest_cut(view.ends(f), want, least_, last);
+  return {0, f, cut <= 0 || cut >= static_cast<std::int32_t>(rows) ? 0 : static_cast<std::uint32_t>(sorted[cut - 1]) + 1u};
+}
+
+// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or looked for.
+template <class R>
+Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  Cut cut{0, 0, 0};
+  if (tree->feature >= 0 && dice_.real() < 0.5) {
+    cut = shifted(view, *tree);
+  } else {
+    std::vector<Cut> good = cuts(view, at, dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, 3);
+    if (good.empty()) return tree;
+    const double u = dice_.real();
+    cut = good[static_cast<std::size_t>(u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
+  }
+  if (cut.bound == 0) return tree;
+  const std::size_t cap = 2 * p_.features + 10;
+  const Place next = below(at, cut.feature);
+  if (next.state < 0) return tree;
+  const Loss upper = tree->value + tree->value * 3 / 100 + 1;
+  Grown::Ptr side[2];
+  for (int s = 0; s < 2; ++s) {
+    View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+    if (part.rows() == 0) return tree;
+    const double way = dice_.real();
+    const bool old = tree->feature >= 0 && way < 0.4;
+    if (old && (p_.next.empty() || next.state == p_.after(at.state, static_cast<std::size_t>(tree->feature)))) {
+      const Grown::Ptr here = measure(part, next, plan_of(s == 0 ? *tree->left : *tree->right), 0);
+      side[s] = here ? polish(part, next, here) : look(part, next, 3, 5, cap);
+    } else if (way < 0.7) {
+      side[s] = grow(part, next, upper - (s == 0 ? price_ : side[0]->value), {dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, cap, 0.25});
+    } else {
+      side[s] = look(part, next, 3, 5, cap);
+    }
+    if (!side[s] || side[s]->value + (s == 0 ? price_ : side[0]->value) >= upper) return tree;
+  }
+  const Grown::Ptr made = polish(view, at, join(cut, side[0], side[1]));
+  return made->value <= tree->value ? made : tree;
+}
+
+// Goes down to a node of the wanted height, to the child that loses more with the better chance, and replaces its subtree.
+template <class R>
+Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
+  if (at.depth <= height || tree->feature < 0) {
+    if (tree->value <= price_) return tree;
+    if (at.depth == 3 && p_.depth <= 5 && dice_.real() < 0.15) return exact_three(view, at, tree);
+    return replace(view, at, tree);
+  }
+  const double lost[2] = {static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,
+                          static_cast<double>(tree->right->value - price_ * tree->right->leaves) + 0.01};
+  const int s = dice_.real() * (lost[0] + lost[1]) < lost[0] ? 0 : 1;
+  const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
+  View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+  const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
+  const Grown::Ptr made = move(part, below(at, cut.feature), old, height);
+  if (made == old) return tree;
+  return s == 0 ? join(cut, made, tree->right) : join(cut, tree->left, made);
+}
+
+template <class R>
+void Anytime<R>::offer(const Grown::Ptr& tree) {
+  if (!tree || (best_ && tree->value > best_->value)) return;
+  const bool better = !best_ || tree->value < best_->value;
+  best_ = tree;
+  if (better) told_(tree);
+}
+
+template <class R>
+void Anytime<R>::adopt(const Plan& plan) {
+  offer(measure(*views_[0], {0, p_.depth, 0}, plan, 0));
+}
+
+template <class R>
+void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
+  while (views_.size() < static_cast<std::size_t>(depth) + 2) views_.push_back(std::make_unique<View<R>>());
+  View<R>& root = *views_[0];
+  const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit / 4 : std::size_t{1} << 28;
+  root.make_root(data_, p_.features * p_.features * p_.rows * sizeof(R) * 3 <= limit, true);
+  const Place top{0, depth, 0};
+  const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
+  const auto done = [&] { return best_ && best_->value <= target; };
+  offer(leaf(root));
+  if (depth == 0) return;
+  for (const How& how : {How{Impurity::gini, 0, 0}, How{Impurity::entropy, 0, 0}, How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
+    if (done()) return;
+    offer(grow(root, top, best_->value, how));
+  }
+  if (depth <= 2) {
+    offer(bottom(root, top, best_->value, {Impurity::gini, all, 0}));
+    return;
+  }
+  const double before = control_.seconds();
+  const std::uint64_t work = control_.work();
+  if (!done()) offer(polish(root, top, look(root, top, 3, 6, cap)));
+  (void)before;
+  if (!done() && control_.work() - work < 2000000000ULL) offer(polish(root, top, look(root, top, 4, 12, all)));
+  if (!done()) offer(polish(root, top, best_));
+  while (!done()) {
+    Loss value = best_->value;
+    Plan plan;
+    if (others && others->take(value, plan)) adopt(plan);
+    const int height = depth == 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(depth - 2)));
+    offer(move(root, top, best_, height));
+    control_.check();
+  }
+}
+
+}  // namespace odt

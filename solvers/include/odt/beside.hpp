@@ -1,0 +1,74 @@
+// Two searches of one problem: what they tell each other, and how they share one thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "odt/plan.hpp"
+
+namespace odt {
+
+// The best tree that either has. Losses lack the loss model's offset.
+class SharedBest {
+ public:
+  // False if there is one as good.
+  bool offer(Loss value, const Plan& plan) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (value >= value_.load(std::memory_order_relaxed)) return false;
+    plan_ = plan;
+    value_.store(value, std::memory_order_release);
+    return true;
+  }
+  // Sets both if there is a tree below `value`.
+  bool take(Loss& value, Plan& plan) const {
+    if (value_.load(std::memory_order_acquire) >= value) return false;
+    std::lock_guard<std::mutex> lock(mutex_);
+    value = value_.load(std::memory_order_relaxed);
+    plan = plan_;
+    return true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<Loss> value_{kInfinite};
+  Plan plan_;
+};
+
+// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0 begins.
+class Turns {
+ public:
+  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1) : slice_{slice0, slice1}, until_(first) {}
+
+  // Waits for the first turn of a lane.
+  void enter(int lane) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
+  }
+  // Called by the lane whose turn it is.
+  void step(int lane, std::uint64_t work) {
+    if (work < until_.load(std::memory_order_relaxed) || alone_.load(std::memory_order_relaxed)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    turn_ = 1 - lane;
+    until_ = work + slice_[turn_];
+    wake_.notify_all();
+    wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
+  }
+  // The other lane goes on alone.
+  void leave() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    alone_ = true;
+    wake_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::uint64_t slice_[2];
+  std::atomic<std::uint64_t> until_;
+  int turn_ = 0;
+  std::atomic<bool> alone_{false};
+};
+
+}  // namespace odt

@@ -1,0 +1,62 @@
+"""Back ends that answer wrongly, each in its own way: `compare` has to notice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from odtdsl.backends.base import Limits, RawAnswer, Report
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawModel
+from odtdsl.sat.backend import Sat
+
+
+class Right(Sat):
+    """No fault."""
+
+    def wrong(self, answer: RawAnswer) -> RawAnswer:
+        return answer
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None = None,
+        report: Report | None = None,
+    ) -> RawAnswer:  # fmt: skip
+        return self.wrong(super().solve(core, limits, start, report))
+
+
+class NothingThere(Right):
+    """It says that no model keeps the rules."""
+
+    def wrong(self, answer: RawAnswer) -> RawAnswer:
+        return RawAnswer(status="infeasible", tree=None)
+
+
+class ProvesItsStart(Right):
+    """It calls what it was given the best."""
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None = None,
+        report: Report | None = None,
+    ) -> RawAnswer:  # fmt: skip
+        from odtdsl.ir.diagrams import evaluated
+        from odtdsl.ir.raw import RawDiagram, RawLeaf
+
+        asked_for_diagram = type(core.skeleton).__name__ == "DiagramSkeleton"
+        model: RawModel = RawDiagram(entry=~0) if asked_for_diagram else RawLeaf(label=0)
+        value = evaluated(core, model).stage_value(core.objective[0])
+        answer = super().solve(core, limits, start, report)
+        stage = replace(answer.stages[0], value=value, bound=value, proven=True)
+        return replace(
+            answer, stages=(stage,), tree=None if asked_for_diagram else model,
+            diagram=model if asked_for_diagram else None,
+        )  # type: ignore[arg-type]  # fmt: skip
+
+
+class BoundTooHigh(Right):
+    """It found nothing, and says that there is nothing as good as there is."""
+
+    def wrong(self, answer: RawAnswer) -> RawAnswer:
+        (stage,) = answer.stages
+        assert stage.value is not None
+        high = replace(stage, value=None, bound=stage.value + Fraction(1, 1000), proven=False)
+        return replace(answer, status="unknown", tree=None, diagram=None, stages=(high,))

@@ -1,0 +1,216 @@
+"""The steps that a solve takes are those that the plan tells, the start among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import odtdsl
+from odtdsl.backends.base import RawAnswer, StageOutcome
+from odtdsl.backends.choice import available, back_end
+from odtdsl.backends.steps import START, Step
+from odtdsl.cli import app
+from odtdsl.exact.diagrams import DiagramSearch
+from odtdsl.ir.diagrams import evaluated
+from odtdsl.ir.raw import RawDiagram
+from odtdsl.solving import Plan
+
+COLUMNS = {
+    "a": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "b": [0, 0, 1, 1] * 4, "c": [0, 1] * 7 + [1, 1],
+    "y": list("xyyxyxxyxyyxyxxx"), "z": [1.0, 2.5, 3.0, 2.0] * 4, "w": [4, 2, 1, 0] * 4,
+}  # fmt: skip
+
+
+def frame(text: str) -> dict[str, list[Any]]:
+    """The features, and the targets of a spec."""
+    targets = "y" if "target y" in text else "zw" if "target z, w" in text else "z"
+    return {name: COLUMNS[name] for name in ("a", "b", "c", *targets)}
+
+
+HEADS = {
+    "tree": "target y tree depth <= 2",
+    "tree without depth": "target y tree leaves <= 3",
+    "planes": "target y tree depth <= 1, splits hyperplane",
+    "ruled tree": 'target y positive "x" tree depth <= 2 rule r: recall("x") >= 60%',
+    "diagram": "target y diagram widths 1, 2",
+    "ruled diagram": "target y diagram widths 1, 2 rule r: forall split: size >= 3",
+    "number": "target z: number tree depth <= 2",
+    "ruled number": "target z: number tree depth <= 2 rule r: forall leaf: size >= 2",
+    "outputs": "target z, w: number tree depth <= 2",
+    "ruled outputs": "target z, w: number tree depth <= 2"
+    " rule r: forall leaf: z + w <= 6",
+}  # fmt: skip
+GOALS = {
+    "errors": "errors + splits / 10", "errors then leaves": "errors then leaves",
+    "mse": "mse", "mse then leaves": "mse then leaves",
+}  # fmt: skip
+PROBLEMS = [
+    f"data frame {head} minimize {GOALS[goal]}"
+    for name, head in HEADS.items()
+    for goal in GOALS
+    if goal.startswith("mse") == ("number" in name or "outputs" in name)
+]
+WISHES = ("auto", *available())
+
+
+class Asked(list[tuple[str, str]]):
+    """Who was asked for what, in order: back end and kind of step.
+
+    What a back end asks itself within a step, such as `exact` for trees, is of that step.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.within = [""]
+
+    def hook(
+        self, monkeypatch: pytest.MonkeyPatch, answer: Callable[..., RawAnswer] | None
+    ) -> None:
+        """Note every call of a back end, of whoever makes it; `answer` stands in for it."""
+        for name in available():
+            self._note(monkeypatch, type(back_end(name)), "solve", (name, "solve"), answer)
+        for kind in ("trees", "shapes"):
+            self._note(monkeypatch, DiagramSearch, f"by_{kind}", ("exact", kind), None)
+
+    def _note(
+        self, monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, told: tuple[str, str],
+        answer: Callable[..., RawAnswer] | None,
+    ) -> None:  # fmt: skip
+        real = getattr(owner, method)
+
+        def noted(*given: Any, **named: Any) -> Any:
+            if self.within[-1] != told[0]:
+                self.append(told)
+            self.within.append(told[0])
+            try:
+                return (real if answer is None else answer)(*given, **named)
+            finally:
+                self.within.pop()
+
+        monkeypatch.setattr(owner, method, noted)
+
+
+def calls(steps: tuple[Step, ...]) -> list[tuple[str, str]]:
+    """What the steps of a plan are as calls: a start of several ways takes one of each."""
+    return [
+        (step.backend, step.kind if step.kind in ("trees", "shapes") else "solve")
+        for step in steps
+        for _ in step.ways
+    ]
+
+
+def plans() -> Iterator[tuple[str, str, Plan]]:
+    for text in PROBLEMS:
+        for using in WISHES:
+            plan = odtdsl.plan(text, frame=frame(text), using=using)
+            if plan.choice.steps:
+                yield text, using, plan
+
+
+@pytest.mark.parametrize("text", PROBLEMS)
+def test_what_runs_is_what_the_plan_tells(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every back end is watched, so that one that is asked behind the plan's back is seen."""
+    planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
+    assert any(planned.values())
+    asked = Asked()
+    asked.hook(monkeypatch, None)
+    for using, steps in planned.items():
+        if not steps:
+            continue
+        asked.clear()
+        result = odtdsl.solve(text, frame=frame(text), using=using)
+        names = [str(step) for step in steps]
+        taken = steps[: len(result.steps)]
+        assert list(result.steps) == names[: len(taken)], using
+        assert asked == calls(taken), using
+        assert len(taken) == len(steps) or result.status in ("optimal", "infeasible"), using
+        assert result.backend == taken[-1].backend
+
+
+@pytest.mark.parametrize("text", PROBLEMS)
+def test_all_steps_run_where_none_closes_the_problem(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
+    asked = Asked()
+    asked.hook(monkeypatch, lambda *_, **__: RawAnswer(status="unknown", tree=None))
+
+    def opened(method: str) -> Callable[..., RawAnswer]:
+        def nothing(search: DiagramSearch, *_: Any) -> RawAnswer:
+            asked.append(("exact", method.removeprefix("by_")))
+            core, raw = search.trees.core, RawDiagram(entry=~0)
+            value = evaluated(core, raw).stage_value(core.objective[0])
+            stage = StageOutcome(value=value, bound=None, proven=False)
+            return RawAnswer(status="feasible", tree=None, diagram=raw, stages=(stage,))
+
+        return nothing
+
+    for method in ("by_trees", "by_shapes"):
+        monkeypatch.setattr(DiagramSearch, method, opened(method))
+    monkeypatch.setattr("odtdsl.backends.running._better", lambda core, *_: core)
+    for using, steps in planned.items():
+        if steps:
+            asked.clear()
+            result = odtdsl.solve(text, frame=frame(text), using=using)
+            assert asked == calls(steps), using
+            assert list(result.steps) == [str(step) for step in steps]
+
+
+def test_every_search_but_greedy_has_a_start_where_greedy_takes_part() -> None:
+    seen = set()
+    for text, using, plan in plans():
+        first, *others = plan.choice.steps
+        starts = [step.kind for step in plan.choice.steps].count("start")
+        bare = using == "greedy" or bool(back_end("greedy").objections(plan.core))
+        assert starts == (0 if bare else 1), (text, using)
+        if starts:
+            assert first.kind == "start"
+            assert others
+            seen.add(replace(first, brief=False, ways=START.ways) == START)
+    assert seen == {True}
+
+
+def test_the_text_and_the_json_tell_each_step(tmp_path: Any) -> None:
+    import pandas as pd
+
+    path = tmp_path / "s.odt"
+    for text in PROBLEMS:
+        pd.DataFrame(frame(text)).to_csv(tmp_path / "d.csv", index=False)
+        path.write_text(text.replace("data frame", 'data "d.csv"'))
+        steps = odtdsl.plan(text, frame=frame(text)).choice.steps
+        out = CliRunner().invoke(app, ["plan", str(path)]).output
+        if len(steps) > 1:
+            told = [line.strip() for line in out.splitlines() if line.strip()[:2] in NUMBERS]
+            assert len(told) == len(steps)
+            for number, (line, step) in enumerate(zip(told, steps, strict=True), start=1):
+                assert line.startswith(f"{number}. {step}")
+                assert (f"up to {step.share:.0%} of the time left" in line) == (step.share < 1)
+                assert (f"in any case {step.least:g} s" in line) == (step.least > 0)
+
+
+NUMBERS = ("1.", "2.", "3.", "4.")
+
+
+def test_a_start_keeps_to_its_share_and_has_its_least_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline that `greedy` gets is that of the step."""
+    import time
+
+    from odtdsl.greedy.backend import GreedyBackEnd
+
+    left: list[float] = []
+
+    def noted(self: Any, core: Any, limits: Any, *_: Any) -> RawAnswer:
+        left.append(limits.deadline - time.monotonic())
+        return RawAnswer(status="unknown", tree=None)
+
+    monkeypatch.setattr(GreedyBackEnd, "solve", noted)
+    text = PROBLEMS[0]
+    (step, *_) = odtdsl.plan(text, frame=frame(text)).choice.steps
+    for seconds in (100.0, 0.2):
+        odtdsl.solve(text, frame=frame(text), within=seconds)
+    assert step.share * 90 < left[0] <= step.share * 100
+    assert step.least * 0.9 < left[1] <= step.least

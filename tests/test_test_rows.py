@@ -1,0 +1,137 @@
+"""The objective and the rules on test rows, and what a model without a split has there."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import odtdsl
+from odtdsl import console
+from odtdsl.auditor.behind import Behind
+
+SPEC = """data frame
+target y positive "p"
+feature a: number
+drop g
+group u = g == "u"
+group v = g == "v"
+loss predict "n" when "p" = 5
+loss predict "p" when "n" = 1
+tree depth <= 1
+minimize expected_loss
+rule parity: gap(rate("p"), u, v) <= 10%
+solve using exact
+"""
+TRAIN = {"a": [1, 1, 2, 2], "g": ["u", "v", "u", "v"], "y": ["n", "n", "p", "p"]}
+TEST = {"a": [1, 1, 2, 2, 2], "g": ["u", "u", "v", "v", "v"], "y": ["n", "p", "p", "p", "n"]}
+
+
+def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
+    result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
+    assert result.audit is not None
+    assert result.audit.holds, "the rule is kept on training rows"
+    test = result.test
+    assert test is not None
+    assert test.audit is not None
+    (parity,) = test.audit.lines
+    assert (parity.rule, parity.holds, parity.value) == ("parity", False, 1)
+    # One `p` called `n` (5), one `n` called `p` (1), of five rows.
+    assert test.audit.objective == (Fraction(6, 5),)
+    assert test.baseline is not None
+    assert test.baseline.audit is not None
+    # A `p` called `n` costs most: of the training rows, half of each, `p` for all costs least.
+    assert test.baseline.predicts == ("p",)
+    assert test.baseline.errors == 2
+    assert test.baseline.audit.objective == (Fraction(2, 5),)
+    shown = str(result)
+    assert "on the 5 test rows (rules are kept on training rows; not there: parity):" in shown
+    assert "always predicting p: 2 errors, accuracy 60.00%" in shown
+    assert "minimize expected_loss: 1.2; always predicting p 0.4" in shown
+    told = result.to_json()["test"]
+    assert told["objective"] == [1.2]
+    assert [line["holds"] for line in told["audit"]] == [False]
+    assert told["baseline"]["predicts"] == ["p"]
+    assert told["baseline"]["objective"] == [0.4]
+
+
+def test_the_rows_behind_each_group_are_told(tmp_path: Path) -> None:
+    result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
+    assert result.test is not None
+    assert result.test.audit is not None
+    (parity,) = result.test.audit.lines
+    assert parity.rows == (Behind(of="u", rows=2), Behind(of="v", rows=3))
+    line = next(one for one in str(result).splitlines() if one.startswith("  parity "))
+    assert "  2, 2  " in line, "in the audit of the training rows"
+    assert "  2, 3  " in str(result).splitlines()[-1]
+    told = result.to_json()["test"]["audit"][0]["rows"]
+    assert told == [{"of": "u", "rows": 2}, {"of": "v", "rows": 3}]
+    page = tmp_path / "page.html"
+    result.report(page)
+    words = page.read_text(encoding="utf-8")
+    assert "Rules on test rows" in words
+    assert '<span class="behind">v 3</span>' in words
+    assert "always predicting p" in words
+
+
+@pytest.mark.parametrize(
+    ("rule", "rows"),
+    [
+        ('recall("p", u) >= 0', (("u, p", 1),)),
+        ('false_positive_rate("p", v) >= 0', (("v, not p", 1),)),
+        ('precision("p") >= 0', (("predicted p", 2),)),
+        ("errors(u) + 2 * errors <= 50", (("u", 2), ("", 4))),
+        ('ratio(recall("n"), v, u) >= 0', (("v, n", 1), ("u, n", 1))),
+        ("forall leaf: size >= 1", (("the tightest leaf", 2),)),
+        ("forall path: length <= 3", ()),
+        ("depth <= 3", ()),
+    ],
+)
+def test_what_a_measure_is_taken_over(rule: str, rows: tuple[tuple[str, int], ...]) -> None:
+    spec = "\n".join(line for line in SPEC.splitlines() if not line.startswith("rule"))
+    result = odtdsl.solve(f"{spec}\nrule it: {rule}", frame=TRAIN)
+    assert result.audit is not None
+    (line,) = (one for one in result.audit.lines if one.rule == "it")
+    assert tuple((one.of, one.rows) for one in line.rows) == rows
+
+
+def test_nothing_is_said_twice() -> None:
+    spec = "data frame target y tree depth <= 1 minimize errors or leaves solve using exact"
+    spec = spec.replace("errors or leaves", "errors then leaves")
+    result = odtdsl.solve(spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]},
+                          test_frame={"a": TEST["a"], "y": TEST["y"]})  # fmt: skip
+    assert result.test is not None
+    told = list(console.test_lines(result.test, result.stages))
+    assert told == ["always predicting n: 3 errors, accuracy 40.00%"]
+
+
+def test_a_diagram_has_a_baseline() -> None:
+    spec = "data frame target y diagram widths 1, 2 minimize errors"
+    result = odtdsl.solve(spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]},
+                          test_frame={"a": TEST["a"], "y": TEST["y"]})  # fmt: skip
+    assert result.test is not None
+    assert result.test.baseline is not None
+    assert (result.test.baseline.predicts, result.test.baseline.errors) == (("n",), 3)
+
+
+def test_the_median_is_the_baseline_of_absolute_errors() -> None:
+    spec = "data frame target y: number tree depth <= 1 minimize mae solve using exact"
+    result = odtdsl.solve(
+        spec, frame={"a": [1, 1, 2], "y": [0.0, 0.0, 9.0]}, test_frame={"a": [1], "y": [0.0]}
+    )
+    assert result.test is not None
+    assert result.test.baseline is not None
+    assert (result.test.baseline.predicts, result.test.baseline.mae) == ((0.0,), 0.0)
+
+
+def test_the_mean_is_the_baseline_of_numbers() -> None:
+    spec = "data frame target y: number tree depth <= 1 minimize mse solve using exact"
+    result = odtdsl.solve(
+        spec, frame={"a": [1, 1, 2, 2], "y": [0.0, 0.0, 4.0, 4.0]},
+        test_frame={"a": [1, 2], "y": [1.0, 4.0]},
+    )  # fmt: skip
+    assert result.test is not None
+    assert result.test.mse == 0.5
+    assert result.test.baseline is not None
+    assert result.test.baseline.mse == 2.5  # 2 against 1 and 4

@@ -1,0 +1,78 @@
+"""Numbers, dates and classes that are not read as what they are: told, with what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import odtdsl
+from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.estimators import OptimalTreeClassifier
+
+REST = "\ntarget y: class\ntree depth <= 1\nminimize errors\n"
+
+
+def told(folder: Path, columns: dict[str, list[str]], options: str = "") -> list[Diagnostic]:
+    n = 40
+    lines = [";".join([*columns, "y"])]
+    for i in range(n):
+        cells = [cells[i % len(cells)] for cells in columns.values()]
+        lines.append(";".join([*cells, "ab"[i % 2]]))
+    (folder / "f.csv").write_text("\n".join(lines))
+    (folder / "s.odt").write_text(f'data "f.csv", separator ";"{options}{REST}')
+    return list(odtdsl.load(folder / "s.odt").check())
+
+
+@pytest.mark.parametrize(
+    ("cells", "options"),
+    [
+        (["72,949", "1,073", "8"], ', thousands ","'),
+        (["1,073.50", "12.25"], ', thousands ","'),
+        (["1,5", "12,25", "0,125"], ', decimal ","'),
+        (["1.073,5", "72.949,25"], ', decimal ",", thousands "."'),
+        (["1 073", "72 949"], ', thousands " "'),
+        (["1'073", "72'949.5"], ''', thousands "'"'''),
+    ],
+)
+def test_one_message_says_what_to_write_and_it_helps(
+    cells: list[str], options: str, tmp_path: Path
+) -> None:
+    columns = {"price": cells, "rent": cells[::-1]}
+    (one,) = [d for d in told(tmp_path, columns) if d.code == "D220"]
+    assert "`price` and `rent`" in one.message
+    assert f"add `{options[2:]}` to the data statement" in one.helps[0]
+    assert not [d for d in told(tmp_path, columns, options) if d.code in ("D214", "D220")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        (["2024-01-31", "2024-02-01"], "dates"), (["31.01.2024", "1.2.2024"], "dates"),
+        (["2024-01-31T10:00:00Z", "2024-02-01 11:30"], "dates"), (["45%", "5.5 %"], "percentages"),
+        (["$1,200", "$5"], "money"), (["5 €", "1.200,50 €"], "money"),
+    ],
+)  # fmt: skip
+def test_dates_percentages_and_money_are_told(cells: list[str], what: str, tmp_path: Path) -> None:
+    (one,) = [d for d in told(tmp_path, {"x": cells}) if d.code == "D221"]
+    assert what in one.message
+    assert not told(tmp_path, {"x": cells}, "\nfeature x: category")
+
+
+def test_texts_that_are_none_of_these_are_left_alone(tmp_path: Path) -> None:
+    assert not told(tmp_path, {"x": ["a", "1-2", "10-20", "5more"], "z": ["yes", "no"]})
+
+
+def test_classes_that_differ_in_capitals(tmp_path: Path) -> None:
+    frame = {"x": list(range(9)), "y": ["Yes", "yes", "no"] * 3}
+    found = odtdsl.parse(f"data frame{REST}").check(frame=frame)
+    assert [d.code for d in found if d.code != "D215"] == ["D222"]
+
+
+@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA])
+def test_a_class_label_that_is_missing(gap: object) -> None:
+    y = np.array(["a", gap, "b", "a"], dtype=object)
+    with pytest.raises(OdtError, match="Input y contains NaN: 1 of 4"):
+        OptimalTreeClassifier().fit([[1], [2], [3], [4]], y)
