@@ -77,7 +77,9 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
     p.cost.assign(costs->data(), costs->data() + n * n);
   }
   if (max_leaves && *max_leaves < 1) throw std::invalid_argument("max_leaves must be positive");
-  p.leaves = max_leaves.value_or(0);
+  // As many as depth and rows allow are no limit: searches that know none may run.
+  const std::int64_t possible = std::min<std::int64_t>(static_cast<std::int64_t>(p.rows), std::int64_t{1} << std::clamp(depth, 0, 30));
+  p.leaves = max_leaves && *max_leaves < possible ? *max_leaves : 0;
   p.leaf_price = leaf_price;
   p.leaf_rows = min_leaf_rows;
   p.must = must;
