@@ -34,8 +34,11 @@ def loss_table(labels, classes, weights=None, costs=None):
     return table
 
 
-def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None, leaf_rows=1):
-    """Least loss of a tree of at most ``depth`` and ``leaves``; infinite if there is none."""
+def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None, leaf_rows=1, must=None):
+    """Least loss of a tree of at most ``depth`` and ``leaves``; infinite if there is none.
+
+    With ``must``, some split has to test that feature.
+    """
     p, n = ranks.shape
     classes = table.shape[1]
 
@@ -50,7 +53,7 @@ def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None, leaf_ro
 
     @cache
     def splits(rows):
-        seen = set()
+        seen = {}
         members = [i for i in range(n) if rows >> i & 1]
         for f in range(p):
             values = sorted({int(ranks[f, i]) for i in members})
@@ -61,34 +64,41 @@ def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None, leaf_ro
                     and not allowed[f][low:high].any()
                 ):
                     continue
-                seen.add(sum(1 << i for i in members if ranks[f, i] <= low))
-        return sorted(seen)
+                left = sum(1 << i for i in members if ranks[f, i] <= low)
+                seen[left] = seen.get(left, False) or f == must
+        return sorted(seen.items())
 
     @cache
-    def best(rows, d, k):
-        value = leaf(rows)
+    def best(rows, d, k, asked):
+        value = INFINITE if asked else leaf(rows)
         if d == 0 or k < 2:
             return value
-        for left in splits(rows):
+        most = 2 ** (d - 1)
+        sizes = (
+            [(most, most)] if k >= 2**d else [(min(a, most), min(k - a, most)) for a in range(1, k)]
+        )
+        for left, tests in splits(rows):
             right = rows & ~left
-            if k >= 2**d:
-                value = min(
-                    value, best(left, d - 1, 2 ** (d - 1)) + best(right, d - 1, 2 ** (d - 1))
-                )
-                continue
-            for a in range(1, k):
-                value = min(
-                    value,
-                    best(left, d - 1, min(a, 2 ** (d - 1)))
-                    + best(right, d - 1, min(k - a, 2 ** (d - 1))),
-                )
+            open_sides = [(True, False), (False, True)] if asked and not tests else [(False, False)]
+            for a, b in sizes:
+                for m, o in open_sides:
+                    value = min(value, best(left, d - 1, a, m) + best(right, d - 1, b, o))
         return value
 
-    return best((1 << n) - 1, depth, 2**depth if leaves is None else min(leaves, 2**depth))
+    most = 2**depth if leaves is None else min(leaves, 2**depth)
+    return min(INFINITE, best((1 << n) - 1, depth, most, must is not None))
 
 
 def tree_loss(
-    tree, ranks, table, price=0, max_depth=None, max_leaves=None, allowed=None, leaf_rows=1
+    tree,
+    ranks,
+    table,
+    price=0,
+    max_depth=None,
+    max_leaves=None,
+    allowed=None,
+    leaf_rows=1,
+    must=None,
 ):
     """Route every row, ask that every split is reduced and admissible, return the loss."""
     feature, cut, nxt = tree["feature"], tree["cut"], tree["next"]
@@ -115,4 +125,5 @@ def tree_loss(
         stack.append((tree["left"][node], left, depth + 1))
         stack.append((tree["right"][node], right, depth + 1))
     assert max_leaves is None or leaves <= max_leaves
+    assert must is None or must in feature
     return total

@@ -138,6 +138,48 @@ def test_the_anytime_search_alone_and_beside_the_proof(how):
     assert proven > INSTANCES // 4
 
 
+@pytest.mark.parametrize("how", [{"method": "anytime"}, {"alone": 0}, {"alone": 0, "threads": 2}])
+def test_the_anytime_search_under_limits(how):
+    """Leaves at most, a feature that must be tested, an upper bound: kept by all that is found."""
+    rng = np.random.default_rng(14)
+    proven = missed = 0
+    for seed in range(INSTANCES):
+        ranks, distinct, labels, classes = random_problem(rng, largest=10)
+        n = len(labels)
+        depth = int(rng.integers(3, 6))
+        weights = random_weights(rng, n)
+        price = int(rng.integers(0, 5)) if rng.random() < 0.3 else 0
+        least = int(rng.integers(1, n // 2 + 2)) if rng.random() < 0.2 else 1
+        leaves = int(rng.integers(1, 9)) if rng.random() < 0.7 else None
+        must = int(rng.integers(0, len(ranks))) if rng.random() < 0.4 else None
+        table = loss_table(labels, classes, weights)
+        best = brute_force(ranks, table, depth, leaves, price, None, least, must)
+        upper = int(best + rng.integers(-2, 3)) if rng.random() < 0.3 and best < INFINITE else None
+        asked = (
+            {}
+            if must is None
+            else {"must_column": must, "column": np.arange(len(ranks), dtype=np.int32)}
+        )
+        result = engine.solve(
+            narrow(ranks), distinct, labels, classes, depth, weights=weights, leaf_price=price,
+            max_leaves=leaves, min_leaf_rows=least, upper_bound=upper, seed=seed, work_limit=20000,
+            **asked, **how,
+        )  # fmt: skip
+        status = result["status"]
+        proven += status == "optimal"
+        if result["tree"] is None:
+            missed += best <= (INFINITE - 1 if upper is None else upper)
+            assert status == "unknown" or best > (INFINITE - 1 if upper is None else upper)
+            continue
+        loss = tree_loss(result["tree"], ranks, table, price, depth, leaves, None, least, must)
+        assert result["objective"] == loss >= best
+        assert result["bound"] <= best
+        assert upper is None or loss <= upper
+        assert status == "feasible" or (status == "optimal" and loss == best)
+    assert proven > INSTANCES // 5
+    assert missed < INSTANCES // 20
+
+
 @pytest.mark.parametrize("isa", SETS)
 def test_leaves_of_a_least_size(isa):
     rng = np.random.default_rng(12)

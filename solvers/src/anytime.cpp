@@ -1,4 +1,5 @@
 #include "odt/anytime_impl.hpp"
+#include "odt/anytime_limits.hpp"
 
 namespace odt {
 
@@ -12,19 +13,24 @@ namespace {
 bool narrow(const Problem& p) { return *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535; }
 
 template <class R>
-void improve(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower, std::uint64_t seed) {
-  Anytime<R> search(data, control, counters, seed, [&](const Grown::Ptr& tree) {
-    if (shared.offer(tree->value, plan_of(*tree))) control.incumbent(result.timeline, tree->value + data.loss.offset, lower + data.loss.offset);
-  });
-  search.run(data.problem.depth, lower, &shared);
+void improve(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower) {
+  const Problem& p = data.problem;
+  const std::uint64_t seed = control.options().seed;
+  const auto told = [&](const Grown::Ptr& tree, Loss value) {
+    if (value + data.loss.offset > control.options().upper_bound) return;
+    if (shared.offer(value, plan_of(*tree))) control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset);
+  };
+  if (p.leaves == 0 && p.must < 0) return Anytime<R>(data, control, counters, seed, told).run(p.depth, lower, &shared);
+  Problem priced = p;
+  priced.leaves = 0;
+  const Dataset own(priced, data.kernels);
+  LimitedAnytime<R>(own, priced, p, control, counters, seed, told).run(p.depth, lower, &shared);
 }
 
 }  // namespace
 
 void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower) {
-  const std::uint64_t seed = control.options().seed;
-  if (narrow(data.problem)) improve<std::uint16_t>(data, control, counters, shared, result, lower, seed);
-  else improve<std::uint32_t>(data, control, counters, shared, result, lower, seed);
+  (narrow(data.problem) ? improve<std::uint16_t> : improve<std::uint32_t>)(data, control, counters, shared, result, lower);
 }
 
 RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {

@@ -122,8 +122,7 @@ class Beside {
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
     const std::size_t cells = p.rows * p.features;
-    return options.beside && options.method == 0 && p.leaves == 0 && p.must < 0 && options.upper_bound >= kInfinite &&
-           (p.depth >= 4 || (p.depth == 3 && cells > (std::size_t{1} << 20)));
+    return options.beside && options.method == 0 && (p.depth >= 4 || (p.depth == 3 && cells > (std::size_t{1} << 20)));
   }
 
   RootAnswer run() {
@@ -165,7 +164,9 @@ class Beside {
       control_.check();
       lower_ = data_.problem.leaf_price + data_.inseparable();
       improve_tree(data_, control_, counters_, shared_, result_, lower_);
-      control_.stop();  // nothing is left to improve
+      Loss value = lower_ + 1;
+      Plan plan;
+      if (shared_.take(value, plan)) control_.stop();  // nothing is left to improve
     } catch (const Stop&) {
     } catch (...) {
       failure_ = std::current_exception();

@@ -28,6 +28,7 @@ struct Grown {
   std::uint32_t bound = 0;   // ranks below it go left
   int label = -1;
   int leaves = 1;
+  Loss price = 0;            // of the split itself: contained in `value`
   Ptr left, right;
 };
 
@@ -52,18 +53,25 @@ class Dice {
 template <class R>
 class Anytime {
  public:
-  // `told` hears of every better tree.
-  using Told = std::function<void(const Grown::Ptr&)>;
+  // `told` hears of every better tree and its value.
+  using Told = std::function<void(const Grown::Ptr&, Loss)>;
   Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed, Told told);
+  virtual ~Anytime() = default;
 
   // Searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try.
   // `others`, if given, are looked at for better trees.
   void run(int depth, Loss target, const SharedBest* others = nullptr);
+  // The same in parts: `begin` first, then what grows trees, then one move after the other.
+  void begin(int depth);
+  void first_trees(Loss target);
+  void look_ahead(std::size_t segments, std::size_t width, std::size_t most);
+  void step();
   // A tree to go on from, if it is better than the own one.
   void adopt(const Plan& plan);
   const Grown::Ptr& best() const { return best_; }
+  Loss best_value() const { return best_value_; }
 
- private:
+ protected:
   enum class Impurity { gini, entropy };
   struct Cut {
     double score;  // the larger, the purer
@@ -86,11 +94,23 @@ class Anytime {
 
   View<R>& child(const Place& at, std::size_t feature, std::uint32_t bound, bool left);
   Place below(const Place& at, std::size_t feature) const;
-  Grown::Ptr leaf(View<R>& view);
-  Grown::Ptr join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right) const;
-  Grown::Ptr stump(View<R>& view, const Place& at);
+  Grown::Ptr join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right, Loss price = 0) const;
+
+  // What rules beyond those of the problem change (see ruled_anytime.hpp). The best leaf; the best tree of at most one
+  // split, or of one that tests the column that must be tested; a tree of depth two.
+  virtual Grown::Ptr leaf(View<R>& view, const Place& at);
+  virtual Grown::Ptr stump(View<R>& view, const Place& at, bool must = false);
+  virtual Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete);
+  // Whether a feature may be tested at a place, and cut between two ranks that are neighbours there; what that costs.
+  virtual bool open(const Place& at, std::size_t f) const { return p_.after(at.state, f) >= 0; }
+  virtual bool may_cut(const Place&, std::size_t, std::uint32_t, std::uint32_t) const { return true; }
+  virtual Loss split_price(View<R>&, const Place&, std::size_t) const { return 0; }
+  // Takes a whole tree that is at least as good as the best.
+  virtual void offer(const Grown::Ptr& tree);
+  // Trees of at least this value are not worth being finished.
+  virtual Loss limit() const { return best_value_; }
+
   Grown::Ptr bottom(View<R>& view, const Place& at, Loss upper, const How& how);
-  Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete);
   Grown::Ptr grow(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
   Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most);
@@ -102,9 +122,8 @@ class Anytime {
   Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
   Cut shifted(View<R>& view, const Grown& tree);
   std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);
-  void scan_cuts(View<R>& view, std::size_t f, Impurity impurity, std::size_t segments, std::vector<Cut>& found);
+  void scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity, std::size_t segments, std::vector<Cut>& found);
   int predicted(const Grown& tree, std::uint32_t row) const;
-  void offer(const Grown::Ptr& tree);
   double xlogx(double x) const;
 
   const Dataset& data_;
@@ -123,7 +142,9 @@ class Anytime {
   std::vector<double> xlogx_;
   std::unordered_map<std::vector<R>, Remembered, KeyHash> memory_;
   std::size_t memory_bytes_ = 0;
+  Place top_{0, 0, 0};
   Grown::Ptr best_;
+  Loss best_value_ = kInfinite;
 };
 
 // What a tree is as a plan.

@@ -57,7 +57,7 @@ Place Anytime<R>::below(const Place& at, std::size_t feature) const {
 }
 
 template <class R>
-Grown::Ptr Anytime<R>::leaf(View<R>& view) {
+Grown::Ptr Anytime<R>::leaf(View<R>& view, const Place&) {
   const std::size_t labels = static_cast<std::size_t>(data_.loss.labels);
   std::vector<Loss> sums(labels, 0);
   const std::uint32_t* order = view.order(0);
@@ -76,9 +76,10 @@ Grown::Ptr Anytime<R>::leaf(View<R>& view) {
 }
 
 template <class R>
-Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right) const {
+Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right, Loss price) const {
   auto tree = std::make_shared<Grown>();
-  tree->value = left->value + right->value;
+  tree->value = left->value + right->value + price;
+  tree->price = price;
   tree->feature = static_cast<int>(cut.feature);
   tree->bound = cut.bound;
   tree->leaves = left->leaves + right->leaves;
@@ -90,7 +91,8 @@ Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown:
 // The purest cut of a feature in each of some segments of its rows: for gini the sum over both sides of squared counts over
 // rows, for entropy that of count log count less rows log rows.
 template <class R>
-void Anytime<R>::scan_cuts(View<R>& view, std::size_t f, Impurity impurity, std::size_t segments, std::vector<Cut>& found) {
+void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity, std::size_t segments,
+                           std::vector<Cut>& found) {
   const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
   const std::uint32_t* order = view.order(f);
   const R* sorted = view.sorted(f);
@@ -126,14 +128,14 @@ void Anytime<R>::scan_cuts(View<R>& view, std::size_t f, Impurity impurity, std:
     const double score = gini ? (low_all > 0 ? low_sum / low_all : 0) + (high_all > 0 ? high_sum / high_all : 0)
                               : low_sum - xlogx(low_all) + high_sum - xlogx(high_all);
     Cut& best = found[first + segment];
-    if (score > best.score) {
+    if (score > best.score && may_cut(at, f, sorted[i], sorted[i + 1])) {
       best.score = score;
       best.bound = static_cast<std::uint32_t>(sorted[i]) + 1;
     }
   }
-  for (std::size_t s = 0, at = first; s < segments; ++s) {
-    if (found[at].bound == 0) found.erase(found.begin() + static_cast<long>(at));
-    else ++at;
+  for (std::size_t s = 0, k = first; s < segments; ++s) {
+    if (found[k].bound == 0) found.erase(found.begin() + static_cast<long>(k));
+    else ++k;
   }
 }
 
@@ -141,21 +143,21 @@ template <class R>
 std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments) {
   std::vector<Cut> found;
   for (std::size_t f = 0; f < p_.features; ++f)
-    if (view.splittable(f) && p_.after(at.state, f) >= 0) scan_cuts(view, f, impurity, segments, found);
+    if (view.splittable(f) && open(at, f)) scan_cuts(view, at, f, impurity, segments, found);
   control_.poll(view.rows() * p_.features / 8 + 1);
   std::stable_sort(found.begin(), found.end(), [](const Cut& a, const Cut& b) { return a.score > b.score; });
   return found;
 }
 
-// The best tree of depth one.
+// The best tree of depth one; with `must` one that tests the column that must be tested, or none.
 template <class R>
-Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at) {
-  const Grown::Ptr one = leaf(view);
-  if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
+Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
+  const Grown::Ptr one = must ? nullptr : leaf(view, at);
+  if ((one && one->value <= price_) || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
   const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
   const bool unit = data_.loss.unit();
   const Loss each = data_.loss.each;
-  Loss best = one->value - 2 * price_;
+  Loss best = one ? one->value - 2 * price_ : kInfinite;
   Cut cut{0, 0, 0};
   int label[2] = {-1, -1};
   // Rows of a class in place of losses where all errors count alike: fewer sums a row.
@@ -164,7 +166,7 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at) {
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t c = 0; c < labels; ++c) all[c] += unit ? Loss{class_of_[any[i]] == c} : data_.loss.losses(any[i])[c];
   for (std::size_t f = 0; f < p_.features; ++f) {
-    if (!view.splittable(f) || p_.after(at.state, f) < 0) continue;
+    if (!view.splittable(f) || !open(at, f) || (must && !p_.tests_must(f))) continue;
     const std::uint32_t* order = view.order(f);
     const std::uint64_t* ends = view.ends(f);
     low.assign(labels, 0);
@@ -216,7 +218,7 @@ Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, s
 // A tree of depth two or less: by scans, as good as `how` says, or nothing below `upper`.
 template <class R>
 Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const How& how) {
-  const Grown::Ptr one = leaf(view);
+  const Grown::Ptr one = leaf(view, at);
   const auto below_upper = [upper](const Grown::Ptr& tree) { return tree && tree->value < upper ? tree : nullptr; };
   if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return below_upper(one);
   if (at.depth == 1) return below_upper(stump(view, at));
@@ -257,7 +259,8 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
   const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
   if (n.feature < 0) {
     if (static_cast<std::int32_t>(view.rows()) < least_) return nullptr;
-    return n.stump ? stump(view, {at.level, std::max(1, at.depth), at.state}) : leaf(view);
+    if (!n.stump) return leaf(view, at);
+    return stump(view, {at.level, std::max(1, at.depth), at.state}, n.must);
   }
   const Cut cut{0, static_cast<std::size_t>(n.feature), n.bound};
   const Place next = below(at, cut.feature);
@@ -269,23 +272,24 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
   if (!data_.gap_allowed(cut.feature, above[-1], above[0])) return nullptr;
   const Grown::Ptr left = measure(child(at, cut.feature, cut.bound, true), next, plan, n.left);
   const Grown::Ptr right = left ? measure(child(at, cut.feature, cut.bound, false), next, plan, n.right) : nullptr;
-  return right ? join(cut, left, right) : nullptr;
+  return right ? join(cut, left, right, split_price(view, at, cut.feature)) : nullptr;
 }
 
 template <class R>
-Grown::Ptr Anytime<R>::grow_below(View<R>&, const Place& at, const Cut& cut, Loss upper, const How& how) {
+Grown::Ptr Anytime<R>::grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how) {
   const Place next = below(at, cut.feature);
-  const Grown::Ptr left = grow(child(at, cut.feature, cut.bound, true), next, upper - price_, how);
+  const Loss price = split_price(view, at, cut.feature);
+  const Grown::Ptr left = grow(child(at, cut.feature, cut.bound, true), next, upper - price - price_, how);
   if (!left) return nullptr;
-  const Grown::Ptr right = grow(child(at, cut.feature, cut.bound, false), next, upper - left->value, how);
-  return right ? join(cut, left, right) : nullptr;
+  const Grown::Ptr right = grow(child(at, cut.feature, cut.bound, false), next, upper - price - left->value, how);
+  return right ? join(cut, left, right, price) : nullptr;
 }
 
 // A tree by the purest cuts, optimal (or nearly so) in its last two levels; nothing where it would not be below `upper`.
 template <class R>
 Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const How& how) {
   if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
-  const Grown::Ptr one = leaf(view);
+  const Grown::Ptr one = leaf(view, at);
   const Grown::Ptr fallback = one->value < upper ? one : nullptr;
   if (one->value <= price_ || static_cast<std::int32_t>(view.rows()) < 2 * least_) return fallback;
   const std::vector<Cut> pure = cuts(view, at, how.impurity, 1);
@@ -301,7 +305,7 @@ template <class R>
 Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most) {
   const How how{Impurity::gini, most, 0};
   if (at.depth <= 2) return bottom(view, at, kInfinite, how);
-  const Grown::Ptr one = leaf(view);
+  const Grown::Ptr one = leaf(view, at);
   if (one->value <= price_ || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
   std::vector<Cut> tried = cuts(view, at, Impurity::gini, segments);
   if (tried.size() > width) tried.resize(width);
@@ -324,7 +328,7 @@ Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments
     const Grown::Ptr found = look(child(at, chosen.feature, chosen.bound, s == 0), next, segments, width, most);
     if (found->value < side[s]->value) side[s] = found;
   }
-  return join(chosen, side[0], side[1]);
+  return join(chosen, side[0], side[1], best->price);
 }
 
 template <class R>
@@ -340,34 +344,35 @@ template <class R>
 Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   const std::size_t rows = view.rows();
   std::vector<Loss> gain(p_.rows, 0);  // of going left
-  Loss all_right = 0;
+  const std::uint32_t* tested = p_.ranks(static_cast<std::size_t>(tree->feature));
+  Loss all_right = 0, now = 0;
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint32_t row = view.order(0)[i];
     const Loss left = data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->left, row)));
     const Loss right = data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->right, row)));
     gain[row] = right - left;
     all_right += right;
+    now += tested[row] < tree->bound ? left : right;
   }
-  const Loss prices = price_ * tree->leaves;
-  Loss best = tree->value - prices;
+  Loss best = now;
   Cut cut{0, 0, 0};
   for (std::size_t f = 0; f < p_.features; ++f) {
     const int state = p_.after(at.state, f);
-    if (!view.splittable(f) || state < 0 || (!p_.next.empty() && state != p_.after(at.state, static_cast<std::size_t>(tree->feature)))) continue;
+    if (!view.splittable(f) || !open(at, f) || (!p_.next.empty() && state != p_.after(at.state, static_cast<std::size_t>(tree->feature)))) continue;
     const std::uint32_t* order = view.order(f);
     const std::uint64_t* ends = view.ends(f);
     Loss value = all_right;
     for (std::size_t i = 0; i + 1 < rows; ++i) {
       value -= gain[order[i]];
-      if (value >= best || !(ends[i / kBlock] >> (i % kBlock) & 1)) continue;
+      if (value >= best || !(ends[i / kBlock] >> (i % kBlock) & 1) || !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1])) continue;
       best = value;
       cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
     }
   }
   control_.poll(rows * p_.features / 16 + 1);
   if (cut.bound == 0) return tree;
-  auto moved = std::make_shared<Grown>(*join(cut, tree->left, tree->right));
-  moved->value = best + prices;
+  auto moved = std::make_shared<Grown>(*join(cut, tree->left, tree->right, tree->price));
+  moved->value = tree->value - now + best;
   return moved;
 }
 
@@ -392,7 +397,7 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
       if (!here) return now;
       side[s] = polish(part, next, here);
     }
-    const Grown::Ptr made = join(cut, side[0], side[1]);
+    const Grown::Ptr made = join(cut, side[0], side[1], split_price(view, at, cut.feature));
     if (made->value > now->value) break;
     now = made;
     cut_anew = recut(view, at, now);
@@ -451,7 +456,8 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
   const std::size_t cap = 2 * p_.features + 10;
   const Place next = below(at, cut.feature);
   if (next.state < 0) return tree;
-  const Loss upper = tree->value + tree->value * 3 / 100 + 1;
+  const Loss price = split_price(view, at, cut.feature);
+  const Loss upper = tree->value + tree->value * 3 / 100 + 1 - price;
   Grown::Ptr side[2];
   for (int s = 0; s < 2; ++s) {
     View<R>& part = child(at, cut.feature, cut.bound, s == 0);
@@ -468,7 +474,7 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
     }
     if (!side[s] || side[s]->value + (s == 0 ? price_ : side[0]->value) >= upper) return tree;
   }
-  const Grown::Ptr made = polish(view, at, join(cut, side[0], side[1]));
+  const Grown::Ptr made = polish(view, at, join(cut, side[0], side[1], price));
   return made->value <= tree->value ? made : tree;
 }
 
@@ -488,54 +494,73 @@ Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tr
   const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
   const Grown::Ptr made = move(part, below(at, cut.feature), old, height);
   if (made == old) return tree;
-  return s == 0 ? join(cut, made, tree->right) : join(cut, tree->left, made);
+  return s == 0 ? join(cut, made, tree->right, tree->price) : join(cut, tree->left, made, tree->price);
 }
 
 template <class R>
 void Anytime<R>::offer(const Grown::Ptr& tree) {
-  if (!tree || (best_ && tree->value > best_->value)) return;
-  const bool better = !best_ || tree->value < best_->value;
+  if (!tree || tree->value > best_value_) return;
+  const bool better = tree->value < best_value_;
   best_ = tree;
-  if (better) told_(tree);
+  best_value_ = tree->value;
+  if (better) told_(tree, tree->value);
 }
 
 template <class R>
 void Anytime<R>::adopt(const Plan& plan) {
-  offer(measure(*views_[0], {0, p_.depth, 0}, plan, 0));
+  offer(measure(*views_[0], top_, plan, 0));
+}
+
+template <class R>
+void Anytime<R>::begin(int depth) {
+  while (views_.size() < static_cast<std::size_t>(depth) + 2) views_.push_back(std::make_unique<View<R>>());
+  const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit / 4 : std::size_t{1} << 28;
+  views_[0]->make_root(data_, p_.features * p_.features * p_.rows * sizeof(R) * 3 <= limit, true);
+  top_ = {0, depth, 0};
+}
+
+// A leaf, and growth by purity, without and with the best trees of depth two at the bottom.
+template <class R>
+void Anytime<R>::first_trees(Loss target) {
+  View<R>& root = *views_[0];
+  const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
+  offer(leaf(root, top_));
+  if (top_.depth == 0) return;
+  for (const How& how : {How{Impurity::gini, 0, 0}, How{Impurity::entropy, 0, 0}, How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
+    if (best_value_ <= target) return;
+    offer(grow(root, top_, limit(), how));
+  }
+  if (top_.depth <= 2) offer(bottom(root, top_, limit(), {Impurity::gini, all, 0}));
+}
+
+template <class R>
+void Anytime<R>::look_ahead(std::size_t segments, std::size_t width, std::size_t most) {
+  offer(polish(*views_[0], top_, look(*views_[0], top_, segments, width, most)));
+}
+
+template <class R>
+void Anytime<R>::step() {
+  const int height = top_.depth <= 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(top_.depth - 2)));
+  const Grown::Ptr made = move(*views_[0], top_, best_, height);
+  if (made != best_) offer(made);
+  control_.check();
 }
 
 template <class R>
 void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
-  while (views_.size() < static_cast<std::size_t>(depth) + 2) views_.push_back(std::make_unique<View<R>>());
-  View<R>& root = *views_[0];
-  const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit / 4 : std::size_t{1} << 28;
-  root.make_root(data_, p_.features * p_.features * p_.rows * sizeof(R) * 3 <= limit, true);
-  const Place top{0, depth, 0};
-  const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
-  const auto done = [&] { return best_ && best_->value <= target; };
-  offer(leaf(root));
-  if (depth == 0) return;
-  for (const How& how : {How{Impurity::gini, 0, 0}, How{Impurity::entropy, 0, 0}, How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
-    if (done()) return;
-    offer(grow(root, top, best_->value, how));
-  }
-  if (depth <= 2) {
-    offer(bottom(root, top, best_->value, {Impurity::gini, all, 0}));
-    return;
-  }
-  const double before = control_.seconds();
+  begin(depth);
+  const auto done = [&] { return best_value_ <= target; };
+  first_trees(target);
+  if (depth <= 2) return;
   const std::uint64_t work = control_.work();
-  if (!done()) offer(polish(root, top, look(root, top, 3, 6, cap)));
-  (void)before;
-  if (!done() && control_.work() - work < 2000000000ULL) offer(polish(root, top, look(root, top, 4, 12, all)));
-  if (!done()) offer(polish(root, top, best_));
+  if (!done()) look_ahead(3, 6, 2 * p_.features + 10);
+  if (!done() && control_.work() - work < 2000000000ULL) look_ahead(4, 12, static_cast<std::size_t>(-1));
+  if (!done()) offer(polish(*views_[0], top_, best_));
   while (!done()) {
-    Loss value = best_->value;
+    Loss value = best_value_;
     Plan plan;
     if (others && others->take(value, plan)) adopt(plan);
-    const int height = depth == 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(depth - 2)));
-    offer(move(root, top, best_, height));
-    control_.check();
+    step();
   }
 }
 
