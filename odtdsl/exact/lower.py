@@ -12,7 +12,7 @@ from odtdsl.backends.base import Objection
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.evaluate import Evaluation, local_gap
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import admissible, threshold_set
+from odtdsl.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.ir.forms import (
     Additive,
     Clause,
@@ -78,41 +78,56 @@ def ruled_features(core: Core, depth: int) -> Features:
     """
     by_levels = any(rule.levels is not None for rule in core.filters)
     levels = range(max(1, depth) if by_levels else 1)
-    ranks: list[npt.NDArray[np.uint32]] = []
-    distinct: list[int] = []
-    by_level: list[list[BoolArray | None]] = [[] for _ in levels]
+    admitted: list[tuple[int, list[BoolArray]]] = []
     tests: list[tuple[int, int]] = []
-
-    def add(codes: npt.NDArray[np.int64], count: int, flags: list[BoolArray]) -> None:
-        ranks.append(codes.astype(np.uint32))
-        distinct.append(count)
-        for level, allowed in zip(by_level, flags, strict=True):
-            level.append(None if allowed[:-1].all() else allowed)
-
     for index, family in enumerate(core.families):
-        admitted = [admissible(family, threshold_set(family, core.filters, at)) for at in levels]
-        if not any(flags.any() for flags in admitted):
-            continue
+        flags = [admissible(family, threshold_set(family, core.filters, at)) for at in levels]
+        asked = np.flatnonzero(np.any(flags, axis=0))
+        if len(asked):
+            admitted.append((index, flags))
+            single = family.kind == "threshold"
+            tests += [(index, -1)] if single else [(index, t) for t in asked.tolist()]
+    # One column without a cut where there is none: the search wants a feature.
+    ranks = np.zeros((max(1, len(tests)), core.n_rows), dtype=np.uint32)
+    distinct = np.full(len(ranks), 2 if tests else 1, dtype=np.uint32)
+    by_level: list[list[BoolArray | None]] = [[] if tests else [None] for _ in levels]
+    at = 0
+    for index, flags in admitted:
+        family = core.families[index]
         if family.kind == "threshold":
             before, after = int(family.missing == "left"), int(family.missing == "right")
+            ranks[at] = family.codes + before
+            distinct[at] = len(family.values) + before + after
             no = np.zeros(1, dtype=bool)
-            flags = [np.concatenate([no[:before], a, no, no[:after]]) for a in admitted]
-            add(family.codes + before, len(family.values) + before + after, flags)
-            tests.append((index, -1))
-            continue
-        for test in np.flatnonzero(np.any(admitted, axis=0)).tolist():
-            add((~family.goes_left(test)).astype(np.int64), 2,
-                [np.array([a[test], False]) for a in admitted])  # fmt: skip
-            tests.append((index, test))
-    if not ranks:  # one column without a cut: the search wants a feature
-        ranks, distinct = [np.zeros(core.n_rows, dtype=np.uint32)], [1]
-        by_level = [[None] for _ in levels]
+            for level, allowed in zip(by_level, flags, strict=True):
+                padded = np.concatenate([no[:before], allowed, no, no[:after]])
+                level.append(None if padded[:-1].all() else padded)
+            at += 1
+        else:
+            asked = np.flatnonzero(np.any(flags, axis=0))
+            _fill_equals(ranks[at : at + len(asked)], family, asked)
+            for level, allowed in zip(by_level, flags, strict=True):
+                level += [None if allowed[test] else _NOWHERE for test in asked]
+            at += len(asked)
     anywhere = tuple(_either([level[f] for level in by_level]) for f in range(len(ranks)))
     return Features(
-        ranks=np.array(ranks, dtype=np.uint32).reshape(len(ranks), core.n_rows),
-        distinct=np.array(distinct, dtype=np.uint32), allowed=anywhere, tests=tuple(tests),
+        ranks=ranks, distinct=distinct, allowed=anywhere, tests=tuple(tests),
         by_level=tuple(tuple(level) for level in by_level) if len(levels) > 1 else (),
     )  # fmt: skip
+
+
+_NOWHERE = np.zeros(2, dtype=bool)
+"""Where the cut of a 0/1 feature may stand at a level that does not admit it."""
+
+
+def _fill_equals(ranks: npt.NDArray[np.uint32], family: Family, tests: IntArray) -> None:
+    """Rank 0 where a test sends a row left, in place: a category may have thousands of levels."""
+    ranks[:] = 1
+    ranks[:, family.codes == LEFT_CODE] = 0
+    found = np.searchsorted(tests, family.codes)
+    found[found == len(tests)] = 0
+    rows = np.flatnonzero(tests[found] == family.codes)
+    ranks[found[rows], rows] = 0
 
 
 def merged(found: Features) -> Features:
@@ -120,6 +135,8 @@ def merged(found: Features) -> Features:
 
     No test parts such values, and the search scans fewer of them.
     """
+    if all(allowed is None for allowed in found.allowed):
+        return found
     ranks, distinct = found.ranks.copy(), found.distinct.copy()
     cuts: list[IntArray | None] = []
     for feature, allowed in enumerate(found.allowed):
@@ -132,8 +149,6 @@ def merged(found: Features) -> Features:
         ranks[feature] = below[ranks[feature]]
         distinct[feature] = len(kept) + 1
         cuts.append(kept)
-    if all(each is None for each in cuts):
-        return found
     return replace(
         found, ranks=ranks, distinct=distinct, allowed=(None,) * len(cuts), cuts=tuple(cuts)
     )

@@ -232,14 +232,10 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
   return result;
 }
 
-Result solve(const Problem& problem, const Options& options) {
-  check(problem);
-  Control control(options);
-  Result result;
-  const Kernels& kernels = choose_kernels(options.isa);
-  result.isa = kernels.name;
-  if (problem.smallest) return solve_smallest(problem, kernels, control);
-  const Dataset data(problem, kernels);
+namespace {
+
+void solve_general(const Problem& problem, const Kernels& kernels, Control& control, Result& result) {
+  const Dataset data(problem, kernels, &control);
   const RootAnswer answer = search(data, control, result);
   result.bound = answer.bound + data.loss.offset;
   if (!answer.plan.empty()) {
@@ -252,6 +248,21 @@ Result solve(const Problem& problem, const Options& options) {
     result.status = answer.complete && result.bound >= result.value ? Status::optimal : Status::feasible;
   } else if (answer.complete) {
     result.status = Status::infeasible;
+  }
+}
+
+}  // namespace
+
+Result solve(const Problem& problem, const Options& options) {
+  check(problem);
+  Control control(options);
+  Result result;
+  const Kernels& kernels = choose_kernels(options.isa);
+  result.isa = kernels.name;
+  if (problem.smallest) return solve_smallest(problem, kernels, control);
+  try {
+    solve_general(problem, kernels, control, result);
+  } catch (const Stop&) {  // while rows were sorted: nothing is known
   }
   result.seconds = control.seconds();
   result.work = control.work();

@@ -3,40 +3,73 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "odt/problem.hpp"
 
 namespace odt {
 
+// Groups are refined feature by feature, so that each column is read once and from end to end: to compare two rows over
+// thousands of columns costs a miss of the cache for each of them.
 struct EqualRows {
-  std::vector<std::uint32_t> row;    // all rows, group by group
+  std::vector<std::uint32_t> row;    // all rows, group by group; groups in the order of their ranks, feature by feature
   std::vector<std::uint32_t> start;  // of each group in `row`; one entry more than groups
 
-  explicit EqualRows(const Problem& p) : row(p.rows) {
-    std::vector<std::vector<std::uint32_t>> below(p.features);  // admissible cuts below a rank
-    for (std::size_t f = 0; f < std::min(p.features, p.allowed.size()); ++f) {
-      if (p.allowed[f].empty()) continue;
-      below[f].assign(p.distinct[f], 0);
-      for (std::size_t r = 0; r + 1 < p.distinct[f]; ++r) below[f][r + 1] = below[f][r] + (p.allowed[f][r] != 0);
-    }
-    const auto place = [&](std::size_t f, std::uint32_t i) {
-      const std::uint32_t rank = p.ranks(f)[i];
-      return below[f].empty() ? rank : below[f][rank];
-    };
-    // The first feature that tells two rows apart decides.
-    const auto before = [&](std::uint32_t a, std::uint32_t b) {
-      for (std::size_t f = 0; f < p.features; ++f)
-        if (place(f, a) != place(f, b)) return place(f, a) < place(f, b);
-      return false;
-    };
-    for (std::size_t i = 0; i < p.rows; ++i) row[i] = static_cast<std::uint32_t>(i);
-    std::sort(row.begin(), row.end(), before);
+  explicit EqualRows(const Problem& p) : row(p.rows), first_(p.rows, 0) {
+    std::iota(row.begin(), row.end(), 0u);
+    if (p.rows > 0) first_[0] = 1;
+    if (p.rows > 1) open_.push_back({0, static_cast<std::uint32_t>(p.rows)});
+    for (std::size_t f = 0; f < p.features && !open_.empty(); ++f) refine(p, f);
     for (std::size_t i = 0; i < p.rows; ++i)
-      if (i == 0 || before(row[i - 1], row[i])) start.push_back(static_cast<std::uint32_t>(i));
+      if (first_[i]) start.push_back(static_cast<std::uint32_t>(i));
     start.push_back(static_cast<std::uint32_t>(p.rows));
   }
   std::size_t groups() const { return start.size() - 1; }
+
+ private:
+  using Group = std::pair<std::uint32_t, std::uint32_t>;  // of two rows and more: from, to
+
+  void refine(const Problem& p, std::size_t f) {
+    const std::uint32_t* rank = p.ranks(f);
+    below_.clear();  // admissible cuts below a rank
+    if (f < p.allowed.size() && !p.allowed[f].empty()) {
+      below_.assign(p.distinct[f], 0);
+      for (std::size_t r = 0; r + 1 < p.distinct[f]; ++r) below_[r + 1] = below_[r] + (p.allowed[f][r] != 0);
+    }
+    const auto place = [&](std::uint32_t i) { return below_.empty() ? rank[i] : below_[rank[i]]; };
+    next_.clear();
+    for (const auto& [from, to] : open_) {
+      const std::uint32_t one = place(row[from]);
+      std::uint32_t at = from + 1;
+      while (at < to && place(row[at]) == one) ++at;
+      if (at == to) next_.push_back({from, to});
+      else part(place, from, to);
+    }
+    open_.swap(next_);
+  }
+
+  template <class Place>
+  void part(const Place& place, std::uint32_t from, std::uint32_t to) {
+    sorted_.clear();
+    for (std::uint32_t i = from; i < to; ++i) sorted_.push_back({place(row[i]), row[i]});
+    std::sort(sorted_.begin(), sorted_.end());
+    std::uint32_t begin = from;
+    for (std::uint32_t i = from; i < to; ++i) {
+      row[i] = sorted_[i - from].second;
+      const bool ends = i + 1 == to || sorted_[i - from].first != sorted_[i + 1 - from].first;
+      if (!ends) continue;
+      if (i > begin) next_.push_back({begin, i + 1});
+      first_[begin] = 1;
+      begin = i + 1;
+    }
+  }
+
+  std::vector<char> first_;  // whether a group begins at this place of `row`
+  std::vector<Group> open_, next_;
+  std::vector<std::uint32_t> below_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sorted_;
 };
 
 }  // namespace odt

@@ -14,7 +14,7 @@ class FreeTrees {
  public:
   // Of trees of at most this depth.
   FreeTrees(const RuledProblem& p, const Multipliers& m, int depth, Control& control)
-      : weights(p, m, depth), data(weights.free, choose_kernels(control.options().isa)), search(control) {
+      : weights(p, m, depth), data(weights.free, choose_kernels(control.options().isa), &control), search(control) {
     const std::size_t pairs = data.features() * data.features() * data.rows() * sizeof(R) * 4;
     root.make_root(data, pairs <= (std::size_t{1} << 28), true);
   }

@@ -34,6 +34,7 @@ class View {
       set_classes_from_labels(f);
       set_values(f, nullptr);
       set_ends(f);
+      data.look(f);
     }
     set_columns();
     set_all();
@@ -284,6 +285,7 @@ class View {
       const std::uint32_t* rank = data_->problem.ranks(column.feature);
       for (std::size_t i = 0; i < rows_; ++i)
         columns[i / kBlock * stride + j] |= static_cast<std::uint64_t>(rank[order_[0][i]] < column.bound) << (i % kBlock);
+      data_->look(j);
     }
   }
 

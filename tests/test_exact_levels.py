@@ -1,0 +1,75 @@
+"""Categories of very many levels, each of them a feature of the search, under its limits."""
+
+from __future__ import annotations
+
+import random
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_cores import random_sample
+
+from odtdsl.exact.lower import ruled_features
+from odtdsl.ir.families import admissible, threshold_set
+
+LEVELS, ROWS = 10_000, 20_000
+LIMIT = 2
+"""Seconds of wall time, that the command is given."""
+MOST = 16
+"""Seconds of the processor, for all of it; comparing the rows two by two took more than 25."""
+
+
+def test_features_part_the_rows_as_their_tests_do() -> None:
+    learned = by_level = 0
+    for seed in range(300):
+        core = random_sample(random.Random(f"levels {seed}")).core
+        found = ruled_features(core, 2)
+        levels = found.by_level or (found.allowed,)
+        expected = []
+        for index, family in enumerate(core.families):
+            may = [
+                admissible(family, threshold_set(family, core.filters, level))
+                for level in range(len(levels))
+            ]
+            asked = np.flatnonzero(np.any(may, axis=0)).tolist()
+            for test in asked:
+                feature = found.tests.index((index, -1 if family.kind == "threshold" else test))
+                cut = test + (family.missing == "left") if family.kind == "threshold" else 0
+                assert ((found.ranks[feature] <= cut) == family.goes_left(test)).all(), seed
+                for level, flags in enumerate(may):
+                    stands = levels[level][feature]
+                    assert (stands is None or stands[cut]) == flags[test], seed
+            expected += [(index, -1)] * bool(asked) if family.kind == "threshold" else [
+                (index, test) for test in asked
+            ]  # fmt: skip
+            learned += bool(asked) and family.kind != "threshold" and family.missing == "left"
+        assert found.tests == tuple(expected)
+        assert (found.ranks.max(axis=1) < found.distinct).all()
+        by_level += len(levels) > 1
+    assert learned >= 20
+    assert by_level >= 20
+
+
+@pytest.mark.parametrize("rule", ["", "rule pure: forall leaf: purity >= 60%"])
+def test_ten_thousand_levels_end_near_the_limit(tmp_path: Path, rule: str) -> None:
+    rng = np.random.default_rng(1)
+    level, x = rng.integers(0, LEVELS, ROWS), rng.normal(size=ROWS)
+    label = np.where((x > 0) ^ (level % 7 == 0), "a", "b")
+    lines = [f"v{a},{b:.3f},{c}" for a, b, c in zip(level, x, label, strict=True)]
+    (tmp_path / "f.csv").write_text("\n".join(["c,x,y", *lines]))
+    (tmp_path / "f.odt").write_text(
+        f'data "f.csv" target y feature c: category tree depth <= 2 minimize errors {rule}'
+        f" solve within {LIMIT} s"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ran = subprocess.run(
+        [sys.executable, "-m", "odtdsl", "solve", "f.odt"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert ran.returncode == 0, ran.stderr
+    assert "feasible: the best tree found" in ran.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < MOST
