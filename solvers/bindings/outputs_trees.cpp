@@ -97,7 +97,8 @@ nb::dict solve_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct
                        OutputSpace& space, int depth, const nb::object& allowed, const std::optional<Vector<double>>& weights,
                        const std::string& loss, std::optional<int> max_leaves, double leaf_price, int leaf_rows, int threads,
                        std::optional<double> time_limit, double relative_gap, std::optional<std::size_t> memory_limit,
-                       std::optional<double> upper_bound, const nb::object& start, const nb::object& progress, const nb::object& interrupted) {
+                       std::optional<double> upper_bound, const nb::object& start, const nb::object& progress, const nb::object& interrupted,
+                       const std::string& method, std::uint64_t seed, std::uint64_t alone, std::uint64_t work_limit) {
   odt::Problem base = problem_of(ranks, distinct, depth);
   set_allowed(base, allowed);
   base.leaves = max_leaves.value_or(0);
@@ -105,7 +106,8 @@ nb::dict solve_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct
   p.leaf_price = leaf_price;
   odt::OutputOptions options;
   options.leaf_rows = leaf_rows;
-  return answered(options, {time_limit, 0.0, relative_gap, threads, memory_limit, upper_bound, start}, progress, interrupted,
+  const AnytimeArgs anytime{method, seed, alone, work_limit};
+  return answered(options, {time_limit, 0.0, relative_gap, threads, memory_limit, upper_bound, start, anytime}, progress, interrupted,
                   [&p](const odt::OutputOptions& o) { return odt::solve_outputs(p, o); });
 }
 
@@ -119,5 +121,6 @@ void bind_outputs_trees(nb::module_& m) {
   m.def("solve_outputs", &solve_outputs, "ranks"_a, "distinct"_a, "targets"_a, "factors"_a, "space"_a, "depth"_a, nb::kw_only(),
         "allowed"_a = nb::none(), "weights"_a = nb::none(), "loss"_a = "squared", "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0,
         "leaf_rows"_a = 1, "threads"_a = 1, "time_limit"_a = nb::none(), "relative_gap"_a = 0.0, "memory_limit"_a = nb::none(),
-        "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(), "interrupted"_a = nb::none());
+        "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(), "interrupted"_a = nb::none(), "method"_a = "auto",
+        "seed"_a = 0, "alone"_a = odt::RegressionOptions{}.alone, "work_limit"_a = 0);
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "odt/regression.hpp"
@@ -16,6 +17,12 @@ inline std::vector<double> weights_of(const std::optional<Vector<double>>& weigh
   return {weights->data(), weights->data() + rows};
 }
 
+// Of the search that finds trees early: `method` is `auto`, `prove` (without it) or `anytime` (it alone).
+struct AnytimeArgs {
+  std::string method;
+  std::uint64_t seed, alone, work_limit;
+};
+
 struct RealLimits {
   std::optional<double> time_limit;
   double absolute_gap, relative_gap;
@@ -23,6 +30,7 @@ struct RealLimits {
   std::optional<std::size_t> memory_limit;
   std::optional<double> upper_bound;
   const nb::object& start;
+  const AnytimeArgs& anytime;
 };
 
 inline void set_limits(odt::RegressionOptions& o, const RealLimits& limits) {
@@ -31,6 +39,13 @@ inline void set_limits(odt::RegressionOptions& o, const RealLimits& limits) {
   o.relative_gap = limits.relative_gap;
   o.threads = limits.threads;
   o.memory_limit = limits.memory_limit.value_or(0);
+  const std::string& method = limits.anytime.method;
+  if (method != "auto" && method != "prove" && method != "anytime") throw std::invalid_argument("method must be auto, prove or anytime");
+  o.prove = method != "anytime";
+  o.beside = method == "auto";
+  o.seed = limits.anytime.seed;
+  o.alone = limits.anytime.alone;
+  o.work_limit = limits.anytime.work_limit;
   if (limits.upper_bound) o.upper_bound = *limits.upper_bound;
   if (!limits.start.is_none()) o.start = start_of(nb::cast<nb::dict>(limits.start));
 }
@@ -65,6 +80,7 @@ nb::dict answered(Options o, const RealLimits& limits, const nb::object& progres
   for (const odt::RealIncumbent& i : r.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
   d["timeline"] = timeline;
   d["seconds"] = r.seconds;
+  d["work"] = r.work;
   d["interrupted"] = interrupt.raised();
   return d;
 }

@@ -2,9 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "real.hpp"
 
@@ -20,7 +22,7 @@ nb::dict solve_regression(const Ranks& ranks, const Vector<std::uint32_t>& disti
                           std::optional<int> max_leaves, double leaf_price, bool absolute, std::optional<double> time_limit,
                           double absolute_gap, double relative_gap, int threads, std::optional<std::size_t> memory_limit,
                           std::optional<double> upper_bound, const nb::object& start, const nb::object& progress,
-                          const nb::object& interrupted) {
+                          const nb::object& interrupted, const std::string& method, std::uint64_t seed, std::uint64_t alone, std::uint64_t work_limit) {
   odt::RegressionProblem p;
   p.base = problem_of(ranks, distinct, depth);
   set_allowed(p.base, allowed);
@@ -31,7 +33,8 @@ nb::dict solve_regression(const Ranks& ranks, const Vector<std::uint32_t>& disti
   p.base.leaves = max_leaves.value_or(0);
   p.leaf_price = leaf_price;
   p.absolute = absolute;
-  return answered(odt::RegressionOptions{}, {time_limit, absolute_gap, relative_gap, threads, memory_limit, upper_bound, start}, progress,
+  const AnytimeArgs anytime{method, seed, alone, work_limit};
+  return answered(odt::RegressionOptions{}, {time_limit, absolute_gap, relative_gap, threads, memory_limit, upper_bound, start, anytime}, progress,
                   interrupted, [&p](const odt::RegressionOptions& o) { return odt::solve_regression(p, o); });
 }
 
@@ -42,5 +45,6 @@ void bind_regression(nb::module_& m) {
         "allowed"_a = nb::none(), "weights"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0,
         "absolute"_a = false, "time_limit"_a = nb::none(), "absolute_gap"_a = 0.0, "relative_gap"_a = 0.0, "threads"_a = 1,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none());
+        "interrupted"_a = nb::none(), "method"_a = "auto",
+        "seed"_a = 0, "alone"_a = odt::RegressionOptions{}.alone, "work_limit"_a = 0);
 }

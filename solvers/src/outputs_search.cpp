@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "odt/control.hpp"
+#include "odt/numbers_anytime.hpp"
+#include "odt/numbers_beside.hpp"
 #include "odt/outputs_lane.hpp"
 #include "odt/workers.hpp"
 
@@ -17,7 +19,8 @@ constexpr std::size_t kCache = std::size_t{1} << 29;
 // The root: incumbents, the bound that is shown, threads, limits. Losses are above the floor.
 class OutputRoot {
  public:
-  OutputRoot(const OutputProblem& p, const OutputOptions& o, Control& control) : p_(p), o_(o), control_(control), data_(p, o.leaf_rows) {}
+  OutputRoot(const OutputProblem& p, const OutputOptions& o, Control& control)
+      : p_(p), o_(o), control_(control), data_(p, o.leaf_rows), story_(control, o, result_.timeline), beside_(control, o, p.base.depth) {}
   RegressionResult run();
 
  private:
@@ -25,7 +28,9 @@ class OutputRoot {
   void branch(Shape shape);
   void evaluate_round(const OutputFrontier& frontier, Shape shape, double limit);
   void offer(double value, const Plan& plan);
-  void raise(double bound) { bound_ = std::max(bound_, bound); }
+  void raise(double bound);
+  void take();
+  void improve(int leaves);
   double limit() const { return std::min(best_, asked_) - tolerance_; }
   double value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows, bool& fits);
   Plan plan_of(const Tree& tree) const;
@@ -49,11 +54,14 @@ class OutputRoot {
   Plan plan_;
   double best_ = kUnbounded, asked_ = kUnbounded, bound_ = 0, floor_ = 0, tolerance_ = 0;
   RegressionResult result_;
+  RealStory story_;
+  NumberBeside beside_;  // last: it ends before what it uses
 };
 
 void OutputRoot::begin() {
   whole_.make_root(data_);
   floor_ = whole_.sums[kFloor];
+  story_.higher(bound_ + floor_);
   const OutputPart all{whole_.of(0), whole_.rows, whole_.sums.data()};
   const double loss = OutputValues(data_).loss(all);
   tolerance_ = 1e-11 * (loss + std::fabs(floor_)) + 1e-290;
@@ -65,6 +73,7 @@ void OutputRoot::begin() {
   if (sized(whole_.rows) && single < asked_) {
     best_ = single;
     plan_ = Plan::leaf();
+    beside_.shared.offer(best_, plan_);
   }
   if (o_.start.empty()) return;
   bool fits = true;
@@ -72,6 +81,7 @@ void OutputRoot::begin() {
   if (!fits || value >= std::min(best_, asked_)) return;
   best_ = value;
   plan_ = plan_of(o_.start);
+  beside_.shared.offer(best_, plan_);
 }
 
 Plan OutputRoot::plan_of(const Tree& tree) const {
@@ -90,8 +100,31 @@ Plan OutputRoot::plan_of(const Tree& tree) const {
 void OutputRoot::offer(double value, const Plan& plan) {
   best_ = value;
   plan_ = plan;
-  result_.timeline.push_back({control_.seconds(), best_ + floor_, bound_ + floor_});
-  if (o_.progress) o_.progress(result_.timeline.back());
+  beside_.shared.offer(value, plan);
+  story_.better(best_ + floor_);
+}
+
+void OutputRoot::raise(double bound) {
+  if (bound <= bound_) return;
+  bound_ = bound;
+  story_.higher(bound_ + floor_);
+}
+
+// What the search beside has found.
+void OutputRoot::take() {
+  double value = limit();
+  if (beside_.shared.take(value, plan_)) best_ = value;
+}
+
+// Good trees beside the proof, which takes them as incumbents.
+void OutputRoot::improve(int leaves) {
+  OutputValues values(data_);
+  OutputGains gains(data_);
+  const NumberRows rows(data_, values, gains, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
+  NumberAnytime search(rows, control_, p_.base.depth, leaves, o_.seed, [this](double value, const Plan& plan) {
+    if (beside_.shared.offer(value, plan)) story_.better(value + floor_);
+  });
+  search.run(p_.leaf_price + tolerance_, &beside_.shared);
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
@@ -107,6 +140,7 @@ void OutputRoot::branch(Shape shape) {
   if (lanes_.size() > 1) workers_ = std::make_unique<Workers>(static_cast<int>(lanes_.size()));
   OutputFrontier frontier(data_, whole_, shape, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
   for (;;) {
+    take();
     const double most = limit(), cut_off = o_.relative_gap > 0 ? most - o_.relative_gap * std::max(0.0, most + floor_) : most;
     round_.clear();
     Cut cut;
@@ -217,7 +251,10 @@ RegressionResult OutputRoot::run() {
   try {
     begin();
     control_.check();
-    if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1) {
+    if (!o_.prove) {
+      improve(goal.leaves);
+    } else if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1) {
+      if (NumberBeside::suits(o_, goal.depth)) beside_.start([this, goal] { improve(goal.leaves); });
       branch(goal);
     } else {
       const OutputAnswer answer = lanes_[0]->solve(whole_, goal, std::min(best_, asked_), 0);
@@ -227,9 +264,14 @@ RegressionResult OutputRoot::run() {
   } catch (const Stop&) {
     stopped = true;
   }
+  beside_.finish();
+  beside_.rethrow();
+  take();
+  if (!o_.prove) stopped = true;
   workers_.reset();
   for (const auto& lane : lanes_) result_.counters.add(lane->counters());
   result_.seconds = control_.seconds();
+  result_.work = control_.work();
   conclude(stopped);
   return std::move(result_);
 }
@@ -239,6 +281,7 @@ RegressionResult OutputRoot::run() {
 RegressionResult solve_outputs(const OutputProblem& problem, const OutputOptions& options) {
   Options limits;
   limits.time_limit = options.time_limit;
+  limits.work_limit = options.work_limit;
   limits.interrupted = options.interrupted;
   Control control(limits);
   return OutputRoot(problem, options, control).run();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "odt/numbers_anytime.hpp"
+#include "odt/numbers_beside.hpp"
 #include "odt/regression_finish.hpp"
 #include "odt/regression_search.hpp"
 #include "odt/workers.hpp"
@@ -15,7 +17,8 @@ namespace {
 class RegressionRoot {
  public:
   RegressionRoot(const RegressionData& data, Control& control, const RegressionOptions& options)
-      : data_(data), problem_(data.problem), control_(control), options_(options) {}
+      : data_(data), problem_(data.problem), control_(control), options_(options), story_(control, options, result_.timeline),
+        beside_(control, options, data.problem.base.depth) {}
   RegressionResult run();
 
  private:
@@ -26,7 +29,8 @@ class RegressionRoot {
   void offer(double value, const Plan& plan);
   void raise(double bound);
   bool close_enough() const;
-  void report();
+  void improve(int leaves);
+  void take();
   // The search looks for what is better than this.
   double limit() const { return std::min(value_, highest_); }
 
@@ -41,26 +45,37 @@ class RegressionRoot {
   std::vector<RegressionSearch::Cut> round_;
   Plan plan_;
   double value_ = kNever, bound_ = 0, highest_ = kNever;  // without the offset
-  double reported_ = -1;
+  RealStory story_;
+  NumberBeside beside_;  // last: it ends before what it uses
 };
-
-void RegressionRoot::report() {
-  reported_ = control_.seconds();
-  if (options_.progress) options_.progress({reported_, value_ + data_.offset, std::min(bound_, value_) + data_.offset});
-}
 
 void RegressionRoot::offer(double value, const Plan& plan) {
   if (value >= limit() - data_.tolerance) return;
   value_ = value;
   plan_ = plan;
-  result_.timeline.push_back({control_.seconds(), value_ + data_.offset, std::min(bound_, value_) + data_.offset});
-  report();
+  beside_.shared.offer(value, plan);
+  story_.better(value_ + data_.offset);
 }
 
 void RegressionRoot::raise(double bound) {
   if (bound <= bound_) return;
   bound_ = bound;
-  if (!plan_.empty() && control_.seconds() > reported_ + 0.2) report();
+  story_.higher(bound_ + data_.offset);
+}
+
+// What the search beside has found.
+void RegressionRoot::take() {
+  double value = limit() - data_.tolerance;
+  if (beside_.shared.take(value, plan_)) value_ = value;
+}
+
+// Good trees beside the proof, which takes them as incumbents.
+void RegressionRoot::improve(int leaves) {
+  const NumberRows rows(data_);
+  NumberAnytime search(rows, control_, problem_.base.depth, leaves, options_.seed, [this](double value, const Plan& plan) {
+    if (beside_.shared.offer(value, plan)) story_.better(value + data_.offset);
+  });
+  search.run(problem_.leaf_price + data_.tolerance, &beside_.shared);
 }
 
 bool RegressionRoot::close_enough() const {
@@ -75,6 +90,7 @@ void RegressionRoot::start(Shape goal) {
   for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<RegressionSearch>(data_, control_, memory / threads));
   if (threads > 1) workers_ = std::make_unique<Workers>(static_cast<int>(threads));
   bound_ = lanes_[0]->scan().clusters(view_, std::min<int>(goal.leaves, static_cast<int>(data_.points)));
+  story_.higher(bound_ + data_.offset);
   if (std::isfinite(options_.upper_bound)) {
     const double slack = 2 * data_.tolerance + 1e-12 * std::fabs(options_.upper_bound);
     highest_ = options_.upper_bound - data_.offset + slack;
@@ -98,7 +114,7 @@ void RegressionRoot::evaluate_round(const Frontier& frontier) {
 void RegressionRoot::stage(Shape shape, bool last) {
   lanes_[0]->scan().stump(view_);
   Frontier frontier(view_, lanes_[0]->scan().splits, shape, problem_.leaf_price);
-  while (!close_enough()) {
+  while (take(), !close_enough()) {
     round_.clear();
     RegressionSearch::Cut cut;
     while (round_.size() < lanes_.size() && frontier.pop(limit() - data_.tolerance, cut.span)) round_.push_back(cut);
@@ -152,11 +168,20 @@ RegressionResult RegressionRoot::run() {
     } else {
       view_.make_root(data_);
       start(goal);
-      search(goal);
+      if (!options_.prove) {
+        improve(goal.leaves);
+      } else {
+        if (NumberBeside::suits(options_, goal.depth)) beside_.start([this, goal] { improve(goal.leaves); });
+        search(goal);
+      }
     }
   } catch (const Stop&) {
-    complete = close_enough();
+    complete = false;
   }
+  beside_.finish();
+  beside_.rethrow();
+  take();
+  complete = complete || close_enough();
   workers_.reset();
   for (const auto& lane : lanes_) result_.counters.add(lane->counters());
   bound_ = std::min(bound_, limit());
@@ -177,6 +202,7 @@ RegressionResult RegressionRoot::run() {
     result_.bound = proven ? result_.value : std::min(result_.bound, result_.value);
   }
   result_.seconds = control_.seconds();
+  result_.work = control_.work();
   return std::move(result_);
 }
 
@@ -203,6 +229,7 @@ RegressionResult solve_regression(const RegressionProblem& problem, const Regres
   check(problem);
   Options limits;
   limits.time_limit = options.time_limit;
+  limits.work_limit = options.work_limit;
   limits.interrupted = options.interrupted;
   Control control(limits);
   const RegressionData data(problem);

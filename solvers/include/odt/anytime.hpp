@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <random>
 #include <unordered_map>
 #include <vector>
 
 #include "odt/control.hpp"
 #include "odt/depth_two.hpp"
+#include "odt/dice.hpp"
 #include "odt/root.hpp"
 #include "odt/search.hpp"
 
@@ -37,17 +37,6 @@ struct Place {
   int level;   // of the view
   int depth;   // levels that may follow
   int state;   // of the path
-};
-
-// Uniform numbers that are the same on all machines (the standard's distributions are not).
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  double real() { return static_cast<double>(engine_() >> 11) * (1.0 / 9007199254740992.0); }
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(real() * static_cast<double>(n)); }
-
- private:
-  std::mt19937_64 engine_;
 };
 
 template <class R>

@@ -11,10 +11,12 @@
 namespace odt {
 
 // The best tree that either has. Losses lack the loss model's offset.
-class SharedBest {
+template <class Value>
+class SharedTree {
  public:
+  explicit SharedTree(Value none) : value_(none) {}
   // False if there is one as good.
-  bool offer(Loss value, const Plan& plan) {
+  bool offer(Value value, const Plan& plan) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (value >= value_.load(std::memory_order_relaxed)) return false;
     plan_ = plan;
@@ -22,7 +24,7 @@ class SharedBest {
     return true;
   }
   // Sets both if there is a tree below `value`.
-  bool take(Loss& value, Plan& plan) const {
+  bool take(Value& value, Plan& plan) const {
     if (value_.load(std::memory_order_acquire) >= value) return false;
     std::lock_guard<std::mutex> lock(mutex_);
     value = value_.load(std::memory_order_relaxed);
@@ -32,8 +34,13 @@ class SharedBest {
 
  private:
   mutable std::mutex mutex_;
-  std::atomic<Loss> value_{kInfinite};
+  std::atomic<Value> value_;
   Plan plan_;
+};
+
+class SharedBest : public SharedTree<Loss> {
+ public:
+  SharedBest() : SharedTree(kInfinite) {}
 };
 
 // Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0 begins.

@@ -29,11 +29,16 @@ struct RealIncumbent {
 
 struct RegressionOptions {
   double time_limit = -1;        // seconds; negative: none
+  std::uint64_t work_limit = 0;  // of the work that is polled; 0: none
   double absolute_gap = 0;
   double relative_gap = 0;
   int threads = 1;
   std::size_t memory_limit = 0;  // bytes of cache; 0: a default
   double upper_bound = std::numeric_limits<double>::infinity();  // only trees of at most this loss are of interest
+  bool prove = true;             // false: the anytime search alone
+  bool beside = true;            // the anytime search runs beside a proof that takes longer than
+  std::uint64_t alone = 30000000;  // so much work (some hundredths of a second)
+  std::uint64_t seed = 0;        // of the anytime search
   Tree start;
   std::function<void(const RealIncumbent&)> progress;
   std::function<bool()> interrupted;
@@ -47,6 +52,7 @@ struct RegressionResult {
   Counters counters;
   std::vector<RealIncumbent> timeline;
   double seconds = 0;
+  std::uint64_t work = 0;       // what was polled
 };
 
 RegressionResult solve_regression(const RegressionProblem& problem, const RegressionOptions& options);

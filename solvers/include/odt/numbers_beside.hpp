@@ -1,0 +1,108 @@
+// The anytime search for number targets beside a proof, and what both tell.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "odt/control.hpp"
+#include "odt/regression.hpp"
+
+namespace odt {
+
+// Incumbents and bounds as they are told, from whatever thread. Bounds are those of the proof alone.
+class RealStory {
+ public:
+  RealStory(const Control& control, const RegressionOptions& options, std::vector<RealIncumbent>& timeline)
+      : control_(control), options_(options), timeline_(timeline) {}
+
+  void better(double value) {
+    std::lock_guard<std::mutex> lock(telling_);
+    if (!(value < value_)) return;
+    value_ = value;
+    timeline_.push_back(now());
+    tell();
+  }
+  // Told a few times a second, where there is an incumbent.
+  void higher(double bound) {
+    std::lock_guard<std::mutex> lock(telling_);
+    bound_ = std::max(bound_, bound);
+    if (!timeline_.empty() && control_.seconds() > told_ + 0.2) tell();
+  }
+
+ private:
+  RealIncumbent now() const { return {control_.seconds(), value_, std::min(bound_, value_)}; }
+  void tell() {
+    told_ = control_.seconds();
+    if (options_.progress) options_.progress(now());
+  }
+
+  const Control& control_;
+  const RegressionOptions& options_;
+  std::vector<RealIncumbent>& timeline_;
+  std::mutex telling_;
+  double value_ = std::numeric_limits<double>::infinity(), bound_ = -std::numeric_limits<double>::infinity(), told_ = -1;
+};
+
+// With one thread the two searches take turns by work; the proof begins, so that what is proven at once is not held up.
+class NumberBeside {
+ public:
+  NumberBeside(Control& control, const RegressionOptions& options, int depth)
+      : shared(std::numeric_limits<double>::infinity()), control_(control), options_(options), turns_(options.alone, kSlice, depth >= 5 ? 4 * kSlice : kSlice) {}
+  ~NumberBeside() { finish(); }
+
+  // Trees of depth two are proven too soon.
+  static bool suits(const RegressionOptions& options, int depth) {
+    return options.beside && depth >= 3 && options.upper_bound == std::numeric_limits<double>::infinity();
+  }
+
+  // `improve` runs until Stop, or returns where nothing is left to improve.
+  void start(std::function<void()> improve) {
+    if (options_.threads <= 1) control_.turns = &turns_;
+    other_ = std::thread([this, improve = std::move(improve)] {
+      Control::mark_worker();
+      Control::lane() = 1;
+      try {
+        if (control_.turns) turns_.enter(1);
+        else while (control_.work() < options_.alone && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        control_.check();
+        improve();
+        control_.stop();
+      } catch (const Stop&) {
+      } catch (...) {
+        failure_ = std::current_exception();
+        control_.stop();
+      }
+      turns_.leave();
+    });
+  }
+  // Ends the other search where it still runs.
+  void finish() {
+    if (!other_.joinable()) return;
+    control_.stop();
+    turns_.leave();
+    other_.join();
+    control_.turns = nullptr;
+  }
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  SharedTree<double> shared;
+
+ private:
+  static constexpr std::uint64_t kSlice = 10000000;  // of polled work: some hundredths of a second
+
+  Control& control_;
+  const RegressionOptions& options_;
+  Turns turns_;
+  std::thread other_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace odt

@@ -1,0 +1,297 @@
+#include "odt/numbers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace odt {
+namespace {
+
+constexpr double kTiny = 1e-290;  // in place of no weight: the sum beside it is 0
+
+double gain_of_log(double s, double w) { return s > 0 && w > 0 ? s * std::log(s / w) - s : 0; }
+
+}  // namespace
+
+void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& row) {
+  features = p.features;
+  cell.resize(features);
+  counts.resize(features);
+  bound.resize(features);
+  for (std::size_t f = 0; f < features; ++f) {
+    const bool any = f >= p.allowed.size() || p.allowed[f].empty();
+    counts[f].assign(p.distinct[f] + 1, 0);
+    for (std::uint32_t r = 0; r < p.distinct[f]; ++r) {
+      const bool may = any || p.allowed[f][r];
+      counts[f][r + 1] = counts[f][r] + (may ? 1 : 0);
+      if (may) bound[f].push_back(r + 1);
+    }
+    for (std::uint32_t i : row) cell[f].push_back(counts[f][p.ranks(f)[i]]);
+  }
+  std::mt19937_64 random(20240229);
+  hash.resize(rows);
+  for (PointSet& h : hash) h = {random(), random()};
+}
+
+NumberRows::NumberRows(const RegressionData& data)
+    : rows(data.points), targets(1), loss(data.problem.absolute ? OutputLoss::absolute : OutputLoss::squared), price(data.problem.leaf_price), factor(1, 1.0),
+      sum(1), value(1, data.target) {
+  for (const Moments& m : data.point) {
+    weight.push_back(m.w);
+    own.push_back(m.q);
+    sum[0].push_back(m.s);
+  }
+  make_cells(data.problem.base, data.row);
+}
+
+NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains& at_once, std::size_t least_rows)
+    : rows(data.used.size()), targets(data.targets), loss(data.problem.loss), price(data.problem.leaf_price), least(least_rows), factor(data.problem.factor),
+      sum(data.targets), value(data.targets) {
+  for (std::uint32_t i : data.used) {
+    const double* of = data.of(i);
+    weight.push_back(of[kWeight]);
+    own.push_back((loss == OutputLoss::absolute ? 0 : of[kOwn]) - of[kFloor]);
+    for (std::size_t t = 0; t < targets; ++t) {
+      value[t].push_back(data.problem.target[i * targets + t] - data.centre[t]);
+      sum[t].push_back(weight.back() * value[t].back());
+    }
+  }
+  make_cells(data.problem.base, data.used);
+  if (data.free()) return;
+  if (at_once.ready()) gains = &at_once;
+  ruled = [&data, &values, row = std::vector<std::uint32_t>(), sums = std::vector<double>()](const std::vector<std::uint32_t>& part) mutable {
+    row.clear();
+    sums.assign(data.width, 0.0);
+    for (std::uint32_t k : part) {
+      row.push_back(data.used[k]);
+      for (std::size_t j = 0; j < data.width; ++j) sums[j] += data.of(row.back())[j];
+    }
+    return values.leaf({row.data(), row.size(), sums.data()}, kUnbounded);
+  };
+}
+
+NumberLosses::NumberLosses(const NumberRows& data) : data_(data) {}
+
+double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
+  if (data_.ruled) {
+    copy_.assign(rows, rows + n);
+    return data_.ruled(copy_);
+  }
+  double w = 0, lost = 0, gained = 0, output;
+  for (std::size_t i = 0; i < n; ++i) {
+    w += data_.weight[rows[i]];
+    lost += data_.own[rows[i]];
+  }
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    if (data_.loss == OutputLoss::absolute) {
+      lost += data_.factor[t] * median(t, rows, n, output);
+      continue;
+    }
+    double s = 0;
+    for (std::size_t i = 0; i < n; ++i) s += data_.sum[t][rows[i]];
+    gained += data_.factor[t] * (data_.loss == OutputLoss::squared ? s * s / (w + kTiny) : gain_of_log(s, w));
+  }
+  return std::max(0.0, lost - gained) + data_.price;
+}
+
+void NumberLosses::splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, const char* open, double* out) {
+  if (n < 2) return;
+  if (data_.gains) return gains(order, n, open, out);
+  switch (data_.loss) {
+    case OutputLoss::squared: return squared(order, n, out);
+    case OutputLoss::poisson: return poisson(order, n, open, out);
+    case OutputLoss::absolute: return medians(order, n, by_target, out);
+  }
+}
+
+void NumberLosses::squared(const std::uint32_t* order, std::size_t n, double* out) {
+  low_w_.resize(n);
+  lost_.resize(n);
+  double w = 0, own = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    low_w_[i] = w += data_.weight[order[i]];
+    own += data_.own[order[i]];
+  }
+  std::fill(out, out + n, 0.0);
+  std::fill(lost_.begin(), lost_.end(), 0.0);
+  all_.resize(n);
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    const double* sum = data_.sum[t].data();
+    const double factor = data_.factor[t];
+    double s = 0;
+    for (std::size_t i = 0; i < n; ++i) all_[i] = s += sum[order[i]];
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+      out[i] += factor * all_[i] * all_[i];
+      lost_[i] += factor * (s - all_[i]) * (s - all_[i]);
+    }
+  }
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    const double lost = own - out[i] / (low_w_[i] + kTiny) - lost_[i] / (w - low_w_[i] + kTiny);
+    out[i] = (lost > 0 ? lost : 0) + 2 * data_.price;
+  }
+}
+
+void NumberLosses::poisson(const std::uint32_t* order, std::size_t n, const char* open, double* out) {
+  low_w_.resize(n);
+  double w = 0, own = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    low_w_[i] = w += data_.weight[order[i]];
+    own += data_.own[order[i]];
+  }
+  std::fill(out, out + n, own);
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    const double* sum = data_.sum[t].data();
+    double all = 0, s = 0;
+    for (std::size_t i = 0; i < n; ++i) all += sum[order[i]];
+    for (std::size_t i = 0; i + 1 < n; ++i) {
+      s += sum[order[i]];
+      if (open[i]) out[i] -= data_.factor[t] * (gain_of_log(s, low_w_[i]) + gain_of_log(all - s, w - low_w_[i]));
+    }
+  }
+  for (std::size_t i = 0; i + 1 < n; ++i) out[i] = std::max(0.0, out[i]) + 2 * data_.price;
+}
+
+// Cuts that are open, packed behind one another: first all that lie below a cut, then all beside.
+void NumberLosses::gains(const std::uint32_t* order, std::size_t n, const char* open, double* out) {
+  at_.clear();
+  for (std::size_t i = 0; i + 1 < n; ++i)
+    if (open[i]) at_.push_back(static_cast<std::uint32_t>(i));
+  const std::size_t count = at_.size(), width = 2 * count;
+  packed_.assign(width * (data_.targets + 1), 0.0);
+  gain_.resize(width);
+  const auto pack = [&](const double* values, double* to) {
+    double sum = 0;
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      sum += values[order[i]];
+      if (k < count && at_[k] == i) to[k++] = sum;
+    }
+    for (std::size_t j = 0; j < count; ++j) to[count + j] = sum - to[j];
+    return sum;
+  };
+  pack(data_.weight.data(), packed_.data());
+  std::vector<const double*> from(data_.targets);
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    double* to = packed_.data() + width * (t + 1);
+    pack(data_.sum[t].data(), to);
+    from[t] = to;
+  }
+  double own = 0;
+  for (std::size_t i = 0; i < n; ++i) own += data_.own[order[i]];
+  data_.gains->of(width, packed_.data(), from.data(), gain_.data());
+  for (std::size_t k = 0; k < count; ++k) out[at_[k]] = std::max(0.0, own - gain_[k] - gain_[count + k]) + 2 * data_.price;
+}
+
+void NumberLosses::medians(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, double* out) {
+  double own = 0;
+  for (std::size_t i = 0; i < n; ++i) own += data_.own[order[i]];
+  std::fill(out, out + n, own + 2 * data_.price);
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    chain(t, order, n, by_target[t], true, out);
+    chain(t, order, n, by_target[t], false, out);
+  }
+}
+
+// Adds what the rows up to each place lose to their median, or, not backwards, the rows behind it: rows are taken from a
+// list that is linked by their targets, and the median moves by few steps each time.
+void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t n, const std::uint32_t* by_target, bool backwards, double* out) {
+  const double* y = data_.value[t].data();
+  const std::uint32_t end = static_cast<std::uint32_t>(n);
+  place_.resize(data_.rows);
+  next_.resize(n + 1);
+  before_.resize(n + 1);
+  double w = 0, s = 0;
+  for (std::uint32_t k = 0; k < end; ++k) {
+    place_[by_target[k]] = k;
+    next_[k] = k + 1;
+    before_[k + 1] = k;
+    w += data_.weight[by_target[k]];
+    s += data_.weight[by_target[k]] * y[by_target[k]];
+  }
+  before_[0] = end;
+  next_[end] = 0;
+  before_[end] = end - 1;
+  std::uint32_t m = 0;
+  double below = 0, below_sum = 0;
+  const auto weight = [&](std::uint32_t k) { return data_.weight[by_target[k]]; };
+  const auto up = [&] {
+    below += weight(m);
+    below_sum += weight(m) * y[by_target[m]];
+    m = next_[m];
+  };
+  const auto down = [&] {
+    m = before_[m];
+    below -= weight(m);
+    below_sum -= weight(m) * y[by_target[m]];
+  };
+  const auto settle = [&] {
+    while (next_[m] != end && 2 * (below + weight(m)) < w) up();
+    while (before_[m] != end && 2 * below > w) down();
+  };
+  settle();
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    const std::uint32_t row = order[backwards ? n - 1 - k : k], at = place_[row];
+    const double wi = data_.weight[row];
+    if (at == m) {
+      if (next_[m] != end) m = next_[m];
+      else down();
+    } else if (at < m) {
+      below -= wi;
+      below_sum -= wi * y[row];
+    }
+    w -= wi;
+    s -= wi * y[row];
+    next_[before_[at]] = next_[at];
+    before_[next_[at]] = before_[at];
+    settle();
+    const double middle = y[by_target[m]];
+    const double lost = middle * below - below_sum + (s - below_sum) - middle * (w - below);
+    out[backwards ? n - 2 - k : k] += data_.factor[t] * std::max(0.0, lost);
+  }
+}
+
+double NumberLosses::median(std::size_t t, const std::uint32_t* rows, std::size_t n, double& output) {
+  pairs_.clear();
+  double all = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    pairs_.emplace_back(data_.value[t][rows[i]], data_.weight[rows[i]]);
+    all += pairs_.back().second;
+  }
+  std::sort(pairs_.begin(), pairs_.end());
+  double below = 0, lost = 0;
+  std::size_t k = 0;
+  while (k + 1 < n && 2 * (below + pairs_[k].second) < all) below += pairs_[k++].second;
+  output = n > 0 ? pairs_[k].first : 0;
+  for (const auto& [y, w] : pairs_) lost += w * std::fabs(y - output);
+  return lost;
+}
+
+void NumberLosses::outputs(const std::vector<std::uint32_t>& rows, double* out) {
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    if (data_.loss == OutputLoss::absolute) {
+      median(t, rows.data(), rows.size(), out[t]);
+      continue;
+    }
+    double w = 0, s = 0;
+    for (std::uint32_t i : rows) {
+      w += data_.weight[i];
+      s += data_.sum[t][i];
+    }
+    out[t] = s / (w + kTiny);
+  }
+}
+
+double NumberLosses::lost(std::uint32_t row, const double* output) const {
+  double lost = 0;
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    const double y = data_.value[t][row], o = output[t];
+    switch (data_.loss) {
+      case OutputLoss::squared: lost += data_.factor[t] * (y - o) * (y - o); break;
+      case OutputLoss::absolute: lost += data_.factor[t] * std::fabs(y - o); break;
+      case OutputLoss::poisson: lost += data_.factor[t] * (o - (y > 0 ? y * std::log(std::max(o, 1e-12)) : 0)); break;
+    }
+  }
+  return data_.weight[row] * lost;
+}
+
+}  // namespace odt

@@ -1,0 +1,607 @@
+#include "odt/numbers_anytime.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "odt/numbers_prune.hpp"
+
+namespace odt {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+constexpr double kMostWork = 1e8;             // of one search for a tree of depth two
+constexpr std::size_t kMemory = std::size_t{1} << 18;  // trees that are remembered
+constexpr std::uint64_t kCheap = 100000000;   // work of a narrow look after which a wide one is tried
+constexpr std::size_t kTried = 3;             // single splits whose true loss is asked for, where rules on outputs hide it
+
+}  // namespace
+
+Plan plan_of(const NumberRows& data, const NumberTree& tree) {
+  if (tree.feature < 0) return Plan::leaf();
+  return Plan::split(tree.feature, data.bound[static_cast<std::size_t>(tree.feature)][tree.cell], plan_of(data, *tree.left), plan_of(data, *tree.right));
+}
+
+NumberAnytime::NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves, std::uint64_t seed, Told told)
+    : data_(data), control_(control), losses_(data), told_(std::move(told)), dice_(seed), depth_(depth), leaves_(leaves < full_leaves(depth) ? leaves : 0),
+      views_(static_cast<std::size_t>(depth) + 2), mark_(data.rows), cap_(2 * data.features + 10) {
+  for (auto& sorted : sorted_) sorted.resize(losses_.sorted_targets());
+}
+
+void NumberAnytime::make_root() {
+  View& root = views_[0];
+  root.rows = data_.rows;
+  root.set = PointSet{};
+  for (const PointSet& h : data_.hash) root.set.toggle(h);
+  const std::size_t orders = data_.features + losses_.sorted_targets();
+  root.order.resize(orders * root.rows);
+  for (std::size_t f = 0; f < orders; ++f) {
+    std::uint32_t* order = root.order.data() + f * root.rows;
+    for (std::uint32_t i = 0; i < root.rows; ++i) order[i] = i;
+    if (f < data_.features) {
+      const auto& cell = data_.cell[f];
+      std::stable_sort(order, order + root.rows, [&](std::uint32_t a, std::uint32_t b) { return cell[a] < cell[b]; });
+    } else {
+      const auto& value = data_.value[f - data_.features];
+      std::stable_sort(order, order + root.rows, [&](std::uint32_t a, std::uint32_t b) { return value[a] < value[b]; });
+    }
+  }
+}
+
+std::size_t NumberAnytime::place_of(const View& view, std::size_t feature, std::uint32_t cell) const {
+  const auto& cells = data_.cell[feature];
+  const std::uint32_t* order = view.of(feature);
+  return static_cast<std::size_t>(std::partition_point(order, order + view.rows, [&](std::uint32_t i) { return cells[i] <= cell; }) - order);
+}
+
+NumberAnytime::View& NumberAnytime::child(const Place& at, const Cut& cut, bool left) {
+  const View& from = views_[static_cast<std::size_t>(at.level)];
+  View& to = views_[static_cast<std::size_t>(at.level) + 1];
+  to.rows = left ? cut.place : from.rows - cut.place;
+  to.set = PointSet{};
+  const std::uint32_t* order = from.of(cut.feature);
+  for (std::size_t i = 0; i < from.rows; ++i) {
+    const bool mine = (i < cut.place) == left;
+    mark_[order[i]] = mine;
+    if (mine) to.set.toggle(data_.hash[order[i]]);
+  }
+  const std::size_t orders = data_.features + losses_.sorted_targets();
+  to.order.resize(orders * to.rows + 1);  // one more: the loop writes before it knows
+  for (std::size_t f = 0; f < orders; ++f) {
+    const std::uint32_t* rows = from.of(f);
+    std::uint32_t* at_row = to.order.data() + f * to.rows;
+    for (std::size_t i = 0; i < from.rows; ++i) {
+      *at_row = rows[i];
+      at_row += mark_[rows[i]];
+    }
+  }
+  control_.poll(from.rows * orders);
+  return to;
+}
+
+NumberAnytime::Ptr NumberAnytime::leaf_of(double value) const {
+  auto tree = std::make_shared<NumberTree>();
+  tree->value = tree->single = value;
+  return tree;
+}
+
+NumberAnytime::Ptr NumberAnytime::leaf(const View& view) { return leaf_of(leaf_value(view.of(0), view.rows)); }
+
+NumberAnytime::Ptr NumberAnytime::join(double single, const Cut& cut, const Ptr& left, const Ptr& right) const {
+  auto tree = std::make_shared<NumberTree>();
+  tree->value = left->value + right->value;
+  tree->single = single;
+  tree->feature = static_cast<int>(cut.feature);
+  tree->cell = cut.cell;
+  tree->leaves = left->leaves + right->leaves;
+  tree->left = left;
+  tree->right = right;
+  return tree;
+}
+
+// Where cuts may stand in an order (`open_`), and what they lose (`split_`). False where none may.
+bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t n, const std::uint32_t* const* by_target) {
+  const auto& cell = data_.cell[f];
+  if (n < 2 * data_.least || n < 2 || cell[order[0]] == cell[order[n - 1]]) return false;
+  if (open_.size() < n) {
+    open_.resize(n);
+    split_.resize(n);
+  }
+  const std::size_t least = data_.least;
+  for (std::size_t i = 0; i + 1 < n; ++i) open_[i] = cell[order[i]] != cell[order[i + 1]] && i + 1 >= least && i + 1 + least <= n;
+  losses_.splits(order, n, by_target, open_.data(), split_.data());
+  return true;
+}
+
+// The best cuts of each feature in each of some segments of its rows, the best first.
+std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_t segments, bool even) {
+  std::vector<Cut> found;
+  const std::size_t n = view.rows;
+  std::vector<const std::uint32_t*> by_target;
+  for (std::size_t t = 0; t < losses_.sorted_targets(); ++t) by_target.push_back(view.of(data_.features + t));
+  const double base = even ? losses_.leaf(view.of(0), n) + data_.price : 0;
+  for (std::size_t f = 0; f < data_.features; ++f) {
+    const std::uint32_t* order = view.of(f);
+    if (!scan(order, f, n, by_target.data())) continue;
+    for (std::size_t s = 0; s < segments; ++s) {
+      const std::size_t end = s + 1 == segments ? n - 1 : n * (s + 1) / segments;
+      Cut best{kNone, f, 0, 0};
+      for (std::size_t i = n * s / segments; i < end && i + 1 < n; ++i) {
+        if (!open_[i]) continue;
+        double score = split_[i];
+        if (even) {
+          const double share = static_cast<double>(i + 1) / static_cast<double>(n);
+          score = (score - base) * std::sqrt(share * (1 - share));
+        }
+        if (score < best.score) best = {score, f, data_.cell[f][order[i]], i + 1};
+      }
+      if (best.place > 0) found.push_back(best);
+    }
+  }
+  control_.poll(n * data_.features * data_.targets);
+  std::stable_sort(found.begin(), found.end(), [](const Cut& a, const Cut& b) { return a.score < b.score; });
+  return found;
+}
+
+// The best split of a side from the best one of each feature. Under rules on outputs the loss of some is asked for.
+void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::vector<std::uint32_t>& rows) {
+  side.single = side.value = leaf_value(rows.data(), rows.size());
+  if (best.empty()) return;
+  std::stable_sort(best.begin(), best.end(), [](const Cut& a, const Cut& b) { return a.score < b.score; });
+  const std::size_t tried = data_.exact() ? 1 : std::min(best.size(), kTried);
+  for (std::size_t k = 0; k < tried; ++k) {
+    double value = best[k].score + 2 * extra_;
+    if (value >= side.value) break;
+    if (!data_.exact()) {
+      for (auto& half : half_) half.clear();
+      const auto& cell = data_.cell[best[k].feature];
+      for (std::uint32_t i : rows) half_[cell[i] > best[k].cell].push_back(i);
+      value = leaf_value(half_[0].data(), half_[0].size()) + leaf_value(half_[1].data(), half_[1].size());
+      if (value >= side.value) continue;
+    }
+    side.value = value;
+    side.cut = best[k];
+    side.split = true;
+  }
+}
+
+// Both sides of a cut, each as a leaf and as its best split.
+void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
+  const std::uint32_t* along = view.of(cut.feature);
+  for (std::size_t i = 0; i < view.rows; ++i) mark_[along[i]] = i >= cut.place;
+  for (auto& part : part_)
+    if (part.size() < view.rows + 1) part.resize(view.rows + 1);
+  const auto deal = [&](const std::uint32_t* order, std::uint32_t* low, std::uint32_t* high) {
+    for (std::size_t i = 0; i < view.rows; ++i) {
+      const std::uint32_t row = order[i];
+      const bool beside = mark_[row] != 0;
+      *low = *high = row;
+      low += !beside;
+      high += beside;
+    }
+  };
+  std::vector<const std::uint32_t*> by_target[2];
+  for (std::size_t t = 0; t < losses_.sorted_targets(); ++t) {
+    for (auto& sorted : sorted_) sorted[t].resize(view.rows + 1);
+    deal(view.of(data_.features + t), sorted_[0][t].data(), sorted_[1][t].data());
+    for (std::size_t k = 0; k < 2; ++k) by_target[k].push_back(sorted_[k][t].data());
+  }
+  std::vector<Cut> best[2];
+  const std::size_t count[2] = {cut.place, view.rows - cut.place};
+  for (std::size_t f = 0; f < data_.features; ++f) {
+    deal(view.of(f), part_[0].data(), part_[1].data());
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::uint32_t* order = part_[k].data();
+      const std::size_t n = count[k];
+      if (!scan(order, f, n, by_target[k].data())) continue;
+      double least = kNone;
+      std::size_t at = 0;
+      for (std::size_t i = 0; i + 1 < n; ++i)
+        if (open_[i] && split_[i] < least) {
+          least = split_[i];
+          at = i;
+        }
+      if (least < kNone) best[k].push_back({least, f, data_.cell[f][order[at]], at + 1});
+    }
+  }
+  std::vector<std::uint32_t> rows(along, along + cut.place);
+  settle(out[0], best[0], rows);
+  rows.assign(along + cut.place, along + view.rows);
+  settle(out[1], best[1], rows);
+  control_.poll(view.rows * data_.features * (data_.targets + 1));
+}
+
+NumberAnytime::Ptr NumberAnytime::tree_of(const Side& side) const {
+  if (!side.split) return leaf_of(side.single);
+  // Which half loses what is of no interest below here.
+  const double price = data_.price + extra_;
+  return join(side.single, side.cut, leaf_of(price), leaf_of(side.value - price));
+}
+
+NumberAnytime::Ptr NumberAnytime::stump(const View& view, const Ptr& one) {
+  if (!wide_enough(view)) return one;
+  std::vector<Cut> best = cuts(view, 1, false);
+  std::vector<std::uint32_t> rows(view.of(0), view.of(0) + view.rows);
+  Side side;
+  settle(side, best, rows);
+  return tree_of(side);
+}
+
+// The best first cut by what its two sides lose as single splits: intervals of cuts by what their ends show, the most
+// promising first.
+NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, double upper, std::size_t most) {
+  const std::vector<Cut> first = cuts(view, 1, false);
+  std::vector<Cut> single = first;
+  Side whole;
+  settle(whole, single, std::vector<std::uint32_t>(view.of(0), view.of(0) + view.rows));
+  Ptr best = tree_of(whole);
+  const double least_gain = 1e-12 * one->value;
+  if (view.rows < 3 || best->value <= data_.price + extra_ + least_gain) return best;
+  double value = std::min(best->value, upper);
+  std::vector<std::vector<std::uint32_t>> places(data_.features);
+  std::vector<Span> heap;
+  const auto later = [](const Span& a, const Span& b) {
+    return a.left + a.right != b.left + b.right ? a.left + a.right > b.left + b.right : a.high - a.low < b.high - b.low;
+  };
+  const double price = data_.price + extra_;
+  for (auto at = first.rbegin(); at != first.rend(); ++at) {
+    const std::uint32_t* order = view.of(at->feature);
+    const auto& cell = data_.cell[at->feature];
+    auto& open = places[at->feature];
+    std::size_t start = 0;
+    for (std::size_t i = data_.least; i + data_.least <= view.rows && i < view.rows; ++i)
+      if (cell[order[i - 1]] != cell[order[i]]) {
+        if (i == at->place) start = open.size();
+        open.push_back(static_cast<std::uint32_t>(i));
+      }
+    heap.push_back({at->feature, 0, open.size(), start, price, price});
+  }
+  std::make_heap(heap.begin(), heap.end(), later);
+  // The best single cuts come first, whatever the heap says.
+  std::size_t begun = 0;
+  Side found[2];
+  while (!heap.empty() && most-- > 0) {
+    Span span;
+    if (begun < first.size()) {
+      const auto at = std::find_if(heap.begin(), heap.end(), [&](const Span& s) { return s.feature == first[begun].feature; });
+      span = *at;
+      heap.erase(at);
+      ++begun;
+      if (begun == first.size()) std::make_heap(heap.begin(), heap.end(), later);
+    } else {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      span = heap.back();
+      heap.pop_back();
+    }
+    if (span.left + span.right >= value - least_gain) {
+      if (begun == first.size()) break;
+      continue;
+    }
+    const std::size_t place = places[span.feature][span.first];
+    const std::uint32_t* order = view.of(span.feature);
+    const Cut cut{0, span.feature, data_.cell[span.feature][order[place - 1]], place};
+    sides(view, cut, found);
+    if (found[0].value + found[1].value < value - least_gain) {
+      best = join(one->single, cut, tree_of(found[0]), tree_of(found[1]));
+      value = best->value;
+    }
+    const Span low{span.feature, span.low, span.first, (span.low + span.first) / 2, span.left, found[1].value};
+    const Span high{span.feature, span.first + 1, span.high, (span.first + 1 + span.high) / 2, found[0].value, span.right};
+    for (const Span& part : {low, high}) {
+      if (part.low >= part.high || part.left + part.right >= value - least_gain) continue;
+      heap.push_back(part);
+      if (begun == first.size()) std::push_heap(heap.begin(), heap.end(), later);
+    }
+  }
+  return best;
+}
+
+// The best tree of what depth is left, two at most; nothing where it is not below `upper`.
+NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, double upper, const How& how) {
+  const Ptr one = leaf(view);
+  Ptr tree = one;
+  if (at.depth == 1 || (at.depth >= 2 && how.most == 0)) {
+    tree = stump(view, one);
+  } else if (at.depth >= 2 && wide_enough(view)) {
+    const double room = kMostWork / static_cast<double>(view.rows * data_.features * data_.targets);
+    const std::size_t most = std::min(how.most, cap_ + static_cast<std::size_t>(room));
+    const auto known = memory_.find(view.set);
+    if (known != memory_.end() && known->second.most >= most && known->second.extra == extra_ && (known->second.tree || known->second.upper >= upper)) {
+      tree = known->second.tree;
+    } else {
+      tree = depth_two(view, one, upper, most);
+      if (memory_.size() > kMemory) memory_.clear();
+      memory_[view.set] = {tree->value < upper ? tree : nullptr, upper, extra_, most};
+    }
+  }
+  return tree && (tree->value < upper || upper == kNone) ? tree : nullptr;
+}
+
+NumberAnytime::Ptr NumberAnytime::grow_below(double single, const Place& at, const Cut& cut, double upper, const How& how) {
+  const Place next{at.level + 1, at.depth - 1};
+  const double price = data_.price + extra_;
+  const Ptr left = grow(child(at, cut, true), next, upper - price, how);
+  if (!left) return nullptr;
+  const Ptr right = grow(child(at, cut, false), next, upper - left->value, how);
+  return right ? join(single, cut, left, right) : nullptr;
+}
+
+// A tree by the best single cuts, optimal (or nearly so) in its last two levels; nothing where it would not be below
+// `upper`.
+NumberAnytime::Ptr NumberAnytime::grow(const View& view, const Place& at, double upper, const How& how) {
+  if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
+  const Ptr one = leaf(view);
+  const Ptr fallback = one->value < upper ? one : nullptr;
+  if (one->value <= data_.price + extra_ || !wide_enough(view)) return fallback;
+  const std::vector<Cut> good = cuts(view, 1, how.even);
+  if (good.empty()) return fallback;
+  std::size_t which = 0;
+  while (how.noise > 0 && which + 1 < good.size() && dice_.real() < how.noise) ++which;
+  const Ptr tree = grow_below(one->single, at, good[which], std::min(upper, one->value), how);
+  return tree ? tree : fallback;
+}
+
+// Of good cuts the one whose grown completion loses least, and so on below it.
+NumberAnytime::Ptr NumberAnytime::look(const View& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most) {
+  const How how{most, 0, false};
+  if (at.depth <= 2) return bottom(view, at, kNone, how);
+  const Ptr one = leaf(view);
+  if (one->value <= data_.price + extra_ || !wide_enough(view)) return one;
+  std::vector<Cut> tried = cuts(view, segments, false);
+  if (tried.size() > width) tried.resize(width);
+  std::vector<Cut> other = cuts(view, segments, true);
+  if (other.size() > (width + 2) / 3) other.resize((width + 2) / 3);
+  for (const Cut& cut : other)
+    if (std::none_of(tried.begin(), tried.end(), [&](const Cut& t) { return t.feature == cut.feature && t.cell == cut.cell; })) tried.push_back(cut);
+  Ptr best = one;
+  Cut chosen{0, 0, 0, 0};
+  for (const Cut& cut : tried) {
+    const Ptr tree = grow_below(one->single, at, cut, best->value, how);
+    if (!tree) continue;
+    best = tree;
+    chosen = cut;
+  }
+  if (best->feature < 0) return best;
+  Ptr side[2] = {best->left, best->right};
+  for (std::size_t s = 0; s < 2; ++s) {
+    const Ptr found = look(child(at, chosen, s == 0), {at.level + 1, at.depth - 1}, segments, width, most);
+    if (found->value < side[s]->value) side[s] = found;
+  }
+  return join(one->single, chosen, side[0], side[1]);
+}
+
+// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them, as far as one cut can.
+// Leaves have their best outputs without rules, of the rows that they have now. What is below is counted anew by `measure`.
+bool NumberAnytime::recut(const View& view, const Ptr& tree, Cut& cut) {
+  std::vector<double> lost[2];
+  for (auto& side : lost) side.assign(view.rows, 0.0);
+  const Cut now = cut_of(view, *tree);
+  const std::uint32_t* along = view.of(now.feature);
+  std::vector<double> output(data_.targets);
+  std::vector<std::uint32_t> all(view.rows);
+  for (std::uint32_t i = 0; i < view.rows; ++i) all[i] = i;
+  // Rows are places in `along`. Of those that come to a node, `own` says which are its rows now.
+  const std::function<void(const NumberTree&, const std::vector<std::uint32_t>&, std::size_t)> walk = [&](const NumberTree& node, const std::vector<std::uint32_t>& places, std::size_t side) {
+    if (places.empty()) return;
+    if (node.feature < 0) {
+      std::vector<std::uint32_t> rows;
+      for (std::uint32_t k : places)
+        if ((k >= now.place) == (side == 1)) rows.push_back(along[k]);
+      losses_.outputs(rows, output.data());
+      for (std::uint32_t k : places) lost[side][k] = losses_.lost(along[k], output.data());
+      return;
+    }
+    std::vector<std::uint32_t> parts[2];
+    const auto& cell = data_.cell[static_cast<std::size_t>(node.feature)];
+    for (std::uint32_t k : places) parts[cell[along[k]] > node.cell].push_back(k);
+    walk(*node.left, parts[0], side);
+    walk(*node.right, parts[1], side);
+  };
+  walk(*tree->left, all, 0);
+  walk(*tree->right, all, 1);
+  std::vector<double> gain(data_.rows);  // of going left
+  double right = 0, before = 0;
+  for (std::size_t k = 0; k < view.rows; ++k) {
+    gain[along[k]] = lost[1][k] - lost[0][k];
+    right += lost[1][k];
+    before += k < now.place ? lost[0][k] : lost[1][k];
+  }
+  double best = before - 1e-9 * std::fabs(before);
+  bool found = false;
+  for (std::size_t f = 0; f < data_.features; ++f) {
+    const std::uint32_t* order = view.of(f);
+    const auto& cell = data_.cell[f];
+    double value = right;
+    for (std::size_t i = 0; i + 1 < view.rows; ++i) {
+      value -= gain[order[i]];
+      if (value >= best || cell[order[i]] == cell[order[i + 1]]) continue;
+      best = value;
+      cut = {0, f, cell[order[i]], i + 1};
+      found = true;
+    }
+  }
+  control_.poll(view.rows * (data_.features + static_cast<std::size_t>(depth_) * data_.targets));
+  return found;
+}
+
+// The tree on these rows: its cuts with what they lose here, without those that part nothing or do not pay; nothing where
+// a leaf would be too small.
+NumberAnytime::Ptr NumberAnytime::measure(const View& view, const Place& at, const Ptr& tree) {
+  if (view.rows < data_.least || view.rows == 0) return nullptr;
+  const Ptr one = leaf(view);
+  if (tree->feature < 0) return one;
+  const Cut cut = cut_of(view, *tree);
+  if (cut.place == 0) return measure(view, at, tree->right);
+  if (cut.place == view.rows) return measure(view, at, tree->left);
+  const Place next{at.level + 1, at.depth - 1};
+  const Ptr left = measure(child(at, cut, true), next, tree->left);
+  const Ptr right = left ? measure(child(at, cut, false), next, tree->right) : nullptr;
+  if (!right) return nullptr;
+  return left->value + right->value < one->value ? join(one->single, cut, left, right) : one;
+}
+
+NumberAnytime::Ptr NumberAnytime::read(const View& view, const Place& at, const Plan& plan, int node) {
+  const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
+  if (view.rows < data_.least || view.rows == 0) return nullptr;
+  const Ptr one = leaf(view);
+  if (n.feature < 0) return n.stump && at.depth > 0 ? stump(view, one) : one;
+  const std::size_t f = static_cast<std::size_t>(n.feature);
+  const std::uint32_t below = data_.counts[f][n.bound];
+  const std::size_t place = below == 0 ? 0 : place_of(view, f, below - 1);
+  if (place == 0) return read(view, at, plan, n.right);
+  if (place == view.rows) return read(view, at, plan, n.left);
+  const Cut cut{0, f, below - 1, place};
+  const Place next{at.level + 1, at.depth - 1};
+  const Ptr left = read(child(at, cut, true), next, plan, n.left);
+  const Ptr right = left ? read(child(at, cut, false), next, plan, n.right) : nullptr;
+  return right ? join(one->single, cut, left, right) : nullptr;
+}
+
+// The same upper cuts with the best bottoms, then better cuts for these, as long as that helps.
+NumberAnytime::Ptr NumberAnytime::polish(const View& view, const Place& at, const Ptr& tree) {
+  if (at.depth <= 2) {
+    const Ptr found = bottom(view, at, tree->value, {kAll, 0, false});
+    return found ? found : tree;
+  }
+  if (tree->feature < 0) return tree;
+  Ptr now = tree;
+  Cut cut = cut_of(view, *tree);
+  for (int round = 0; round < 4; ++round) {
+    Ptr side[2];
+    for (std::size_t s = 0; s < 2; ++s) {
+      const View& part = child(at, cut, s == 0);
+      const Place next{at.level + 1, at.depth - 1};
+      const Ptr& old = s == 0 ? now->left : now->right;
+      // After a new cut the rows below are others: what the old subtree loses on them is counted anew.
+      const Ptr here = round == 0 ? old : measure(part, next, old);
+      if (!here) return now;
+      side[s] = polish(part, next, here);
+    }
+    const Ptr made = join(tree->single, cut, side[0], side[1]);
+    if (round > 0 && made->value >= now->value) break;
+    now = made;
+    if (!recut(view, now, cut)) break;
+  }
+  return now;
+}
+
+bool NumberAnytime::shifted(const View& view, const NumberTree& tree, Cut& cut) {
+  const Cut now = cut_of(view, tree);
+  const double reach = std::exp(dice_.real() * std::log(static_cast<double>(view.rows)));
+  const std::ptrdiff_t step = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
+  const std::ptrdiff_t least = static_cast<std::ptrdiff_t>(data_.least), last = static_cast<std::ptrdiff_t>(view.rows) - least;
+  if (least > last) return false;
+  std::ptrdiff_t place = std::min(last, std::max(least, static_cast<std::ptrdiff_t>(now.place) + step));
+  const std::uint32_t* order = view.of(now.feature);
+  const auto& cell = data_.cell[now.feature];
+  const auto open = [&](std::ptrdiff_t i) { return i > 0 && i < static_cast<std::ptrdiff_t>(view.rows) && cell[order[i - 1]] != cell[order[i]]; };
+  while (place >= least && place <= last && !open(place)) place += step < 0 ? -1 : 1;
+  if (place < least || place > last || !open(place)) return false;
+  cut = {0, now.feature, cell[order[place - 1]], static_cast<std::size_t>(place)};
+  return true;
+}
+
+// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or looked for.
+NumberAnytime::Ptr NumberAnytime::replace(const View& view, const Place& at, const Ptr& tree) {
+  if (!wide_enough(view)) return tree;
+  Cut cut{0, 0, 0, 0};
+  if (tree->feature >= 0 && dice_.real() < 0.5) {
+    if (!shifted(view, *tree, cut)) return tree;
+  } else {
+    const std::vector<Cut> good = cuts(view, 3, dice_.real() < 0.5);
+    if (good.empty()) return tree;
+    const double u = dice_.real();
+    cut = good[static_cast<std::size_t>(u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
+  }
+  const Place next{at.level + 1, at.depth - 1};
+  const double upper = tree->value * 1.03, price = data_.price + extra_;
+  Ptr side[2];
+  for (std::size_t s = 0; s < 2; ++s) {
+    const View& part = child(at, cut, s == 0);
+    const double taken = s == 0 ? price : side[0]->value, way = dice_.real();
+    if (tree->feature >= 0 && way < 0.4) {
+      const Ptr here = measure(part, next, s == 0 ? tree->left : tree->right);
+      side[s] = here ? polish(part, next, here) : look(part, next, 3, 5, cap_);
+    } else if (way < 0.7) {
+      side[s] = grow(part, next, upper - taken, {cap_, 0.25, dice_.real() < 0.5});
+    } else {
+      side[s] = look(part, next, 3, 5, cap_);
+    }
+    if (!side[s] || side[s]->value + taken >= upper) return tree;
+  }
+  const Ptr made = polish(view, at, join(tree->single, cut, side[0], side[1]));
+  return made->value <= tree->value ? made : tree;
+}
+
+// Goes down to a node of the wanted height, to the child that loses more with the better chance, and replaces its subtree.
+NumberAnytime::Ptr NumberAnytime::move(const View& view, const Place& at, const Ptr& tree, int height) {
+  const double price = data_.price + extra_;
+  if (at.depth <= height || tree->feature < 0) return tree->value <= price ? tree : replace(view, at, tree);
+  const double left = tree->left->value - price * tree->left->leaves, right = tree->right->value - price * tree->right->leaves;
+  const double floor = 1e-3 * tree->value;
+  const bool low = dice_.real() * (left + right + 2 * floor) < left + floor;
+  const Ptr& old = low ? tree->left : tree->right;
+  const Ptr made = move(child(at, cut_of(view, *tree), low), {at.level + 1, at.depth - 1}, old, height);
+  if (made == old) return tree;
+  const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->cell, 0};
+  return low ? join(tree->single, cut, made, tree->right) : join(tree->single, cut, tree->left, made);
+}
+
+void NumberAnytime::offer(const Ptr& tree) {
+  if (!tree) return;
+  if (!now_ || tree->value <= now_->value) now_ = tree;
+  Ptr asked = leaves_ > 0 ? pruned(tree, leaves_, extra_) : tree;
+  const double value = asked->value;
+  if (value >= best_ || (best_ < kNone && value >= best_ - 1e-13 * std::fabs(best_))) return;
+  best_ = value;
+  told_(value, plan_of(data_, *asked));
+}
+
+// Where leaves are few they have a price, so that the tree that is moved has about as many; what is told is pruned.
+void NumberAnytime::reprice() {
+  if (leaves_ == 0) return;
+  double low = 0, high = now_->single;
+  if (extra_ == 0) {
+    for (int k = 0; k < 40; ++k) {
+      const double middle = (low + high) / 2;
+      (repriced(now_, 0, middle)->leaves > leaves_ ? low : high) = middle;
+    }
+  } else {
+    high = extra_ * (now_->leaves > leaves_ ? 1.15 : now_->leaves < leaves_ ? 0.9 : 1);
+  }
+  now_ = repriced(now_, extra_, high);
+  extra_ = high;
+}
+
+void NumberAnytime::run(double target, const SharedTree<double>* others) {
+  make_root();
+  const View& root = views_[0];
+  const Place top{0, depth_};
+  const auto done = [&] { return best_ <= target; };
+  if (root.rows < data_.least || root.rows == 0) return;
+  offer(leaf(root));
+  if (depth_ == 0 || leaves_ == 1) return;
+  for (const How& how : {How{0, 0, false}, How{cap_, 0, false}, How{0, 0, true}, How{cap_, 0, true}}) {
+    if (done()) return;
+    offer(grow(root, top, now_->value, how));
+  }
+  if (depth_ <= 2) return offer(bottom(root, top, now_->value, {kAll, 0, false}));
+  reprice();
+  const std::uint64_t work = control_.work();
+  if (!done()) offer(polish(root, top, look(root, top, 3, 6, cap_)));
+  if (!done() && control_.work() - work < kCheap) offer(polish(root, top, look(root, top, 4, 12, kAll)));
+  if (!done()) offer(polish(root, top, now_));
+  for (std::uint64_t k = 1; !done(); ++k) {
+    double value = best_;
+    Plan plan;
+    if (others && others->take(value, plan)) offer(read(root, top, plan, 0));
+    if (k % 16 == 0) reprice();
+    const int height = depth_ == 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(depth_ - 2)));
+    offer(move(root, top, now_, height));
+    control_.poll(root.rows);  // a move may find nothing to look at
+    control_.check();
+  }
+}
+
+}  // namespace odt
