@@ -34,12 +34,14 @@ def random_problem(rng, largest=12):
 
 
 def random_weights(rng, n):
-    """None, weights that differ, or weights that are all the same: each has a way of its own."""
+    """None, weights that differ, a little or much, or are all the same: each goes its own way."""
     kind = rng.random()
     if kind < 0.4:
         return None
     weights = rng.integers(0, 6, size=n).astype(np.int64)
-    return weights if kind < 0.7 else np.full(n, weights.max() + 1)
+    if kind < 0.5:  # sums beyond 16 bits, and many weights
+        return weights * 10007 + rng.integers(0, 40, size=n)
+    return weights if kind < 0.75 else np.full(n, weights.max() + 1)
 
 
 def check(result, best, ranks, table, **limits):
@@ -86,7 +88,7 @@ def test_weights_costs_prices_and_leaves(method):
         result = engine.solve(
             narrow(ranks), distinct, labels, classes, depth, weights=weights, costs=costs,
             leaf_price=price, max_leaves=leaves, allowed=allowed, threads=threads, method=method,
-            memory_limit=memory,
+            memory_limit=memory, isa=SETS[int(rng.integers(len(SETS)))],
         )  # fmt: skip
         best = brute_force(ranks, table, depth, leaves, price, allowed)
         check(

@@ -54,57 +54,56 @@ void BitCache::store(const Key& key, const Outcome& outcome) {
   if (outcome.exact) entry.plan = outcome.plan;
 }
 
-BitView& BitSearch::view_at(int level) {
-  while (static_cast<int>(views_.size()) <= level) views_.push_back(std::make_unique<BitView>());
+template <class T>
+typename BitSearch<T>::BitNode& BitSearch<T>::view_at(int level) {
+  while (static_cast<int>(views_.size()) <= level) views_.push_back(std::make_unique<BitNode>());
   return *views_[static_cast<std::size_t>(level)];
 }
 
-Loss BitSearch::leaf_loss(const BitView& view) const {
-  const std::int16_t most = *std::max_element(view.totals.begin(), view.totals.end());
-  return each_ * (static_cast<Loss>(view.rows) - most) + price_;
+template <class T>
+Loss BitSearch<T>::leaf_loss(const BitView& view) const {
+  return each_ * (view.weight - *std::max_element(view.totals.begin(), view.totals.end())) + price_;
 }
 
-Loss BitSearch::hopeless(const std::vector<std::uint64_t>& members) const {
-  Loss count = 0;
-  for (std::size_t w = 0; w < members.size(); ++w) count += __builtin_popcountll(members[w] & problem_.hopeless[w]);
-  return each_ * count;
-}
-
-Plan BitSearch::split(const BitView& view, int test, const Plan& pass, const Plan& fail) const {
+template <class T>
+Plan BitSearch<T>::split(const BitView& view, int test, const Plan& pass, const Plan& fail) const {
   const Test& t = problem_.tests[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
   return Plan::split(t.feature, t.bound, pass, fail);
 }
 
-void BitSearch::count_pairs(BitView& view) {
-  DepthThree& three = view.three;
+template <class T>
+void BitSearch<T>::count_pairs(BitNode& view) {
+  DepthThree<T>& three = view.three;
   const std::size_t per_test = view.totals.size() * view.stride;
   three.all.reserve(per_test);
   three.counts.reserve(per_test * std::max<std::size_t>(1, view.tests()));
   std::uint16_t* row = row_.reserve(view.words() + 1);
   view.all_rows(row);
-  problem_.kernels.bit_counts(view.table(), row, three.all.data());
+  bit_counts(problem_.kernels, view.table(), row, three.all.data());
   for (std::size_t t = 0; t < view.tests(); ++t) {
     view.column(static_cast<int>(t), true, row);
-    problem_.kernels.bit_counts(view.table(), row, three.counts.data() + t * per_test);
+    bit_counts(problem_.kernels, view.table(), row, three.counts.data() + t * per_test);
   }
 }
 
 // Best stump on each side of every test and on all rows, leaf prices included.
-void BitSearch::stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole) {
+template <class T>
+void BitSearch<T>::stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole) {
   const std::size_t n = view.tests(), classes = view.totals.size(), per_test = classes * view.stride;
   std::uint16_t* all = keep_.reserve(view.words() + 1);
   view.all_rows(all);
-  std::vector<std::int16_t> total(classes);
+  std::vector<T> total(classes);
+  const std::vector<T> totals(view.totals.begin(), view.totals.end());
   const auto value = [&](Loss rows, Loss most_leaf, Loss most) { return std::min(each_ * (rows - most_leaf) + price_, each_ * (rows - most) + 2 * price_); };
   pass.assign(n, 0);
   fail.assign(n, 0);
   whole = leaf_loss(view);
-  std::int16_t best[4];
+  T best[4];
   for (std::size_t t = 0; t < n; ++t) {
     // b = the rows of test t within a = all rows
     std::uint16_t* row = row_.reserve(view.words() + 1);
     view.column(static_cast<int>(t), true, row);
-    const std::int16_t* count = view.three.counts.data() + t * per_test;
+    const T* count = view.three.counts.data() + t * per_test;
     Loss rows = 0, leaf = 0, other_leaf = 0;
     for (std::size_t c = 0; c < classes; ++c) {
       total[c] = count[c * view.stride + t];
@@ -112,10 +111,10 @@ void BitSearch::stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>
       leaf = std::max<Loss>(leaf, total[c]);
       other_leaf = std::max<Loss>(other_leaf, view.totals[c] - total[c]);
     }
-    const QuarterScan scan{view.table(), row, view.three.all.data(), count, view.three.all.data(), view.totals.data(),
-                           total.data(), total.data(), view.totals.data()};
-    problem_.kernels.quarters(scan, best);
-    const Loss others = static_cast<Loss>(view.rows) - rows;
+    const QuarterScan<T> scan{view.table(), row, view.three.all.data(), count, view.three.all.data(), totals.data(),
+                           total.data(), total.data(), totals.data()};
+    quarters(problem_.kernels, scan, best);
+    const Loss others = view.weight - rows;
     pass[t] = value(rows, leaf, best[0]);
     fail[t] = value(others, other_leaf, best[1]);
     whole = std::min(whole, each_ * (rows - leaf + others - other_leaf) + 2 * price_);
@@ -123,8 +122,9 @@ void BitSearch::stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>
   counters.scans += n;
 }
 
-void BitSearch::depth_three(BitView& view) {
-  DepthThree& three = view.three;
+template <class T>
+void BitSearch<T>::depth_three(BitNode& view) {
+  DepthThree<T>& three = view.three;
   if (three.ready) return;
   ++counters.depth_two;
   count_pairs(view);
@@ -136,38 +136,39 @@ void BitSearch::depth_three(BitView& view) {
   Loss whole = 0;
   if (price_ > 0 || n == 1) stumps(view, three.pass, three.fail, whole);
   narrow_.reserve((view.words() + 2) * stride);
-  narrow_start_.resize(classes + 1);
-  std::vector<std::int16_t> a_total(classes), b_total(classes), ab_total(classes);
+  narrow_start_.resize(view.groups() + 1);
+  std::vector<T> a_total(classes), b_total(classes), ab_total(classes);
+  const std::vector<T> totals(view.totals.begin(), view.totals.end());
   std::uint16_t* row = row_.reserve(view.words() + 1);
-  const std::int16_t* all = three.all.data();
+  const T* all = three.all.data();
   for (std::size_t t = 0; t + 1 < n; ++t) {
-    const std::int16_t* own = three.counts.data() + t * per_test;
-    std::size_t passing = 0;
-    for (std::size_t c = 0; c < classes; ++c) passing += static_cast<std::size_t>(own[c * stride + t]);
+    const T* own = three.counts.data() + t * per_test;
+    Loss passing = 0;
+    for (std::size_t c = 0; c < classes; ++c) passing += own[c * stride + t];
     // a: the side with fewer rows, whose table is shorter
-    const bool pass = 2 * passing <= view.rows;
+    const bool pass = 2 * passing <= view.weight;
     std::uint16_t* keep = keep_.reserve(view.words() + 1);
     view.column(static_cast<int>(t), pass, keep);
     problem_.kernels.bit_compress(view.table(), keep, narrow_.data(), narrow_start_.data());
-    const BitTable table{narrow_.data(), stride, narrow_start_.data(), static_cast<int>(classes)};
-    const std::int16_t* a_count = own;
+    const BitTable table = view.table(narrow_.data(), narrow_start_.data());
+    const T* a_count = own;
     if (!pass) {
-      std::int16_t* rest = a_count_.reserve(per_test);
-      for (std::size_t j = 0; j < per_test; ++j) rest[j] = static_cast<std::int16_t>(all[j] - own[j]);
+      T* rest = a_count_.reserve(per_test);
+      for (std::size_t j = 0; j < per_test; ++j) rest[j] = static_cast<T>(all[j] - own[j]);
       a_count = rest;
     }
     Loss a_rows = 0;
     for (std::size_t c = 0; c < classes; ++c) {
-      a_total[c] = static_cast<std::int16_t>(pass ? own[c * stride + t] : view.totals[c] - own[c * stride + t]);
+      a_total[c] = static_cast<T>(pass ? own[c * stride + t] : view.totals[c] - own[c * stride + t]);
       a_rows += a_total[c];
     }
     std::vector<Loss>& a_value = pass ? three.pass : three.fail;
     std::vector<Loss>& rest_value = pass ? three.fail : three.pass;
     std::vector<int>& a_test = pass ? three.pass_test : three.fail_test;
     std::vector<int>& rest_test = pass ? three.fail_test : three.pass_test;
-    const std::size_t words = static_cast<std::size_t>(narrow_start_[classes]);
+    const std::size_t words = static_cast<std::size_t>(narrow_start_[view.groups()]);
     for (std::size_t i = t + 1; i < n; ++i) {
-      const std::int16_t* b_count = three.counts.data() + i * per_test;
+      const T* b_count = three.counts.data() + i * per_test;
       for (std::size_t w = 0; w < words; ++w) row[w] = narrow_[w * stride + i];
       Loss b_rows = 0, ab_rows = 0;
       for (std::size_t c = 0; c < classes; ++c) {
@@ -176,10 +177,10 @@ void BitSearch::depth_three(BitView& view) {
         b_rows += b_total[c];
         ab_rows += ab_total[c];
       }
-      const QuarterScan scan{table, row, a_count, b_count, all, a_total.data(), b_total.data(), ab_total.data(), view.totals.data()};
-      std::int16_t best[4];
-      problem_.kernels.quarters(scan, best);
-      const Loss size[4] = {ab_rows, a_rows - ab_rows, b_rows - ab_rows, static_cast<Loss>(view.rows) - a_rows - b_rows + ab_rows};
+      const QuarterScan<T> scan{table, row, a_count, b_count, all, a_total.data(), b_total.data(), ab_total.data(), totals.data()};
+      T best[4];
+      quarters(problem_.kernels, scan, best);
+      const Loss size[4] = {ab_rows, a_rows - ab_rows, b_rows - ab_rows, view.weight - a_rows - b_rows + ab_rows};
       Loss loss[4];
       for (int q = 0; q < 4; ++q) loss[q] = each_ * (size[q] - best[q]);
       if (price_ > 0) {
@@ -200,18 +201,19 @@ void BitSearch::depth_three(BitView& view) {
       };
       lower(a_value, a_test, t, loss[0] + loss[1], i);
       lower(rest_value, rest_test, t, loss[2] + loss[3], i);
-      lower(three.pass, three.pass_test, i, pass ? loss[0] + loss[2] : loss[0] + loss[2], t);
+      lower(three.pass, three.pass_test, i, loss[0] + loss[2], t);
       lower(three.fail, three.fail_test, i, loss[1] + loss[3], t);
     }
     counters.scans += n - t - 1;
-    control_.poll(words * stride * (n - t) / 8 + 1);
+    control_.poll(words * stride * (n - t) / 64 + 1);  // as much time as the work of sorted scans with weights takes
   }
   three.ready = true;
 }
 
-Outcome BitSearch::depth_three_outcome(BitView& view, Loss upper) {
+template <class T>
+Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
   depth_three(view);
-  const DepthThree& three = view.three;
+  const DepthThree<T>& three = view.three;
   std::size_t best = 0;
   for (std::size_t t = 1; t < view.tests(); ++t)
     if (three.pass[t] + three.fail[t] < three.pass[best] + three.fail[best]) best = t;
@@ -231,7 +233,8 @@ Outcome BitSearch::depth_three_outcome(BitView& view, Loss upper) {
 }
 
 // Depth two, or one, or fewer than four leaves.
-Outcome BitSearch::depth_two(BitView& view, Shape shape, Loss upper) {
+template <class T>
+Outcome BitSearch<T>::depth_two(BitNode& view, Shape shape, Loss upper) {
   count_pairs(view);
   std::vector<Loss> pass, fail;
   Outcome out;
@@ -247,7 +250,7 @@ Outcome BitSearch::depth_two(BitView& view, Shape shape, Loss upper) {
         most = std::max(most, x);
         most_fail = std::max<Loss>(most_fail, view.totals[c] - x);
       }
-      const Loss leaf_pass = each_ * (rows - most) + price_, leaf_fail = each_ * (static_cast<Loss>(view.rows) - rows - most_fail) + price_;
+      const Loss leaf_pass = each_ * (rows - most) + price_, leaf_fail = each_ * (view.weight - rows - most_fail) + price_;
       const auto offer = [&](Loss value, const Plan& a, const Plan& b) {
         if (value >= out.value) return;
         out.value = value;
@@ -262,9 +265,10 @@ Outcome BitSearch::depth_two(BitView& view, Shape shape, Loss upper) {
   return out;
 }
 
-Outcome BitSearch::solve(BitView& view, int level, Shape shape, Loss upper, Loss lower) {
+template <class T>
+Outcome BitSearch<T>::solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower) {
   const Loss leaf = leaf_loss(view);
-  lower = std::max(lower, price_ + hopeless(view.members));
+  lower = std::max(lower, price_ + each_ * problem_.hopeless(view.members));
   if (lower >= upper) {
     ++counters.pruned_lower;
     return {lower, false, {}};
@@ -279,7 +283,8 @@ Outcome BitSearch::solve(BitView& view, int level, Shape shape, Loss upper, Loss
   return branch(view, level, shape, upper, lower);
 }
 
-Outcome BitSearch::child(const BitView& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower) {
+template <class T>
+Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower) {
   const auto& passes = problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
   const bool cached = shape.depth >= 3;
   BitCache::Key key{};
@@ -294,21 +299,23 @@ Outcome BitSearch::child(const BitView& view, int level, int test, bool pass, Sh
       lower = std::max(lower, entry.bound);
     }
   }
-  BitView& rows = view_at(level + 1);
+  BitNode& rows = view_at(level + 1);
   rows.make_child(problem_, view, test, pass);
+  rows.three.ready = false;
   Outcome out = solve(rows, level + 1, shape, upper, lower);
   if (cached) cache_.store(key, out);
   return out;
 }
 
-Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Loss lower) {
+template <class T>
+Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, Loss lower) {
   ++counters.nodes;
   // The bound of a shallower tree of the same rows is not the root's.
   const bool root = level == 0 && shape.depth == problem_.problem.depth;
   Outcome best = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower);
   if (!best.exact) best = {upper, false, {}};
   depth_three(view);
-  const DepthThree& three = view.three;
+  const DepthThree<T>& three = view.three;
   const std::size_t n = view.tests(), classes = view.totals.size();
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
@@ -319,7 +326,7 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
   // With an incumbent, a gap that is allowed is not searched.
   const auto cutoff = [&] {
     if (!root || answer_.value > best.value) return best.value;
-    const Loss least = control_.cutoff(best.value);
+    const Loss least = control_.cutoff(best.value, problem_.offset);
     gap_used_ = gap_used_ || least < best.value;
     return least;
   };
@@ -329,7 +336,7 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
     for (std::size_t c = 0; c < classes; ++c) sum += three.counts[(s * classes + c) * view.stride + t];
     return sum;
   };
-  const Loss rows = static_cast<Loss>(view.rows);
+  const Loss rows = view.weight;
   const int half = full_leaves(shape.depth - 1);
   for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1) && best.value > lower; ++l) {
     const Shape shapes[2] = {odt::shape(shape.depth - 1, l), odt::shape(shape.depth - 1, shape.leaves - l)};
@@ -385,7 +392,7 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
           answer_.value = best.value;
           answer_.plan = best.plan;
           if (control_.shared) control_.shared->offer(best.value, best.plan);
-          control_.incumbent(result_->timeline, best.value, answer_.bound);
+          control_.incumbent(result_->timeline, best.value + problem_.offset, answer_.bound + problem_.offset);
         }
       }
     }
@@ -395,7 +402,8 @@ Outcome BitSearch::branch(BitView& view, int level, Shape shape, Loss upper, Los
 }
 
 // Solves both sides of a test as far as they can still beat `upper`.
-void BitSearch::evaluate(const BitView& view, int level, const Shape (&shapes)[2], Loss upper, Split& s) {
+template <class T>
+void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper, Split& s) {
   ++counters.cuts;
   for (int k = 0; k < 2; ++k) {
     const int side = s.pass_first ? k : 1 - k;
@@ -406,18 +414,20 @@ void BitSearch::evaluate(const BitView& view, int level, const Shape (&shapes)[2
   }
 }
 
-void BitSearch::raise_bound(Loss bound) {
+template <class T>
+void BitSearch<T>::raise_bound(Loss bound) {
   if (bound <= answer_.bound) return;
   answer_.bound = bound;
-  control_.bound(result_->timeline, bound);
+  control_.bound(result_->timeline, bound + problem_.offset);
 }
 
-RootAnswer BitSearch::run(Result& result, const RootAnswer& start) {
+template <class T>
+RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
   result_ = &result;
   answer_ = start;
   const Problem& p = problem_.problem;
   const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
-  const Loss upper = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound + 1;
+  const Loss upper = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound - problem_.offset + 1;
   const int threads = control_.options().threads;
   if (threads > 1) {
     for (int i = 1; i < threads; ++i) helpers_.push_back(std::make_unique<BitSearch>(problem_, control_, cache_));
@@ -425,28 +435,32 @@ RootAnswer BitSearch::run(Result& result, const RootAnswer& start) {
     round_ = static_cast<std::size_t>(4 * threads);
   }
   try {
-    BitView& root = view_at(0);
+    BitNode& root = view_at(0);
     root.make_root(problem_);
+    root.three.ready = false;
     for (int depth = 0; depth <= goal.depth; ++depth) {
       const Outcome out = solve(root, 0, shape(depth, goal.leaves), std::min(upper, answer_.value), 0);
       if (out.exact && out.value < answer_.value) {
         answer_.value = out.value;
         answer_.plan = out.plan;
         if (control_.shared) control_.shared->offer(out.value, out.plan);
-        control_.incumbent(result.timeline, out.value, answer_.bound);
+        control_.incumbent(result.timeline, out.value + problem_.offset, answer_.bound + problem_.offset);
       }
       control_.check();
     }
     if (!gap_used_) answer_.bound = std::min(upper, answer_.value);
-    else answer_.bound = std::max(answer_.bound, control_.cutoff(answer_.value));
+    else answer_.bound = std::max(answer_.bound, control_.cutoff(answer_.value, problem_.offset));
     answer_.complete = true;
   } catch (const Stop&) {
-    answer_.complete = control_.close_enough(answer_.value, answer_.bound);
+    answer_.complete = control_.close_enough(answer_.value, answer_.bound, problem_.offset);
   }
   counters.cache_entries = cache_.size();
   result.counters.add(counters);
   for (const auto& helper : helpers_) result.counters.add(helper->counters);
   return answer_;
 }
+
+template class BitSearch<std::int16_t>;
+template class BitSearch<std::int32_t>;
 
 }  // namespace odt

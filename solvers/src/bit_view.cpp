@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "odt/equal_rows.hpp"
@@ -28,20 +30,60 @@ TestCount BitProblem::count_tests(const Problem& p) {
   return count;
 }
 
-BitProblem::BitProblem(const Problem& p, const Kernels& k) : problem(p), kernels(k) {
-  order.resize(p.rows);
-  for (std::size_t i = 0; i < p.rows; ++i) order[i] = static_cast<std::uint32_t>(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return p.label[a] < p.label[b]; });
-  member_words = words_of(p.rows);
+BitProblem::BitProblem(const Problem& p, const LossModel& loss, const Kernels& k) : problem(p), kernels(k), offset(loss.offset) {
+  make_groups(loss);
+  make_tests();
+  make_hopeless();
+}
+
+// Groups by weight, or by binary digits of weights, whichever takes fewer words.
+void BitProblem::make_groups(const LossModel& loss) {
+  constexpr std::size_t kMostRows = 32767;  // of a group
+  const std::size_t classes = static_cast<std::size_t>(std::max(1, problem.classes));
+  using Rows = std::vector<std::uint32_t>;
+  std::vector<std::map<Loss, Rows>> by_weight(classes);
+  each = 0;
+  for (std::size_t i = 0; i < problem.rows; ++i) {
+    const LossModel::Right right = loss.right(problem, i);
+    each = std::gcd(each, right.gain);
+    if (right.gain > 0) by_weight[static_cast<std::size_t>(right.label)][right.gain].push_back(static_cast<std::uint32_t>(i));
+  }
+  each = std::max<Loss>(each, 1);
+  const auto words = [](const std::map<Loss, Rows>& of) {
+    return std::accumulate(of.begin(), of.end(), std::size_t{0}, [](std::size_t sum, const auto& g) { return sum + (g.second.size() + 15) / 16; });
+  };
+  class_start.assign(1, 0);
+  for (std::size_t c = 0; c < classes; ++c) {
+    std::map<Loss, Rows> by_digit;
+    for (const auto& [gain, rows] : by_weight[c]) {
+      total += gain / each * static_cast<Loss>(rows.size());
+      for (Loss digit = 1, rest = gain / each; rest > 0; digit *= 2, rest /= 2)
+        if (rest % 2) by_digit[digit * each].insert(by_digit[digit * each].end(), rows.begin(), rows.end());
+    }
+    for (const auto& [gain, rows] : words(by_digit) < words(by_weight[c]) ? by_digit : by_weight[c])
+      for (std::size_t i = 0; i < rows.size(); i += kMostRows) {
+        groups.push_back({static_cast<int>(c), gain / each});
+        weight.push_back(gain / each);
+        group_at.push_back(static_cast<std::uint32_t>(order.size()));
+        order.insert(order.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kMostRows)));
+      }
+    class_start.push_back(static_cast<std::int32_t>(groups.size()));
+  }
+  group_at.push_back(static_cast<std::uint32_t>(order.size()));
+  member_words = words_of(order.size());
+}
+
+void BitProblem::make_tests() {
+  const Problem& p = problem;
   std::set<std::vector<std::uint64_t>> seen;
   for (std::size_t f = 0; f < p.features; ++f)
     for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) {
       if (!cut_allowed(p, f, r)) continue;
       std::vector<std::uint64_t> column(member_words, 0);
-      for (std::size_t i = 0; i < p.rows; ++i)
+      for (std::size_t i = 0; i < order.size(); ++i)
         if (p.ranks(f)[order[i]] <= r) column[i / 64] |= 1ULL << (i % 64);
       std::vector<std::uint64_t> other(member_words);
-      for (std::size_t w = 0; w < member_words; ++w) other[w] = ~column[w] & valid_bits(p.rows, w);
+      for (std::size_t w = 0; w < member_words; ++w) other[w] = ~column[w] & valid_bits(order.size(), w);
       const bool trivial = std::all_of(column.begin(), column.end(), [](auto w) { return w == 0; }) ||
                            std::all_of(other.begin(), other.end(), [](auto w) { return w == 0; });
       if (trivial || seen.count(column) || seen.count(other)) continue;
@@ -49,50 +91,79 @@ BitProblem::BitProblem(const Problem& p, const Kernels& k) : problem(p), kernels
       passes.push_back(column);
       tests.push_back({static_cast<int>(f), r + 1});
     }
-  std::vector<std::size_t> position(p.rows);
-  for (std::size_t i = 0; i < p.rows; ++i) position[order[i]] = i;
-  hopeless.assign(member_words, 0);
-  const EqualRows equal(p);
-  std::vector<int> count(static_cast<std::size_t>(p.classes));
-  for (std::size_t g = 0; g < equal.groups(); ++g) {
-    const auto first = equal.row.begin() + equal.start[g], last = equal.row.begin() + equal.start[g + 1];
-    std::fill(count.begin(), count.end(), 0);
-    for (auto i = first; i != last; ++i) ++count[static_cast<std::size_t>(p.label[*i])];
-    const int majority = static_cast<int>(std::max_element(count.begin(), count.end()) - count.begin());
-    for (auto i = first; i != last; ++i)
-      if (p.label[*i] != majority) hopeless[position[*i] / 64] |= 1ULL << (position[*i] % 64);
+}
+
+void BitProblem::make_hopeless() {
+  const EqualRows equal(problem);
+  std::vector<std::uint32_t> set_of(problem.rows);
+  for (std::size_t s = 0; s < equal.groups(); ++s)
+    for (std::uint32_t i = equal.start[s]; i < equal.start[s + 1]; ++i) set_of[equal.row[i]] = static_cast<std::uint32_t>(s);
+  const std::size_t classes = class_start.size() - 1;
+  std::vector<Loss> sum(equal.groups() * classes, 0);
+  const auto each_row = [&](const auto& visit) {
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (std::size_t at = group_at[g]; at < group_at[g + 1]; ++at) visit(groups[g], at, sum.data() + set_of[order[at]] * classes);
+  };
+  each_row([](const BitGroup& group, std::size_t, Loss* of) { of[group.label] += group.weight; });
+  each_row([&](const BitGroup& group, std::size_t at, const Loss* of) {
+    if (std::max_element(of, of + classes) - of == group.label) return;
+    auto found = std::find_if(hopeless_.begin(), hopeless_.end(), [&](const Hopeless& h) { return h.weight == group.weight; });
+    if (found == hopeless_.end()) found = hopeless_.insert(found, {group.weight, std::vector<std::uint64_t>(member_words, 0)});
+    found->rows[at / 64] |= 1ULL << (at % 64);
+  });
+}
+
+Loss BitProblem::hopeless(const std::vector<std::uint64_t>& members) const {
+  Loss sum = 0;
+  for (const Hopeless& part : hopeless_) {
+    Loss count = 0;
+    for (std::size_t w = 0; w < members.size(); ++w) count += __builtin_popcountll(members[w] & part.rows[w]);
+    sum += part.weight * count;
   }
+  return sum;
 }
 
 void BitView::make_root(const BitProblem& problem) {
-  const Problem& p = problem.problem;
-  rows = p.rows;
+  problem_ = &problem;
+  const std::size_t rows = problem.order.size(), groups = problem.groups.size();
   members.assign(problem.member_words, 0);
   for (std::size_t w = 0; w < members.size(); ++w) members[w] = valid_bits(rows, w);
   ids.resize(problem.tests.size());
   for (std::size_t t = 0; t < ids.size(); ++t) ids[t] = static_cast<int>(t);
-  totals.assign(static_cast<std::size_t>(p.classes), 0);
-  for (int label : p.label) ++totals[static_cast<std::size_t>(label)];
-  class_start.assign(totals.size() + 1, 0);
-  for (std::size_t c = 0; c < totals.size(); ++c) class_start[c + 1] = class_start[c] + (totals[c] + 15) / 16;
+  group_rows.resize(groups);
+  group_start.assign(groups + 1, 0);
+  for (std::size_t g = 0; g < groups; ++g) {
+    group_rows[g] = static_cast<std::int32_t>(problem.group_at[g + 1] - problem.group_at[g]);
+    group_start[g + 1] = group_start[g] + (group_rows[g] + 15) / 16;
+  }
+  weigh();
   stride = round_up(ids.size());
   bits.reserve((words() + 1) * stride);
   std::memset(bits.data(), 0, (words() + 1) * stride * sizeof(std::uint16_t));
   std::size_t position = 0;
-  for (std::size_t c = 0; c < totals.size(); ++c)
-    for (std::int16_t i = 0; i < totals[c]; ++i, ++position) {
-      const std::size_t word = static_cast<std::size_t>(class_start[c] + i / 16);
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::int32_t i = 0; i < group_rows[g]; ++i, ++position) {
+      const std::size_t word = static_cast<std::size_t>(group_start[g] + i / 16);
       for (std::size_t t = 0; t < ids.size(); ++t)
         if (problem.passes[t][position / 64] >> (position % 64) & 1)
           bits[word * stride + t] = static_cast<std::uint16_t>(bits[word * stride + t] | 1u << (i % 16));
     }
-  three.ready = false;
+}
+
+void BitView::weigh() {
+  totals.assign(problem_->class_start.size() - 1, 0);
+  weight = 0;
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Loss sum = problem_->groups[g].weight * group_rows[g];
+    totals[static_cast<std::size_t>(problem_->groups[g].label)] += sum;
+    weight += sum;
+  }
 }
 
 void BitView::all_rows(std::uint16_t* out) const {
-  for (std::size_t c = 0; c < totals.size(); ++c)
-    for (std::int32_t w = class_start[c]; w < class_start[c + 1]; ++w) {
-      const int rest = totals[c] - 16 * (w - class_start[c]);
+  for (std::size_t g = 0; g < groups(); ++g)
+    for (std::int32_t w = group_start[g]; w < group_start[g + 1]; ++w) {
+      const int rest = group_rows[g] - 16 * (w - group_start[g]);
       out[w] = static_cast<std::uint16_t>(rest >= 16 ? 0xffff : (1 << rest) - 1);
     }
 }
@@ -109,23 +180,19 @@ void BitView::column(int test, bool pass, std::uint16_t* out) const {
 }
 
 void BitView::make_child(const BitProblem& problem, const BitView& parent, int test, bool pass) {
-  three.ready = false;
+  problem_ = &problem;
   std::uint16_t* keep = keep_.reserve(parent.words() + 1);
   parent.column(test, pass, keep);
   const auto& passes = problem.passes[static_cast<std::size_t>(parent.ids[static_cast<std::size_t>(test)])];
   members.resize(parent.members.size());
   for (std::size_t w = 0; w < members.size(); ++w) members[w] = parent.members[w] & (pass ? passes[w] : ~passes[w]);
-  totals.assign(parent.totals.size(), 0);
-  rows = 0;
-  for (std::size_t c = 0; c < totals.size(); ++c) {
-    int count = 0;
-    for (std::int32_t w = parent.class_start[c]; w < parent.class_start[c + 1]; ++w) count += __builtin_popcount(keep[w]);
-    totals[c] = static_cast<std::int16_t>(count);
-    rows += static_cast<std::size_t>(count);
-  }
-  class_start.resize(parent.class_start.size());
+  group_rows.assign(parent.groups(), 0);
+  for (std::size_t g = 0; g < groups(); ++g)
+    for (std::int32_t w = parent.group_start[g]; w < parent.group_start[g + 1]; ++w) group_rows[g] += __builtin_popcount(keep[w]);
+  weigh();
+  group_start.resize(parent.group_start.size());
   std::uint16_t* narrow = narrow_.reserve((parent.words() + 2) * parent.stride);
-  problem.kernels.bit_compress(parent.table(), keep, narrow, class_start.data());
+  problem.kernels.bit_compress(parent.table(), keep, narrow, group_start.data());
   // Tests that still split.
   std::vector<std::uint16_t> any(parent.stride, 0), every(parent.stride, 0xffff);
   std::vector<std::uint16_t> valid(words() + 1);
@@ -139,10 +206,10 @@ void BitView::make_child(const BitProblem& problem, const BitView& parent, int t
   std::vector<int> kept;
   for (std::size_t j = 0; j < parent.tests(); ++j)
     if (any[j] != 0 && every[j] != 0xffff) kept.push_back(static_cast<int>(j));
-  keep_splitting(problem, parent, kept);
+  keep_splitting(parent, kept);
 }
 
-void BitView::keep_splitting(const BitProblem&, const BitView& parent, const std::vector<int>& kept) {
+void BitView::keep_splitting(const BitView& parent, const std::vector<int>& kept) {
   ids.resize(kept.size());
   for (std::size_t j = 0; j < kept.size(); ++j) ids[j] = parent.ids[static_cast<std::size_t>(kept[j])];
   stride = round_up(kept.size());

@@ -369,10 +369,7 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
 using V16 = int16_t __attribute__((vector_size(64), aligned(64), may_alias));
 using U16 = uint16_t __attribute__((vector_size(64), aligned(64), may_alias));
 
-inline V16 load(const int16_t* p) { return *reinterpret_cast<const V16*>(p); }
 inline U16 load(const uint16_t* p) { return *reinterpret_cast<const U16*>(p); }
-inline V16 max16(V16 a, V16 b) { return a > b ? a : b; }
-
 inline V16 popcount16(U16 x) {
 #if defined(__AVX512BITALG__)
   return reinterpret_cast<V16>(_mm512_popcnt_epi16(reinterpret_cast<__m512i>(x)));
@@ -384,16 +381,82 @@ inline V16 popcount16(U16 x) {
 #endif
 }
 
-inline V16 count_class(const uint16_t* bits, size_t stride, const uint16_t* row, int32_t first, int32_t last) {
+inline V16 count_group(const uint16_t* bits, size_t stride, const uint16_t* row, int32_t first, int32_t last) {
   V16 sum = {};
   for (int32_t w = first; w < last; ++w)
     sum += popcount16(load(bits + static_cast<size_t>(w) * stride) & row[w]);
   return sum;
 }
 
-inline int16_t largest(V16 v) {
+// Numbers of 32 tests, in as many registers as their type takes.
+template <class T>
+struct TestLanes;
+template <>
+struct TestLanes<int16_t> {
+  using V = V16;
+};
+template <>
+struct TestLanes<int32_t> {
+  using V = int32_t __attribute__((vector_size(64), aligned(64), may_alias));
+};
+template <class T>
+struct Tests {
+  using V = typename TestLanes<T>::V;
+  static constexpr size_t kEach = 64 / sizeof(T), kParts = 32 / kEach;
+  V part[kParts];
+
+  static Tests load(const T* p) {
+    Tests out;
+    for (size_t i = 0; i < kParts; ++i) out.part[i] = *reinterpret_cast<const V*>(p + i * kEach);
+    return out;
+  }
+  void store(T* p) const {
+    for (size_t i = 0; i < kParts; ++i) *reinterpret_cast<V*>(p + i * kEach) = part[i];
+  }
+  void raise(const Tests& o) {
+    for (size_t i = 0; i < kParts; ++i) part[i] = part[i] > o.part[i] ? part[i] : o.part[i];
+  }
+  void add(V16 count, T weight);
+};
+template <class T>
+inline Tests<T> operator+(Tests<T> a, const Tests<T>& b) {
+  for (size_t i = 0; i < Tests<T>::kParts; ++i) a.part[i] += b.part[i];
+  return a;
+}
+template <class T>
+inline Tests<T> operator-(Tests<T> a, const Tests<T>& b) {
+  for (size_t i = 0; i < Tests<T>::kParts; ++i) a.part[i] -= b.part[i];
+  return a;
+}
+template <class T>
+inline Tests<T> operator-(T a, Tests<T> b) {
+  for (size_t i = 0; i < Tests<T>::kParts; ++i) b.part[i] = a - b.part[i];
+  return b;
+}
+template <>
+inline void Tests<int16_t>::add(V16 count, int16_t weight) {
+  part[0] += count * weight;
+}
+template <>
+inline void Tests<int32_t>::add(V16 count, int32_t weight) {
+  using Half = int16_t __attribute__((vector_size(32)));
+  Half half[2];
+  std::memcpy(half, &count, sizeof half);
+  for (size_t i = 0; i < 2; ++i) part[i] += __builtin_convertvector(half[i], V) * weight;
+}
+
+// Weight of the rows of a class that pass each of 32 tests.
+template <class T>
+inline Tests<T> weigh_class(const odt::BitTable& t, size_t j, const uint16_t* row, int c) {
+  Tests<T> sum = {};
+  for (int32_t g = t.class_start[c]; g < t.class_start[c + 1]; ++g)
+    sum.add(count_group(t.bits + j, t.stride, row, t.group_start[g], t.group_start[g + 1]), static_cast<T>(t.weight[g]));
+  return sum;
+}
+
+inline int16_t largest(const Tests<int16_t>& v) {
   alignas(64) int16_t lane[32];
-  *reinterpret_cast<V16*>(lane) = v;
+  v.store(lane);
 #if defined(__SSE4_1__)
   const __m128i* q = reinterpret_cast<const __m128i*>(lane);
   __m128i m = _mm_max_epi16(_mm_max_epi16(q[0], q[1]), _mm_max_epi16(q[2], q[3]));
@@ -406,37 +469,44 @@ inline int16_t largest(V16 v) {
   return m;
 #endif
 }
-
-void bit_counts_generic(const odt::BitTable& t, const uint16_t* row, int16_t* out) {
-  for (int c = 0; c < t.classes; ++c)
-    for (size_t j = 0; j < t.stride; j += 32)
-      *reinterpret_cast<V16*>(out + static_cast<size_t>(c) * t.stride + j) =
-          count_class(t.bits + j, t.stride, row, t.class_start[c], t.class_start[c + 1]);
+inline int32_t largest(const Tests<int32_t>& v) {
+  alignas(64) int32_t lane[32];
+  v.store(lane);
+  for (int width = 16; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
+  return lane[0];
 }
 
-void quarters_generic(const odt::QuarterScan& s, int16_t best[4]) {
+template <class T>
+void bit_counts_generic(const odt::BitTable& t, const uint16_t* row, T* out) {
+  for (int c = 0; c < t.classes; ++c)
+    for (size_t j = 0; j < t.stride; j += 32) weigh_class<T>(t, j, row, c).store(out + static_cast<size_t>(c) * t.stride + j);
+}
+
+template <class T>
+void quarters_generic(const odt::QuarterScan<T>& s, T best[4]) {
   const size_t stride = s.table.stride;
-  V16 most[4] = {};
+  Tests<T> most[4] = {};
   for (size_t j = 0; j < stride; j += 32) {
-    V16 pass[4] = {}, fail[4] = {};
+    Tests<T> pass[4] = {}, fail[4] = {};
     for (int c = 0; c < s.table.classes; ++c) {
       const size_t at = static_cast<size_t>(c) * stride + j;
-      const V16 ab = count_class(s.table.bits + j, stride, s.row, s.table.class_start[c], s.table.class_start[c + 1]);
-      const V16 a = load(s.a_count + at) - ab, b = load(s.b_count + at) - ab;
-      const V16 none = load(s.all_count + at) - load(s.a_count + at) - b;
-      const int16_t t_ab = s.ab_total[c], t_a = static_cast<int16_t>(s.a_total[c] - t_ab);
-      const int16_t t_b = static_cast<int16_t>(s.b_total[c] - t_ab);
-      const int16_t t_none = static_cast<int16_t>(s.all_total[c] - s.a_total[c] - t_b);
-      pass[0] = max16(pass[0], ab);
-      fail[0] = max16(fail[0], t_ab - ab);
-      pass[1] = max16(pass[1], a);
-      fail[1] = max16(fail[1], t_a - a);
-      pass[2] = max16(pass[2], b);
-      fail[2] = max16(fail[2], t_b - b);
-      pass[3] = max16(pass[3], none);
-      fail[3] = max16(fail[3], t_none - none);
+      const Tests<T> ab = weigh_class<T>(s.table, j, s.row, c), all_a = Tests<T>::load(s.a_count + at);
+      const Tests<T> a = all_a - ab, b = Tests<T>::load(s.b_count + at) - ab;
+      const Tests<T> none = Tests<T>::load(s.all_count + at) - all_a - b;
+      const T t_ab = s.ab_total[c], t_a = static_cast<T>(s.a_total[c] - t_ab);
+      const T t_b = static_cast<T>(s.b_total[c] - t_ab);
+      const T t_none = static_cast<T>(s.all_total[c] - s.a_total[c] - t_b);
+      pass[0].raise(ab);
+      fail[0].raise(t_ab - ab);
+      pass[1].raise(a);
+      fail[1].raise(t_a - a);
+      pass[2].raise(b);
+      fail[2].raise(t_b - b);
+      pass[3].raise(none);
+      fail[3].raise(t_none - none);
     }
-    for (int q = 0; q < 4; ++q) most[q] = max16(most[q], pass[q] + fail[q]);
+    for (int q = 0; q < 4; ++q) most[q].raise(pass[q] + fail[q]);
   }
   for (int q = 0; q < 4; ++q) best[q] = largest(most[q]);
 }
@@ -472,10 +542,10 @@ struct BitMoves {
 void bit_compress_generic(const odt::BitTable& t, const uint16_t* keep, uint16_t* out, int32_t* kept_start) {
   const size_t stride = t.stride;
   int32_t word = 0;
-  for (int c = 0; c < t.classes; ++c) {
-    kept_start[c] = word;
+  for (int32_t g = 0; g < t.class_start[t.classes]; ++g) {
+    kept_start[g] = word;
     int filled = 16;  // bits in the current output word; 16: a new one is due
-    for (int32_t w = t.class_start[c]; w < t.class_start[c + 1]; ++w) {
+    for (int32_t w = t.group_start[g]; w < t.group_start[g + 1]; ++w) {
       if (keep[w] == 0) continue;
       const BitMoves moves(keep[w]);
       const int count = __builtin_popcount(keep[w]);
@@ -501,7 +571,7 @@ void bit_compress_generic(const odt::BitTable& t, const uint16_t* keep, uint16_t
       }
     }
   }
-  kept_start[t.classes] = word;
+  kept_start[t.class_start[t.classes]] = word;
 }
 
 }  // namespace

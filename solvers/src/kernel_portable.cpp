@@ -23,8 +23,10 @@ const Kernels& kernels_portable() {
       label_scan_generic<std::int64_t>,
       columns_generic,
       column_counts_generic,
-      bit_counts_generic,
-      quarters_generic,
+      bit_counts_generic<int16_t>,
+      bit_counts_generic<int32_t>,
+      quarters_generic<int16_t>,
+      quarters_generic<int32_t>,
       bit_compress_generic,
   };
   return table;

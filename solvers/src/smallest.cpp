@@ -197,7 +197,7 @@ Plan Smallest::rebuild(const Members& rows, int depth, bool smallest) {
 RootAnswer Smallest::run(Result& result) {
   Members all(problem_.member_words);
   for (std::size_t w = 0; w < all.size(); ++w) all[w] = valid_bits(problem_.problem.rows, w);
-  const bool hopeless = std::any_of(problem_.hopeless.begin(), problem_.hopeless.end(), [](auto w) { return w != 0; });
+  const bool hopeless = problem_.hopeless(all) > 0;
   try {
     int depth = 0;
     const int deepest = problem_.problem.depth;

@@ -45,9 +45,9 @@ void check(const Problem& p) {
 constexpr std::size_t kBitTestsPerFeature = 20, kBitTestsOfOne = 40;
 constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs, per level of the search
 
-// Unit losses over few-valued features.
+// Few-valued features, and losses that are errors of rows of some weight.
 bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
-  if (options.method == 1 || !loss.unit() || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0 || !p.next.empty()) return false;
+  if (options.method == 1 || !loss.has_right() || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0 || !p.next.empty()) return false;
   const TestCount count = BitProblem::count_tests(p);
   if (count.tests == 0) return false;
   if (options.method == 2) return count.tests <= 4000;
@@ -101,11 +101,12 @@ RootAnswer prove(const Dataset& data, Control& control, Result& result, const Ro
   const Problem& p = data.problem;
   const Options& options = control.options();
   if (suits_bits(p, data.loss, options)) {
-    result.method = "bitset";
-    const BitProblem bits(p, data.kernels);
+    const BitProblem bits(p, data.loss, data.kernels);
     const std::size_t limit = options.memory_limit ? options.memory_limit : std::size_t{1} << 29;
     BitCache cache(limit);
-    return BitSearch(bits, control, cache).run(result, start);
+    result.method = "bitset";
+    if (bits.total <= std::numeric_limits<std::int16_t>::max()) return BitSearch<std::int16_t>(bits, control, cache).run(result, start);
+    if (bits.total <= std::numeric_limits<std::int32_t>::max()) return BitSearch<std::int32_t>(bits, control, cache).run(result, start);
   }
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
@@ -212,14 +213,15 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
   result.method = "smallest";
   if (!problem.weight.empty() || !problem.cost.empty() || problem.leaf_rows > 1 || problem.must >= 0 || !problem.next.empty())
     throw std::invalid_argument("the smallest tree without error takes neither weights, costs nor rules");
-  const BitProblem bits(problem, kernels);
+  const LossModel loss(problem);
+  const BitProblem bits(problem, loss, kernels);
   const std::size_t limit = control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
   const RootAnswer answer = Smallest(bits, control, limit).run(result);
   result.bound = answer.bound;
   if (!answer.plan.empty()) {
     Problem plain = problem;
     plain.leaf_price = 0;
-    Finished done = finish(plain, LossModel(problem), answer.plan);
+    Finished done = finish(plain, loss, answer.plan);
     if (done.value != 0) throw std::logic_error("the smallest tree has errors");
     result.tree = std::move(done.tree);
     result.value = static_cast<Loss>(std::count_if(result.tree.nodes.begin(), result.tree.nodes.end(),

@@ -301,15 +301,24 @@ CASE(bit_tables_agree) {
     fill(random, keep, words + 1, 65535);
     one.reserve((words + 2) * stride);
     two.reserve((words + 2) * stride);
-    const BitTable table{bits.data(), stride, start.data(), classes};
+    const std::vector<std::int64_t> weight{1, 2, 5, 1, 3};
+    const std::vector<std::int32_t> groups{0, 1, 2, 3, 4, 5};
+    const BitTable table{bits.data(), stride, start.data(), weight.data(), groups.data(), classes};
     const std::size_t per = static_cast<std::size_t>(classes) * stride;
     Aligned<std::int16_t> a, b, all;
     a.reserve(per);
     b.reserve(per);
+    Aligned<std::int32_t> wide_a, wide_b, wide_all;
+    wide_a.reserve(per);
+    wide_b.reserve(per);
     for (const Kernels* k : variants()) {
-      base.bit_counts(table, keep.data(), a.data());
-      k->bit_counts(table, keep.data(), b.data());
+      base.bit_counts16(table, keep.data(), a.data());
+      k->bit_counts16(table, keep.data(), b.data());
       CHECK(std::memcmp(a.data(), b.data(), per * 2) == 0);
+      base.bit_counts32(table, keep.data(), wide_a.data());
+      k->bit_counts32(table, keep.data(), wide_b.data());
+      CHECK(std::memcmp(wide_a.data(), wide_b.data(), per * 4) == 0);
+      CHECK(std::equal(a.data(), a.data() + per, wide_a.data()));
       std::vector<std::int32_t> s1(start.size()), s2(start.size());
       base.bit_compress(table, keep.data(), one.data(), s1.data());
       k->bit_compress(table, keep.data(), two.data(), s2.data());
@@ -318,11 +327,18 @@ CASE(bit_tables_agree) {
       std::vector<std::int16_t> total(static_cast<std::size_t>(classes), 200), part(static_cast<std::size_t>(classes), 90);
       all.reserve(per);
       for (std::size_t i = 0; i < per; ++i) all[i] = 150;
-      const QuarterScan scan{table, keep.data(), a.data(), b.data(), all.data(), part.data(), part.data(), part.data(), total.data()};
+      const QuarterScan<std::int16_t> scan{table, keep.data(), a.data(), b.data(), all.data(), part.data(), part.data(), part.data(), total.data()};
       std::int16_t x[4], y[4];
-      base.quarters(scan, x);
-      k->quarters(scan, y);
+      base.quarters16(scan, x);
+      k->quarters16(scan, y);
       CHECK(std::memcmp(x, y, sizeof x) == 0);
+      wide_all.reserve(per);
+      std::copy(all.data(), all.data() + per, wide_all.data());
+      const std::vector<std::int32_t> wide_total(total.begin(), total.end()), wide_part(part.begin(), part.end());
+      const QuarterScan<std::int32_t> wide{table, keep.data(), wide_a.data(), wide_b.data(), wide_all.data(), wide_part.data(), wide_part.data(), wide_part.data(), wide_total.data()};
+      std::int32_t z[4];
+      k->quarters32(wide, z);
+      CHECK(std::equal(x, x + 4, z));
     }
   }
 }

@@ -58,7 +58,8 @@ class Turns {
     if (work < until_.load(std::memory_order_relaxed) || alone_.load(std::memory_order_relaxed)) return;
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
-    until_ = work + slice_[turn_];
+    // A lane that took more than its turn, in one long step, gives as much.
+    until_ = work + slice_[turn_] + (work - until_.load(std::memory_order_relaxed));
     wake_.notify_all();
     wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
   }

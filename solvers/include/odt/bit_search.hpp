@@ -46,16 +46,21 @@ class BitCache {
   mutable std::mutex mutex_;
 };
 
+// T holds the weight of all rows.
+template <class T>
 class BitSearch {
  public:
   BitSearch(const BitProblem& problem, Control& control, BitCache& cache)
-      : problem_(problem), price_(problem.problem.leaf_price), each_(LossModel::uniform(problem.problem)), control_(control), cache_(cache) {}
+      : problem_(problem), price_(problem.problem.leaf_price), each_(problem.each), control_(control), cache_(cache) {}
 
   RootAnswer run(Result& result, const RootAnswer& start);
 
   Counters counters;
 
  private:
+  struct BitNode : BitView {
+    DepthThree<T> three;
+  };
   // A test at a node, with bounds on (then values of) its two sides: passing, failing.
   struct Split {
     int test;
@@ -64,28 +69,27 @@ class BitSearch {
     Outcome side[2];
   };
 
-  void evaluate(const BitView& view, int level, const Shape (&shapes)[2], Loss upper, Split& split);
-  Outcome solve(BitView& view, int level, Shape shape, Loss upper, Loss lower);
-  Outcome child(const BitView& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower);
-  Outcome branch(BitView& view, int level, Shape shape, Loss upper, Loss lower);
-  Outcome depth_two(BitView& view, Shape shape, Loss upper);
-  Outcome depth_three_outcome(BitView& view, Loss upper);
-  void depth_three(BitView& view);
-  void count_pairs(BitView& view);
-  void stumps(BitView& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole);
+  void evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper, Split& split);
+  Outcome solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower);
+  Outcome child(const BitNode& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower);
+  Outcome branch(BitNode& view, int level, Shape shape, Loss upper, Loss lower);
+  Outcome depth_two(BitNode& view, Shape shape, Loss upper);
+  Outcome depth_three_outcome(BitNode& view, Loss upper);
+  void depth_three(BitNode& view);
+  void count_pairs(BitNode& view);
+  void stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole);
   Loss leaf_loss(const BitView& view) const;
-  Loss hopeless(const std::vector<std::uint64_t>& members) const;
   Plan split(const BitView& view, int test, const Plan& pass, const Plan& fail) const;
-  BitView& view_at(int level);
+  BitNode& view_at(int level);
   void raise_bound(Loss bound);
 
   const BitProblem& problem_;
-  Loss price_, each_;  // of a leaf, of an error
+  Loss price_, each_;  // of a leaf, of an error of weight one
   Control& control_;
   BitCache& cache_;
-  std::vector<std::unique_ptr<BitView>> views_;
+  std::vector<std::unique_ptr<BitNode>> views_;
   Aligned<std::uint16_t> narrow_, row_, keep_;
-  Aligned<std::int16_t> a_count_;
+  Aligned<T> a_count_;
   std::vector<std::int32_t> narrow_start_;
   // At the root only:
   std::vector<std::unique_ptr<BitSearch>> helpers_;
@@ -95,5 +99,8 @@ class BitSearch {
   RootAnswer answer_;
   bool gap_used_ = false;
 };
+
+extern template class BitSearch<std::int16_t>;
+extern template class BitSearch<std::int32_t>;
 
 }  // namespace odt

@@ -6,6 +6,7 @@
 
 #include "odt/aligned.hpp"
 #include "odt/kernels.hpp"
+#include "odt/loss_model.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
@@ -20,39 +21,64 @@ struct TestCount {
   std::size_t tests = 0, features = 0, most = 0;
 };
 
-// The tests of a problem that tell rows apart, without repeats and complements, and rows sorted by class.
+// Rows of a bit table that are of one class (the label that is right) and weigh alike. Where many weights differ, a row
+// stands in one group for each binary digit of its weight.
+struct BitGroup {
+  int label;
+  Loss weight;  // of a row, in units of what all weights have in common
+};
+
+// The tests of a problem that tell rows apart, without repeats and complements, and rows sorted by group.
 struct BitProblem {
   const Problem& problem;
   const Kernels& kernels;
+  Loss each = 1;                                    // the unit of weights
+  Loss offset = 0;                                  // of the loss model
+  Loss total = 0;                                   // weight of all rows
+  std::vector<BitGroup> groups;                     // by class
+  std::vector<std::uint32_t> group_at;              // first table position of each; one entry more than groups
+  std::vector<std::int32_t> class_start;            // first group of each class; one entry more than classes
+  std::vector<std::int64_t> weight;                 // per group
   std::vector<Test> tests;
-  std::vector<std::uint32_t> order;                 // table position -> row, by class
+  std::vector<std::uint32_t> order;                 // table position -> row
   std::size_t member_words = 0;
   std::vector<std::vector<std::uint64_t>> passes;   // per test, over table positions
-  std::vector<std::uint64_t> hopeless;              // rows that every tree gets wrong: the rarer classes among equal rows
 
-  BitProblem(const Problem& p, const Kernels& k);
+  BitProblem(const Problem& p, const LossModel& loss, const Kernels& k);
   static TestCount count_tests(const Problem& p);
+  // Weight of those members that every tree gets wrong: all but the heaviest class among equal rows.
+  Loss hopeless(const std::vector<std::uint64_t>& members) const;
+
+ private:
+  struct Hopeless {
+    Loss weight;
+    std::vector<std::uint64_t> rows;
+  };
+  std::vector<Hopeless> hopeless_;  // one for each weight that occurs
+  void make_groups(const LossModel& loss);
+  void make_tests();
+  void make_hopeless();
 };
 
 // Losses of the two sides of every test when each side gets a tree of depth two, and the tests of those trees.
+template <class T>
 struct DepthThree {
   bool ready = false;
   std::vector<Loss> pass, fail;
   std::vector<int> pass_test, fail_test;  // local; -1: a stump does as well
-  Aligned<std::int16_t> counts;           // [test][class][stride]: rows of the class that pass both tests
-  Aligned<std::int16_t> all;              // [class][stride]
+  Aligned<T> counts;                      // [test][class][stride]: weight of the rows of the class that pass both tests
+  Aligned<T> all;                         // [class][stride]
 };
 
 class BitView {
  public:
-  std::size_t rows = 0;
+  Loss weight = 0;                     // of all rows
   std::vector<std::uint64_t> members;  // over table positions of the problem
   std::vector<int> ids;                // local test -> test of the problem
-  std::vector<std::int32_t> class_start;
-  std::vector<std::int16_t> totals;    // rows per class
+  std::vector<std::int32_t> group_start, group_rows;
+  std::vector<Loss> totals;            // weight per class
   std::size_t stride = 0;
   Aligned<std::uint16_t> bits;
-  DepthThree three;
 
   void make_root(const BitProblem& problem);
   // Rows that pass (or fail) a local test of the parent. Tests that no longer split are dropped.
@@ -60,14 +86,21 @@ class BitView {
 
   std::size_t tests() const { return ids.size(); }
   int classes() const { return static_cast<int>(totals.size()); }
-  BitTable table() const { return {bits.data(), stride, class_start.data(), classes()}; }
-  std::size_t words() const { return static_cast<std::size_t>(class_start.back()); }
+  BitTable table() const { return table(bits.data(), group_start.data()); }
+  // Other rows of the same groups.
+  BitTable table(const std::uint16_t* rows, const std::int32_t* start) const {
+    return {rows, stride, start, problem_->weight.data(), problem_->class_start.data(), classes()};
+  }
+  std::size_t groups() const { return group_rows.size(); }
+  std::size_t words() const { return static_cast<std::size_t>(group_start.back()); }
   // One entry per word: rows of a test, or those outside it.
   void column(int test, bool pass, std::uint16_t* out) const;
   void all_rows(std::uint16_t* out) const;
 
  private:
-  void keep_splitting(const BitProblem& problem, const BitView& parent, const std::vector<int>& kept);
+  void keep_splitting(const BitView& parent, const std::vector<int>& kept);
+  void weigh();
+  const BitProblem* problem_ = nullptr;
   Aligned<std::uint16_t> narrow_, keep_;
 };
 

@@ -99,25 +99,28 @@ struct ColumnBest {
 };
 
 // Bit tables of 0/1 tests: 16 rows a word, word-major, so that a vector register holds the same rows of 32 tests. Rows
-// are sorted by class and each class starts a new word. Counts are signed 16-bit: up to 32,767 rows.
+// of one class and weight are a group, of at most 32,767 rows; each group starts a new word.
 struct BitTable {
   const std::uint16_t* bits;          // [word * stride + test]
   std::size_t stride;                 // tests, rounded up to a multiple of 32
-  const std::int32_t* class_start;    // first word of each class; one entry more than classes
+  const std::int32_t* group_start;    // first word of each group; one entry more than groups
+  const std::int64_t* weight;         // per group
+  const std::int32_t* class_start;    // first group of each class; one entry more than classes
   int classes;
 };
-// For sets of rows a and b and every test j: the most rows that a stump on j labels right in a & b, a & ~b, ~a & b and
-// ~a & ~b; `best` gets the largest over all j. The table holds the rows of a only.
+// For sets of rows a and b and every test j: the most weight that a stump on j labels right in a & b, a & ~b, ~a & b and
+// ~a & ~b; `best` gets the largest over all j. The table holds the rows of a only. T holds the weight of all rows.
+template <class T>
 struct QuarterScan {
   BitTable table;
   const std::uint16_t* row;           // b, in the table's rows, one entry per word
-  const std::int16_t* a_count;        // [class * stride + test]: rows of a that pass the test
-  const std::int16_t* b_count;        // rows of b
-  const std::int16_t* all_count;      // all rows
-  const std::int16_t* a_total;        // per class
-  const std::int16_t* b_total;
-  const std::int16_t* ab_total;
-  const std::int16_t* all_total;
+  const T* a_count;                   // [class * stride + test]: weight of the rows of a that pass the test
+  const T* b_count;                   // of b
+  const T* all_count;                 // of all rows
+  const T* a_total;                   // per class
+  const T* b_total;
+  const T* ab_total;
+  const T* all_total;
 };
 
 struct Kernels {
@@ -145,10 +148,12 @@ struct Kernels {
   void (*columns)(const ColumnScan& scan, ColumnBest& best);
   // out[class * stride + test] = rows of `left` that pass, as `all` needs them. Only bitmaps and sizes are read.
   void (*column_counts)(const ColumnScan& scan, std::int64_t* out);
-  // out[class * stride + j] = rows of the class in `row` that pass test j.
-  void (*bit_counts)(const BitTable& table, const std::uint16_t* row, std::int16_t* out);
-  void (*quarters)(const QuarterScan& scan, std::int16_t best[4]);
-  // Keeps the rows of `keep` (one entry per word). `kept_start` gets the word of each class in `out`.
+  // out[class * stride + j] = weight of the rows of the class in `row` that pass test j.
+  void (*bit_counts16)(const BitTable& table, const std::uint16_t* row, std::int16_t* out);
+  void (*bit_counts32)(const BitTable& table, const std::uint16_t* row, std::int32_t* out);
+  void (*quarters16)(const QuarterScan<std::int16_t>& scan, std::int16_t best[4]);
+  void (*quarters32)(const QuarterScan<std::int32_t>& scan, std::int32_t best[4]);
+  // Keeps the rows of `keep` (one entry per word). `kept_start` gets the word of each group in `out`.
   void (*bit_compress)(const BitTable& table, const std::uint16_t* keep, std::uint16_t* out, std::int32_t* kept_start);
 };
 
@@ -164,6 +169,10 @@ inline void below(const Kernels& k, const std::uint32_t* r, std::size_t w, std::
 inline std::size_t compress(const Kernels& k, const std::uint16_t* i, std::size_t w, const std::uint64_t* m, std::uint16_t* o) { return k.compress16(i, w, m, o); }
 inline std::size_t compress(const Kernels& k, const std::uint32_t* i, std::size_t w, const std::uint64_t* m, std::uint32_t* o) { return k.compress32(i, w, m, o); }
 inline void changes(const Kernels& k, const std::uint16_t* r, std::size_t w, std::uint64_t* o) { k.changes16(r, w, o); }
+inline void bit_counts(const Kernels& k, const BitTable& t, const std::uint16_t* r, std::int16_t* o) { k.bit_counts16(t, r, o); }
+inline void bit_counts(const Kernels& k, const BitTable& t, const std::uint16_t* r, std::int32_t* o) { k.bit_counts32(t, r, o); }
+inline void quarters(const Kernels& k, const QuarterScan<std::int16_t>& s, std::int16_t* best) { k.quarters16(s, best); }
+inline void quarters(const Kernels& k, const QuarterScan<std::int32_t>& s, std::int32_t* best) { k.quarters32(s, best); }
 inline void label_blocks(const Kernels& k, const LabelScan<std::int32_t>& s, std::int32_t* o) { k.label_blocks32(s, o); }
 inline void label_blocks(const Kernels& k, const LabelScan<std::int64_t>& s, std::int64_t* o) { k.label_blocks64(s, o); }
 inline void label_scan(const Kernels& k, const LabelScan<std::int32_t>& s, LabelLoss<std::int32_t>& l) { k.label_scan32(s, l); }

@@ -40,6 +40,27 @@ struct LossModel {
   }
   Loss worst(std::size_t row) const { return losses(row)[lanes - 1]; }
 
+  // A row's best label and what all others lose, above that. Not every row has such: with three labels or more, costs
+  // may tell the others apart.
+  struct Right {
+    int label;
+    Loss gain;
+  };
+  Right right(const Problem& p, std::size_t row) const {
+    if (unit()) return {p.label[row], each};
+    const Loss* of = losses(row);
+    return {static_cast<int>(std::min_element(of, of + labels) - of), worst(row)};
+  }
+  bool has_right() const {
+    if (unit() || labels == 2) return true;
+    for (std::size_t k = 0; k * lanes < wide_size_; ++k) {
+      const Loss* of = wide.data() + k * lanes;
+      const auto other = [&](Loss x) { return x == of[lanes - 1]; };
+      if (std::count_if(of, of + labels, other) < labels - 1) return false;
+    }
+    return true;
+  }
+
   explicit LossModel(const Problem& p) : labels(std::max(p.classes, 1)) {
     if (uniform(p) > 0) {
       each = uniform(p);
@@ -81,6 +102,7 @@ struct LossModel {
  private:
   static constexpr Loss kSmall = Loss{1} << 29;
   using Kind = std::pair<int, Loss>;  // label and weight
+  std::size_t wide_size_ = 0;
 
   std::vector<Kind> make_kinds(const Problem& p) {
     std::map<Kind, std::int32_t> known;
@@ -97,7 +119,8 @@ struct LossModel {
 
   void make_table(const Problem& p, const std::vector<Kind>& kinds, std::vector<Loss>& least) {
     const std::size_t n = static_cast<std::size_t>(labels);
-    wide.reserve(kinds.size() * lanes);
+    wide_size_ = kinds.size() * lanes;
+    wide.reserve(wide_size_);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       Loss* row = wide.data() + k * lanes;
       const std::size_t label = static_cast<std::size_t>(kinds[k].first);
