@@ -126,6 +126,19 @@ def test_exact_is_brute_force_and_never_worse_than_growth() -> None:
             assert float(grown.stages[0].value or 0) >= value - 1e-9 * (1 + value)
 
 
+def test_growth_gives_rows_without_a_target_none() -> None:
+    """A leaf whose rows are all 0 in a target says 0, however far the others are from it."""
+    rng = random.Random(3)
+    y0 = [0.0] * 20 + [rng.uniform(50, 90) for _ in range(20)]
+    frame: Frame = {"a": [float(i) for i in range(40)], "y0": list(y0), "y1": list(reversed(y0))}
+    for rules in ((), ("y0 + y1 >= 0",)):
+        for ways in ("optimal, leaf = optimal", "average, leaf = average"):
+            text = spec(rules, "mse", 2, f"solve using greedy(split = {ways})")
+            result = odt.solve(text, frame=frame)
+            assert result.audit is not None
+            assert result.audit.holds
+
+
 def random_piece(rng: random.Random, n: int) -> Piece:
     """Bounds and a count of targets, and at times a range that ties two of them."""
     bounds = tuple(

@@ -24,6 +24,7 @@ from odtdsl.greedy.tables import Node
 from odtdsl.ir.forms import Core, OutputSet
 from odtdsl.ir.problem import Growth
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.ir.regression import fitted as free_outputs
 from odtdsl.ir.regression import loss_in
 from odtdsl.outputs.feasible import anything, feasible_set
 from odtdsl.outputs.leaves import target_weights
@@ -63,9 +64,16 @@ class OutputGrowth(RegressionGrowth):
         if whole is None:
             super().run()
             return
+        whole = self._tidied(whole)
         self.judge.offer(whole)
         if self.judge.best is None or self.price:
             self._fold(self.tables.placed(whole))
+
+    def _tidied(self, tree: RawTree) -> RawTree:
+        """Best outputs that no rule bends, anew: about a centre, zeros alone have a mean near 0."""
+        way = self.growth.leaf
+        bent = way == "medoid" or (way != "average" and feasible_set(self.core) is not None)
+        return tree if bent else free_outputs(self.core, tree)
 
     def _plans(self) -> Iterator[tuple[float, bool, int]]:
         yield 1.0, False, self.tables.depth
@@ -132,7 +140,7 @@ class OutputGrowth(RegressionGrowth):
 
     def _offer(self, root: Node) -> None:
         self.tables.work += 100 * len(root.nodes())
-        self.judge.offer(self._filled(root))
+        self.judge.offer(self._tidied(self._filled(root)))
 
     def _filled(self, node: Node) -> RawTree:
         if node.left is None or node.right is None:
