@@ -14,6 +14,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import odtdsl
+from odtdsl.analysis import doubts
+from odtdsl.data import candidates
 from odtdsl.data.candidates import (
     bin_codes,
     bin_edges,
@@ -26,6 +29,7 @@ from odtdsl.data.candidates import (
 from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
 from odtdsl.diagnostics.model import OdtError
+from odtdsl.predictors.tree import Branch
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 Floats = npt.NDArray[np.float64]
@@ -195,6 +199,32 @@ def test_guessed_cuts_are_shortest_in_their_gaps() -> None:
         for name, found in cuts.items():
             assert set(found) <= short_cuts(columns[name])
             assert all(u < v for u, v in pairwise(found))
+
+
+def test_of_many_rows_a_sample_is_boosted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cuts stand in the gaps of all rows, and hit those of the sample's."""
+    monkeypatch.setattr(candidates, "BOOSTED_ROWS", 100)
+    monkeypatch.setattr(doubts, "BOOSTED_ROWS", 100)
+    rng = np.random.default_rng(3)
+    x = np.round(rng.normal(size=1000), 3)
+    y = ((x > -0.5) & (x < 0.7)).astype(np.int64)
+    (cuts,) = guessed_cuts({"x": x}, y, seed=0).values()
+    values = np.unique(x)
+    for cut in cuts:
+        above = int(np.searchsorted(values, cut, "right"))
+        assert cut == short_cut(values[above - 1], values[above])
+    assert min(abs(c + 0.5) for c in cuts) < 0.1
+    assert min(abs(c - 0.7) for c in cuts) < 0.1
+    others = guessed_cuts({"x": x}, y, seed=1)["x"]
+    assert others != cuts
+    text = "data frame target y candidates x at guessed tree depth <= 2 minimize errors"
+    result = odtdsl.solve(text, frame={"x": x, "y": y})
+    assert result.tree is not None
+    asked = {one.test.value for one in result.tree.nodes() if isinstance(one, Branch)}
+    assert asked <= set(cuts)
+    assert [one.code for one in result.warnings] == ["D225"]
+    text = text.replace("candidates x at guessed", "")
+    assert not odtdsl.solve(text, frame={"x": x, "y": y}).warnings
 
 
 def test_guessed_cuts_where_there_is_nothing_to_learn() -> None:

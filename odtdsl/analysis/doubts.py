@@ -10,6 +10,7 @@ import numpy as np
 
 from odtdsl.analysis.desk import Desk
 from odtdsl.analysis.room import Frame, Room, least_asking
+from odtdsl.data.candidates import BOOSTED_ROWS
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.expr import MIRRORED, Apply, Compare, Const, Scope
 from odtdsl.ir.families import Family, admissible, build_families, threshold_set
@@ -43,6 +44,14 @@ def doubts(rows: Rows, desk: Desk) -> None:
                     "D212", f"`{feature.name}` is never split: no candidate lies among its values",
                     notes=(_between(feature, range_),),
                 )  # fmt: skip
+    if rows.n_rows > BOOSTED_ROWS and any(
+        feature.candidates.place == "guessed" for feature in rows.problem.features
+    ):
+        desk.warn(
+            "D225", "the thresholds of `candidates at guessed` are guessed from"
+            f" {BOOSTED_ROWS:,} rows, drawn from {rows.n_rows:,}",
+            helps=("another `seed` draws others; `at quantiles 20` looks at all rows",),
+        )  # fmt: skip
     said: list[Said] = []
     for rule in rows.problem.rules:
         try:

@@ -162,6 +162,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D222", "classes that differ only in capitals", ""),
     ("D223", "values that are missing because they read as the number of a mark", ""),
     ("D224", "categories with more values than can be tested on so many rows", ""),
+    ("D225", "thresholds that are guessed from some of the rows", ""),
     ("F301", "an output file that cannot be written", ""),
     ("F302", "the system refused to read or write, such as a full disk under the output", ""),
     ("F303", "an output file that is there, and that odtdsl did not write", ""),
