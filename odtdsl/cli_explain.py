@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,16 +50,18 @@ def explain(
     """Say which rules conflict and what would do; where none do, what each rule costs."""
 
     def action() -> int:
+        began = time.monotonic()
         from odtdsl import console, explaining
         from odtdsl.cli_waiting import Waiting
         from odtdsl.interrupts import interruptible
-        from odtdsl.limits import parse_seconds
+        from odtdsl.limits import counting, parse_seconds
 
         _check_curve(curve, {"points": points, "jobs": jobs, "csv": csv, "svg": svg})
         problem = Problem(spec, data, test, settings)
         check_outputs({"csv": csv, "svg": svg}, files_of(problem), force)
-        analysis = problem.analysis()
         seconds = None if within is None else parse_seconds(within)
+        with counting(began, seconds):
+            analysis = problem.analysis()
         with interruptible():
             if curve is not None:
                 if not as_json:
@@ -67,12 +70,13 @@ def explain(
                     traced = explaining.trace(
                         analysis, curve, backend=using, seconds=seconds, tell=waiting.tell,
                         points=points or explaining.MOST_POINTS, jobs=jobs or 1,
+                        began=began,
                     )  # fmt: skip
                 return _tell_curve(traced, csv, svg, as_json)
             with Waiting(quiet=as_json) as waiting:
                 found = explaining.explain(
                     analysis, backend=using, seconds=seconds, deeper=deeper, tell=waiting.tell,
-                    most=explaining.MOST_CONFLICTS if every else 1,
+                    most=explaining.MOST_CONFLICTS if every else 1, began=began,
                 )  # fmt: skip
             if as_json:
                 print_json(found.to_json())

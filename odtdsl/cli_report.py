@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,19 +57,21 @@ def report(
     """Write one HTML page of the answer: model, audit, errors, costs, timeline, spec."""
 
     def action() -> int:
+        began = time.monotonic()
         from odtdsl.interrupts import interruptible
-        from odtdsl.limits import parse_seconds
+        from odtdsl.limits import counting, parse_seconds
 
         path = out or beside(spec, ".html")
         problem = Problem(spec, data, test, settings)
         reads = (*files_of(problem), ("the model", model))
         check_outputs({"out": path, "svg": svg}, reads, force)
         seconds = None if within is None else parse_seconds(within)
-        analysis = problem.analysis()
+        with counting(began, seconds):
+            analysis = problem.analysis()
         with interruptible():
-            return made(analysis, path, seconds)
+            return made(analysis, path, seconds, began)
 
-    def made(analysis: Analysis, path: Path, seconds: float | None) -> int:
+    def made(analysis: Analysis, path: Path, seconds: float | None, began: float) -> int:
         from odtdsl import console, solving
         from odtdsl.cli_waiting import Waiting
         from odtdsl.files import write_text
@@ -81,7 +84,9 @@ def report(
             if model is not None:
                 result, claim = saved(analysis, model)
             else:
-                result = solving.solve(analysis, backend=using, seconds=seconds, report=waiting)
+                result = solving.solve(
+                    analysis, backend=using, seconds=seconds, report=waiting, began=began
+                )
             subject = subject_of(
                 result, title=title, prices=prices, seconds=seconds, with_rows=not no_rows,
                 claim=claim, tell=waiting.tell,

@@ -93,7 +93,9 @@ def solve(
         }  # fmt: skip
         with interruptible():
             if wish is not None:
-                return _list_trees(analysis, *wish, as_json, (out, svg, dot), **options)
+                return _list_trees(
+                    analysis, *wish, as_json, (out, svg, dot), began=began, **options
+                )
             with Waiting(quiet=as_json) as waiting:
                 result = solving.solve(
                     analysis, formulation=formulation, solver=solver,
@@ -248,17 +250,20 @@ def compare(
     """Solve a spec on every back end that can, side by side; their proofs must agree."""
 
     def action() -> int:
+        began = time.monotonic()
         from odtdsl import comparing, console
         from odtdsl.cli_waiting import Waiting
         from odtdsl.interrupts import interruptible
-        from odtdsl.limits import parse_gap, parse_seconds
+        from odtdsl.limits import counting, parse_gap, parse_seconds
 
-        analysis = Problem(spec, data, test, settings).analysis()
+        seconds = None if within is None else parse_seconds(within)
+        with counting(began, seconds):
+            analysis = Problem(spec, data, test, settings).analysis()
         if not as_json:
             warn(analysis.warnings)
         with interruptible(), Waiting(quiet=as_json):
             found = comparing.compare(
-                analysis, backends=on, seconds=None if within is None else parse_seconds(within),
+                analysis, backends=on, seconds=seconds,
                 gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
             )  # fmt: skip
         if as_json:

@@ -305,7 +305,7 @@ def alternatives(
     analysis: Analysis, *, near: Near | None = None, most: int = MOST, backend: str | None = None,
     seconds: float | None = None, threads: int | None = None, seed: int | None = None,
     memory_bytes: int | None = None, start: Tree | Diagram | None = None,
-    report: Report | None = None,
+    report: Report | None = None, began: float | None = None,
 ) -> Alternatives:  # fmt: skip
     """The distinct trees whose objective is that of the best one, or near it.
 
@@ -318,7 +318,7 @@ def alternatives(
         all stages must have their best values.
     most
         Distinct trees to list at most.
-    backend, seconds, threads, seed, memory_bytes, start, report
+    backend, seconds, threads, seed, memory_bytes, start, report, began
         As in `solving.solve`. Only `exact` lists trees.
 
     Returns
@@ -336,7 +336,7 @@ def alternatives(
     from odtdsl import solving
     from odtdsl.terms.normalize import normalize
 
-    began = time.monotonic()
+    began = began or time.monotonic()
     options = analysis.problem.options
     core = normalize(analysis.rows)
     _check(analysis, core, backend or options.backend)
@@ -344,7 +344,7 @@ def alternatives(
         _price_of_an_error(core, analysis.rows)
     result = solving.solve(
         analysis, backend="exact", seconds=seconds, gap=Fraction(0), threads=threads, seed=seed,
-        memory_bytes=memory_bytes, start=start, report=report,
+        memory_bytes=memory_bytes, start=start, report=report, began=began,
     )  # fmt: skip
     found = _Collected(core, analysis, most)
     stopped: Stopped = ""

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import odtdsl
+from odtdsl import explaining, near_optimal
 from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.backends.choice import back_end
+from odtdsl.cli import app
+from odtdsl.data import candidates as boosting
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.forms import Core
 from odtdsl.sat import sums
@@ -105,12 +112,7 @@ def test_sums_say_the_same_in_each_way(few: int, monkeypatch: pytest.MonkeyPatch
 
 def test_reading_and_analysis_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """The boosting of `guessed` asks for the time; what was spent before is no search's."""
-    import time
-
-    import odtdsl
-    from odtdsl.data import candidates
-
-    monkeypatch.setattr(candidates, "_guessed", {})
+    monkeypatch.setattr(boosting, "_guessed", {})
     text = 'data sklearn "breast_cancer" target target candidates * at guessed tree depth <= 2 '
     with pytest.raises(OdtError) as caught:
         odtdsl.solve(text + "minimize errors solve within 0.01 s")
@@ -123,6 +125,55 @@ def test_reading_and_analysis_count(monkeypatch: pytest.MonkeyPatch) -> None:
     made = solving.solve(analyse(parse(source)), seconds=50, began=began)
     assert made.status != "optimal"
     assert made.seconds > 50
+
+
+BOOSTED = (
+    'data sklearn "breast_cancer" target target candidates * at guessed tree depth <= 2 '
+    "minimize errors rule wide: leaves >= 2"
+)
+ASKED: dict[str, Callable[..., object]] = {
+    "solve": odtdsl.solve, "explain": odtdsl.explain, "compare": odtdsl.compare,
+    "alternatives": odtdsl.alternatives,
+    "curve": lambda text, **options: odtdsl.curve(text, "wide", **options),
+    "tune": lambda text, **options: odtdsl.tune(text, {"depth": [1, 2]}, **options),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_reading_and_analysis_count_in_every_function(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boosting, "_guessed", {})
+    with pytest.raises(OdtError, match="B108"):
+        ASKED[name](BOOSTED, within=0.01)
+
+
+@pytest.mark.parametrize(
+    "command", ["solve", "solve --all-optimal", "explain", "explain --curve wide", "compare",
+                "report", "tune --vary depth=1,2"],
+)  # fmt: skip
+def test_reading_and_analysis_count_in_every_command(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boosting, "_guessed", {})
+    (tmp_path / "f.odt").write_text(BOOSTED)
+    name, *options = command.split()
+    given = [name, str(tmp_path / "f.odt"), *options, "--within", "0.01"]
+    ran = CliRunner().invoke(app, given)
+    assert ran.exit_code == 4, ran.output
+    assert "B108" in ran.output
+
+
+def test_searches_count_from_when_the_call_began() -> None:
+    """A limit that reading has used up leaves the searches nothing."""
+    text = BOOSTED.replace("candidates * at guessed", "").replace("depth <= 2", "depth <= 4")
+    analysis = analyse(parse(Source(name="limits.odt", text=text)))
+    began = time.monotonic() - 100
+    told = explaining.explain(analysis, seconds=50, began=began)
+    assert told.seconds > 50
+    assert told.prices is None or not all(one.proven for one in told.prices.prices)
+    assert not explaining.trace(analysis, "wide", seconds=50, began=began).complete
+    assert not near_optimal.alternatives(analysis, seconds=50, began=began).complete
 
 
 def spent(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.api.inputs import Inputs
-from odtdsl.api.options import limits_of
+from odtdsl.api.options import analysed, limits_of
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.words.values import Numeric
 
@@ -68,10 +69,11 @@ def explain(
     """
     from odtdsl.explaining import explain as explained
 
+    began = time.monotonic()
     seconds, _, memory_bytes = limits_of(within, None, memory)
     return explained(
-        as_model(model).analyse(**inputs), backend=using, seconds=seconds,
-        memory_bytes=memory_bytes, most=most, deeper=deeper,
+        analysed(as_model(model), began, seconds, inputs), backend=using, seconds=seconds,
+        memory_bytes=memory_bytes, most=most, deeper=deeper, began=began,
     )  # fmt: skip
 
 
@@ -126,10 +128,11 @@ def curve(
     """
     from odtdsl.explaining import trace
 
+    began = time.monotonic()
     seconds, _, memory_bytes = limits_of(within, None, memory)
     return trace(
-        as_model(model).analyse(**inputs), rule, backend=using, seconds=seconds,
-        memory_bytes=memory_bytes, points=points, jobs=jobs,
+        analysed(as_model(model), began, seconds, inputs), rule, backend=using, seconds=seconds,
+        memory_bytes=memory_bytes, points=points, jobs=jobs, began=began,
     )  # fmt: skip
 
 

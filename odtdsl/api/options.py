@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.api import statements
-from odtdsl.api.inputs import FilePath
+from odtdsl.api.inputs import FilePath, Inputs
 from odtdsl.api.model import Model
 from odtdsl.api.reading import load_model, model_of
 from odtdsl.files import regular
+from odtdsl.limits import counting
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
@@ -30,6 +31,12 @@ def start_of(
         return model_of(start)
     named = analysis.problem.options.start
     return None if named is None else load_model(regular((model.base or Path()) / named))
+
+
+def analysed(model: Model, began: float, seconds: float | None, inputs: Inputs) -> Analysis:
+    """The model resolved under a limit that counts from `began`, a `time.monotonic()` value."""
+    with counting(began, seconds):
+        return model.analyse(**inputs)
 
 
 def near_of(near: Numeric | str | None) -> Near | None:
@@ -63,4 +70,4 @@ def limits_of(
     return found.seconds, relative, found.memory_bytes
 
 
-__all__ = ["limits_of", "near_of", "start_of"]
+__all__ = ["analysed", "limits_of", "near_of", "start_of"]

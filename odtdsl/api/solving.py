@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.api.inputs import FilePath, Inputs
-from odtdsl.api.options import limits_of, near_of, start_of
+from odtdsl.api.options import analysed, limits_of, near_of, start_of
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.limits import counting
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
@@ -155,8 +154,7 @@ def solve(
     began = time.monotonic()
     spec = as_model(model_or_spec)
     seconds, relative_gap, memory_bytes = limits_of(within, gap, memory)
-    with counting(began, seconds):
-        analysis = spec.analyse(**inputs)
+    analysis = analysed(spec, began, seconds, inputs)
     formulation = named(model=model, encoding=encoding)
     chosen = using or owner(formulation, solver)
     if proof is not None:
@@ -219,14 +217,15 @@ def alternatives(
     """
     from odtdsl import near_optimal
 
+    began = time.monotonic()
     spec = as_model(model_or_spec)
     seconds, _, memory_bytes = limits_of(within, None, memory)
     count = near_optimal.at_least_one(values.whole(most, "most"))
-    analysis = spec.analyse(**inputs)
+    analysis = analysed(spec, began, seconds, inputs)
     return near_optimal.alternatives(
         analysis, near=near_of(near), most=count, backend=using, seconds=seconds, threads=threads,
         seed=seed, memory_bytes=memory_bytes,
-        start=start_of(start, spec, analysis), report=progress,
+        start=start_of(start, spec, analysis), report=progress, began=began,
     )  # fmt: skip
 
 
@@ -245,7 +244,8 @@ def compare(
         Names instead of all; `"milp (cptree)"` and `"sat (paper)"` are the studies'
         formulations, `"sat (glucose4)"` is another solver.
     within
-        Wall time of each run, in seconds or as a text such as `"2 min"`.
+        Wall time of each run, in seconds or as a text such as `"2 min"`; reading and analysis
+        have as much.
     gap, threads, seed
         As in `solve`.
     inputs
@@ -265,10 +265,11 @@ def compare(
     """
     from odtdsl import comparing
 
+    began = time.monotonic()
     seconds, relative_gap, _ = limits_of(within, gap, None)
     return comparing.compare(
-        as_model(model).analyse(**inputs), backends=backends, seconds=seconds, gap=relative_gap,
-        threads=threads, seed=seed,
+        analysed(as_model(model), began, seconds, inputs), backends=backends, seconds=seconds,
+        gap=relative_gap, threads=threads, seed=seed,
     )  # fmt: skip
 
 

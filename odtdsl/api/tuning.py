@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from odtdsl.api import statements
 from odtdsl.api.inputs import FilePath, Inputs
 from odtdsl.api.model import Model
+from odtdsl.api.options import analysed, limits_of
 from odtdsl.api.reading import ModelLike, as_model
 from odtdsl.diagnostics.model import error
 from odtdsl.syntax import ast
@@ -104,6 +106,7 @@ def tune(
 
     if choose not in ("one-se", "best"):
         raise error("U402", f"`choose` cannot be {choose!r}", helps=('write "one-se" or "best"',))
+    began = time.monotonic()
     said, grid = as_model(model), grid_of(vary)
     wish = Wish(
         cv=whole(cv, "cv"), repeats=whole(repeats, "repeats"), outer=whole(outer, "outer"),
@@ -112,7 +115,7 @@ def tune(
     )  # fmt: skip
     spec, source = said._located()
     applied(spec, grid.names, grid.settings()[0])  # unknown names are told before the data
-    analysis = said.analyse(**inputs)
+    analysis = analysed(said, began, limits_of(within, None, None)[0], inputs)
     lets = {
         name: statements.expression(value, f"setting {name}")
         for name, value in (inputs.get("settings") or {}).items()

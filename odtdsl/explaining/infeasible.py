@@ -34,7 +34,7 @@ MOST_CONFLICTS = 20
 def explain(
     analysis: Analysis, *, backend: str | None = None, seconds: float | None = None,
     memory_bytes: int | None = None, most: int = 1, deeper: int = DEEPER,
-    tell: Callable[[str], None] = unheard,
+    tell: Callable[[str], None] = unheard, began: float | None = None,
 ) -> Explanation:  # fmt: skip
     """Why no tree keeps all rules of a spec; or, where one does, what each rule costs.
 
@@ -45,7 +45,7 @@ def explain(
     backend
         `auto` or a name.
     seconds
-        Wall time, counted from here; default that of the spec.
+        Wall time, counted from `began`; default that of the spec.
     memory_bytes
         Of one search.
     most
@@ -54,6 +54,8 @@ def explain(
         The depth counts as relaxed where so many levels more are allowed; 0: it is no suspect.
     tell
         Called before each search with what is searched for, in words.
+    began
+        `time.monotonic()` value from which time counts, so that reading counts; default: from here.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def explain(
     """
     from odtdsl.interrupts import interruptible
 
-    began, options = time.monotonic(), analysis.problem.options
+    began, options = began or time.monotonic(), analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
     given = analysis.problem.skeleton
     if not isinstance(given, TreeSkeleton):

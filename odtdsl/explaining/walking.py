@@ -237,7 +237,7 @@ def measure_stage(bounded: Bounded) -> StageDecl:
 def trace(
     analysis: Analysis, rule: str, *, backend: str | None = None, seconds: float | None = None,
     memory_bytes: int | None = None, points: int = MOST_POINTS, jobs: int = 1,
-    tell: Callable[[str], None] = unheard,
+    tell: Callable[[str], None] = unheard, began: float | None = None,
 ) -> Curve:  # fmt: skip
     """The best objective for every bound of a rule, all other rules kept.
 
@@ -251,7 +251,7 @@ def trace(
     backend
         `auto` or a name.
     seconds
-        Wall time of the whole, counted from here; default that of the spec.
+        Wall time of the whole, counted from `began`; default that of the spec.
     memory_bytes
         Of one search.
     points
@@ -260,6 +260,8 @@ def trace(
         Processes, by joblib; the points do not depend on it.
     tell
         Called before each search of one process with what is searched for, in words.
+    began
+        `time.monotonic()` value from which time counts, so that reading counts; default: from here.
 
     Raises
     ------
@@ -267,7 +269,8 @@ def trace(
         U310, U311: no such rule, or none with a bound. B102: no back end expresses the problem,
         or it is one of diagrams.
     """
-    began = time.monotonic()
+    now = time.monotonic()
+    began = began or now
     if not isinstance(analysis.problem.skeleton, TreeSkeleton):
         raise error("B102", "rules of diagrams cannot be traced yet")
     bounded = find(rule, analysis.rows)
@@ -278,7 +281,7 @@ def trace(
     with interruptible() as interrupted, _stopping(interrupted) as stop:
         walk = Walk(
             base, bounded, name, last_stage=last_stage, stop=stop,
-            until=None if seconds is None else time.time() + seconds,
+            until=None if seconds is None else time.time() + seconds - (now - began),
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
         )  # fmt: skip
         if jobs == 1:
