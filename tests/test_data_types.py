@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtdsl.auditor.rows import _stands_for
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
 from odtdsl.data.frames import read_frame
 from odtdsl.data.levels import as_levels, level_index, level_text
 from odtdsl.data.split import split_rows
 from odtdsl.data.table import RawColumn
 from odtdsl.data.typing import declare_type, encode, infer_type, levels_of
-from odtdsl.data.weights import ROOM, encode_weights
+from odtdsl.data.weights import ROOM, _exact, encode_weights
 from odtdsl.data.writing import number_text
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.predictors.encode import level_codes
@@ -273,6 +274,26 @@ def test_weights_are_exact_decimals() -> None:
     assert (found.numerators.tolist(), found.denominator, rounded) == ([1, 1, 1], 1, False)
 
 
+def test_computed_weights_are_the_fractions_that_they_stand_for() -> None:
+    found, rounded = weights(1 / 3, 10 / 7, 999_999 + 2 / 9, 0.1)
+    assert not rounded
+    exact = [Fraction(n, found.denominator) for n in found.numerators.tolist()]
+    assert exact == [Fraction(1, 3), Fraction(10, 7), 999_999 + Fraction(2, 9), Fraction(1, 10)]
+    assert _exact(0.333333333333) == Fraction("0.333333333333")  # too short
+    assert _exact(0.1234567890123456) == Fraction("0.1234567890123456")  # no such fraction
+    assert _exact(1e8 / 3) == Fraction(repr(1e8 / 3))
+
+
+FRACTIONS = st.builds(lambda a, b: a / b, st.integers(0, 10**5), st.integers(1, 2000))
+
+
+@given(st.lists(st.floats(0, 1e12) | FRACTIONS, min_size=1, max_size=4))
+@settings(max_examples=300)
+def test_the_audit_reads_weights_alike(values: list[float]) -> None:
+    for value in values:
+        assert _stands_for(value) == _exact(value)
+
+
 @given(st.lists(st.decimals(0, 1000, places=3), min_size=1, max_size=9))
 def test_short_decimals_are_never_rounded(values: list[Any]) -> None:
     if not any(values):
@@ -293,17 +314,17 @@ def test_rounded_weights_are_near_and_fit(values: list[float]) -> None:
     unit = Fraction(max(values)) / 2**39
     for value, numerator in zip(values, found.numerators.tolist(), strict=True):
         assert (numerator > 0) == (value > 0)
-        off = abs(Fraction(numerator, found.denominator) - Fraction(repr(value)))
+        off = abs(Fraction(numerator, found.denominator) - _exact(value))
         assert off <= (unit if rounded else 0)
 
 
 def test_many_weights_round_coarser() -> None:
-    values = np.full(100_000, 1 / 3)
+    values = np.full(100_000, 0.123456789012345678)
     values[0] = 1e-9
     found, rounded = encode_weights(values)
     assert rounded
     assert int(found.numerators.sum()) <= ROOM
-    assert found.numerators[1] / found.denominator == pytest.approx(1 / 3, rel=1e-9)
+    assert found.numerators[1] / found.denominator == pytest.approx(values[1], rel=1e-9)
     assert found.numerators[0] > 0
 
 

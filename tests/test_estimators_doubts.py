@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,3 +52,31 @@ def test_weights_that_are_rounded_are_told() -> None:
     whole = odtdsl.OptimalTreeClassifier([rule], max_depth=1)
     whole.fit(X, y, sample_weight=np.arange(1, ROWS + 1) / 4)
     assert not whole.result_.warnings
+
+
+RULES = ['gap(recall("p"), sex) <= 20%', 'recall("p") >= 60%']
+
+
+@pytest.mark.parametrize("kind", ["thirds", "thousands", "balanced", "short"])
+def test_weights_under_rules_are_exact(kind: str) -> None:
+    """What is common to all weights is divided out, and thirds are thirds: 60 fits, no rounding."""
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        n = 60
+        X = pd.DataFrame({"a": rng.integers(0, 5, n), "sex": rng.choice(["f", "m"], n)})
+        y = np.where(X.a + rng.integers(0, 3, n) > 3, "p", "q")
+        share = [Fraction(n, 2 * int((y == one).sum())) for one in y]
+        exact: list[Fraction] = {
+            "thirds": [Fraction(seed + 1, 3)] * n,
+            "thousands": [Fraction(3_333_331 + seed)] * n,
+            "balanced": share,
+            "short": [Fraction(int(k), 4) for k in rng.integers(1, 9, n)],
+        }[kind]  # fmt: skip
+        tree = odtdsl.OptimalTreeClassifier(RULES, max_depth=2)
+        fitted = tree.fit(X, y, sample_weight=[float(one) for one in exact])
+        assert not any(one.code == "D209" for one in fitted.result_.warnings)
+        wrong = fitted.predict(X) != y
+        lost = sum(weight for weight, bad in zip(exact, wrong, strict=True) if bad)
+        stage = fitted.result_.stages[0]
+        assert stage.proven
+        assert stage.value in (lost, lost / sum(exact)), stage.text

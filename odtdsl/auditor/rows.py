@@ -204,7 +204,8 @@ class Judged:
     # ---- weights
 
     def _weights(self, data: Dataset) -> tuple[IntArray | ObjectArray, int]:
-        """Weights by their cells: the decimals that they write.
+        """Weights by their cells: the decimals that they write, or the simple fractions that
+        decimals of many digits stand for.
 
         Those of the data are taken only where these would sum beyond what is exact.
         """
@@ -212,7 +213,7 @@ class Judged:
         if name is None or name not in self.table.columns:
             return np.ones(self.n_rows, dtype=np.int64), 1
         values, where = np.unique(self.numbers(name), return_inverse=True)
-        written = [Fraction(Decimal(repr(value))) for value in values.tolist()]
+        written = [_stands_for(value) for value in values.tolist()]
         denominator = math.lcm(*(weight.denominator for weight in written))
         units = [int(weight * denominator) for weight in written]
         counts = np.bincount(where, minlength=len(units)).tolist()
@@ -232,6 +233,18 @@ class Judged:
         if self.may_round:
             return given.numerators, given.denominator
         return np.array(units, dtype=np.object_)[where], denominator
+
+
+def _stands_for(weight: float) -> Fraction:
+    """The decimal of a weight; of 14 digits and more, as a third has, and below a million the
+    fraction with a denominator up to 1,000 that is the same float, if any."""
+    text = repr(weight)
+    if sum(map(str.isdigit, text.partition("e")[0].lstrip("0."))) >= 14 and weight < 10**6:
+        for under in range(1, 1001):
+            over = round(Fraction(weight) * under)
+            if over / under == weight:
+                return Fraction(over, under)
+    return Fraction(Decimal(text))
 
 
 def nearest(value: Fraction) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -18,13 +19,21 @@ ROOM = 2**62 // 1000
 
 _BITS = 40
 
+COMPUTED, DIGITS = 1e6, 14
+"""A float below this whose shortest text has so many digits was computed, not written."""
+
+SIMPLE = 1000
+"""Up to this denominator it stands for the fraction that reads as the same float, as a third."""
+
 
 def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
     """Row weights, and whether they had to be rounded.
 
-    A weight is the decimal that its shortest text writes: 0.1 is 1/10. Where the numerators
-    over the common denominator would sum beyond `ROOM`, weights are rounded to multiples of
-    about 1/2**40 of the largest (coarser for very many rows); a positive weight stays positive.
+    A weight is the decimal that its shortest text writes: 0.1 is 1/10. One below a million of 14
+    digits and more is the fraction with a denominator up to 1,000 that reads as the same float,
+    if there is one: thirds, and the weights that balance classes, are exact. Where the numerators
+    over the common denominator would sum beyond `ROOM`, weights are rounded to multiples of about
+    1/2**40 of the largest (coarser for very many rows); a positive weight stays positive.
 
     Parameters
     ----------
@@ -47,7 +56,7 @@ def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
     values, subject = _values(raw)
     _check(values, subject)
     distinct, where = np.unique(values, return_inverse=True)
-    exact = [Fraction(repr(x)) for x in distinct.tolist()]
+    exact = [_exact(x) for x in distinct.tolist()]
     counts = np.bincount(where, minlength=len(exact)).tolist()
     denominator = math.lcm(*(weight.denominator for weight in exact))
     numerators = [int(weight * denominator) for weight in exact]
@@ -64,6 +73,16 @@ def _values(raw: RawColumn | FloatArray) -> tuple[FloatArray, str]:
         if numbers is not None:
             return numbers, f"weight column `{raw.name}`"
     return np.asarray(raw, dtype=np.float64), "the weights"
+
+
+def _exact(value: float) -> Fraction:
+    """What a weight stands for."""
+    written = Decimal(repr(value))
+    if value < COMPUTED and len(written.normalize().as_tuple().digits) >= DIGITS:
+        simple = Fraction(value).limit_denominator(SIMPLE)
+        if float(simple) == value:
+            return simple
+    return Fraction(written)
 
 
 def _check(values: FloatArray, subject: str) -> None:

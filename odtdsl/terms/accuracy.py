@@ -8,7 +8,7 @@ from odtdsl.ir.expr import Apply, Scope
 from odtdsl.ir.forms import Additive
 from odtdsl.ir.rows import Rows
 from odtdsl.terms.base import Kind, Term
-from odtdsl.terms.shares import OF_ROWS, described, group_of, nonzero
+from odtdsl.terms.shares import OF_ROWS, described, group_of, share
 
 
 class Accuracy(Term):
@@ -30,4 +30,4 @@ class Accuracy(Term):
         mask = rows.mask(group_of(call))
         output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
         output[np.arange(rows.n_rows), rows.labels] = np.where(mask, rows.weights, 0)
-        return Additive(output=output, denominator=nonzero(rows, mask, described(call)))
+        return share(rows, mask, output, described(call))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 from typing import TypeVar
 
 import numpy as np
@@ -57,8 +58,14 @@ def when_wrong(rows: Rows, mask: BoolArray) -> IntArray:
 
 
 def share(rows: Rows, mask: BoolArray, output: IntArray, of: str) -> Additive:
-    """A sum over rows as a share of the weight of `mask`."""
-    return Additive(output=output, denominator=nonzero(rows, mask, of))
+    """A sum over rows as a share of the weight of `mask`.
+
+    What is common to all weights is divided out, so that rules that multiply shares of several
+    groups stay exact where each row weighs a third, or a million.
+    """
+    total = nonzero(rows, mask, of)
+    common = gcd(total, int(np.gcd.reduce(output, axis=None)))
+    return Additive(output=output // common, denominator=total // common)
 
 
 def nonzero(rows: Rows, mask: BoolArray, of: str) -> int:
