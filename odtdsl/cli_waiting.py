@@ -12,7 +12,7 @@ from odtdsl.backends.base import Progress
 from odtdsl.console import shown
 from odtdsl.predictors.wording import printable
 
-FIRST = 30.0
+FIRST = 10.0
 """Seconds until the first line where output is no terminal; each next one is twice as late."""
 
 REFRESH = 0.2
@@ -22,7 +22,7 @@ REFRESH = 0.2
 class Waiting:
     """Where a command stands, on standard error; a search need not report for the clock to go on.
 
-    A log or an editor that shows what is printed gets few lines: after 30 s, a minute, two, four.
+    A log or an editor that shows what is printed gets few lines: after 10 s, 20 s, 40 s.
     Programs that ask for JSON get none.
 
     Parameters
@@ -75,7 +75,8 @@ class Waiting:
             elif seconds >= self.due:
                 # In one piece, so that lines of other processes do not come between.
                 about = f": {self.text}" if self.text else ""
-                self._write(f"still searching after {_clock(self.due)}{about}\n")
+                hint = "; Ctrl-C ends it with the best so far" if self.due == FIRST else ""
+                self._write(f"still searching after {_clock(self.due)}{about}{hint}\n")
                 self.due *= 2
 
     def _redraw(self, seconds: float) -> None:

@@ -138,8 +138,11 @@ def compare(
 
 
 def _all() -> tuple[str, ...]:
+    """All but `search`, which is a part of `exact`, and ends only by a limit."""
     names: list[str] = []
     for name in available():
+        if name == "search":
+            continue
         names.append(name)
         names += [f"{name} ({other})" for other in variants(name)]
     return tuple(names)

@@ -17,7 +17,7 @@ SOLVERS = ("highspy", "pyomo", "python-sat", "pindakaas", "ortools")
 
 BACK_ENDS: dict[str, tuple[str, ...]] = {
     "exact": (), "milp": ("pyomo", "highspy"), "sat": ("python-sat", "pindakaas"),
-    "cpsat": ("ortools",), "greedy": (),
+    "cpsat": ("ortools",), "search": (), "greedy": (),
 }  # fmt: skip
 """What each back end runs on, besides the engine."""
 

@@ -33,7 +33,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_gap(text: str) -> Fraction:
-    """A relative gap, from 0 to below 1.
+    """A gap: below 1 it is relative, else in the units of the objective.
 
     Raises
     ------
@@ -42,10 +42,12 @@ def parse_gap(text: str) -> Fraction:
     """
     match = re.fullmatch(rf"\s*({DECIMAL})\s*(%?)\s*", text)
     if match is not None:
-        gap = Fraction(match[1]) / (100 if match[2] else 1)
-        if gap < 1:
+        gap = Fraction(match[1])
+        if not match[2]:
             return gap
-    raise error("U306", f"`{text}` is no gap", helps=("write 1%, or 0.01",))
+        if gap < 100:
+            return gap / 100
+    raise error("U306", f"`{text}` is no gap", helps=("write 1%, 0.01, or 18 for 18 errors",))
 
 
 BLOCK = 1_000_000

@@ -20,6 +20,7 @@ from odtdsl.backends.base import (
     Status,
 )  # fmt: skip
 from odtdsl.backends.choice import Choice, Supported, back_end, choose, refused, supported
+from odtdsl.backends.patience import Patience
 from odtdsl.backends.progress import Told
 from odtdsl.backends.running import Ran, run
 from odtdsl.backends.variants import Formulation, owner, varied
@@ -28,7 +29,7 @@ from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.interrupts import interruptible
 from odtdsl.ir.forms import Core, DepthStage
-from odtdsl.ir.problem import DiagramSkeleton, Problem
+from odtdsl.ir.problem import DiagramSkeleton, Options, Problem
 from odtdsl.ir.raw import RawModel
 from odtdsl.ir.regression import loss_in
 from odtdsl.limits import counting
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
     from odtdsl.backends.decode import Idle
     from odtdsl.sat.encode import Format
+
+
+STEADY = 10.0
+"""Seconds without a better model after which `search` ends where it was given no limit at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,8 +123,10 @@ def solve(
         Of `sat`: the name of a solver of python-sat.
     seconds
         Wall time, counted from `began`, compiling included.
-    gap, threads, seed
-        Relative gap at which to stop, processor threads, seed of all choices.
+    gap
+        Where to stop: below 1 relative, else in units of the first stage.
+    threads, seed
+        Processor threads, seed of all choices.
     memory_bytes
         What the whole process may hold; the search ends a little below that.
     start
@@ -152,10 +159,12 @@ def solve(
     chosen_seed = options.seed if seed is None else seed
     with interruptible() as pressed:
         asked = pressed if stop is None else lambda: pressed() or stop()
-        memory = Guard(options.memory_bytes if memory_bytes is None else memory_bytes, asked)
         with counting(began, seconds):
             core = normalize(analysis.rows)
         wish = backend or owner(formulation, solver) or options.backend
+        gap = options.gap if gap is None else gap
+        patience = _patience(core, wish, options, seconds, gap, asked)
+        memory = Guard(options.memory_bytes if memory_bytes is None else memory_bytes, patience)
         choice = choose(core, wish)
         if choice.name is None:
             raise refused(choice, wish, analysis.problem.source)
@@ -163,25 +172,50 @@ def solve(
         memory.begin()
         limits = Limits(
             deadline=None if seconds is None else began + seconds,
-            gap=options.gap if gap is None else gap,
+            gap=gap if gap < 1 else Fraction(0),
             threads=options.threads if threads is None else threads,
             seed=chosen_seed,
             memory_bytes=memory.most,
+            steps=options.steps,
             interrupted=memory,
         )
-        told = Told(began, None if report is None else lambda at: report(_told(core, at)))
+        told = Told(began, _reporting(core, patience, report))
         given = _given(analysis, core, start)
         grown = _with_growth(back_end(choice.name), analysis.problem)
         engine = varied(grown, formulation, solver)
         ran = run(core, choice.steps, engine, limits, given, told)
     answer = replace(ran.answer, timeline=tuple(told.timeline))
-    if memory.full and not asked():  # nobody asked to stop
+    if (memory.full or patience.over) and not asked():  # nobody asked to stop
         answer = replace(answer, interrupted=False)
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
     ran = replace(ran, answer=never_worse(core, answer, ran.start))
     ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
     return _result(analysis, core, ran, chosen_seed, began, ended)
+
+
+def _patience(
+    core: Core,
+    wish: str,
+    options: Options,
+    seconds: float | None,
+    gap: Fraction,
+    asked: Callable[[], bool],
+) -> Patience:
+    steady = options.steady
+    if wish == "search" and seconds is None and options.steps is None and steady is None:
+        steady = STEADY
+    near = gap if gap >= 1 and len(core.objective) == 1 else None
+    return Patience(asked, steady, near)
+
+
+def _reporting(core: Core, patience: Patience, report: Report | None) -> Report:
+    def told(at: Progress) -> None:
+        patience.hear(at)
+        if report is not None:
+            report(_told(core, at))
+
+    return told
 
 
 def _check_growth(problem: Problem, core: Core, name: str) -> None:

@@ -51,7 +51,7 @@ def test_plain_search_agrees_with_the_search_under_rules(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(block)
-    plain = backend._plain
+    plain = backend.plain_of
     for _ in range(10 * SCALE):
         frame = table(rng)
         columns = list(frame.columns[:-1])
@@ -66,7 +66,7 @@ def test_plain_search_agrees_with_the_search_under_rules(
         model = odtdsl.parse(spec)
         answers = []
         for choose in (plain, lambda core: None):
-            monkeypatch.setattr(backend, "_plain", choose)
+            monkeypatch.setattr(backend, "plain_of", choose)
             result = model.solve(frame=frame, using="exact")
             answers.append((result.status, [stage.value for stage in result.stages]))
         assert answers[0] == answers[1], (spec, frame.to_dict("list"))

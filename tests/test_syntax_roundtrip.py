@@ -134,6 +134,7 @@ options = st.one_of(
         lambda a, u: ast.Within(amount=a, unit=u), numbers, st.sampled_from(["s", "min", "h"])
     ),
     (percents | numbers).map(lambda a: ast.GapLimit(amount=a)),
+    st.builds(ast.Steady, amount=numbers, unit=st.sampled_from(["s", "min", "h"])),
     whole.map(lambda n: ast.Threads(count=n)),
     whole.map(lambda n: ast.Seed(value=n)),
     st.builds(lambda a, u: ast.Memory(amount=a, unit=u), numbers, st.sampled_from(["MB", "GB"])),

@@ -12,10 +12,11 @@ from odtdsl.syntax import ast
 
 MOST_LAYERS = 64
 MOST_PLANE_LAYERS = 6
-BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "greedy")
+BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "search", "greedy")
 WAYS = ("optimal", "relaxed", "medoid", "average")
 SECONDS = {"s": 1, "min": 60, "h": 3600}
 LONGEST = 1000 * 3600
+MOST_STEPS = 10**9
 BYTES = {"MB": 10**6, "GB": 10**9}
 Splits = Literal["axis", "hyperplane"]
 
@@ -185,20 +186,16 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
         case ast.Using():
             if option.backend not in BACKENDS:
                 raise desk.unknown("K115", "back end", option.backend, BACKENDS, option)
-            growth = _growth(option, desk)
-            return replace(found, backend=option.backend, growth=growth)
+            found = replace(found, backend=option.backend)
+            if option.backend == "search":
+                return replace(found, steps=_steps(option, desk))
+            return replace(found, growth=_growth(option, desk))
         case ast.Within():
-            seconds = option.amount.value * SECONDS[option.unit]
-            if not 0 < seconds <= LONGEST:
-                raise desk.error("K116", "a time limit is above 0 s and at most 1000 h", option)
-            return replace(found, seconds=float(seconds))
+            return replace(found, seconds=_seconds(option, "a time limit", desk))
         case ast.GapLimit():
-            gap = option.amount.value
-            if isinstance(option.amount, ast.Percent):
-                gap = gap / 100
-            if not 0 <= gap < 1:
-                raise desk.error("K116", "a gap is from 0% to below 100%", option)
-            return replace(found, gap=Fraction(gap))
+            return replace(found, gap=_gap(option, desk))
+        case ast.Steady():
+            return replace(found, steady=_seconds(option, "a time without a better model", desk))
         case ast.Threads():
             if not 1 <= option.count <= 256:
                 raise desk.error("K116", "threads are from 1 to 256", option)
@@ -218,12 +215,52 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
             assert_never(option)
 
 
+def _seconds(option: ast.Within | ast.Steady, what: str, desk: Desk) -> float:
+    seconds = option.amount.value * SECONDS[option.unit]
+    if not 0 < seconds <= LONGEST:
+        raise desk.error("K116", f"{what} is above 0 s and at most 1000 h", option)
+    return float(seconds)
+
+
+def _gap(option: ast.GapLimit, desk: Desk) -> Fraction:
+    amount = option.amount.value
+    if isinstance(option.amount, ast.Percent):
+        if not 0 <= amount < 100:
+            raise desk.error("K116", "a relative gap is from 0% to below 100%", option)
+        return amount / 100
+    if amount < 0:
+        raise desk.error("K116", "a gap is not negative", option)
+    return amount
+
+
+def _steps(option: ast.Using, desk: Desk) -> int | None:
+    steps: int | None = None
+    for setting in option.settings:
+        if setting.key != "steps":
+            raise desk.unknown("K117", "setting", setting.key, ("steps",), setting)
+        amount = None if setting.value or setting.amount is None else setting.amount.value
+        if amount is None or amount.denominator != 1 or not 1 <= amount <= MOST_STEPS:
+            raise desk.error(
+                "K117",
+                f"`steps` is a whole number from 1 to {MOST_STEPS:,}",
+                setting,
+                helps=("write `using search(steps = 1000)`",),
+            )
+        steps = int(amount)
+    return steps
+
+
 def _growth(option: ast.Using, desk: Desk) -> Growth:
     if option.settings and option.backend != "greedy":
         raise desk.error(
-            "K117", f"`{option.backend}` takes no settings", option,
-            helps=("settings go with `using greedy(split = optimal, leaf = optimal)`",),
-        )  # fmt: skip
+            "K117",
+            f"`{option.backend}` takes no settings",
+            option,
+            helps=(
+                "settings go with `using greedy(split = optimal, leaf = optimal)` and"
+                " `using search(steps = 1000)`",
+            ),
+        )
     growth = Growth()
     for setting in option.settings:
         if setting.key not in ("split", "leaf"):

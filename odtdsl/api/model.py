@@ -382,7 +382,8 @@ class Model:
 
     def options(
         self, *, using: str | None = None, within: Numeric | timedelta | str | None = None,
-        gap: Numeric | Measure | str | None = None, threads: int | None = None,
+        gap: Numeric | Measure | str | None = None,
+        steady: Numeric | timedelta | str | None = None, threads: int | None = None,
         seed: int | None = None, memory: str | None = None, start: FilePath | None = None,
     ) -> Model:  # fmt: skip
         """`solve ...`: defaults that the arguments of `Model.solve` override.
@@ -394,7 +395,9 @@ class Model:
         within
             Seconds, or a text such as `"2 min"`.
         gap
-            A relative gap, 0.01 or `"1%"`.
+            Where to stop: below 1 a relative gap (0.01, `"1%"`), else in units of the objective.
+        steady
+            How long no better model may come before the search ends: seconds, or a text.
         threads, seed
             Processor threads; the seed of all choices.
         memory
@@ -407,8 +410,8 @@ class Model:
         """
         return self._append(
             statements.options(
-                using=using, within=within, gap=gap, threads=threads, seed=seed, memory=memory,
-                start=start,
+                using=using, within=within, gap=gap, steady=steady, threads=threads, seed=seed,
+                memory=memory, start=start,
             )
         )  # fmt: skip
 

@@ -54,7 +54,7 @@ def near_of(near: Numeric | str | None) -> Near | None:
 def limits_of(
     within: Numeric | timedelta | str | None, gap: Numeric | str | None, memory: str | None
 ) -> tuple[float | None, Fraction | None, int | None]:
-    """Limits as the `solve` statement reads them: seconds, relative gap, bytes."""
+    """Limits as the `solve` statement reads them: seconds, gap, bytes."""
     if within is None and gap is None and memory is None:
         return None, None, None
     from odtdsl.analysis.desk import Desk
@@ -66,8 +66,7 @@ def limits_of(
     desk = Desk(None)
     found = options([said], desk)
     desk.check()
-    relative = None if gap is None else found.gap
-    return found.seconds, relative, found.memory_bytes
+    return found.seconds, None if gap is None else found.gap, found.memory_bytes
 
 
 __all__ = ["analysed", "limits_of", "near_of", "start_of"]

@@ -437,7 +437,7 @@ def _text(value: object, place: str) -> str:
 
 def options(
     *, using: object, within: object, gap: object, threads: object, seed: object,
-    memory: object, start: object,
+    memory: object, start: object, steady: object = None,
 ) -> ast.Solve:  # fmt: skip
     """`solve ...`: texts are as in the language, such as "2 min", "1%" and "4 GB"."""
     found: list[ast.SolveOption] = []
@@ -447,6 +447,8 @@ def options(
         found.append(_within(within))
     if gap is not None:
         found.append(_gap(gap))
+    if steady is not None:
+        found.append(_steady(steady))
     if threads is not None:
         found.append(ast.Threads(count=values.whole(threads, "threads")))
     if seed is not None:
@@ -462,7 +464,7 @@ def options(
     return ast.Solve(options=tuple(found))
 
 
-Option = TypeVar("Option", ast.Using, ast.Within, ast.GapLimit, ast.Memory)
+Option = TypeVar("Option", ast.Using, ast.Within, ast.GapLimit, ast.Steady, ast.Memory)
 
 
 def _quoted(text: object, keyword: str, kind: type[Option], what: str) -> Option:
@@ -478,6 +480,14 @@ def _within(limit: object) -> ast.Within:
         return _quoted(limit, "within", ast.Within, "a time limit")
     seconds = limit.total_seconds() if isinstance(limit, timedelta) else limit
     return ast.Within(amount=values.literal_number(seconds, "a time limit"), unit="s")
+
+
+def _steady(time: object) -> ast.Steady:
+    what = "a time without a better model"
+    if isinstance(time, str):
+        return _quoted(time, "until steady", ast.Steady, what)
+    seconds = time.total_seconds() if isinstance(time, timedelta) else time
+    return ast.Steady(amount=values.literal_number(seconds, what), unit="s")
 
 
 def _gap(gap: object) -> ast.GapLimit:

@@ -41,6 +41,11 @@ class Limits:
         Relative gap at which to stop.
     memory_bytes
         What the whole process may hold. `interrupted` says when a search is to end for that.
+    proves
+        Whether to prove; `search` asks `exact` for better models only.
+    steps
+        Of `search`: millions of visits of a row after which to stop. Unlike seconds they are the
+        same on every machine.
     interrupted
         Asked often while solving; True means stop and return what there is.
     """
@@ -50,6 +55,8 @@ class Limits:
     threads: int = 1
     seed: int = 0
     memory_bytes: int | None = None
+    proves: bool = True
+    steps: int | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
 
     def table_bytes(self) -> int | None:

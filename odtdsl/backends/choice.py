@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd, Support
-from odtdsl.backends.steps import Step, after_exact, alone
+from odtdsl.backends.steps import WITHOUT_PROOF, Step, after_exact, alone
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
@@ -40,6 +40,7 @@ _WHERE = {
     "milp": "odtdsl.milp.backend:Milp",
     "sat": "odtdsl.sat.backend:Sat",
     "cpsat": "odtdsl.cpsat.backend:CpSat",
+    "search": "odtdsl.exact.anytime:Search",
     "greedy": "odtdsl.greedy.backend:GreedyBackEnd",
 }
 """Back ends of this version: module and class."""
@@ -52,7 +53,7 @@ FOR_DIAGRAMS = ("cpsat", "milp", "sat", "exact")
 """The same for diagrams: clauses prove more of them than linear relaxations do. Where `exact` can,
 it comes before the first of the others that can, which takes what is left open."""
 
-NAMES = (*PREFERENCE, "greedy")
+NAMES = (*PREFERENCE, "search", "greedy")
 
 
 def available() -> tuple[str, ...]:
@@ -281,7 +282,7 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
                 by_need.setdefault(refusal.need, []).append(f"{name}: {refusal.reason}")
     can = [name for name, refusals in choice.refusals if not refusals and name != wish]
     helps = tuple(
-        f"`using {name}` can" + (", without a proof" if name == "greedy" else "")
+        f"`using {name}` can" + (", without a proof" if name in WITHOUT_PROOF else "")
         for name in can[:1]
     )
     return OdtError(
@@ -300,7 +301,7 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
 
 def _near(choice: Choice) -> list[str]:
     """The proving back ends, but for those without number targets where another one has them."""
-    proving = [(name, refusals) for name, refusals in choice.refusals if name != "greedy"]
+    proving = [(name, refusals) for name, refusals in choice.refusals if name not in WITHOUT_PROOF]
     near = [
         name for name, refusals in proving
         if all(refusal.need.form is not Form.REGRESSION for refusal in refusals)

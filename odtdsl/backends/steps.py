@@ -54,6 +54,9 @@ class Step:
                 return f"{self.backend} on what is left open"
 
 
+WITHOUT_PROOF = ("search", "greedy")
+"""Back ends that find models and prove nothing."""
+
 START = Step(kind="start", backend="greedy", share=0.5, least=0.5)
 """A limit that has passed is no reason to have no model, so that it has some time in any case."""
 

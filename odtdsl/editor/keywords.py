@@ -81,9 +81,11 @@ MEANINGS: dict[str, str] = {
     "requires": "`b requires a`: each test of b has a test of a above it.",
     "multiple_of": "`threshold(f) multiple_of 5`: the threshold is a multiple.",
     # ---- limits
-    "using": "The back end: `auto`, `exact`, `milp`, `sat`, `cpsat` or `greedy`.",
+    "using": "The back end: `auto`, `exact`, `milp`, `sat`, `cpsat`, `search` or `greedy`.",
     "within": "The time limit: `within 60 s`, `2 min`, `1 h`.",
-    "gap": "Stop where the bound is this near: `gap 1%`.",
+    "gap": "Stop where the bound is this near: `gap 1%`, or `gap 18` in units of the objective.",
+    "until": "Stop early: `until gap 5%`, or `until steady 10 s`.",
+    "steady": "No better model came for so long: `until steady 10 s`.",
     "threads": "The number of threads.",
     "memory": "The memory limit: `memory 4 GB`.",
     "start": 'A saved tree to start from: `start "tree.json"`.',
@@ -104,5 +106,5 @@ SCOPES: dict[str, str] = {
 }
 POLICIES = ("refuse", "drop", "left", "right", "branch")
 SPLITS = ("axis", "hyperplane")
-BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "greedy")
+BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "search", "greedy")
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")

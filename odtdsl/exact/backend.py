@@ -73,6 +73,10 @@ _PLAIN = {
 }  # fmt: skip
 
 
+STEP = 1_000_000
+"""Visits of a row that a step of `search` stands for."""
+
+
 class Exact:
     """Branch and bound over sub-trees: `docs/explanation/exact.md`."""
 
@@ -106,7 +110,7 @@ class Exact:
                 if need.form is not Form.LINEAR_LEAF  # `regression.objections` looks at these
             )  # fmt: skip
             return (*special, *about_rules(core), *regression.objections(core))
-        return () if _plain(core) is not None else tuple(ruled_objections(core))
+        return () if plain_of(core) is not None else tuple(ruled_objections(core))
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         core = written_out(core)
@@ -134,7 +138,7 @@ class Exact:
             return regression.RegressionSearch(engine(), core, limits, first, report).run()
         if refuted(core):
             return RawAnswer(status="infeasible", tree=None)
-        if (rules := _plain(core)) is not None:
+        if (rules := plain_of(core)) is not None:
             return _Search(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report, engine()).run()
 
@@ -173,7 +177,7 @@ def _special(core: Core) -> tuple[Need, ...]:
     )  # fmt: skip
 
 
-def _plain(core: Core) -> PlainRules | None:
+def plain_of(core: Core) -> PlainRules | None:
     """The rules of a problem, if the plain search, the fastest, expresses all of it."""
     found = plain_rules(core)
     if found is None:
@@ -229,6 +233,8 @@ class _Search:
             threads=self.limits.threads, memory_limit=self.limits.table_bytes(),
             upper_bound=bound, start=self._start(depth), progress=self._progress,
             interrupted=self.limits.interrupted, seed=self.limits.seed,
+            method="auto" if self.limits.proves else "anytime",
+            work_limit=(self.limits.steps or 0) * STEP,
             **self.rules.engine(self.core, self.features),
         )  # fmt: skip
         return found

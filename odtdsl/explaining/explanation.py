@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from odtdsl.as_json import as_number
+from odtdsl.backends.steps import WITHOUT_PROOF
 from odtdsl.diagnostics.model import Diagnostic, Label
 from odtdsl.diagnostics.render import to_json
 from odtdsl.explaining.nearest import Nearest, shown
-from odtdsl.explaining.oracle import WITHOUT_PROOF, Suspect
+from odtdsl.explaining.oracle import Suspect
 from odtdsl.explaining.prices import Prices
 from odtdsl.source import Source
 

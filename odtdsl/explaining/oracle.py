@@ -13,6 +13,7 @@ import numpy as np
 from odtdsl.analysis.room import Frame, Room
 from odtdsl.backends.base import BackEnd, Limits, Progress
 from odtdsl.backends.choice import back_end, choose
+from odtdsl.backends.steps import WITHOUT_PROOF
 from odtdsl.explaining.sets import Members
 from odtdsl.ir.evaluate import NotEvaluable, violations
 from odtdsl.ir.expr import Scope
@@ -37,10 +38,6 @@ MOST_WISHES = 4
 
 DEEPER = 1
 """Where the depth is relaxed, trees of so many levels more are looked at, unless said otherwise."""
-
-
-WITHOUT_PROOF = ("greedy",)
-"""Back ends that find trees and prove nothing."""
 
 
 def unheard(text: str) -> None:

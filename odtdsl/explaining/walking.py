@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.backends.choice import choose, refused
+from odtdsl.backends.steps import WITHOUT_PROOF
 from odtdsl.checker import audit
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.explaining.bounded import Bounded, find, unit_of
 from odtdsl.explaining.curves import Curve, Ended, Point
-from odtdsl.explaining.oracle import WITHOUT_PROOF, relaxed, unheard
+from odtdsl.explaining.oracle import relaxed, unheard
 from odtdsl.explaining.variants import compared, signed, varied
 from odtdsl.interrupts import interruptible
 from odtdsl.ir.expr import Apply, Scope

@@ -132,6 +132,8 @@ def _problem(problem: Problem) -> Iterator[str]:
         f"solve {options.backend}, seconds {options.seconds}, gap {_number(options.gap)},"
         f" threads {options.threads}, seed {options.seed}, memory {options.memory_bytes}"
     )
+    if options.steady is not None or options.steps is not None:
+        yield f"ends when steady for {options.steady} s, after {options.steps} steps"
     growth = options.growth
     if options.backend == "greedy":
         yield f"growth split {growth.split} {_number(growth.split_penalty)}, " + (

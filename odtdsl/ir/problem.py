@@ -129,12 +129,24 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Defaults of `solve` that the command line can override."""
+    """Defaults of `solve` that the command line can override.
+
+    Attributes
+    ----------
+    seconds, steady
+        The time limit, and how long no better model may come before the search ends.
+    gap
+        Where to stop: below 1 relative, else in units of the first stage.
+    steps
+        Of `search`: its limit in millions of visits of a row.
+    """
 
     backend: str = "auto"
     growth: Growth = Growth()
     seconds: float | None = None
     gap: Fraction = Fraction(0)
+    steady: float | None = None
+    steps: int | None = None
     threads: int = 1
     seed: int = 0
     memory_bytes: int | None = None

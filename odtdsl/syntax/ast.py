@@ -398,7 +398,7 @@ class Rule(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Node):
-    """`split = relaxed 10` inside `using greedy(...)`."""
+    """`split = relaxed 10` or, without a `value`, `steps = 500` inside `using NAME(...)`."""
 
     key: str
     value: str
@@ -421,7 +421,17 @@ class Within(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapLimit(Node):
+    """The gap at which to stop: relative below 1, else in units of the first stage."""
+
     amount: Percent | Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steady(Node):
+    """How long no better model may come before the search ends; `unit` is s, min or h."""
+
+    amount: Number
+    unit: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -447,7 +457,7 @@ class Start(Node):
     path: str
 
 
-SolveOption = Using | Within | GapLimit | Threads | Seed | Memory | Start
+SolveOption = Using | Within | GapLimit | Steady | Threads | Seed | Memory | Start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

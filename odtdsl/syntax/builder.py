@@ -344,11 +344,17 @@ class Builder:
         amount = self.node(c[3]) if len(c) > 3 else None
         return ast.Setting(span=span, key=str(c[0]), value=str(c[2]), amount=amount)
 
+    def _counted_setting(self, c: list[Any], span: Span) -> ast.Setting:
+        return ast.Setting(span=span, key=str(c[0]), value="", amount=self.node(c[2]))
+
     def _within(self, c: list[Any], span: Span) -> ast.Within:
         return ast.Within(span=span, amount=self.node(c[1]), unit=str(c[2]))
 
     def _gap_limit(self, c: list[Any], span: Span) -> ast.GapLimit:
-        return ast.GapLimit(span=span, amount=self.node(c[1]))
+        return ast.GapLimit(span=span, amount=self.node(c[-1]))
+
+    def _steady(self, c: list[Any], span: Span) -> ast.Steady:
+        return ast.Steady(span=span, amount=self.node(c[2]), unit=str(c[3]))
 
     def _threads(self, c: list[Any], span: Span) -> ast.Threads:
         return ast.Threads(span=span, count=self.whole(c[1]))

@@ -219,6 +219,8 @@ def _limit(option: ast.SolveOption) -> str:
             return f"gap {percent_text(share)}"
         case ast.GapLimit(amount=ast.Number() as number):
             return f"gap {number_text(number)}"
+        case ast.Steady():
+            return f"until steady {number_text(option.amount)} {word_text(option.unit)}"
         case ast.Threads():
             return f"threads {option.count}"
         case ast.Seed():
@@ -232,8 +234,10 @@ def _limit(option: ast.SolveOption) -> str:
 
 
 def _setting(setting: ast.Setting) -> str:
-    amount = "" if setting.amount is None else f" {number_text(setting.amount)}"
-    return f"{word_text(setting.key)} = {word_text(setting.value)}{amount}"
+    given = [] if setting.value == "" else [word_text(setting.value)]
+    if setting.amount is not None:
+        given.append(number_text(setting.amount))
+    return f"{word_text(setting.key)} = {' '.join(given)}"
 
 
 # ---- lines, with comments and blank lines between them

@@ -34,7 +34,7 @@ OTHER_WORDS = {
     "max_depth": "depth", "height": "depth", "size": "nodes", "max_leaves": "leaves",
     "tolerance": "gap", "ram": "memory", "width": "widths", "split": "splits",
     "delimiter": "separator", "sep": "separator", "implies": "then", "instead": "when",
-    "random_state": "seed", "needs": "requires", "precedes": "before",
+    "random_state": "seed", "patience": "until", "needs": "requires", "precedes": "before",
     "null": "missing", "None": "missing", "nan": "missing", "NaN": "missing", "NA": "missing",
     "empty": "missing", "quantile": "quantiles",
 }  # fmt: skip

@@ -1,0 +1,220 @@
+"""`using search`, and the ends `until gap` and `until steady`."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from odtdsl.api import parse, solve
+from odtdsl.backends import patience
+from odtdsl.backends.base import Progress
+from odtdsl.backends.patience import Patience
+from odtdsl.diagnostics.model import OdtError
+from odtdsl.result import Result
+
+
+def hard(rows: int = 1500, features: int = 8, seed: int = 1) -> dict[str, list[Any]]:
+    """Classes that no small tree tells apart, so that no search of some seconds proves much."""
+    rng = np.random.default_rng(seed)
+    cells = rng.normal(size=(rows, features)).round(3)
+    signal = np.sin(3 * cells[:, 0]) * cells[:, 1] + cells[:, 2] * cells[:, 3]
+    y = np.where(signal + rng.normal(scale=0.4, size=rows) > 0, "p", "n")
+    return {f"x{f}": list(cells[:, f]) for f in range(features)} | {"y": list(y)}
+
+
+def spec(depth: int, options: str, objective: str = "minimize errors", more: str = "") -> str:
+    return f"data frame target y tree depth <= {depth}{more} {objective} solve {options}"
+
+
+def errors(result: Result) -> int:
+    assert result.audit is not None
+    assert all(line.holds for line in result.audit.lines)
+    return int(result.audit.errors or 0)
+
+
+def values(result: Result) -> list[Fraction | None]:
+    return [at.incumbent for at in result.timeline]
+
+
+def test_what_it_does_within_steps_is_the_same_again() -> None:
+    frame = hard()
+    first, again, other = (
+        solve(spec(6, f"using search(steps = 60), seed {seed}"), frame=frame) for seed in (1, 1, 2)
+    )
+    assert str(first.tree) == str(again.tree)
+    assert values(first) == values(again)
+    assert values(first) != values(other), "the seed is of no use"
+
+
+def test_more_steps_are_never_worse() -> None:
+    frame = hard(seed=2)
+    found = [
+        errors(solve(spec(6, f"using search(steps = {steps})"), frame=frame))
+        for steps in (1, 5, 25, 125)
+    ]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < found[0]
+
+
+def test_it_is_no_worse_than_growth_and_claims_no_proof() -> None:
+    frame = hard(seed=3)
+    grown = solve(spec(5, "using greedy"), frame=frame)
+    found = solve(spec(5, "using search(steps = 60)"), frame=frame)
+    assert errors(found) < errors(grown)
+    assert found.status == "feasible"
+    assert found.steps == ("start by greedy", "search")
+
+
+def test_the_proof_has_it_beside_from_a_spec() -> None:
+    """Here a search of `exact` alone has the tree of growth still, after as long."""
+    frame = hard(seed=4)
+    grown = solve(spec(6, "using greedy"), frame=frame)
+    found = solve(spec(6, "within 4 s"), frame=frame)
+    assert found.backend == "exact"
+    assert errors(found) < 0.9 * errors(grown)
+
+
+@pytest.mark.parametrize("objective", ["minimize errors", "minimize errors + 2 * leaves"])
+def test_small_problems_end_with_the_optimum_or_say_nothing(objective: str) -> None:
+    """It says `optimal` only where its value meets a bound that is proven."""
+    proven = 0
+    for seed in range(25):
+        rng = random.Random(seed)
+        rows = rng.randint(6, 14)
+        frame: dict[str, list[Any]] = {
+            name: [rng.randint(0, 3) for _ in range(rows)] for name in "abc"
+        }
+        frame["y"] = [rng.choice("np") for _ in range(rows)]
+        text = spec(3, "{}", objective)
+        best = solve(text.format("using exact"), frame=frame)
+        found = solve(text.format("using search(steps = 3)"), frame=frame)
+        assert found.objective is not None
+        assert best.objective is not None
+        assert found.objective >= best.objective
+        assert found.bound is not None
+        assert found.bound <= best.objective
+        if found.status == "optimal":
+            proven += 1
+            assert found.objective == best.objective
+    assert proven or "leaves" in objective
+
+
+def test_rules_on_paths_and_leaves_hold() -> None:
+    frame = hard(seed=5)
+    rules = " rule r: forall path: x0 before x1 rule s: forall leaf: size >= 20"
+    found = solve(spec(5, "using search(steps = 40)", "minimize errors", "") + rules, frame=frame)
+    assert errors(found) < 0.5 * len(frame["y"])
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("data frame target y diagram widths 1, 2 minimize errors solve using search", "B102"),
+        ("data frame target y tree minimize depth then leaves solve using search", "B102"),
+        (spec(3, "using search(steps = 0)"), "K117"),
+        (spec(3, "using search(steps = fast)"), "K117"),
+        (spec(3, "using search(steps = 1.5)"), "K117"),
+        (spec(3, "using search(speed = 3)"), "K117"),
+        (spec(3, "using exact(steps = 3)"), "K117"),
+        (spec(3, "using greedy(steps = 3)"), "K117"),
+        (spec(3, "until gap 100%"), "K116"),
+        (spec(3, "until gap -1"), "K116"),
+        (spec(3, "until steady 0 s"), "K116"),
+        (spec(3, "until steady 2 s, until steady 3 s"), "N102"),
+    ],
+)
+def test_what_cannot_be(text: str, code: str) -> None:
+    with pytest.raises(OdtError) as problem:
+        solve(text, frame=hard(20, 4))
+    assert code in [one.code for one in problem.value.diagnostics]
+
+
+def test_it_ends_when_nothing_better_comes() -> None:
+    frame = hard(seed=6)
+    began = time.monotonic()
+    found = solve(spec(7, "within 60 s, until steady 1 s"), frame=frame)
+    assert time.monotonic() - began < 50
+    assert found.status == "feasible"
+    assert not found.interrupted
+    last = max(at.seconds for at in found.timeline if at.incumbent == found.objective)
+    assert found.seconds - last >= 0.9
+
+
+def test_it_ends_at_a_distance_in_units_of_the_objective() -> None:
+    frame = hard(300, 4, seed=7)
+    found = solve(spec(3, "until gap 10"), frame=frame)
+    assert isinstance(found.objective, Fraction)
+    assert isinstance(found.bound, Fraction)
+    assert found.objective - found.bound <= 10 or found.status == "optimal"
+    assert not found.interrupted
+
+
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    now = [0.0]
+    monkeypatch.setattr(patience.time, "monotonic", lambda: now[0])
+    return lambda seconds: now.__setitem__(0, seconds)
+
+
+def progress(stage: int, incumbent: int | None, bound: int | None) -> Progress:
+    known = [None if value is None else Fraction(value) for value in (incumbent, bound)]
+    return Progress(stage=stage, incumbent=known[0], bound=known[1], seconds=0.0)
+
+
+def test_patience_counts_from_the_last_better_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = clock(monkeypatch)
+    waiting = Patience(lambda: False, 10.0, None)
+    at(50.0)
+    assert not waiting(), "there is no model to be content with"
+    waiting.hear(progress(0, 9, 0))
+    at(59.0)
+    waiting.hear(progress(0, 9, 5))  # a bound is no better model
+    assert not waiting()
+    waiting.hear(progress(0, 8, 5))
+    at(68.0)
+    waiting.hear(progress(1, 30, 5))  # a later stage goes on
+    at(77.0)
+    assert not waiting()
+    assert not waiting.over
+    at(78.0)
+    assert waiting()
+    assert waiting.over == "steady"
+
+
+def test_patience_ends_at_the_gap_only_where_it_is_met() -> None:
+    waiting = Patience(lambda: False, None, Fraction(18))
+    waiting.hear(progress(0, 40, 21))
+    assert not waiting()
+    waiting.hear(progress(0, 40, None))
+    assert not waiting()
+    waiting.hear(progress(0, 40, 22))
+    assert waiting()
+    assert waiting.over == "gap"
+
+
+def test_what_python_says_is_what_the_text_says() -> None:
+    text_before = "data frame target y tree depth <= 2 minimize errors "
+    for given, text in (
+        ({"steady": "10 s"}, "until steady 10 s"),
+        ({"steady": 10}, "until steady 10 s"),
+        ({"gap": 18}, "gap 18"),
+        ({"using": "search(steps = 500)"}, "using search(steps = 500)"),
+    ):
+        assert parse(text_before).options(**given) == parse(f"{text_before}solve {text}")
+
+
+def test_the_primal_integral_weighs_seconds_by_how_far_they_were() -> None:
+    found = solve(spec(2, "using exact"), frame=hard(60, 4, seed=8))
+    steps = ((1.0, 40), (3.0, 20), (4.0, 10))
+    told = tuple(replace(progress(0, value, 0), seconds=at) for at, value in steps)
+    here = replace(found, timeline=told, seconds=6.0)
+    assert here.primal_integral() == pytest.approx(1 * 1 + 2 * 0.75 + 1 * 0.5)
+    assert here.primal_integral(best=5, until=4) == pytest.approx(1 * 1 + 2 * 35 / 40 + 15 / 20)
+    assert replace(here, timeline=()).primal_integral() == 6.0
+    assert here.to_json()["primal_integral"] == pytest.approx(3.0)
