@@ -1,0 +1,249 @@
+"""The best tree at any moment: ours against CART, growth and peers, at limits of processor time.
+
+    ODTDSL_DATA=... python benchmarks/anytime.py classes|numbers [options]
+
+Each run is `odtdsl.solving.solve` of a spec with one thread in a process of its own, from the
+frame to the answer. It is stopped by processor time; what it had at an earlier limit is read from
+its timeline. `--docs` puts the tables into `docs/explanation/exact-measured.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from measures import sets
+from measures.report import Table
+
+Array = sets.Array
+LIMITS = (1.0, 3.0, 10.0, 60.0)
+DEPTHS = (3, 4, 5, 6, 7, 8)
+CRITERIA = {"classes": ("gini", "entropy"), "numbers": ("squared_error",)}
+CLASSES = (*sets.CONTINUOUS, "pima", "heart", "haberman", "german-credit", "noise")
+NUMBERS = ("diabetes", "friedman", "scores", "class", "waves", "steps")
+
+
+def table_of(name: str) -> tuple[Array, Array]:
+    """Features and target of a set."""
+    rng = np.random.default_rng(0)
+    match name:
+        case "noise":  # 200,000 x 30
+            x = rng.normal(size=(200_000, 30)).astype(np.float32).astype(float)
+            signal = x[:, 0] * x[:, 1] + np.sin(2 * x[:, 2]) + np.abs(x[:, 3]) - x[:, 4] * x[:, 5]
+            return x, (signal + rng.normal(size=len(x)) > 0.7).astype(np.int32)
+        case "diabetes":
+            from sklearn.datasets import load_diabetes
+
+            return load_diabetes(return_X_y=True)  # type: ignore[no-any-return]
+        case "friedman":
+            from sklearn.datasets import make_friedman1
+
+            return make_friedman1(5000, random_state=0)  # type: ignore[no-any-return]
+        case "waves":
+            x = rng.uniform(size=(3000, 6)).round(3)
+            return x, np.sin(8 * x[:, 0]) * x[:, 1] + np.cos(9 * x[:, 2]) + rng.normal(size=3000)
+        case "steps":
+            x = rng.integers(0, 40, size=(2000, 8)).astype(float)
+            return x, (x[:, 0] > x[:, 1]) * 5.0 + (x[:, 2] % 10) + rng.normal(size=2000)
+        case "scores":
+            return _csv("outputs/constrained_exams.csv", "math score")
+        case "class":
+            return _csv("outputs/class_df_size_1000_targets_5.csv", "Course5")
+        case "pima" | "heart" | "haberman":
+            target = {"pima": "diabetes", "heart": "disease", "haberman": "survived"}[name]
+            return _csv(f"cases/{name}.csv", target)
+        case "german-credit":
+            return sets.load("binary", name)
+    return sets.load("continuous", name)
+
+
+def _csv(name: str, target: str) -> tuple[Array, Array]:
+    """A table with its texts as numbers of their order, its first column with a gap left out."""
+    import pandas as pd
+
+    frame = pd.read_csv(sets.folder() / name).dropna()
+    y = frame.pop(target)
+    frame = frame[[c for c in frame if not str(c).startswith("Course")]]
+    coded = frame.apply(lambda c: c if c.dtype.kind in "if" else c.astype("category").cat.codes)
+    labels = y if y.dtype.kind in "if" and y.nunique() > 2 else y.astype("category").cat.codes
+    return coded.to_numpy(float), labels.to_numpy(float if labels.nunique() > 2 else np.int32)
+
+
+def run(kind: str, name: str, depth: int, limit: float, using: str, seed: int) -> Curve:
+    """One solve in a process of its own."""
+    asked = {
+        "kind": kind, "name": name, "depth": depth, "limit": limit, "using": using, "seed": seed,
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, __file__, "--child"], input=json.dumps(asked), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        sys.exit(f"the run of {asked} ended with {done.returncode}:\n{done.stderr}")
+    return Curve(**json.loads(done.stdout.splitlines()[-1]))
+
+
+class Curve:
+    """Values over processor time, and the bound at the end."""
+
+    def __init__(self, steps: list[list[float]], bounds: list[list[float]], end: float) -> None:
+        self.steps, self.bounds, self.end = steps, bounds, end
+
+    def at(self, seconds: float) -> float:
+        """The best value by then; the first one where none was there."""
+        return min([v for s, v in self.steps if s <= seconds] or [self.steps[0][1]])
+
+    def bound(self, seconds: float) -> float:
+        return max([v for s, v in self.bounds if s <= seconds] or [0.0])
+
+    def integral(self, best: float, until: float) -> float:
+        """Of the primal gap, in seconds: see `odtdsl.Result.primal_integral`."""
+        total, since, gap = 0.0, 0.0, 1.0
+        for seconds, value in self.steps:
+            now = min(max(seconds, since), until)
+            total += gap * (now - since)
+            since, gap = now, 0.0 if value <= best else (value - best) / value
+        return total + gap * max(0.0, until - since)
+
+
+def child() -> None:
+    """What the process of one run does: one JSON object in, one out."""
+    asked = json.load(sys.stdin)
+    from odtdsl import solving
+    from odtdsl.api import parse
+
+    x, y = table_of(asked["name"])
+    classes = asked["kind"] == "classes"
+    frame = {f"x{f}": x[:, f] for f in range(x.shape[1])}
+    frame["y"] = y.astype(str) if classes else y
+    model = parse(
+        f"data frame target y{': class' if classes else ''} tree depth <= {asked['depth']}"
+        f" minimize {'errors' if classes else 'mse'} solve using {asked['using']}"
+    )
+    began = time.process_time()
+    steps: list[list[float]] = []
+    bounds: list[list[float]] = []
+
+    def told(progress: Any) -> None:
+        now = time.process_time() - began
+        if progress.stage == 0 and progress.incumbent is not None:
+            steps.append([now, float(progress.incumbent)])
+        if progress.stage == 0 and progress.bound is not None:
+            bounds.append([now, float(progress.bound)])
+
+    result = solving.solve(
+        model.analyse(frame=frame), seed=asked["seed"], report=told,
+        stop=lambda: time.process_time() - began >= asked["limit"],
+    )  # fmt: skip
+    end = time.process_time() - began
+    stage = result.stages[0]
+    if stage.value is not None:
+        steps.append([end, float(stage.value)])
+    if stage.bound is not None:
+        bounds.append([end, float(stage.bound)])
+    print(json.dumps({"steps": steps, "bounds": bounds, "end": end}))
+
+
+def cart(kind: str, x: Array, y: Array, depth: int) -> float:
+    """The best tree of scikit-learn's criteria: errors, or mean squared error."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    found: list[float] = []
+    for criterion in CRITERIA[kind]:
+        made: Callable[..., Any] = (
+            DecisionTreeClassifier if kind == "classes" else DecisionTreeRegressor
+        )
+        model = made(criterion=criterion, max_depth=depth, random_state=0).fit(x, y)
+        told = model.predict(x)
+        found.append(float((told != y).sum() if kind == "classes" else ((told - y) ** 2).mean()))
+    return min(found)
+
+
+def problems(args: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    every = CLASSES if args.kind == "classes" else NUMBERS
+    for name in args.sets or every:
+        for depth in args.depths:
+            yield name, depth
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Values at each limit beside CART and growth; then what is worse than it should be."""
+    limits = [limit for limit in LIMITS if limit <= args.limit]
+    shown = "{:.0f}" if args.kind == "classes" else "{:.4g}"
+    table = Table(
+        f"anytime-{args.kind}",
+        ("set", "depth", "CART", "greedy", *(f"{limit:g} s" for limit in limits), "bound", "gap s"),
+    )
+    worse: list[str] = []
+    above: dict[str, dict[float, float]] = {}
+    loaded: dict[str, tuple[Array, Array]] = {}
+    for name, depth in problems(args):
+        x, y = loaded.setdefault(name, table_of(name))
+        grown = run(args.kind, name, depth, 600, "greedy", 0).at(1e9)
+        other = cart(args.kind, x, y, depth)
+        curves = [
+            run(args.kind, name, depth, limits[-1], args.using, seed) for seed in range(args.seeds)
+        ]
+        values = {limit: float(np.median([c.at(limit) for c in curves])) for limit in limits}
+        best = min(values.values())
+        integral = float(np.median([c.integral(best, limits[-1]) for c in curves]))
+        bound = float(np.median([c.bound(limits[-1]) for c in curves]))
+        table.add(
+            name, depth, shown.format(other), shown.format(grown),
+            *(shown.format(values[limit]) for limit in limits), shown.format(bound),
+            f"{integral:.2f}",
+        )  # fmt: skip
+        first = 10.0 if len(y) > 100_000 else 1.0
+        for limit in limits:
+            if limit < first:
+                continue
+            for who, value in (("CART", other), ("greedy", grown)):
+                if values[limit] > value * (1 + 1e-9):
+                    worse.append(
+                        f"{name} {depth} at {limit:g} s: {values[limit]:g}, {who} {value:g}"
+                    )
+            if values[limit] > above.get(name, {}).get(limit, np.inf) * (1 + 1e-9):
+                worse.append(f"{name} at {limit:g} s: worse with depth {depth}")
+        above[name] = values
+    table.note(
+        f"{args.seeds} seed(s), one thread, seconds of processor from the frame on. Worse than"
+        f" CART, growth or a smaller depth: {'; '.join(worse) or 'none'}."
+    )
+    if args.docs:
+        table.publish()
+
+
+def main() -> None:
+    """Measure one kind of target."""
+    if sys.argv[1:] == ["--child"]:
+        child()
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kind", choices=["classes", "numbers"])
+    parser.add_argument("--sets", type=lambda text: text.split(","))
+    parser.add_argument(
+        "--depths", type=lambda text: [int(w) for w in text.split(",")], default=list(DEPTHS)
+    )
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds of processor")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--using", default="auto")
+    parser.add_argument("--docs", action="store_true", help="put the table into the page")
+    measure(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()
