@@ -6,17 +6,19 @@ import copy
 import pickle
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import odtdsl as odt
 from odtdsl import words
@@ -273,12 +275,12 @@ def test_pickles_leave_the_training_rows_behind() -> None:
 def test_what_is_shown() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     tree = Tree(max_depth=2)
-    assert str(tree) == repr(tree) == "OptimalTreeClassifier(max_depth=2)"
+    assert str(tree) == repr(tree) == "Tree(max_depth=2)"
     assert 'role="img"' not in tree._repr_html_()
     tree.fit(X, y)
     assert str(tree).startswith("petal")
     assert "optimal: proven" in str(tree)
-    assert repr(tree) == "OptimalTreeClassifier(max_depth=2)"
+    assert repr(tree) == "Tree(max_depth=2)"
     for html in (tree._repr_html_(), tree._repr_mimebundle_()["text/html"]):
         assert 'role="img"' in html
         assert "petal width (cm)" in html
@@ -384,3 +386,19 @@ def test_diagrams() -> None:
 def test_importing_odtdsl_does_not_import_scikit_learn() -> None:
     code = "import sys, odtdsl; sys.exit('sklearn' in sys.modules or 'joblib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_deep_fit_takes_seconds_and_does_not_warn() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        tree = Tree(max_depth=8).fit(X, noisy)
+    assert tree.result_.seconds < 20
+    assert tree.result_.status in ("feasible", "optimal")
+    assert "within 5 s" in tree.spec_
+    assert "within 60 s" in Tree(max_depth=4).fit(X[:30], y[:30]).spec_
+    grown = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, noisy)
+    assert tree.score(X, noisy) >= grown.score(X, noisy)
+    with pytest.warns(ConvergenceWarning, match="best one found"):
+        Tree(max_depth=6, time_limit=1.0, max_leaf_nodes=9).fit(X, noisy)

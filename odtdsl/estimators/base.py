@@ -23,15 +23,18 @@ from sklearn.utils.validation import (
 )
 
 from odtdsl.api.model import Model
+from odtdsl.backends.steps import WITHOUT_PROOF
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
 from odtdsl.estimators.problems import (
+    AUTO,
     Columns,
     Target,
     Wishes,
     add_weights,
     guessed_categories,
+    only_deep,
     problem,
 )
 from odtdsl.estimators.versions import (
@@ -206,7 +209,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             analysis, report=None if told is None else report,
             stop=None if told is None else lambda: stopped,
         )  # fmt: skip
-        self._judge(result)
+        self._judge(result, awaited=self.time_limit != AUTO or not only_deep(model))
         return result
 
     def _said(self) -> dict[str, Any]:
@@ -228,7 +231,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             "seed": None if seed is None else int(seed),
         }  # fmt: skip
 
-    def _judge(self, result: Result) -> None:
+    def _judge(self, result: Result, *, awaited: bool) -> None:
+        """`awaited`: whether a proof could be expected, so that it is told where there is none."""
         name = type(self).__name__
         if result.model is None and result.status == "infeasible":
             raise error(
@@ -241,7 +245,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                 f" {result.seconds:.1f} s", notes=("there may be one: nothing is proven",),
                 helps=("raise `time_limit`, or loosen the rules or the skeleton",),
             )  # fmt: skip
-        if result.status == "feasible" and result.backend != "greedy":
+        awaited = (awaited and result.backend not in WITHOUT_PROOF) or result.interrupted
+        if result.status == "feasible" and awaited:
             gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
             ended = "was interrupted" if result.interrupted else "met its limit"
             warnings.warn(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import check_labels, labels_of, name_of
-from odtdsl.estimators.problems import Target, Wishes, declared_order, only, spec_model
+from odtdsl.estimators.problems import AUTO, Target, Wishes, declared_order, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
@@ -112,7 +112,9 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         are left out, or an error. See `docs/how-to/data.md`.
     time_limit : float, str or None
         Seconds of one fit, or a text such as `"2 min"`. When it is met, the best tree found is
-        kept, with a `ConvergenceWarning`.
+        kept, with a `ConvergenceWarning`. By default (`"auto"`) 60 s for trees to depth 4, which
+        are proven as a rule, and 5 s for deeper ones, which are not: they come without a
+        warning, and `result_.status` tells. None is no limit.
     backend : str, optional
         `"exact"`, `"milp"`, `"sat"`, `"greedy"`, ...; by default what suits the problem.
     random_state : int, RandomState or None
@@ -153,7 +155,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
         max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
         cost_complexity: float = 0.0, objective: Any = None,
-        missing: str = "branch", time_limit: Any = 60.0, backend: str | None = None,
+        missing: str = "branch", time_limit: Any = AUTO, backend: str | None = None,
         random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.rules = rules
@@ -238,7 +240,7 @@ random_state, n_jobs
         splits: Literal["axis", "hyperplane"] = "axis", groups: Mapping[str, Any] | None = None,
         spec: Any = None, settings: Mapping[str, Any] | None = None,
         min_samples_split: int | float = 2, cost_complexity: float = 0.0, objective: Any = None,
-        missing: str = "branch", time_limit: Any = 60.0,
+        missing: str = "branch", time_limit: Any = AUTO,
         backend: str | None = None, random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.rules = rules

@@ -252,6 +252,12 @@ def _has_policy(model: Model) -> bool:
 
 # ---- skeleton, objective, sizes
 
+AUTO = "auto"
+LONG, SHORT = 60.0, 5.0
+"""Seconds of a fit where none are said: of trees to depth `PROVABLE`, and of deeper ones."""
+
+PROVABLE = 4
+
 DEPTH = 3
 """Of trees where neither the estimator nor the spec says one."""
 
@@ -366,14 +372,27 @@ def _solve(model: Model, wishes: Wishes) -> None:
     for statement in model.spec.statements:
         if isinstance(statement, ast.Solve):
             said |= {type(option): option for option in statement.options}
-    for option in _options(wishes, has_limit=ast.Within in said):
+    limit = wishes.limit
+    if isinstance(limit, str) and limit == AUTO:
+        limit = SHORT if only_deep(model) else LONG
+    wishes = replace(wishes, limit=None if ast.Within in said else limit)
+    for option in _options(wishes):
         said[type(option)] = option
     model._replace(tuple(one for one in model.spec.statements if not isinstance(one, ast.Solve)))
     if said:
         append(model, [ast.Solve(options=tuple(said.values()))])
 
 
-def _options(wishes: Wishes, *, has_limit: bool) -> tuple[ast.SolveOption, ...]:
+def only_deep(model: Model) -> bool:
+    """Whether trees may be too deep for a proof to be waited for."""
+    tree: ast.Tree | None = only(model, ast.Tree)
+    if tree is None:
+        return False
+    bounds = [bound for bound in tree.bounds if bound.measure == "depth"]
+    return all(bound.value.value > PROVABLE for bound in bounds)
+
+
+def _options(wishes: Wishes) -> tuple[ast.SolveOption, ...]:
     using = wishes.backend
     if wishes.growth != ("optimal", "optimal"):
         if using not in (None, "greedy"):
@@ -382,9 +401,8 @@ def _options(wishes: Wishes, *, has_limit: bool) -> tuple[ast.SolveOption, ...]:
                 helps=('leave `backend` out, or write `backend="greedy"`',),
             )  # fmt: skip
         using = "greedy(split = {}, leaf = {})".format(*wishes.growth)
-    limit = None if has_limit else wishes.limit
     given = {
-        "using": using, "within": limit, "threads": wishes.threads, "seed": wishes.seed,
+        "using": using, "within": wishes.limit, "threads": wishes.threads, "seed": wishes.seed,
         "gap": None, "memory": None, "start": None,
     }  # fmt: skip
     if all(value is None for value in given.values()):

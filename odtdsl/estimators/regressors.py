@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from odtdsl.data.table import FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import read_numbers
-from odtdsl.estimators.problems import Target, Wishes, only, spec_model
+from odtdsl.estimators.problems import AUTO, Target, Wishes, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.predictors.tree import Tree
 from odtdsl.syntax import ast
@@ -119,7 +119,7 @@ time_limit, backend, random_state, n_jobs
         settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
         max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
         cost_complexity: float = 0.0, objective: Any = None, missing: str = "refuse",
-        time_limit: Any = 60.0, backend: str | None = None, random_state: Any = None,
+        time_limit: Any = AUTO, backend: str | None = None, random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.rules = rules
@@ -185,7 +185,7 @@ cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
         settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
         max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
         cost_complexity: float = 0.0, objective: Any = None, missing: str = "refuse",
-        time_limit: Any = 60.0, backend: str | None = None, random_state: Any = None,
+        time_limit: Any = AUTO, backend: str | None = None, random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.rules = rules
