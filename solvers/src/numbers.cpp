@@ -70,7 +70,25 @@ NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains
   };
 }
 
-NumberLosses::NumberLosses(const NumberRows& data) : data_(data) {}
+NumberLosses::NumberLosses(const NumberRows& data) : data_(data), total_(data.targets) {
+  for (double w : data.weight) unit_ = unit_ && w == 1;
+  if (!unit_) return;
+  inverse_.resize(data.rows + 1);
+  for (std::size_t i = 1; i <= data.rows; ++i) inverse_[i] = 1.0 / static_cast<double>(i);
+}
+
+void NumberLosses::begin(const std::uint32_t* rows, std::size_t n) {
+  own_ = 0;
+  weight_ = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    own_ += data_.own[rows[i]];
+    weight_ += data_.weight[rows[i]];
+  }
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    total_[t] = 0;
+    for (std::size_t i = 0; i < n; ++i) total_[t] += data_.sum[t][rows[i]];
+  }
+}
 
 double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
   if (data_.ruled) {
@@ -104,45 +122,60 @@ void NumberLosses::splits(const std::uint32_t* order, std::size_t n, const std::
   }
 }
 
-void NumberLosses::squared(const std::uint32_t* order, std::size_t n, double* out) {
-  low_w_.resize(n);
-  lost_.resize(n);
-  double w = 0, own = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    low_w_[i] = w += data_.weight[order[i]];
-    own += data_.own[order[i]];
+void NumberLosses::one_target(const std::uint32_t* order, std::size_t n, double* out) const {
+  const double *sum = data_.sum[0].data(), *weight = data_.weight.data(), *inverse = inverse_.data();
+  const double factor = data_.factor[0], prices = 2 * data_.price, total = total_[0];
+  double w = 0, s = 0;
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    s += sum[order[i]];
+    const double rest = total - s;
+    double gained;
+    if (unit_) {
+      gained = s * s * inverse[i + 1] + rest * rest * inverse[n - 1 - i];
+    } else {
+      w += weight[order[i]];
+      gained = s * s / (w + kTiny) + rest * rest / (weight_ - w + kTiny);
+    }
+    const double lost = own_ - factor * gained;
+    out[i] = (lost > 0 ? lost : 0) + prices;
   }
+}
+
+void NumberLosses::squared(const std::uint32_t* order, std::size_t n, double* out) {
+  if (data_.targets == 1) return one_target(order, n, out);
+  if (low_w_.size() < n) {
+    low_w_.resize(n);
+    lost_.resize(n);
+  }
+  double w = 0;
+  for (std::size_t i = 0; i < n; ++i) low_w_[i] = w += data_.weight[order[i]];
   std::fill(out, out + n, 0.0);
-  std::fill(lost_.begin(), lost_.end(), 0.0);
-  all_.resize(n);
+  std::fill(lost_.begin(), lost_.begin() + static_cast<std::ptrdiff_t>(n), 0.0);
   for (std::size_t t = 0; t < data_.targets; ++t) {
     const double* sum = data_.sum[t].data();
-    const double factor = data_.factor[t];
+    const double factor = data_.factor[t], total = total_[t];
     double s = 0;
-    for (std::size_t i = 0; i < n; ++i) all_[i] = s += sum[order[i]];
     for (std::size_t i = 0; i + 1 < n; ++i) {
-      out[i] += factor * all_[i] * all_[i];
-      lost_[i] += factor * (s - all_[i]) * (s - all_[i]);
+      s += sum[order[i]];
+      out[i] += factor * s * s;
+      lost_[i] += factor * (total - s) * (total - s);
     }
   }
   for (std::size_t i = 0; i + 1 < n; ++i) {
-    const double lost = own - out[i] / (low_w_[i] + kTiny) - lost_[i] / (w - low_w_[i] + kTiny);
+    const double lost = own_ - out[i] / (low_w_[i] + kTiny) - lost_[i] / (w - low_w_[i] + kTiny);
     out[i] = (lost > 0 ? lost : 0) + 2 * data_.price;
   }
 }
 
 void NumberLosses::poisson(const std::uint32_t* order, std::size_t n, const char* open, double* out) {
-  low_w_.resize(n);
-  double w = 0, own = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    low_w_[i] = w += data_.weight[order[i]];
-    own += data_.own[order[i]];
-  }
-  std::fill(out, out + n, own);
+  if (low_w_.size() < n) low_w_.resize(n);
+  double w = 0;
+  for (std::size_t i = 0; i < n; ++i) low_w_[i] = w += data_.weight[order[i]];
+  std::fill(out, out + n, own_);
   for (std::size_t t = 0; t < data_.targets; ++t) {
     const double* sum = data_.sum[t].data();
-    double all = 0, s = 0;
-    for (std::size_t i = 0; i < n; ++i) all += sum[order[i]];
+    const double all = total_[t];
+    double s = 0;
     for (std::size_t i = 0; i + 1 < n; ++i) {
       s += sum[order[i]];
       if (open[i]) out[i] -= data_.factor[t] * (gain_of_log(s, low_w_[i]) + gain_of_log(all - s, w - low_w_[i]));
@@ -176,16 +209,12 @@ void NumberLosses::gains(const std::uint32_t* order, std::size_t n, const char* 
     pack(data_.sum[t].data(), to);
     from[t] = to;
   }
-  double own = 0;
-  for (std::size_t i = 0; i < n; ++i) own += data_.own[order[i]];
   data_.gains->of(width, packed_.data(), from.data(), gain_.data());
-  for (std::size_t k = 0; k < count; ++k) out[at_[k]] = std::max(0.0, own - gain_[k] - gain_[count + k]) + 2 * data_.price;
+  for (std::size_t k = 0; k < count; ++k) out[at_[k]] = std::max(0.0, own_ - gain_[k] - gain_[count + k]) + 2 * data_.price;
 }
 
 void NumberLosses::medians(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, double* out) {
-  double own = 0;
-  for (std::size_t i = 0; i < n; ++i) own += data_.own[order[i]];
-  std::fill(out, out + n, own + 2 * data_.price);
+  std::fill(out, out + n, own_ + 2 * data_.price);
   for (std::size_t t = 0; t < data_.targets; ++t) {
     chain(t, order, n, by_target[t], true, out);
     chain(t, order, n, by_target[t], false, out);

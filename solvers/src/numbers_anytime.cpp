@@ -12,6 +12,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 constexpr double kMostWork = 1e8;             // of one search for a tree of depth two
+constexpr double kMostAtFirst = 3e7;          // of one level of such trees, before they are polished
 constexpr std::size_t kMemory = std::size_t{1} << 18;  // trees that are remembered
 constexpr std::uint64_t kCheap = 100000000;   // work of a narrow look after which a wide one is tried
 constexpr std::size_t kTried = 3;             // single splits whose true loss is asked for, where rules on outputs hide it
@@ -25,7 +26,7 @@ Plan plan_of(const NumberRows& data, const NumberTree& tree) {
 
 NumberAnytime::NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves, std::uint64_t seed, Told told)
     : data_(data), control_(control), losses_(data), told_(std::move(told)), dice_(seed), depth_(depth), leaves_(leaves < full_leaves(depth) ? leaves : 0),
-      views_(static_cast<std::size_t>(depth) + 2), mark_(data.rows), cap_(2 * data.features + 10) {
+      views_(static_cast<std::size_t>(depth) + 2), mark_(data.rows), cap_(std::min(2 * data.features + 10, 4 + static_cast<std::size_t>(kMostAtFirst / static_cast<double>(data.rows * data.features + 1)))) {
   for (auto& sorted : sorted_) sorted.resize(losses_.sorted_targets());
 }
 
@@ -109,7 +110,13 @@ bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t 
     split_.resize(n);
   }
   const std::size_t least = data_.least;
-  for (std::size_t i = 0; i + 1 < n; ++i) open_[i] = cell[order[i]] != cell[order[i + 1]] && i + 1 >= least && i + 1 + least <= n;
+  std::uint32_t now = cell[order[0]];
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    const std::uint32_t next = cell[order[i + 1]];
+    open_[i] = now != next;
+    now = next;
+  }
+  for (std::size_t i = 0; i + 1 < least; ++i) open_[i] = open_[n - 2 - i] = 0;
   losses_.splits(order, n, by_target, open_.data(), split_.data());
   return true;
 }
@@ -120,6 +127,7 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
   const std::size_t n = view.rows;
   std::vector<const std::uint32_t*> by_target;
   for (std::size_t t = 0; t < losses_.sorted_targets(); ++t) by_target.push_back(view.of(data_.features + t));
+  losses_.begin(view.of(0), n);
   const double base = even ? losses_.leaf(view.of(0), n) + data_.price : 0;
   for (std::size_t f = 0; f < data_.features; ++f) {
     const std::uint32_t* order = view.of(f);
@@ -145,8 +153,9 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
 }
 
 // The best split of a side from the best one of each feature. Under rules on outputs the loss of some is asked for.
-void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::vector<std::uint32_t>& rows) {
-  side.single = side.value = leaf_value(rows.data(), rows.size());
+void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows, std::size_t n) {
+  side.single = side.value = leaf_value(rows, n);
+  side.split = false;
   if (best.empty()) return;
   std::stable_sort(best.begin(), best.end(), [](const Cut& a, const Cut& b) { return a.score < b.score; });
   const std::size_t tried = data_.exact() ? 1 : std::min(best.size(), kTried);
@@ -156,7 +165,7 @@ void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::vector
     if (!data_.exact()) {
       for (auto& half : half_) half.clear();
       const auto& cell = data_.cell[best[k].feature];
-      for (std::uint32_t i : rows) half_[cell[i] > best[k].cell].push_back(i);
+      for (std::size_t i = 0; i < n; ++i) half_[cell[rows[i]] > best[k].cell].push_back(rows[i]);
       value = leaf_value(half_[0].data(), half_[0].size()) + leaf_value(half_[1].data(), half_[1].size());
       if (value >= side.value) continue;
     }
@@ -170,8 +179,6 @@ void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::vector
 void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
   const std::uint32_t* along = view.of(cut.feature);
   for (std::size_t i = 0; i < view.rows; ++i) mark_[along[i]] = i >= cut.place;
-  for (auto& part : part_)
-    if (part.size() < view.rows + 1) part.resize(view.rows + 1);
   const auto deal = [&](const std::uint32_t* order, std::uint32_t* low, std::uint32_t* high) {
     for (std::size_t i = 0; i < view.rows; ++i) {
       const std::uint32_t row = order[i];
@@ -187,29 +194,29 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
     deal(view.of(data_.features + t), sorted_[0][t].data(), sorted_[1][t].data());
     for (std::size_t k = 0; k < 2; ++k) by_target[k].push_back(sorted_[k][t].data());
   }
-  std::vector<Cut> best[2];
-  const std::size_t count[2] = {cut.place, view.rows - cut.place};
-  for (std::size_t f = 0; f < data_.features; ++f) {
-    deal(view.of(f), part_[0].data(), part_[1].data());
-    for (std::size_t k = 0; k < 2; ++k) {
-      const std::uint32_t* order = part_[k].data();
-      const std::size_t n = count[k];
-      if (!scan(order, f, n, by_target[k].data())) continue;
+  const std::size_t n = view.rows, count[2] = {cut.place, n - cut.place};
+  for (auto& part : part_)
+    if (part.size() < n * data_.features + 1) part.resize(n * data_.features + 1);
+  for (std::size_t f = 0; f < data_.features; ++f) deal(view.of(f), part_[0].data() + f * count[0], part_[1].data() + f * count[1]);
+  for (std::size_t k = 0; k < 2; ++k) {
+    const std::uint32_t* rows = along + (k == 0 ? 0 : cut.place);
+    losses_.begin(rows, count[k]);
+    std::vector<Cut> best;
+    for (std::size_t f = 0; f < data_.features; ++f) {
+      const std::uint32_t* order = part_[k].data() + f * count[k];
+      if (!scan(order, f, count[k], by_target[k].data())) continue;
       double least = kNone;
       std::size_t at = 0;
-      for (std::size_t i = 0; i + 1 < n; ++i)
+      for (std::size_t i = 0; i + 1 < count[k]; ++i)
         if (open_[i] && split_[i] < least) {
           least = split_[i];
           at = i;
         }
-      if (least < kNone) best[k].push_back({least, f, data_.cell[f][order[at]], at + 1});
+      if (least < kNone) best.push_back({least, f, data_.cell[f][order[at]], at + 1});
     }
+    settle(out[k], best, rows, count[k]);
   }
-  std::vector<std::uint32_t> rows(along, along + cut.place);
-  settle(out[0], best[0], rows);
-  rows.assign(along + cut.place, along + view.rows);
-  settle(out[1], best[1], rows);
-  control_.poll(view.rows * data_.features * (data_.targets + 1));
+  control_.poll(n * data_.features * (data_.targets + 1));
 }
 
 NumberAnytime::Ptr NumberAnytime::tree_of(const Side& side) const {
@@ -222,9 +229,8 @@ NumberAnytime::Ptr NumberAnytime::tree_of(const Side& side) const {
 NumberAnytime::Ptr NumberAnytime::stump(const View& view, const Ptr& one) {
   if (!wide_enough(view)) return one;
   std::vector<Cut> best = cuts(view, 1, false);
-  std::vector<std::uint32_t> rows(view.of(0), view.of(0) + view.rows);
   Side side;
-  settle(side, best, rows);
+  settle(side, best, view.of(0), view.rows);
   return tree_of(side);
 }
 
@@ -234,7 +240,7 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   const std::vector<Cut> first = cuts(view, 1, false);
   std::vector<Cut> single = first;
   Side whole;
-  settle(whole, single, std::vector<std::uint32_t>(view.of(0), view.of(0) + view.rows));
+  settle(whole, single, view.of(0), view.rows);
   Ptr best = tree_of(whole);
   const double least_gain = 1e-12 * one->value;
   if (view.rows < 3 || best->value <= data_.price + extra_ + least_gain) return best;
@@ -574,15 +580,21 @@ void NumberAnytime::reprice() {
   extra_ = high;
 }
 
-void NumberAnytime::run(double target, const SharedTree<double>* others) {
+// Growth by the best single cuts, as fast as reading the rows: the first tree to tell.
+void NumberAnytime::begin() {
   make_root();
+  const View& root = views_[0];
+  if (root.rows < data_.least || root.rows == 0) return;
+  offer(leaf(root));
+  if (depth_ > 0 && leaves_ != 1) offer(grow(root, {0, depth_}, now_->value, {0, 0, false}));
+}
+
+void NumberAnytime::run(double target, const SharedTree<double>* others) {
   const View& root = views_[0];
   const Place top{0, depth_};
   const auto done = [&] { return best_ <= target; };
-  if (root.rows < data_.least || root.rows == 0) return;
-  offer(leaf(root));
-  if (depth_ == 0 || leaves_ == 1) return;
-  for (const How& how : {How{0, 0, false}, How{cap_, 0, false}, How{0, 0, true}, How{cap_, 0, true}}) {
+  if (!now_ || depth_ == 0 || leaves_ == 1) return;
+  for (const How& how : {How{cap_, 0, false}, How{0, 0, true}, How{cap_, 0, true}}) {
     if (done()) return;
     offer(grow(root, top, now_->value, how));
   }

@@ -30,7 +30,8 @@ class OutputRoot {
   void offer(double value, const Plan& plan);
   void raise(double bound);
   void take();
-  void improve(int leaves);
+  void begin_beside(int leaves);
+  void improve() { finder_->run(p_.leaf_price + tolerance_, &beside_.shared); }
   double limit() const { return std::min(best_, asked_) - tolerance_; }
   double value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows, bool& fits);
   Plan plan_of(const Tree& tree) const;
@@ -55,6 +56,10 @@ class OutputRoot {
   double best_ = kUnbounded, asked_ = kUnbounded, bound_ = 0, floor_ = 0, tolerance_ = 0;
   RegressionResult result_;
   RealStory story_;
+  std::unique_ptr<OutputValues> values_;
+  std::unique_ptr<OutputGains> gains_;
+  std::unique_ptr<NumberRows> rows_;
+  std::unique_ptr<NumberAnytime> finder_;
   NumberBeside beside_;  // last: it ends before what it uses
 };
 
@@ -117,14 +122,14 @@ void OutputRoot::take() {
 }
 
 // Good trees beside the proof, which takes them as incumbents.
-void OutputRoot::improve(int leaves) {
-  OutputValues values(data_);
-  OutputGains gains(data_);
-  const NumberRows rows(data_, values, gains, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
-  NumberAnytime search(rows, control_, p_.base.depth, leaves, o_.seed, [this](double value, const Plan& plan) {
+void OutputRoot::begin_beside(int leaves) {
+  values_ = std::make_unique<OutputValues>(data_);
+  gains_ = std::make_unique<OutputGains>(data_);
+  rows_ = std::make_unique<NumberRows>(data_, *values_, *gains_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
+  finder_ = std::make_unique<NumberAnytime>(*rows_, control_, p_.base.depth, leaves, o_.seed, [this](double value, const Plan& plan) {
     if (beside_.shared.offer(value, plan)) story_.better(value + floor_);
   });
-  search.run(p_.leaf_price + tolerance_, &beside_.shared);
+  finder_->begin();
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
@@ -251,10 +256,12 @@ RegressionResult OutputRoot::run() {
   try {
     begin();
     control_.check();
+    const bool both = o_.prove && NumberBeside::suits(o_, goal.depth);
+    if (both || !o_.prove) begin_beside(goal.leaves);
     if (!o_.prove) {
-      improve(goal.leaves);
+      improve();
     } else if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1) {
-      if (NumberBeside::suits(o_, goal.depth)) beside_.start([this, goal] { improve(goal.leaves); });
+      if (both) beside_.start([this] { improve(); });
       branch(goal);
     } else {
       const OutputAnswer answer = lanes_[0]->solve(whole_, goal, std::min(best_, asked_), 0);

@@ -38,7 +38,7 @@ void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side, 
   }
   const bool fast = gains_.ready();
   for (Cuts& cuts : cuts_) cuts.make_room(node.rows, fast ? 1 + data_.targets : 0, fast ? 0 : data_.width);
-  control_.poll(node.rows * data_.problem.base.features);
+  control_.poll(node.rows * data_.problem.base.features * data_.targets);
   if (fast) return scan(node, side, stumps);
   for (int k = 0; k < 2; ++k) {
     if (stumps[k] == nullptr) continue;

@@ -29,7 +29,8 @@ class RegressionRoot {
   void offer(double value, const Plan& plan);
   void raise(double bound);
   bool close_enough() const;
-  void improve(int leaves);
+  void begin_beside(int leaves);
+  void improve() { finder_->run(problem_.leaf_price + data_.tolerance, &beside_.shared); }
   void take();
   // The search looks for what is better than this.
   double limit() const { return std::min(value_, highest_); }
@@ -46,6 +47,8 @@ class RegressionRoot {
   Plan plan_;
   double value_ = kNever, bound_ = 0, highest_ = kNever;  // without the offset
   RealStory story_;
+  std::unique_ptr<NumberRows> rows_;
+  std::unique_ptr<NumberAnytime> finder_;
   NumberBeside beside_;  // last: it ends before what it uses
 };
 
@@ -70,12 +73,12 @@ void RegressionRoot::take() {
 }
 
 // Good trees beside the proof, which takes them as incumbents.
-void RegressionRoot::improve(int leaves) {
-  const NumberRows rows(data_);
-  NumberAnytime search(rows, control_, problem_.base.depth, leaves, options_.seed, [this](double value, const Plan& plan) {
+void RegressionRoot::begin_beside(int leaves) {
+  rows_ = std::make_unique<NumberRows>(data_);
+  finder_ = std::make_unique<NumberAnytime>(*rows_, control_, problem_.base.depth, leaves, options_.seed, [this](double value, const Plan& plan) {
     if (beside_.shared.offer(value, plan)) story_.better(value + data_.offset);
   });
-  search.run(problem_.leaf_price + data_.tolerance, &beside_.shared);
+  finder_->begin();
 }
 
 bool RegressionRoot::close_enough() const {
@@ -168,12 +171,11 @@ RegressionResult RegressionRoot::run() {
     } else {
       view_.make_root(data_);
       start(goal);
-      if (!options_.prove) {
-        improve(goal.leaves);
-      } else {
-        if (NumberBeside::suits(options_, goal.depth)) beside_.start([this, goal] { improve(goal.leaves); });
-        search(goal);
-      }
+      const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
+      if (both || !options_.prove) begin_beside(goal.leaves);
+      if (both) beside_.start([this] { improve(); });
+      if (options_.prove) search(goal);
+      else improve();
     }
   } catch (const Stop&) {
     complete = false;

@@ -44,6 +44,8 @@ class NumberLosses {
   explicit NumberLosses(const NumberRows& data);
   // What rows lose as one leaf, its price included.
   double leaf(const std::uint32_t* rows, std::size_t n);
+  // The rows whose orders are scanned next: `splits` wants to know what they have in all.
+  void begin(const std::uint32_t* rows, std::size_t n);
   // What the first i + 1 rows of an order and the others lose as two leaves, prices included, where `open[i]`; under rules
   // on outputs that have no quick way, what they lose without these. `by_target`: the same rows, per target by its value.
   void splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, const char* open, double* out);
@@ -54,6 +56,7 @@ class NumberLosses {
   std::size_t sorted_targets() const { return data_.loss == OutputLoss::absolute ? data_.targets : 0; }
 
  private:
+  void one_target(const std::uint32_t* order, std::size_t n, double* out) const;
   void squared(const std::uint32_t* order, std::size_t n, double* out);
   void poisson(const std::uint32_t* order, std::size_t n, const char* open, double* out);
   void gains(const std::uint32_t* order, std::size_t n, const char* open, double* out);
@@ -62,6 +65,10 @@ class NumberLosses {
   double median(std::size_t t, const std::uint32_t* rows, std::size_t n, double& output);
 
   const NumberRows& data_;
+  bool unit_ = true;             // all rows weigh one
+  std::vector<double> inverse_;  // of numbers of rows, where they do
+  double own_ = 0, weight_ = 0;  // of the rows that are scanned
+  std::vector<double> total_;    // and their sums, per target
   std::vector<double> low_w_, lost_, all_, packed_, gain_;
   std::vector<std::uint32_t> place_, next_, before_, at_, copy_;
   std::vector<std::pair<double, double>> pairs_;

@@ -35,7 +35,9 @@ class NumberAnytime {
   // At most `leaves` leaves. `told` hears of every better tree.
   NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves, std::uint64_t seed, Told told);
 
-  // Searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try. `others`
+  // A first tree.
+  void begin();
+  // Then searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try. `others`
   // are looked at for better trees.
   void run(double target, const SharedTree<double>* others);
 
@@ -94,7 +96,7 @@ class NumberAnytime {
   }
   bool scan(const std::uint32_t* order, std::size_t f, std::size_t n, const std::uint32_t* const* by_target);
   std::vector<Cut> cuts(const View& view, std::size_t segments, bool even);
-  void settle(Side& side, std::vector<Cut>& best, const std::vector<std::uint32_t>& rows);
+  void settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows, std::size_t n);
   void sides(const View& view, const Cut& cut, Side (&out)[2]);
   Ptr tree_of(const Side& side) const;
   Ptr stump(const View& view, const Ptr& one);
