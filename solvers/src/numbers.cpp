@@ -141,6 +141,24 @@ void NumberLosses::one_target(const std::uint32_t* order, std::size_t n, double*
   }
 }
 
+// Most rows are passed without a look at their cells: only where the gain is the best so far.
+std::size_t NumberLosses::best_split(const std::uint32_t* order, std::size_t n, const std::uint32_t* cell, double& value) const {
+  const double *sum = data_.sum[0].data(), *inverse = inverse_.data();
+  const double total = total_[0];
+  double s = 0, best = -1;
+  std::size_t place = 0;
+  const std::size_t least = data_.least;
+  for (std::size_t i = 1; i < n; ++i) {
+    s += sum[order[i - 1]];
+    const double rest = total - s, gained = s * s * inverse[i] + rest * rest * inverse[n - i];
+    if (gained <= best || cell[order[i - 1]] == cell[order[i]] || i < least || n - i < least) continue;
+    best = gained;
+    place = i;
+  }
+  if (place > 0) value = std::max(0.0, own_ - data_.factor[0] * best) + 2 * data_.price;
+  return place;
+}
+
 void NumberLosses::squared(const std::uint32_t* order, std::size_t n, double* out) {
   if (data_.targets == 1) return one_target(order, n, out);
   if (low_w_.size() < n) {

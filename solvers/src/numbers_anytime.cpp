@@ -204,6 +204,12 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
     std::vector<Cut> best;
     for (std::size_t f = 0; f < data_.features; ++f) {
       const std::uint32_t* order = part_[k].data() + f * count[k];
+      if (losses_.quick()) {
+        double value = 0;
+        const std::size_t place = losses_.best_split(order, count[k], data_.cell[f].data(), value);
+        if (place > 0) best.push_back({value, f, data_.cell[f][order[place - 1]], place});
+        continue;
+      }
       if (!scan(order, f, count[k], by_target[k].data())) continue;
       double least = kNone;
       std::size_t at = 0;

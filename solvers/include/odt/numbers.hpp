@@ -49,6 +49,10 @@ class NumberLosses {
   // What the first i + 1 rows of an order and the others lose as two leaves, prices included, where `open[i]`; under rules
   // on outputs that have no quick way, what they lose without these. `by_target`: the same rows, per target by its value.
   void splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, const char* open, double* out);
+  // Whether `best_split` knows cuts of such rows.
+  bool quick() const { return unit_ && data_.targets == 1 && data_.loss == OutputLoss::squared && !data_.ruled; }
+  // The best cut of an order: rows left of it (0: none), and what it loses.
+  std::size_t best_split(const std::uint32_t* order, std::size_t n, const std::uint32_t* cell, double& value) const;
   // Outputs of the rows without rules, per target, and what a row loses to such.
   void outputs(const std::vector<std::uint32_t>& rows, double* out);
   double lost(std::uint32_t row, const double* output) const;
