@@ -114,6 +114,34 @@ def test_rules_on_paths_and_leaves_hold() -> None:
 
 
 @pytest.mark.parametrize(
+    ("targets", "objective"),
+    [
+        ("y", "minimize mse"),
+        ("y", "minimize mae + 0.001 * leaves"),
+        ("y", "minimize poisson"),
+        ("y, z", "minimize mse"),
+        ("y, z", "minimize mae"),
+    ],
+)
+def test_numbers_and_vectors_of_them(targets: str, objective: str) -> None:
+    """The same again in as many steps; better with more of them, and than growth."""
+    frame = hard(200, 4, seed=6)
+    rng = np.random.default_rng(6)
+    cells = np.array([frame[f"x{f}"] for f in range(4)])
+    frame["y"] = list(np.abs(np.sin(3 * cells[0]) * cells[1] + cells[2]).round(3))
+    frame["z"] = list(np.abs(cells[3] + rng.normal(scale=0.2, size=200)).round(3))
+    text = f"data frame target {targets}: number tree depth <= 5 {objective} solve using "
+    grown = solve(text + "greedy", frame=frame)
+    found = [solve(f"{text}search(steps = {steps}), seed 3", frame=frame) for steps in (8, 8, 30)]
+    assert [f.status for f in found] == ["feasible"] * 3
+    reached = [f.objective for f in found]
+    assert None not in reached
+    assert grown.objective is not None
+    assert str(found[0].tree) == str(found[1].tree)
+    assert grown.objective > reached[0] == reached[1] >= reached[2]
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("data frame target y diagram widths 1, 2 minimize errors solve using search", "B102"),

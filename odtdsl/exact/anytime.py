@@ -44,6 +44,8 @@ class Search:
     ) -> RawAnswer:
         """Search until a limit is met, or until no row is told wrong that could be told right.
 
+        Number targets: until no leaf loses anything.
+
         Raises
         ------
         OdtError
@@ -55,7 +57,7 @@ class Search:
 def _beyond(core: Core) -> str:
     """What `exact` has and its anytime search has not; empty where there is nothing of it."""
     if core.targets is not None:
-        return "it is for classes in this version; `exact` takes numbers"
+        return ""
     rules = plain_of(core)
     if rules is None:
         return "it takes rules on paths and sizes of leaves; `exact` takes the others as well"

@@ -28,6 +28,7 @@ from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact import regression
 from odtdsl.exact.diagrams import diagram_objections, diagram_size
 from odtdsl.exact.lower import (
+    STEP,
     Features,
     Losses,
     about_rules,
@@ -71,10 +72,6 @@ _PLAIN = {
     Form.OBJECTIVE_LINEAR, Form.OBJECTIVE_DEPTH, Form.REGRESSION, Form.OBJECTIVE_LOSS,
     Form.LOSS_BOUND, Form.OUTPUT_SET,
 }  # fmt: skip
-
-
-STEP = 1_000_000
-"""Visits of a row that a step of `search` stands for."""
 
 
 class Exact:

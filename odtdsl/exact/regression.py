@@ -25,6 +25,7 @@ from odtdsl.backends.base import (
 )  # fmt: skip
 from odtdsl.data.table import IntArray
 from odtdsl.exact.lower import (
+    STEP,
     features,
     from_raw,
     leaf_rows,
@@ -198,6 +199,8 @@ class RegressionSearch:
             "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
             "start": self._start(leaves), "threads": self.limits.threads,
             "progress": self._progress, "interrupted": self.limits.interrupted,
+            "method": "auto" if self.limits.proves else "anytime", "seed": self.limits.seed,
+            "work_limit": (self.limits.steps or 0) * STEP,
         }  # fmt: skip
         features = self.features
         found: dict[str, Any]

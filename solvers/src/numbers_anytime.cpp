@@ -13,7 +13,7 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 constexpr double kMostWork = 1e8;             // of one search for a tree of depth two
 constexpr double kMostAtFirst = 3e7;          // of one level of such trees, before they are polished
-constexpr std::size_t kMemory = std::size_t{1} << 18;  // trees that are remembered
+constexpr std::size_t kMemory = std::size_t{1} << 15;  // trees that are remembered
 constexpr std::uint64_t kCheap = 100000000;   // work of a narrow look after which a wide one is tried
 constexpr std::size_t kTried = 3;             // single splits whose true loss is asked for, where rules on outputs hide it
 
