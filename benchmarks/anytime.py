@@ -129,7 +129,7 @@ def child() -> None:
     frame = {f"x{f}": x[:, f] for f in range(x.shape[1])}
     frame["y"] = y.astype(str) if classes else y
     model = parse(
-        f"data frame target y{': class' if classes else ''} tree depth <= {asked['depth']}"
+        f"data frame target y: {'class' if classes else 'number'} tree depth <= {asked['depth']}"
         f" minimize {'errors' if classes else 'mse'} solve using {asked['using']}"
     )
     began = time.process_time()

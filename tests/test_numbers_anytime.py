@@ -108,6 +108,49 @@ def test_vectors_of_outputs_under_rules(way):
 
 
 @LOSSES
+@WAYS
+def test_stopped_anywhere_it_has_a_tree_and_a_bound(absolute, way):
+    """By an interrupt at a look that is drawn among those of a whole run."""
+    rng = np.random.default_rng(23)
+    engine.look_every(8)
+    try:
+        for seed in range(INSTANCES // 3):
+            ranks, distinct, y, weights = random_problem(rng)
+            limits = random_limits(rng, distinct, y) | {"depth": 3}
+            w = np.ones(len(y)) if weights is None else weights
+            best = brute_force(ranks, y, w, absolute=absolute, **limits)
+            slack = 1e-9 * (float((w * np.abs(y)).sum() + 1e-6) + abs(best))
+            left = [int(rng.integers(0, 200))]
+
+            def over(left=left):
+                left[0] -= 1
+                return left[0] < 0
+
+            result = solve(
+                ranks,
+                distinct,
+                y,
+                weights,
+                limits,
+                absolute=absolute,
+                seed=seed,
+                interrupted=over,
+                work_limit=WORK,
+                **way,
+            )
+            assert result["bound"] <= best + slack
+            if result["tree"] is None:
+                assert result["status"] == "unknown"
+                continue
+            value = tree_loss(result, ranks, y, w, absolute=absolute, **limits)
+            assert result["objective"] == pytest.approx(value, abs=slack)
+            assert value >= best - slack
+            assert result["status"] != "optimal" or value <= best + slack
+    finally:
+        engine.look_every(0)
+
+
+@LOSSES
 @pytest.mark.parametrize("leaves", [None, 7])
 def test_the_same_seed_and_work_give_the_same_answer(absolute, leaves):
     ranks, distinct, y = large_problem(n=200, p=4)
