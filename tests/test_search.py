@@ -106,6 +106,37 @@ def test_small_problems_end_with_the_optimum_or_say_nothing(objective: str) -> N
     assert proven or "leaves" in objective
 
 
+def numbers(seed: int = 1) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(seed)
+    cells = rng.uniform(size=(500, 4)).round(3)
+    y = np.sin(9 * cells[:, 0]) * cells[:, 1] + rng.normal(scale=0.3, size=500)
+    return {f"x{f}": list(cells[:, f]) for f in range(4)} | {"y": list(y.round(4))}
+
+
+@pytest.mark.parametrize("objective", ["mse", "mae", "mse then leaves"])
+def test_number_targets_within_steps(objective: str) -> None:
+    text = spec(5, "using search(steps = 20), seed 3", f"minimize {objective}", ", leaves <= 12")
+    text = text.replace("target y", "target y: number")
+    first, again = (solve(text, frame=numbers()) for _ in range(2))
+    grown = solve(text.replace("using search(steps = 20), seed 3", "using greedy"), frame=numbers())
+    assert str(first.tree) == str(again.tree)
+    assert first.tree is not None
+    assert first.tree.n_leaves <= 12
+    assert first.stages[0].value is not None
+    assert grown.stages[0].value is not None
+    assert first.stages[0].value < grown.stages[0].value
+    assert first.status == "feasible"
+
+
+def test_limits_of_leaves_and_features_that_must_be_used_hold() -> None:
+    frame = hard(seed=9)
+    text = spec(6, "using search(steps = 40)", "minimize errors", ", leaves <= 9")
+    found = solve(text + " rule r: uses(x7)", frame=frame)
+    assert found.tree is not None
+    assert found.tree.n_leaves <= 9
+    assert errors(found) < 0.5 * len(frame["y"])
+
+
 def test_rules_on_paths_and_leaves_hold() -> None:
     frame = hard(seed=5)
     rules = " rule r: forall path: x0 before x1 rule s: forall leaf: size >= 20"

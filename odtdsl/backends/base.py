@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from odtdsl.ir.forms import Core, Form, Origin
 from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
@@ -27,6 +27,9 @@ class Support:
 
 
 EXACT = Support(level="exact")
+
+STEP = 1_000_000
+"""Visits of a row that a step of `search` stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,14 @@ class Limits:
     proves: bool = True
     steps: int | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
+
+    def of_search(self) -> dict[str, Any]:
+        """What our engine is told of the anytime search beside a proof, or without one."""
+        return {
+            "seed": self.seed,
+            "method": "auto" if self.proves else "anytime",
+            "work_limit": (self.steps or 0) * STEP,
+        }
 
     def table_bytes(self) -> int | None:
         """What a search may keep in tables: half of what the memory limit leaves from now on.

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
 from odtdsl.exact.backend import Exact, plain_of
-from odtdsl.exact.lower import limits_leaves
 from odtdsl.ir.forms import Core, Form, Origin
 from odtdsl.ir.raw import RawModel
 
@@ -44,8 +43,6 @@ class Search:
     ) -> RawAnswer:
         """Search until a limit is met, or until no row is told wrong that could be told right.
 
-        Number targets: until no leaf loses anything.
-
         Raises
         ------
         OdtError
@@ -56,11 +53,6 @@ class Search:
 
 def _beyond(core: Core) -> str:
     """What `exact` has and its anytime search has not; empty where there is nothing of it."""
-    if core.targets is not None:
-        return ""
-    rules = plain_of(core)
-    if rules is None:
+    if core.targets is None and plain_of(core) is None:
         return "it takes rules on paths and sizes of leaves; `exact` takes the others as well"
-    if rules.must is not None or limits_leaves(core):
-        return "it takes no limit of leaves and no feature that must be used; `exact` does"
     return ""

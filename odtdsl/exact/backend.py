@@ -229,9 +229,7 @@ class _Search:
             relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
             threads=self.limits.threads, memory_limit=self.limits.table_bytes(),
             upper_bound=bound, start=self._start(depth), progress=self._progress,
-            interrupted=self.limits.interrupted, seed=self.limits.seed,
-            method="auto" if self.limits.proves else "anytime",
-            work_limit=(self.limits.steps or 0) * STEP,
+            interrupted=self.limits.interrupted, **self.limits.of_search(),
             **self.rules.engine(self.core, self.features),
         )  # fmt: skip
         return found

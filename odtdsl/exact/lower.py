@@ -276,12 +276,6 @@ def most_leaves(core: Core, depth: int) -> int:
     return min(bounds)
 
 
-def limits_leaves(core: Core) -> bool:
-    """Whether trees may have fewer leaves than their depth and the rows let them."""
-    depth, _ = deepest_of(core)
-    return most_leaves(core, depth) < min(1 << depth, core.n_rows)
-
-
 def deepest_of(core: Core) -> tuple[int, bool]:
     """The depth that is searched, and whether a reduced tree could be deeper."""
     assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"

@@ -25,7 +25,6 @@ from odtdsl.backends.base import (
 )  # fmt: skip
 from odtdsl.data.table import IntArray
 from odtdsl.exact.lower import (
-    STEP,
     features,
     from_raw,
     leaf_rows,
@@ -155,6 +154,8 @@ class RegressionSearch:
         self.later = True
         tree, least = best.tree, 1
         most = best.value + self.slack
+        if not self.limits.proves:  # it would not end by itself where nothing is found
+            return tree, least
         while least < (now := _count(tree)):
             middle = (least + now - 1) // 2
             found = self._search(middle, most)
@@ -199,8 +200,7 @@ class RegressionSearch:
             "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
             "start": self._start(leaves), "threads": self.limits.threads,
             "progress": self._progress, "interrupted": self.limits.interrupted,
-            "method": "auto" if self.limits.proves else "anytime", "seed": self.limits.seed,
-            "work_limit": (self.limits.steps or 0) * STEP,
+            **self.limits.of_search(),
         }  # fmt: skip
         features = self.features
         found: dict[str, Any]
