@@ -28,7 +28,6 @@ from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact import regression
 from odtdsl.exact.diagrams import diagram_objections, diagram_size
 from odtdsl.exact.lower import (
-    STEP,
     Features,
     Losses,
     about_rules,

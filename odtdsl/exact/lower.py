@@ -34,9 +34,6 @@ MOST_CLASSES = 255
 MOST_BITS = 2**32
 """Rows times tests that the search over bit sets may hold."""
 
-STEP = 1_000_000
-"""Visits of a row that a step of `search` stands for."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Features:
