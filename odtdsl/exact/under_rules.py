@@ -8,11 +8,11 @@ from typing import Any
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.exact.components import HUGE
-from odtdsl.exact.lower import deepest_of, most_leaves, size_of, to_raw
+from odtdsl.exact.lower import deepest_of, from_raw, most_leaves, size_of, to_raw
 from odtdsl.exact.ruled import Ruled, assemble
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage
-from odtdsl.ir.raw import RawTree
+from odtdsl.ir.raw import RawTree, depth_of
 
 
 class RuledSearch:
@@ -50,8 +50,9 @@ class RuledSearch:
             self.ruled.rules, allowed=list(self.ruled.features.allowed),
             max_leaves=most_leaves(self.core, depth), time_limit=self._left(),
             relative_gap=self._gap(), memory_limit=self.limits.table_bytes(),
-            upper_bound=self.ruled.most, progress=self._progress,
-            interrupted=self.limits.interrupted,
+            upper_bound=self.ruled.most, start=self._start(depth), progress=self._progress,
+            interrupted=self.limits.interrupted, threads=self.limits.threads,
+            seed=self.limits.seed,
         )  # fmt: skip
         return found
 
@@ -59,6 +60,11 @@ class RuledSearch:
         if self.limits.deadline is None:
             return None
         return max(0.0, self.limits.deadline - time.monotonic())
+
+    def _start(self, depth: int) -> Any:
+        if self.start is None or depth_of(self.start) > depth:
+            return None
+        return from_raw(self.core, self.ruled.features, self.start)
 
     def _gap(self) -> float:
         """Values of several stages stand above each other: a share of them says nothing."""

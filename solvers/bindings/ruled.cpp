@@ -163,13 +163,20 @@ namespace {
 nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth, const nb::dict& rules,
                      const nb::object& allowed, std::optional<int> max_leaves, std::optional<double> time_limit,
                      double relative_gap, std::optional<std::size_t> memory_limit, std::optional<Loss> upper_bound,
-                     const nb::object& progress, const nb::object& interrupted) {
+                     const nb::object& start, const nb::object& progress, const nb::object& interrupted, int threads,
+                     std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit) {
   const odt::RuledProblem p = ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
   o.relative_gap = relative_gap;
   o.memory_limit = memory_limit.value_or(0);
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
+  o.threads = threads;
+  o.seed = seed;
+  o.beside = beside;
+  o.alone = alone;
+  o.work_limit = work_limit;
+  if (!start.is_none()) o.start = start_of(nb::cast<nb::dict>(start));
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   Progress tell(progress);
@@ -188,6 +195,9 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
   d["tree"] = has_tree ? nb::object(tree_of(result.tree)) : nb::none();
   d["counters"] = counters_of(result.counters);
   d["seconds"] = result.seconds;
+  nb::list timeline;
+  for (const odt::Incumbent& i : result.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
+  d["timeline"] = timeline;
   d["interrupted"] = interrupt.raised();
   return d;
 }
@@ -201,5 +211,6 @@ void bind_ruled(nb::module_& m) {
   }, "low"_a, "high"_a, "wish"_a, "The shortest decimal of [low, high) that is nearest to `wish`: as `data/decimals.py` has it.");
   m.def("solve_ruled", &solve_ruled, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a, nb::kw_only(),
         "allowed"_a = nb::none(), "max_leaves"_a = nb::none(), "time_limit"_a = nb::none(), "relative_gap"_a = 0.0,
-        "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none(), "interrupted"_a = nb::none());
+        "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
+        "interrupted"_a = nb::none(), "threads"_a = 1, "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
 }

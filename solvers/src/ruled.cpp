@@ -39,6 +39,18 @@ void check(const RuledProblem& p) {
 
 namespace {
 
+void check_start(const RuledProblem& p, const Tree& tree) {
+  const int n = static_cast<int>(tree.nodes.size());
+  for (int i = 0; i < n; ++i) {
+    const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
+    const bool leaf = node.feature < 0;
+    const bool fits = leaf ? node.label < p.base.classes
+                           : node.feature < static_cast<int>(p.base.features) && node.left > i && node.right > i && node.left < n &&
+                                 node.right < n && node.cut < p.base.distinct[static_cast<std::size_t>(node.feature)];
+    if (!fits) throw std::invalid_argument("the start tree does not fit the problem");
+  }
+}
+
 template <class R>
 void run(const RuledProblem& p, Control& control, Result& result) {
   result.isa = choose_kernels(control.options().isa).name;
@@ -50,14 +62,18 @@ void run(const RuledProblem& p, Control& control, Result& result) {
 
 Result solve_ruled(const RuledProblem& p, const Options& options) {
   check(p);
-  Control control(options);
-  Result result;
+  check_start(p, options.start);
   const Simplified s = simplify(p);
+  Options inner = options;
+  if (!options.start.empty()) inner.start = reduced(s, options.start);
+  Control control(inner);
+  Result result;
   const auto& distinct = s.problem.base.distinct;
   const bool narrow = *std::max_element(distinct.begin(), distinct.end()) < 65535;
   (narrow ? run<std::uint16_t> : run<std::uint32_t>)(s.problem, control, result);
   if (!result.tree.empty()) result.tree = restore(p, s, std::move(result.tree));
   result.seconds = control.seconds();
+  result.work = control.work();
   return result;
 }
 

@@ -231,6 +231,18 @@ Simplified simplify(const RuledProblem& p) {
   return s;
 }
 
+Tree reduced(const Simplified& s, Tree tree) {
+  if (s.last.empty()) return tree;
+  for (TreeNode& n : tree.nodes) {
+    if (n.feature < 0) continue;
+    const auto& last = s.last[static_cast<std::size_t>(n.feature)];
+    const auto at = std::lower_bound(last.begin(), last.end(), n.cut);
+    n.cut = static_cast<std::uint32_t>(std::min(at, last.end() - 1) - last.begin());
+  }
+  set_cuts(s.problem.base, tree);
+  return tree;
+}
+
 Tree restore(const RuledProblem& p, const Simplified& s, Tree tree) {
   if (s.last.empty()) return tree;
   for (TreeNode& n : tree.nodes)

@@ -1,7 +1,9 @@
 // The least of a test framework: named cases, checks that say where they failed.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,6 +21,11 @@ inline std::vector<Case>& cases() {
 inline int& failures() {
   static int count = 0;
   return count;
+}
+// So many times as many trials as a case says: ODT_SCALE, or once.
+inline int scale() {
+  const char* text = std::getenv("ODT_SCALE");
+  return text ? std::max(1, std::atoi(text)) : 1;
 }
 struct Register {
   Register(const char* name, std::function<void()> run) { cases().push_back({name, std::move(run)}); }

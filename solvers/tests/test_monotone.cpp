@@ -250,6 +250,25 @@ CASE(the_optimum_under_monotone_rules_equals_every_tree_on_a_grid) {
   CHECK(bound > 40);
 }
 
+CASE(the_anytime_search_keeps_monotone_rules) {
+  Random random(32);
+  int stopped = 0;
+  for (int trial = 0; trial < 600 * check::scale(); ++trial) {
+    const RuledProblem p = monotone_problem(random);
+    const AllTrees all(p);
+    const Loss best = all.best();
+    Options o;
+    o.alone = 0;
+    o.work_limit = static_cast<std::uint64_t>(draw(random, 1, 4000));
+    const Result r = solve_ruled(p, o);
+    stopped += r.status == Status::feasible;
+    CHECK(r.bound <= best || best >= kInfinite);
+    CHECK(r.tree.empty() || (r.value >= best && all.value(r.tree) == r.value));
+    CHECK(r.status != Status::optimal || r.value == best);
+  }
+  CHECK(stopped > 30);
+}
+
 CASE(thresholds_are_the_admitted_ones_nearest_to_the_middle) {
   const auto middle = [](const RealSet& admitted, double low, double high) { return place(admitted, low, high, false); };
   CHECK(middle(kAll, 1, 2) == 1.5);

@@ -78,3 +78,38 @@ CASE(a_stopped_search_under_rules_has_a_true_bound) {
     CHECK(r.status != Status::infeasible && (r.status != Status::optimal || r.value == whole.value));
   }
 }
+
+// Every tree that comes keeps the rules and is of the objective that is said, whoever found it; proofs and bounds are true.
+CASE(the_anytime_search_beside_the_one_under_rules) {
+  Random random(24);
+  int proven = 0, stopped = 0;
+  for (int trial = 0; trial < 3000 * check::scale(); ++trial) {
+    RuledProblem p = ruled_problem(random, trial % 7 == 0 ? Loss{1} << 40 : 1);
+    if (p.base.depth < 2) continue;
+    const AllTrees all(p);
+    const Loss best = all.best();
+    Options o;
+    o.alone = 0;
+    o.threads = trial % 3 == 0 ? 2 : 1;
+    o.seed = static_cast<std::uint64_t>(trial);
+    if (trial % 2) o.work_limit = static_cast<std::uint64_t>(draw(random, 1, 3000));
+    if (trial % 4 == 1 && best < kInfinite) {
+      Options quick;
+      quick.beside = false;
+      quick.work_limit = 300;
+      o.start = solve_ruled(p, quick).tree;
+    }
+    const Result r = solve_ruled(p, o);
+    proven += r.status == Status::optimal;
+    stopped += r.status == Status::feasible;
+    CHECK(r.bound <= best || best >= kInfinite);
+    CHECK(r.status != Status::infeasible || best >= kInfinite);
+    CHECK(r.status != Status::optimal || r.value == best);
+    CHECK(r.tree.empty() || (r.value >= best && all.value(r.tree) == r.value));
+    for (const Incumbent& i : r.timeline) CHECK(i.bound <= best && i.value >= best);
+    if (o.threads > 1) continue;
+    const Result again = solve_ruled(p, o);
+    CHECK(again.value == r.value && again.work == r.work && again.tree.nodes.size() == r.tree.nodes.size());
+  }
+  CHECK(proven > 500 && stopped > 100);
+}

@@ -423,7 +423,8 @@ Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::
   counters_.add(search.counters);
   control_.add_work(part.work());
   control_.check();
-  return out.exact && !out.plan.empty() ? measure(view, at, out.plan, 0) : tree;
+  const Grown::Ptr made = out.exact && !out.plan.empty() ? measure(view, at, out.plan, 0) : nullptr;
+  return made && made->value <= tree->value ? made : tree;
 }
 
 template <class R>
@@ -543,6 +544,7 @@ void Anytime<R>::step() {
   const int height = top_.depth <= 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(top_.depth - 2)));
   const Grown::Ptr made = move(*views_[0], top_, best_, height);
   if (made != best_) offer(made);
+  control_.poll(p_.rows + 2000);  // turns end, even where there is nothing to do
   control_.check();
 }
 

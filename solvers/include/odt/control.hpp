@@ -34,6 +34,7 @@ class Control {
   // `work` is a rough count of row visits; the clock is read once in a while only.
   void poll(std::uint64_t work) {
     const std::uint64_t done = work_.fetch_add(work, std::memory_order_relaxed) + work;
+    if (options_.outer) options_.outer->work_.fetch_add(work, std::memory_order_relaxed);
     if (done < next_look_.load(std::memory_order_relaxed)) {
       if (stopped_.load(std::memory_order_relaxed)) throw Stop{};
       return;
@@ -52,6 +53,7 @@ class Control {
     if (options_.work_limit > 0 && work() > options_.work_limit) stopped_ = true;
     // Only the calling thread may touch the interpreter.
     if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;
+    if (options_.outer) options_.outer->check();
     if (stopped_) throw Stop{};
     if (turns) turns->step(lane(), work());
   }

@@ -60,6 +60,8 @@ struct Tree {
   bool empty() const { return nodes.empty(); }
 };
 
+class Control;
+
 enum class Status { optimal, feasible, infeasible, unknown };
 enum class Isa { best, portable, avx2, avx512 };
 
@@ -83,6 +85,7 @@ struct Options {
   std::uint64_t alone = 30000000;  // so much work (some tenths of a second)
   Loss upper_bound = kInfinite;  // only trees of at most this loss are of interest
   Tree start;
+  Control* outer = nullptr;      // of the search that this one is part of: its work counts, its limits hold
   std::function<void(const Incumbent&)> progress;
   std::function<bool()> interrupted;
 };

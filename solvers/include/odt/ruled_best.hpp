@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
 #include "odt/control.hpp"
@@ -10,6 +12,7 @@
 
 namespace odt {
 
+// The proof and the anytime search beside it share it.
 class RuledBest {
  public:
   // `largest`: no tree has a larger objective. A bound above it proves that none keeps the rules.
@@ -19,37 +22,51 @@ class RuledBest {
   }
 
   Loss value() const { return value_; }
-  Loss bound() const { return result_.bound; }
+  Loss bound() const { return bound_; }
   // Only trees of a lower objective are searched for: the best known's less the gap that is allowed.
   Loss cutoff() const {
     const double gap = control_.options().relative_gap;
-    if (gap <= 0 || result_.tree.empty()) return value_;
-    return value_ - static_cast<Loss>(gap * std::abs(static_cast<double>(value_) + static_cast<double>(offset_)));
+    const Loss value = value_;
+    if (gap <= 0 || !found_) return value;
+    return value - static_cast<Loss>(gap * std::abs(static_cast<double>(value) + static_cast<double>(offset_)));
   }
-  bool done() const { return result_.bound >= cutoff(); }
+  bool done() const { return bound_ >= cutoff(); }
 
   template <class Build>
   void offer(Loss value, Build build) {
+    std::lock_guard<std::mutex> lock(mutex_);
     if (value >= value_) return;
-    value_ = value;
     result_.tree = build();
     result_.value = value;
-    result_.bound = std::min(result_.bound, value);
-    control_.incumbent(result_.timeline, value, result_.bound);
+    value_ = value;
+    found_ = true;
+    if (bound_ > value) result_.bound = bound_ = value;
+    control_.incumbent(result_.timeline, value, bound_);
+  }
+  // Sets both if there is a tree below `value`.
+  bool take(Loss& value, Tree& tree) const {
+    if (!found_ || value_ >= value) return false;
+    std::lock_guard<std::mutex> lock(mutex_);
+    value = value_;
+    tree = result_.tree;
+    return true;
   }
   // No tree is better than this.
   void raise(Loss bound, bool tell = true) {
-    bound = std::min(bound, value_);
-    if (bound <= result_.bound) return;
-    result_.bound = bound;
-    if (tell && !result_.tree.empty() && bound < value_) control_.incumbent(result_.timeline, value_, bound);
+    std::lock_guard<std::mutex> lock(mutex_);
+    bound = std::min<Loss>(bound, value_);
+    if (bound <= bound_) return;
+    result_.bound = bound_ = bound;
+    if (tell && found_ && bound < value_) control_.incumbent(result_.timeline, value_, bound);
   }
 
  private:
   const Control& control_;
   Result& result_;
   Loss offset_;
-  Loss value_;
+  mutable std::mutex mutex_;
+  std::atomic<Loss> value_, bound_{-kInfinite};
+  std::atomic<bool> found_{false};
 };
 
 }  // namespace odt

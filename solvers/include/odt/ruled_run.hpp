@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "odt/ruled_best.hpp"
+#include "odt/ruled_partner.hpp"
 #include "odt/ruled_prices.hpp"
 #include "odt/ruled_search.hpp"
 
@@ -21,11 +22,15 @@ class RuledRun {
       : p_(p), control_(control), result_(result), best_(control, result, p.offset, largest_objective(p)), prices_(p) {}
 
   void run() {
+    const Tree& start = control_.options().start;
+    if (!start.empty() && start_fits(start)) learn(start);
+    RuledPartner partner(p_, control_, best_);
     try {
       // Shallower trees first: an incumbent and multipliers early, at a small part of the cost.
       for (int depth = 0; depth <= p_.base.depth && !best_.done(); ++depth) search(depth);
     } catch (const Stop&) {
     }
+    result_.counters.add(partner.end());
     const bool found = !result_.tree.empty();
     // A gap that was asked for and reached is not a proof.
     const bool proven = best_.bound() >= best_.value();
@@ -73,6 +78,11 @@ class RuledRun {
     }
   }
 
+  // Labels of a start are those of a finished tree.
+  static bool start_fits(const Tree& tree) {
+    return std::all_of(tree.nodes.begin(), tree.nodes.end(), [](const TreeNode& n) { return n.feature >= 0 || n.label >= 0; });
+  }
+
   // Whether no better tree of this depth is left.
   bool done(int depth) const { return depth == p_.base.depth && best_.done(); }
 
@@ -82,13 +92,11 @@ class RuledRun {
     Options o;
     o.isa = control_.options().isa;
     o.memory_limit = control_.options().memory_limit;
-    o.interrupted = control_.options().interrupted;
-    if (control_.options().time_limit >= 0) o.time_limit = std::max(0.0, control_.options().time_limit - control_.seconds());
+    o.outer = &control_;
     if (until < kEver) o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.work()));
     const bool final = depth == p_.base.depth;
     if (final) o.progress = [&](const Incumbent& i) { best_.raise(free.weights.objective_from(free.sum_of(i.bound))); };
     const typename FreeTrees<R>::Answer answer = free.solve(o, result_.counters);
-    control_.add_work(answer.work);
     if (final) best_.raise(free.weights.objective_from(answer.bound));
     if (!answer.tree.empty()) learn(answer.tree);
     control_.check();

@@ -19,5 +19,7 @@ Simplified simplify(const RuledProblem& p);
 
 // A tree of the simplified problem as one of the problem.
 Tree restore(const RuledProblem& p, const Simplified& s, Tree tree);
+// And the other way.
+Tree reduced(const Simplified& s, Tree tree);
 
 }  // namespace odt
