@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from odtdsl.analysis.cells import Cells
 from odtdsl.analysis.columns import Columns
 from odtdsl.analysis.desk import Desk, Stop
@@ -27,6 +29,7 @@ from odtdsl.data.split import Division
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.ir.expr import GroupArg
+from odtdsl.ir.planes import WIDEST
 from odtdsl.ir.problem import (
     DiagramSkeleton,
     FeatureDecl,
@@ -278,6 +281,12 @@ class _Analyser:
                 self.desk.error(
                     "D211", f"`{feature.name}` has missing values, which hyperplanes refuse",
                     self.statements.skeleton, helps=("write `missing drop`, or `splits axis`",),
+                )  # fmt: skip
+            elif column.numbers is not None and np.abs(column.numbers).max(initial=0) > WIDEST:
+                self.desk.error(
+                    "R301", f"hyperplanes cannot weigh `{feature.name}`: its cells reach beyond"
+                    f" {WIDEST:g}, and sums of their products leave floats",
+                    self.statements.skeleton, helps=("give it in another unit, or `drop` it",),
                 )  # fmt: skip
 
     def _check_diagram(self, rows: Rows) -> None:

@@ -320,7 +320,8 @@ def names_rows(column: Column) -> bool:
     numbers = column.numbers
     if numbers is None or len(numbers) < FEW_ROWS or not np.isfinite(numbers).all():
         return False
-    if numbers.max() - numbers.min() + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():
+    span = float(numbers.max()) - float(numbers.min())  # infinite without a warning of numpy
+    if span + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():
         return False
     return len(np.unique(numbers)) == len(numbers)
 

@@ -62,6 +62,10 @@ class Planes:
         return total
 
 
+WIDEST = 1e150
+"""Cells beyond this are weighed by no hyperplane: sums of their products leave floats."""
+
+
 @lru_cache(maxsize=4)
 def planes(core: Core) -> Planes:
     """The columns of a core without missing values; constant columns are left out."""

@@ -182,7 +182,7 @@ def _by_columns(measure: Additive) -> bool:
 
 def beyond_odd(core: Core) -> list[tuple[str, str]]:
     """What the ODD study's model cannot say although the forms are there: what, and why."""
-    from odtdsl.ir.planes import planes
+    from odtdsl.ir.planes import WIDEST, planes
     from odtdsl.milp.diagram_planes import MARGIN
 
     if not isinstance(core.skeleton, DiagramSkeleton):
@@ -192,6 +192,8 @@ def beyond_odd(core: Core) -> list[tuple[str, str]]:
         name = core.columns[family.column]
         if family.missing is not None:
             found.append((f"missing cells of `{name}`", "the study weighs every cell"))
+        if family.kind == "threshold" and np.abs(family.values).max(initial=0) > WIDEST:
+            found.append((f"the cells of `{name}`", "sums of cells beyond 1e150 leave floats"))
         if family.kind == "bin" or family.domain != FULL:
             found.append((f"the candidates of `{name}`", "the study's splits may stand anywhere"))
     for one in core.filters:

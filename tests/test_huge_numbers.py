@@ -1,0 +1,50 @@
+"""Cells near the ends of floats: no command warns in numpy's words, or takes it for a mistake."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from odtdsl.cli import app
+
+CELLS = ("1e308", "-1e308", "1.7e308", "-1.7e308", "1", "0", "5e-324")
+HEAD = 'data "h.csv", test "h.csv" target y '
+SPECS = {
+    "gaps": HEAD + "tree depth <= 2 minimize errors",
+    "quantiles": HEAD + "candidates * at quantiles 3 tree depth <= 2 minimize errors",
+    "bins": HEAD + "candidates * at bins 3 tree depth <= 2 minimize errors",
+    "guessed": HEAD + "candidates * at guessed tree depth <= 2 minimize errors",
+    "planes": HEAD + "tree depth <= 1 splits hyperplane minimize errors",
+    "diagram": HEAD + "diagram widths 1, 2 minimize errors",
+    "numbers": HEAD.replace("y", "a: number drop y") + "tree depth <= 1 minimize mse",
+    "rule": HEAD + "tree depth <= 1 minimize errors rule r: accuracy(g) >= 10% group g = a > 3",
+}
+COMMANDS = (
+    "check {0}", "plan {0}", "solve {0} --within 1 --out t.json --svg t.svg", "report {0} --force",
+    "compare {0} --within 0.5", "explain {0} --within 0.5", "predict t.json h.csv",
+    "audit t.json {0}", "export t.json --to python", "why t.json {0} --row 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_no_command_warns_in_the_words_of_numpy(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{CELLS[i % 7]},{CELLS[(3 * i + 1) % 7]},{'pq'[i % 3 == 0]}" for i in range(40)]
+    Path("h.csv").write_text("\n".join(["a,b,y", *rows]))
+    Path("h.odt").write_text(SPECS[name])
+    solved = False
+    for command in COMMANDS:
+        if "t.json" in command.split()[1] and not solved:
+            continue
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            ran = CliRunner().invoke(app, command.format("h.odt").split())
+        assert not [one for one in told if issubclass(one.category, RuntimeWarning)], command
+        assert ran.exit_code in range(5), (command, ran.output)
+        solved = solved or Path("t.json").exists()
+    assert solved == (name not in ("planes", "numbers"))
