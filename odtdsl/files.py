@@ -99,7 +99,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     Raises
     ------
     OdtError
-        F301: the file cannot be written; nothing is left behind.
+        F301: the file cannot be written; nothing is left behind. U308: rows were read from it.
     """
     try:
         stream = _stream(path)
@@ -107,6 +107,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             with open(path if stream is None else os.dup(stream), "wb") as device:
                 device.write(data)
             return
+        _check_kept(path)
         target = _target(path)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
@@ -121,6 +122,26 @@ def write_bytes(path: Path, data: bytes) -> None:
             raise
     except (OSError, ValueError) as failure:
         raise _unwritable(path, _reason(failure)) from failure
+
+
+_kept: set[Path] = set()
+"""Files of rows that this process has read, behind links."""
+
+
+def keep_from_writers(path: Path) -> None:
+    """Let nothing of odtdsl write over this file, which holds rows, in this process.
+
+    Models and results that are saved from Python know no spec, and so not what it reads.
+    """
+    _kept.add(_target(path))
+
+
+def _check_kept(path: Path) -> None:
+    if path.is_file() and any(kept.exists() and same(path, kept) for kept in _kept):
+        raise error(
+            "U308", f"`{path}` holds rows that were read: it would be overwritten",
+            helps=("choose another name",),
+        )  # fmt: skip
 
 
 def holds(path: Path, text: str) -> bool:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.cli import app
+from odtdsl.diagnostics.model import OdtError
 from odtdsl.interrupts import interrupted, interruptible
+from odtdsl.predictors.saving import save
 from odtdsl.written import is_ours
 
 ROWS = "a,b,y\n" + "".join(f"{i},{i * 7 % 5},{'u' if i * 3 % 7 < 3 else 'v'}\n" for i in range(20))
@@ -417,3 +420,36 @@ def test_files_that_never_end_are_not_opened(folder: Path) -> None:
     assert subprocess.run(line, shell=True, capture_output=True, check=False).returncode == 0
     line = f"cat s.odt | '{sys.executable}' -m odtdsl check /dev/stdin --data rows.csv"
     assert subprocess.run(line, shell=True, capture_output=True, check=False).returncode == 0
+
+
+def test_writers_of_python_keep_the_rows_too(tmp_path: Path) -> None:
+    """A model knows no spec; what was read as rows is written over by nothing of odtdsl."""
+    rows, test = tmp_path / "rows.csv", tmp_path / "test.csv"
+    for path in (rows, test):
+        path.write_text("a,y\n1,n\n2,p\n3,p\n")
+    spec = tmp_path / "s.odt"
+    spec.write_text(
+        'data "rows.csv", test "test.csv" target y tree depth <= 1 minimize errors'
+        " rule few: leaves <= 2"
+    )
+    model = odtdsl.load(spec)
+    result = model.solve()
+    assert result.tree is not None
+    tree, link = result.tree, tmp_path / "link.csv"
+    link.symlink_to(rows)
+    writers: dict[str, Callable[[Path], object]] = {
+        "save": lambda path: save(tree, path), "report": result.report, "model": model.save,
+        "export": lambda path: tree.export("python", path),
+        "compile": lambda path: model.compile(path, to="lp"),
+    }  # fmt: skip
+    for name, write in writers.items():
+        for path in (rows, test, link):
+            before = path.read_bytes()
+            with pytest.raises(OdtError) as caught:
+                write(path)
+            assert [one.code for one in caught.value.diagnostics] == ["U308"], name
+            assert path.read_bytes() == before
+        write(tmp_path / f"{name}.out")
+        write(tmp_path / f"{name}.out")  # ours may be replaced
+    rows.unlink()
+    save(tree, rows)  # nothing is there that could be lost

@@ -15,7 +15,7 @@ from odtdsl.data.limits import MAX_BYTES, too_large
 from odtdsl.data.request import DataRequest, TestFile
 from odtdsl.data.table import Table
 from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.files import check_regular
+from odtdsl.files import check_regular, keep_from_writers
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
@@ -137,6 +137,7 @@ def _found(name: str, base: Path) -> Path:
         path = base / Path(name).expanduser()
         if path.is_file():
             check_regular(path)
+            keep_from_writers(path)
             return path
         raise _no_file(name, path)
     except (OSError, RuntimeError) as problem:  # too long, not allowed; `~name` without a home
