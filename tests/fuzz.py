@@ -2,7 +2,8 @@
 
 Targets: `parser` (specs: parse, format, messages), `data` (CSV, TSV, ARFF, Parquet, frames, down
 to typed columns), `models` (saved trees, diagrams and results), `editor` (a session of the
-language server: edits, then every request), or `all`, one after another.
+language server: edits, then every request), `commands` (command lines over small specs), or
+`all`, one after another.
 
 A find is written to `tests/finds/TARGET/`, made small, and is run by the tests from then on; the
 exit code is 1. Only `OdtError` may come out of a reader, and nothing may take over 5 s.

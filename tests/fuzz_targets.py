@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from fuzz_commands import command_lines
 from fuzzing import Target
 
 from odtdsl.data.request import DataRequest
@@ -437,6 +438,6 @@ def _renamed(outline: Any, named: Any, name: str) -> None:
 
 TARGETS: dict[str, Callable[[], AbstractContextManager[Target]]] = {
     "parser": parser, "data": data, "models": models,
-    "editor": editor,
+    "editor": editor, "commands": command_lines,
 }  # fmt: skip
 """All targets, by name."""

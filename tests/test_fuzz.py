@@ -12,7 +12,7 @@ import pytest
 from fuzzing import Target, fuzz, outcome
 
 FINDS = Path(__file__).parent / "finds"
-INPUTS = {"parser": 60, "data": 150, "models": 100, "editor": 12}
+INPUTS = {"parser": 60, "data": 150, "models": 100, "editor": 12, "commands": 12}
 
 
 @pytest.mark.parametrize("name", fuzz_targets.TARGETS)
