@@ -8,7 +8,7 @@ import threading
 import time
 from types import TracebackType
 
-from odtdsl.backends.base import Progress
+from odtdsl.backends.base import Progress, relative_gap
 from odtdsl.console import shown
 from odtdsl.predictors.wording import printable
 
@@ -61,7 +61,9 @@ class Waiting:
     def __call__(self, progress: Progress) -> None:
         """Where one search stands, as a back end reports it."""
         stage = f"stage {progress.stage + 1}, " if progress.stage else ""
-        self.text = f"{stage}best {shown(progress.incumbent)}, bound {shown(progress.bound)}"
+        gap = relative_gap(progress.incumbent, progress.bound)
+        told = "" if gap is None else f", gap {float(gap):.1%}"
+        self.text = f"{stage}best {shown(progress.incumbent)}, bound {shown(progress.bound)}{told}"
 
     def runs(self, done: int, asked: int) -> None:
         """How many of several runs are done."""

@@ -18,6 +18,7 @@ from odtdsl.backends.base import (
     Report,
     StageOutcome,
     Status,
+    relative_gap,
 )  # fmt: skip
 from odtdsl.backends.choice import Choice, Supported, back_end, choose, refused, supported
 from odtdsl.backends.patience import Patience
@@ -409,15 +410,6 @@ def _stages(
             )
         )  # fmt: skip
     return tuple(found)
-
-
-def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | None:
-    """|value - bound| / |value|; 1 where only the value is 0; None where either is unknown."""
-    if value is None or bound is None:
-        return None
-    if value == bound:
-        return Fraction(0)
-    return Fraction(1) if value == 0 else abs(value - bound) / abs(value)
 
 
 def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:

@@ -98,6 +98,15 @@ class Progress:
     seconds: float
 
 
+def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | None:
+    """|value - bound| / |value|; 1 where only the value is 0; None where either is unknown."""
+    if value is None or bound is None:
+        return None
+    if value == bound:
+        return Fraction(0)
+    return Fraction(1) if value == 0 else abs(value - bound) / abs(value)
+
+
 Report = Callable[[Progress], None]
 
 
