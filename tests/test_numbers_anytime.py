@@ -68,6 +68,22 @@ def test_trees_are_what_they_say_and_proofs_stay(absolute, way):
     assert proven > INSTANCES // 4 or "method" in way
 
 
+def test_single_splits_of_the_proof_are_taken_with_what_their_sides_lose():
+    """Such a tree came with all of its loss on one side, and a move there made it vanish."""
+    x = np.array([[1, 1, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 1, 0, 0, 0]]).T
+    y = np.array([-1.6, -1.5, -0.7, -1.0, 1.3, 0.1, 0.2, 0.5, 0.6])
+    weights = np.array([1.0, 3, 3, 0, 0, 3, 1, 2, 0])
+    ranks, distinct = rank_columns(x)
+    limits = {"depth": 4, "price": 0.8232222222222223}
+    for seed in range(30):
+        result = solve(
+            ranks, distinct, y, weights, limits, absolute=True, seed=seed, alone=0, work_limit=WORK
+        )
+        value = tree_loss(result, ranks, y, weights, absolute=True, **limits)
+        assert result["objective"] == pytest.approx(value)
+        assert min(value for _, value, _ in result["timeline"]) == pytest.approx(value)
+
+
 @WAYS
 def test_vectors_of_outputs_under_rules(way):
     rng = random.Random(22)

@@ -457,7 +457,10 @@ NumberAnytime::Ptr NumberAnytime::read(const View& view, const Place& at, const 
   const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
   if (view.rows < data_.least || view.rows == 0) return nullptr;
   const Ptr one = leaf(view);
-  if (n.feature < 0) return n.stump && at.depth > 0 ? stump(view, one) : one;
+  if (n.feature < 0) {
+    const Ptr found = n.stump && at.depth > 0 ? stump(view, one) : one;
+    return found->feature < 0 ? found : measure(view, at, found);  // it may stand high: moves ask what each half loses
+  }
   const std::size_t f = static_cast<std::size_t>(n.feature);
   const std::uint32_t below = data_.counts[f][n.bound];
   const std::size_t place = below == 0 ? 0 : place_of(view, f, below - 1);

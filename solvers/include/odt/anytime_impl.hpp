@@ -260,7 +260,13 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
   if (n.feature < 0) {
     if (static_cast<std::int32_t>(view.rows()) < least_) return nullptr;
     if (!n.stump) return leaf(view, at);
-    return stump(view, {at.level, std::max(1, at.depth), at.state}, n.must);
+    const Grown::Ptr found = stump(view, {at.level, std::max(1, at.depth), at.state}, n.must);
+    if (found->feature < 0 || at.depth < 3) return found;
+    // It stands where moves begin, which ask what each half loses.
+    const Cut cut{0, static_cast<std::size_t>(found->feature), found->bound};
+    const Place next = below(at, cut.feature);
+    const Grown::Ptr left = leaf(child(at, cut.feature, cut.bound, true), next);
+    return join(cut, left, leaf(child(at, cut.feature, cut.bound, false), next));
   }
   const Cut cut{0, static_cast<std::size_t>(n.feature), n.bound};
   const Place next = below(at, cut.feature);

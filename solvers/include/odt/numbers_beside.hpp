@@ -53,7 +53,7 @@ class RealStory {
 class NumberBeside {
  public:
   NumberBeside(Control& control, const RegressionOptions& options, int depth)
-      : shared(std::numeric_limits<double>::infinity()), control_(control), options_(options), turns_(options.alone, kSlice, depth >= 5 ? 4 * kSlice : kSlice) {}
+      : shared(std::numeric_limits<double>::infinity()), control_(control), options_(options), turns_(options.alone, depth >= 5 ? kSlice : 2 * kSlice, depth >= 5 ? 4 * kSlice : kSlice) {}
   ~NumberBeside() { finish(); }
 
   // Trees of depth two are proven too soon.
