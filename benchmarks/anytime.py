@@ -121,6 +121,9 @@ class Curve:
 def child() -> None:
     """What the process of one run does: one JSON object in, one out."""
     asked = json.load(sys.stdin)
+    if asked["using"] in PEERS:
+        print(json.dumps(PEERS[asked["using"]](asked)))
+        return
     from odtdsl import solving
     from odtdsl.api import parse
 
@@ -156,6 +159,37 @@ def child() -> None:
     print(json.dumps({"steps": steps, "bounds": bounds, "end": end}))
 
 
+def of_discrepancies(asked: dict[str, Any]) -> dict[str, Any]:
+    """pytrees-rs: ConTree with a limited discrepancy search, which tells its improvements."""
+    from pytrees import ConTreeClassifier
+
+    x, y = table_of(asked["name"])
+    steps: list[list[float]] = []
+    began = time.process_time()
+    model = ConTreeClassifier(max_depth=asked["depth"], max_time=asked["limit"])
+    model.fit_anytime(
+        x, y, callback=lambda error, *_: steps.append([time.process_time() - began, float(error)])
+    )
+    end = time.process_time() - began
+    steps.append([end, float(model.train_error_)])
+    return {"steps": steps, "bounds": [], "end": end}
+
+
+def of_contree(asked: dict[str, Any]) -> dict[str, Any]:
+    """pycontree, which tells its last tree only."""
+    from measures.peers import contree
+
+    x, y = table_of(asked["name"])
+    began = time.process_time()
+    found = contree(x, y, asked["depth"], asked["limit"])
+    end = time.process_time() - began
+    assert found.value is not None
+    return {"steps": [[end, float(found.value)]], "bounds": [], "end": end}
+
+
+PEERS = {"pytrees-rs": of_discrepancies, "pycontree": of_contree}
+
+
 def cart(kind: str, x: Array, y: Array, depth: int) -> float:
     """The best tree of scikit-learn's criteria: errors, or mean squared error."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -184,7 +218,16 @@ def measure(args: argparse.Namespace) -> None:
     shown = "{:.0f}" if args.kind == "classes" else "{:.4g}"
     table = Table(
         f"anytime-{args.kind}",
-        ("set", "depth", "CART", "greedy", *(f"{limit:g} s" for limit in limits), "bound", "gap s"),
+        (
+            "set",
+            "depth",
+            "CART",
+            "greedy",
+            *(f"{limit:g} s" for limit in limits),
+            "bound",
+            "gap s",
+            *(f"{who}{told}" for who in args.peers for told in ("", ", gap s")),
+        ),
     )
     worse: list[str] = []
     above: dict[str, dict[float, float]] = {}
@@ -197,14 +240,25 @@ def measure(args: argparse.Namespace) -> None:
             run(args.kind, name, depth, limits[-1], args.using, seed) for seed in range(args.seeds)
         ]
         values = {limit: float(np.median([c.at(limit) for c in curves])) for limit in limits}
-        best = min(values.values())
+        others = {who: run(args.kind, name, depth, limits[-1], who, 0) for who in args.peers}
+        best = min([*values.values(), *(curve.at(1e9) for curve in others.values())])
         integral = float(np.median([c.integral(best, limits[-1]) for c in curves]))
         bound = float(np.median([c.bound(limits[-1]) for c in curves]))
         table.add(
             name, depth, shown.format(other), shown.format(grown),
             *(shown.format(values[limit]) for limit in limits), shown.format(bound),
             f"{integral:.2f}",
+            *(
+                cell
+                for curve in others.values()
+                for cell in (
+                    shown.format(curve.at(1e9)), f"{curve.integral(best, limits[-1]):.2f}"
+                )
+            ),
         )  # fmt: skip
+        for who, curve in others.items():
+            if integral > curve.integral(best, limits[-1]):
+                worse.append(f"{name} {depth}: the primal gap integral of {who} is less")
         first = 10.0 if len(y) > 100_000 else 1.0
         for limit in limits:
             if limit < first:
@@ -219,7 +273,7 @@ def measure(args: argparse.Namespace) -> None:
         above[name] = values
     table.note(
         f"{args.seeds} seed(s), one thread, seconds of processor from the frame on. Worse than"
-        f" CART, growth or a smaller depth: {'; '.join(worse) or 'none'}."
+        f" CART, growth, a smaller depth or a peer: {'; '.join(worse) or 'none'}."
     )
     if args.docs:
         table.publish()
@@ -240,6 +294,9 @@ def main() -> None:
     )
     parser.add_argument("--limit", type=float, default=10.0, help="seconds of processor")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument(
+        "--peers", type=lambda text: text.split(","), default=[], help=", ".join(PEERS)
+    )
     parser.add_argument("--using", default="auto")
     parser.add_argument("--docs", action="store_true", help="put the table into the page")
     measure(parser.parse_args())
