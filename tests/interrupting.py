@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from unittest.mock import patch
 
 from random_specs import case, rule
@@ -77,7 +78,10 @@ class Looks:
 
 @contextmanager
 def looking(looks: Looks, work: int = WORK) -> Iterator[None]:
-    """All searches inside look here, native ones after so many visits of rows."""
+    """All searches inside look here, native ones after so many visits of rows.
+
+    The search for good trees takes its turns beside the proof from the start.
+    """
 
     @contextmanager
     def interruptible() -> Iterator[Callable[[], bool]]:
@@ -89,6 +93,8 @@ def looking(looks: Looks, work: int = WORK) -> Iterator[None]:
         with (
             patch.object(solving, "interruptible", interruptible),
             patch.object(time, "monotonic", looks.clock),
+            patch.object(native, "solve", partial(native.solve, alone=0)),
+            patch.object(native, "solve_ruled", partial(native.solve_ruled, alone=0)),
         ):
             yield
     finally:
