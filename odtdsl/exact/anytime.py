@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
-from odtdsl.exact.backend import Exact, plain_of
-from odtdsl.ir.forms import Core, Form, Origin
+from odtdsl.exact.backend import Exact
+from odtdsl.ir.forms import Core, Form
 from odtdsl.ir.raw import RawModel
 
 
@@ -29,11 +29,7 @@ class Search:
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
-        if found := Exact().objections(core):
-            return found
-        reason = _beyond(core)
-        origin = Origin(rule="skeleton")
-        return (Objection(form=Form.TREE, origin=origin, reason=reason),) if reason else ()
+        return Exact().objections(core)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         return Exact().size(core)
@@ -49,10 +45,3 @@ class Search:
             X202: the native part of the package is not built.
         """
         return Exact().solve(core, replace(limits, proves=False), start, report)
-
-
-def _beyond(core: Core) -> str:
-    """What `exact` has and its anytime search has not; empty where there is nothing of it."""
-    if core.targets is None and plain_of(core) is None:
-        return "it takes rules on paths and sizes of leaves; `exact` takes the others as well"
-    return ""

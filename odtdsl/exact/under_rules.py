@@ -52,7 +52,7 @@ class RuledSearch:
             relative_gap=self._gap(), memory_limit=self.limits.table_bytes(),
             upper_bound=self.ruled.most, start=self._start(depth), progress=self._progress,
             interrupted=self.limits.interrupted, threads=self.limits.threads,
-            seed=self.limits.seed,
+            **self.limits.of_search(),
         )  # fmt: skip
         return found
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "ruled.hpp"
@@ -164,13 +165,15 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
                      const nb::object& allowed, std::optional<int> max_leaves, std::optional<double> time_limit,
                      double relative_gap, std::optional<std::size_t> memory_limit, std::optional<Loss> upper_bound,
                      const nb::object& start, const nb::object& progress, const nb::object& interrupted, int threads,
-                     std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit) {
+                     std::uint64_t seed, const std::string& method, bool beside, std::uint64_t alone, std::uint64_t work_limit) {
   const odt::RuledProblem p = ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
   o.relative_gap = relative_gap;
   o.memory_limit = memory_limit.value_or(0);
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
+  if (method != "auto" && method != "anytime") throw std::invalid_argument("method must be auto or anytime");
+  o.method = method == "anytime" ? 3 : 0;
   o.threads = threads;
   o.seed = seed;
   o.beside = beside;
@@ -212,5 +215,5 @@ void bind_ruled(nb::module_& m) {
   m.def("solve_ruled", &solve_ruled, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a, nb::kw_only(),
         "allowed"_a = nb::none(), "max_leaves"_a = nb::none(), "time_limit"_a = nb::none(), "relative_gap"_a = 0.0,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none(), "threads"_a = 1, "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
+        "interrupted"_a = nb::none(), "threads"_a = 1, "seed"_a = 0, "method"_a = "auto", "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
 }

@@ -271,6 +271,11 @@ class Rounds {
     control_.poll(p_.base.rows * p_.base.features / 4 + 1);
     const std::uint64_t seed = control_.options().seed + static_cast<std::uint64_t>(round);
     RuledAnytime<R> search(lane, data, judge_, control_, counters_, seed, [&](const Grown::Ptr&, Loss) { tell(search.verdict()); });
+    if (round < kShort) {  // what rows alone lose
+      const Loss least = lane.problem.leaf_price + data.inseparable();
+      best_.raise(lane.weights.objective_from(least * lane.weights.grain + lane.weights.below_zero(p_.base.depth)));
+      if (best_.done()) return;
+    }
     search.begin(p_.base.depth);
     adopt_best(search);
     if (round < kShort || !search.best()) search.first_trees(-1);
@@ -279,7 +284,7 @@ class Rounds {
       search.look_ahead(3, 6, 2 * p_.base.features + 10);
     }
     const std::uint64_t end = control_.work() + (short_round ? kRound / 8 : kRound);
-    // Without multipliers to choose there is one round.
+    // Without multipliers to choose there is one round; without splits there is little to do.
     while (p_.base.depth > 0 && search.best() && !best_.done() && (!prices_.any() || control_.work() < end)) {
       adopt_best(search);
       search.step();

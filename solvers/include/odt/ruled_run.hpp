@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "odt/ruled_best.hpp"
+#include "odt/ruled_anytime.hpp"
 #include "odt/ruled_partner.hpp"
 #include "odt/ruled_prices.hpp"
 #include "odt/ruled_search.hpp"
@@ -24,13 +25,8 @@ class RuledRun {
   void run() {
     const Tree& start = control_.options().start;
     if (!start.empty() && start_fits(start)) learn(start);
-    RuledPartner partner(p_, control_, best_);
-    try {
-      // Shallower trees first: an incumbent and multipliers early, at a small part of the cost.
-      for (int depth = 0; depth <= p_.base.depth && !best_.done(); ++depth) search(depth);
-    } catch (const Stop&) {
-    }
-    result_.counters.add(partner.end());
+    if (control_.options().method == 3) improve();
+    else prove();
     const bool found = !result_.tree.empty();
     // A gap that was asked for and reached is not a proof.
     const bool proven = best_.bound() >= best_.value();
@@ -39,6 +35,23 @@ class RuledRun {
   }
 
  private:
+  void prove() {
+    RuledPartner partner(p_, control_, best_);
+    try {
+      // Shallower trees first: an incumbent and multipliers early, at a small part of the cost.
+      for (int depth = 0; depth <= p_.base.depth && !best_.done(); ++depth) search(depth);
+    } catch (const Stop&) {
+    }
+    result_.counters.add(partner.end());
+  }
+
+  void improve() {
+    try {
+      improve_ruled(p_, control_.options().start, control_, result_.counters, best_);
+    } catch (const Stop&) {
+    }
+  }
+
   static constexpr int kShallowRounds = 8;
   static constexpr double kNear = 0.03;
   static constexpr std::uint64_t kFirstTurn = 1 << 24, kShallowWork = 1 << 25, kShallowShare = 4;
