@@ -4,8 +4,9 @@
 // in the queue is a lower bound for the node at any time. The cut in the middle of the most promising interval is
 // evaluated next; its two sides are sub-problems of one depth less.
 //
-// Upper bounds of sub-problems get slack: a side solved only up to what can still win returns a bound that prunes
-// no neighbours. The slack is what would be needed to drop the neighbours up to the ends of the interval.
+// A side is solved up to what closes the interval behind it, not only up to what can still win there: if the left side
+// loses at least the upper bound less what is known of the right side at the interval's high end, all cuts up to that end
+// are closed.
 #pragma once
 
 #include <memory>
