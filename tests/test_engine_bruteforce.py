@@ -182,6 +182,61 @@ def test_the_anytime_search_under_limits(how):
     assert missed < INSTANCES // 20
 
 
+@pytest.fixture
+def looking():
+    """Searches look at the clock often, and each look is a second."""
+    engine.look_every(5)
+    yield
+    engine.look_every(0)
+
+
+@pytest.mark.parametrize("method", ["auto", "sorted", "bitset"])
+def test_bounds_of_stopped_searches(method, looking):
+    """Wherever a search is stopped, all that it told of the optimum is true."""
+    rng = np.random.default_rng(17)
+    between = 0
+    for seed in range(INSTANCES):
+        n, classes = int(rng.integers(8, 15)), int(rng.integers(2, 4))
+        ranks, distinct = rank_columns(rng.integers(0, 5, size=(n, int(rng.integers(1, 4)))))
+        labels = rng.integers(0, classes, size=n).astype(np.int32)
+        depth = int(rng.integers(3, 5))
+        weights = random_weights(rng, n)
+        costs = rng.integers(0, 8, (classes, classes)) if rng.random() < 0.3 else None
+        price = int(rng.integers(0, 9)) if rng.random() < 0.3 else 0
+        least = int(rng.integers(1, n // 3 + 2)) if rng.random() < 0.3 else 1
+        leaves = int(rng.integers(2, 2**depth)) if rng.random() < 0.3 else None
+        table = loss_table(labels, classes, weights, costs)
+        best = brute_force(ranks, table, depth, leaves, price, leaf_rows=least)
+        if best >= INFINITE:
+            continue
+        result = engine.solve(
+            narrow(ranks),
+            distinct,
+            labels,
+            classes,
+            depth,
+            weights=weights,
+            costs=costs,
+            leaf_price=price,
+            max_leaves=leaves,
+            min_leaf_rows=least,
+            seed=seed,
+            method=method,
+            time_limit=float(rng.integers(1, 30)),
+        )
+        assert result["bound"] <= best
+        assert result["objective"] is None or result["objective"] >= best
+        if result["status"] == "optimal":
+            assert result["objective"] == result["bound"] == best
+        told = [(value, bound) for _, value, bound in result["timeline"]]
+        assert all(bound <= best <= value for value, bound in told)
+        assert all(
+            late[0] <= early[0] and late[1] >= early[1] for early, late in itertools.pairwise(told)
+        )
+        between += 0 < result["bound"] < best
+    assert between > INSTANCES // 20
+
+
 @pytest.mark.parametrize("isa", SETS)
 def test_leaves_of_a_least_size(isa):
     rng = np.random.default_rng(12)
