@@ -31,7 +31,7 @@ ROWS = "age,sex,cost,y\n" + "\n".join(
 )
 SPECS = {
     "classes.odt": 'data "rows.csv", test "rows.csv" target y cost age = 2\n'
-    'group women = sex == "f" let k = 3 tree depth <= 2, leaves <= k minimize errors\n'
+    'group women = sex == "f" let k = 3 tree depth <= 2, leaves <= 3 minimize errors + 0.01 * k * leaves\n'
     "rule big: forall leaf: size >= 2 rule fair: accuracy(women) >= 40%\n"
     "rule paid: forall path: cost <= 4 solve within 0.3 s",
     "numbers.odt": 'data "rows.csv" target cost: number drop y tree depth <= 1 minimize mse\n'
@@ -41,7 +41,7 @@ SPECS = {
     "never.odt": 'data "rows.csv" target y tree depth <= 1 minimize errors\n'
     "rule none: errors = 0 rule many: leaves >= 2 solve within 0.3 s",
     "small.odt": 'data "rows.csv" target y tree minimize depth then leaves rule p: errors <= 9\n'
-    "solve using sat within 0.3 s",
+    "solve using sat, within 0.3 s",
     "wrong.odt": 'data "no.csv" target z tree depth <= minimize',
 }
 FILES = (
@@ -68,6 +68,50 @@ FEW = {"--jobs": ("1", "0", "x", "1.5"), "--backend": ("threading", "sequential"
 """Values that start no processes."""
 
 
+GOOD = {
+    "--data": ("rows.csv",),
+    "--test": ("rows.csv",),
+    "--set": ("k=2", "k=4"),
+    "--using": ("auto", "exact", "milp", "sat", "greedy"),
+    "--model": ("pattern", "tree.json"),
+    "--within": ("0.3", "0.2 s"),
+    "--gap": ("1%", "0"),
+    "--threads": ("1", "2"),
+    "--seed": ("0", "7"),
+    "--start": ("tree.json",),
+    "--out": ("new.json", "new.html", "new.py"),
+    "--svg": ("new.svg",),
+    "--dot": ("new.dot",),
+    "--csv": ("new.csv",),
+    "--keep": ("keep.json",),
+    "--proof": ("new.odtproof",),
+    "--near": ("1 errors", "5%"),
+    "--most": ("3",),
+    "--on": ("exact", "greedy", "milp (cptree)"),
+    "--deeper": ("1", "0"),
+    "--points": ("3",),
+    "--curve": ("big", "fair", "leaves", "many"),
+    "--to": ("python", "sql", "cnf", "yes", "lp"),
+    "--depth": ("2",),
+    "--bound": ("3", "2"),
+    "--assignment": ("model.sol",),
+    "--cv": ("2",),
+    "--vary": ("depth=1,2", "k=2..3"),
+    "--repeats": ("1", "2"),
+    "--outer": ("0", "2"),
+    "--choose": ("best", "one-se"),
+    "--score": ("error_rate",),
+    "--row": ("0", "23"),
+    "--cell": ("age=30", "sex=f"),
+    "--freeze": ("age",),
+    "--name": ("f",),
+    "--title": ("é",),
+}
+"""Values with which commands get further."""
+ARGUMENTS = {
+    "spec": tuple(SPECS)[:5], "path": tuple(SPECS)[:5], "model": ("tree.json",),
+    "tree": ("tree.json",), "data": ("rows.csv",), "rows": ("rows.csv",),
+}  # fmt: skip
 FILE_OPTIONS = {
     "--assignment", "--csv", "--data", "--dot", "--keep", "--out", "--proof", "--start", "--svg",
     "--test",
@@ -86,11 +130,10 @@ def drawn(rng: random.Random) -> list[str]:
     arguments = [name]
     for parameter in command.params:
         if parameter.param_type_name == "argument":
-            if rng.random() < 0.95:
-                specs = parameter.name in ("spec", "spec_path")
-                pool = tuple(SPECS) if specs and rng.random() < 0.9 else FILES
-                arguments.append(rng.choice(pool))
-        elif parameter.required or rng.random() < 0.2:
+            if rng.random() < 0.97:
+                good = ARGUMENTS.get(parameter.name, FILES)
+                arguments.append(rng.choice(good if rng.random() < 0.9 else FILES))
+        elif parameter.required or rng.random() < 0.15:
             arguments += _option(parameter, rng)
     return arguments
 
@@ -103,6 +146,9 @@ def _option(parameter: Any, rng: random.Random) -> list[str]:
         return [name]
     for known, values in FEW.items():
         if known in parameter.opts:
+            return [name, rng.choice(values)]
+    for known, values in GOOD.items():
+        if known in parameter.opts and rng.random() < 0.7:
             return [name, rng.choice(values)]
     is_file = bool(FILE_OPTIONS & set(parameter.opts))
     pool = FILES if is_file and rng.random() < 0.9 else TEXTS
@@ -191,12 +237,14 @@ def _make(folder: Path) -> None:
     os.chdir(folder)
     try:
         run = CliRunner().invoke
+        for name in tuple(SPECS)[:5]:
+            ran = run(app, ["solve", name, "--out", "tree.json"])
+            assert ran.exit_code == (3 if name == "never.odt" else 0), ran.output
         run(app, ["solve", "classes.odt", "--out", "tree.json"])
         _made["answer.json"] = run(app, ["solve", "classes.odt", "--json"]).stdout
-        run(app, ["compile", "small.odt", "--out", "formula.cnf", "--depth", "2", "--bound", "2"])
+        run(app, ["compile", "small.odt", "--out", "formula.cnf", "--depth", "2"])
         for name in ("tree.json", "formula.cnf"):
-            if Path(name).exists():
-                _made[name] = Path(name).read_text(encoding="utf-8")
+            _made[name] = Path(name).read_text(encoding="utf-8")
         _made["model.sol"] = "s SATISFIABLE\nv 1 -2 3 0\n"
     finally:
         os.chdir(before)

@@ -275,12 +275,12 @@ def test_pickles_leave_the_training_rows_behind() -> None:
 def test_what_is_shown() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     tree = Tree(max_depth=2)
-    assert str(tree) == repr(tree) == "Tree(max_depth=2)"
+    assert str(tree) == repr(tree) == "OptimalTreeClassifier(max_depth=2)"
     assert 'role="img"' not in tree._repr_html_()
     tree.fit(X, y)
     assert str(tree).startswith("petal")
     assert "optimal: proven" in str(tree)
-    assert repr(tree) == "Tree(max_depth=2)"
+    assert repr(tree) == "OptimalTreeClassifier(max_depth=2)"
     for html in (tree._repr_html_(), tree._repr_mimebundle_()["text/html"]):
         assert 'role="img"' in html
         assert "petal width (cm)" in html

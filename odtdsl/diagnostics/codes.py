@@ -437,6 +437,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U606", "sensitive features of another number of rows than `X`", ""),
     ("U607", "no model that an estimator could fit keeps all rules", ""),
     ("U608", "an estimator that found no model within its limits", ""),
+    ("U609", "an audit on other rows without what the fit had", ""),
     ("U610", "`%%odt` without the frame that its spec needs", ""),
     ("U611", "`%%odt` with a frame that its spec does not read", ""),
     ("U612", "a wrong line behind `%%odt`", ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -27,6 +27,7 @@ from odtdsl.backends.steps import WITHOUT_PROOF
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
+from odtdsl.estimators.elsewhere import data_of
 from odtdsl.estimators.problems import (
     AUTO,
     Columns,
@@ -43,6 +44,7 @@ from odtdsl.estimators.versions import (
     callback_task,
     with_callbacks,
 )
+from odtdsl.scoring import TestScore, score
 from odtdsl.syntax import ast
 from odtdsl.words import values
 
@@ -276,6 +278,58 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """The leaf, or the terminal, of each row."""
         columns = self._columns(X)  # first: it says what is wrong with the estimator
         return self._fitted.apply(columns)
+
+    def audit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
+    ) -> TestScore:
+        """Every rule and the objective on other rows, such as test rows.
+
+        Rules hold for the rows of `fit`: one that does not hold here is no fault of the model, but
+        something to know. `audit_` is the audit on the rows of `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sensitive_features
+            As for `fit`, of the other rows. Each row weighs one where no weights are given.
+
+        Returns
+        -------
+        TestScore
+            `.audit.lines`: of each rule its `value`, whether it `holds` here, and the number of
+            `rows` behind it; `.audit.objective`: the stages of the objective; `.errors` or `.mse` and
+            `.mae`; `.baseline`: the same of the best constant.
+
+        Raises
+        ------
+        OdtError
+            U609: the estimator was pickled, so that its training rows are gone; or columns are
+            lacking that the fit had. D codes: cells that do not fit, such as an unseen class.
+        """
+        model, rows = self._fitted, self.result_.rows
+        if rows is None:
+            raise error(
+                "U609", "the estimator was pickled, without the rows that its rules are read on",
+                helps=("ask for the audit before, or fit again",),
+            )  # fmt: skip
+        may_miss = self.missing != "refuse"
+        cells = read_features(self, X, known=self._kinds, may_miss=may_miss, instead=self._instead)
+        columns: dict[str, Any] = dict(cells.columns)
+        if sensitive_features is not None:
+            columns |= read_sensitive(sensitive_features, cells.n_rows).columns
+        columns |= self._other_targets(y, rows.problem.target.names)
+        check_consistent_length(X, *columns.values())
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, np.empty((cells.n_rows, 1)))
+        weighed, data = data_of(rows, columns, weights)
+        return score(model, data, weighed)
+
+    def _other_targets(self, y: Any, names: Sequence[str]) -> dict[str, Any]:
+        """The columns of the target of other rows, by the names that they had in `fit`."""
+        from sklearn.base import clone
+
+        _, outputs = clone(self)._read_target(y, set())
+        return dict(zip(names, outputs.values(), strict=True))
 
     # ---- what the estimator says of itself
 

@@ -44,6 +44,15 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
         cells[:] = labels
         return target, {name: cells[codes]}
 
+    def _other_targets(self, y: Any, names: Sequence[str]) -> dict[str, Any]:
+        """Cells of the classes of `fit`, which need not all be there; others are refused later."""
+        column = column_or_1d(y, warn=True)
+        check_labels(column)
+        known = dict(zip(self.classes_.tolist(), labels_of(self.classes_), strict=True))
+        cells = np.empty(len(column), dtype=object)
+        cells[:] = [known.get(label, f"{label} (no class of the fit)") for label in column.tolist()]
+        return {names[0]: cells}
+
     def _labels(self, places: Any) -> npt.NDArray[Any]:
         """Classes by their position in the model."""
         order = np.asarray(self._order)
