@@ -31,7 +31,8 @@ ROWS = "age,sex,cost,y\n" + "\n".join(
 )
 SPECS = {
     "classes.odt": 'data "rows.csv", test "rows.csv" target y cost age = 2\n'
-    'group women = sex == "f" let k = 3 tree depth <= 2, leaves <= 3 minimize errors + 0.01 * k * leaves\n'
+    'group women = sex == "f" let k = 3 tree depth <= 2, leaves <= 3\n'
+    "minimize errors + 0.01 * k * leaves "
     "rule big: forall leaf: size >= 2 rule fair: accuracy(women) >= 40%\n"
     "rule paid: forall path: cost <= 4 solve within 0.3 s",
     "numbers.odt": 'data "rows.csv" target cost: number drop y tree depth <= 1 minimize mse\n'

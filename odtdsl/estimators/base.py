@@ -296,8 +296,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         -------
         TestScore
             `.audit.lines`: of each rule its `value`, whether it `holds` here, and the number of
-            `rows` behind it; `.audit.objective`: the stages of the objective; `.errors` or `.mse` and
-            `.mae`; `.baseline`: the same of the best constant.
+            `rows` behind it; `.audit.objective`: the stages of the objective; `.errors`, or `.mse`
+            and `.mae`; `.baseline`: the same of the best constant.
 
         Raises
         ------
