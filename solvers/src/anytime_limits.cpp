@@ -86,24 +86,6 @@ Grown::Ptr Prunings::made(const Node& node, int leaves, bool with, Loss price) c
   throw std::logic_error("a pruning is lost");
 }
 
-// The best tree that tests the column by one split in place of a subtree.
-template <class R>
-Grown::Ptr LimitedAnytime<R>::forced(View<R>& view, const Place& at, const Grown::Ptr& tree) {
-  if (at.depth == 0) return nullptr;
-  Grown::Ptr best = this->stump(view, at, true);
-  if (tree->feature < 0) return best;
-  const typename Anytime<R>::Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
-  const Place next = this->below(at, cut.feature);
-  for (int s = 0; s < 2; ++s) {
-    const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
-    const Grown::Ptr made = forced(this->child(at, cut.feature, cut.bound, s == 0), next, old);
-    if (!made) continue;
-    const Grown::Ptr whole = s == 0 ? this->join(cut, made, tree->right) : this->join(cut, tree->left, made);
-    if (!best || whole->value < best->value) best = whole;
-  }
-  return best;
-}
-
 // Between the prices at which one leaf less and one leaf more than the limit would be best.
 template <class R>
 void LimitedAnytime<R>::learn(const std::vector<Loss>& losses) {
@@ -141,7 +123,7 @@ void LimitedAnytime<R>::offer(const Grown::Ptr& tree) {
   const auto pruned = [&](const Grown::Ptr& of) { return Prunings(this->data_, *of, 0, must_); };
   Prunings all = pruned(tree);
   if (must_ && all.best(own_price_) == 0) {
-    const Grown::Ptr made = forced(*this->views_[0], this->top_, tree);
+    const Grown::Ptr made = this->forced(*this->views_[0], this->top_, tree);
     if (!made) return;
     // The tree itself goes first: what it is made of is referred to.
     return offer(made);

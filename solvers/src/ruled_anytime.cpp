@@ -49,6 +49,20 @@ RuledLane::RuledLane(const RuledProblem& p, const Multipliers& m) : weights(p, m
     priced = priced || split || (p.path_weight[k] >= 0 && !p.path_delta[k].empty());
   }
   local = local || priced;
+  // A fact that one column alone sets, wherever it stands, and that must be set.
+  for (const ModelClause& clause : p.clauses) {
+    if (clause.size() != 1 || clause[0].component >= 0 || !clause[0].positive) continue;
+    int found = -1, columns = 0;
+    for (int c = 0; c < p.columns; ++c) {
+      bool all = p.base.depth > 0;
+      for (int level = 0; level < p.base.depth; ++level)
+        all = all && (p.split_facts[static_cast<std::size_t>(level * p.columns + c)] >> clause[0].fact & 1);
+      if (!all) continue;
+      ++columns;
+      found = c;
+    }
+    if (columns == 1) asked.push_back(found);
+  }
 }
 
 template <class R>
@@ -139,9 +153,9 @@ Grown::Ptr RuledAnytime<R>::leaf(View<R>& view, const Place& at) {
 template <class R>
 Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
   if (!lane_.local) return Anytime<R>::stump(view, at, must);
-  const Grown::Ptr one = leaf(view, at);
+  const Grown::Ptr one = must ? nullptr : leaf(view, at);
   const std::size_t rows = view.rows(), labels = lane_.weights.labels, least = static_cast<std::size_t>(this->least_);
-  if (one->value <= this->price_ || at.depth == 0 || rows < 2 * least) return one;
+  if ((one && one->value <= this->price_) || at.depth == 0 || rows < 2 * least) return one;
   std::vector<Loss> all(labels, 0), low, high, sums(static_cast<std::size_t>(p_.sums), 0), low_sums, high_sums(sums.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint32_t row = view.order(0)[i];
@@ -150,7 +164,7 @@ Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
   }
   Grown::Ptr best = one;
   for (std::size_t f = 0; f < p_.base.features; ++f) {
-    if (!view.splittable(f) || !open(at, f)) continue;
+    if (!view.splittable(f) || !open(at, f) || (must && !this->data_.problem.tests_must(f))) continue;
     const int next = this->data_.problem.after(at.state, f);
     const Loss price = lane_.priced ? price_of(sums.data(), at.state, f) : 0;
     const std::uint32_t* order = view.order(f);
@@ -168,13 +182,13 @@ Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
       }
       if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
       const Loss bound = *std::min_element(low.begin(), low.end()) + *std::min_element(high.begin(), high.end()) + price + 2 * this->price_;
-      if (bound >= best->value || !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1])) continue;
+      if ((best && bound >= best->value) || !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1])) continue;
       for (; summed <= i; ++summed) add_sums(order[summed], low_sums.data());
       for (std::size_t s = 0; s < sums.size(); ++s) high_sums[s] = sums[s] - low_sums[s];
       int label[2];
       const Loss left = best_label(low.data(), low_sums.data(), next, label[0]);
       const Loss right = best_label(high.data(), high_sums.data(), next, label[1]);
-      if (left + right + price >= best->value) continue;
+      if (best && left + right + price >= best->value) continue;
       auto l = std::make_shared<Grown>(), r = std::make_shared<Grown>();
       l->value = left;
       l->label = label[0];
@@ -206,12 +220,31 @@ Grown::Ptr RuledAnytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upp
   return best;
 }
 
+bool tests(const Grown& tree, const std::vector<int>& column_of, int column) {
+  return tree.feature >= 0 && (column_of[static_cast<std::size_t>(tree.feature)] == column || tests(*tree.left, column_of, column) ||
+                               tests(*tree.right, column_of, column));
+}
+
+// The tree with a split on each column that is asked for, where it costs least.
+template <class R>
+Grown::Ptr RuledAnytime<R>::with_asked(const Grown::Ptr& tree) {
+  Grown::Ptr made = tree;
+  for (int column : lane_.asked) {
+    if (tests(*made, p_.column, column)) continue;
+    lane_.problem.must = column;
+    const Grown::Ptr found = this->forced(*this->views_[0], this->top_, made);
+    lane_.problem.must = -1;
+    if (found) made = found;
+  }
+  return made;
+}
+
 template <class R>
 void RuledAnytime<R>::offer(const Grown::Ptr& tree) {
   if (!tree || tree == this->best_) return;
-  Grown::Ptr judged = tree;
-  if (p_.base.leaves > 0 && tree->leaves > p_.base.leaves) {
-    const Prunings within(this->data_, *tree, p_.base.leaves, false);
+  Grown::Ptr judged = with_asked(tree);
+  if (p_.base.leaves > 0 && judged->leaves > p_.base.leaves) {
+    const Prunings within(this->data_, *judged, p_.base.leaves, false);
     judged = within.tree(within.best(this->price_), this->price_);
   }
   this->control_.poll(p_.base.rows * static_cast<std::size_t>(p_.base.depth + 1) * (lane_.weights.sums + 1) / 8 + 1);
@@ -266,7 +299,7 @@ class Rounds {
   }
 
   void search(const Multipliers& m, int round, bool short_round) {
-    const RuledLane lane(p_, m);
+    RuledLane lane(p_, m);
     const Dataset data(lane.problem, choose_kernels(control_.options().isa));
     control_.poll(p_.base.rows * p_.base.features / 4 + 1);
     const std::uint64_t seed = control_.options().seed + static_cast<std::uint64_t>(round);

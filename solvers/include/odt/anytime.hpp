@@ -108,6 +108,7 @@ class Anytime {
   Grown::Ptr move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height);
   Grown::Ptr replace(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr forced(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
   Cut shifted(View<R>& view, const Grown& tree);
   std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);

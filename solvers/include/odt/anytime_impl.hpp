@@ -504,6 +504,24 @@ Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tr
   return s == 0 ? join(cut, made, tree->right, tree->price) : join(cut, tree->left, made, tree->price);
 }
 
+// The best tree that tests the column that must be tested by one split in place of a subtree.
+template <class R>
+Grown::Ptr Anytime<R>::forced(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  if (at.depth == 0) return nullptr;
+  Grown::Ptr best = stump(view, at, true);
+  if (tree->feature < 0) return best;
+  const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
+  const Place next = below(at, cut.feature);
+  for (int s = 0; s < 2; ++s) {
+    const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
+    const Grown::Ptr made = forced(child(at, cut.feature, cut.bound, s == 0), next, old);
+    if (!made) continue;
+    const Grown::Ptr whole = s == 0 ? join(cut, made, tree->right, tree->price) : join(cut, tree->left, made, tree->price);
+    if (!best || whole->value < best->value) best = whole;
+  }
+  return best;
+}
+
 template <class R>
 void Anytime<R>::offer(const Grown::Ptr& tree) {
   if (!tree || tree->value > best_value_) return;

@@ -56,7 +56,6 @@ class LimitedAnytime : public Anytime<R> {
   Loss limit() const override { return kInfinite; }
 
  private:
-  Grown::Ptr forced(View<R>& view, const Place& at, const Grown::Ptr& tree);
   void learn(const std::vector<Loss>& losses);
   void reprice();
 

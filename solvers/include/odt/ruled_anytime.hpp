@@ -20,12 +20,13 @@ struct RuledLane {
   Problem problem;
   bool local = false;      // leaves, levels or prices ask for scans that know the rules
   bool priced = false;     // splits cost something
+  std::vector<int> asked;  // columns that some split must test
 };
 
 template <class R>
 class RuledAnytime : public Anytime<R> {
  public:
-  RuledAnytime(const RuledLane& lane, const Dataset& data, Judge& judge, Control& control, Counters& counters, std::uint64_t seed,
+  RuledAnytime(RuledLane& lane, const Dataset& data, Judge& judge, Control& control, Counters& counters, std::uint64_t seed,
                typename Anytime<R>::Told told)
       : Anytime<R>(data, control, counters, seed, std::move(told)), p_(lane.weights.p), lane_(lane), judge_(judge) {
     set_broken();
@@ -50,13 +51,14 @@ class RuledAnytime : public Anytime<R> {
 
  private:
   void set_broken();
+  Grown::Ptr with_asked(const Grown::Ptr& tree);
   // The best label that rules on leaves leave open, and its value; else a value that no tree without a broken leaf has.
   Loss best_label(const Loss* losses, const Loss* sums, int state, int& label) const;
   void add_sums(std::uint32_t row, Loss* sums) const;
   Loss price_of(const Loss* sums, int state, std::size_t f) const;
 
   const RuledProblem& p_;
-  const RuledLane& lane_;
+  RuledLane& lane_;
   Judge& judge_;
   Judge::Verdict verdict_;
   Measured lightest_;
