@@ -73,6 +73,20 @@ def test_regression_prints_its_table(loss: str, data: Path) -> None:
     assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
 
 
+def test_forms_of_objective_are_all_proven(data: Path) -> None:
+    program = str(ROOT / "benchmarks" / "objectives.py")
+    done = subprocess.run(
+        [sys.executable, program, "--no-peer", "--runs", "1", "--depth", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"ODTDSL_DATA": str(data)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
+    assert "Depth 2; all 10 proven." in done.stdout
+
+
 @pytest.fixture(scope="module")
 def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The CPTree study's folders with one small set, small case studies, and a set of numbers."""
