@@ -92,6 +92,8 @@ def plan(
     core = normalize(analysis.rows)
     wish = backend or owner(formulation, solver) or analysis.problem.options.backend
     choice = choose(core, wish)
+    if choice.name is not None:
+        _check_growth(analysis.problem, core, choice.name)
     last = len(choice.steps) - 1
     sizes = tuple(
         () if step.kind in ("start", "shapes")  # one scans candidates, the other reads `trees`

@@ -69,6 +69,21 @@ def test_classes_that_differ_in_capitals(tmp_path: Path) -> None:
     frame = {"x": list(range(9)), "y": ["Yes", "yes", "no"] * 3}
     found = odtdsl.parse(f"data frame{REST}").check(frame=frame)
     assert [d.code for d in found if d.code != "D215"] == ["D222"]
+    (one,) = odtdsl.parse("data frame target `the class` tree depth <= 1 minimize errors").check(
+        frame={"x": list(range(6)), "the class": ["Yes", "yes", "no"] * 2}
+    )
+    assert "target `the class`: class {...}" in one.helps[1]
+
+
+def test_a_plan_refuses_ways_of_growth_as_a_solve_does() -> None:
+    text = (
+        "data frame target y tree depth <= 1 minimize errors"
+        " solve using greedy(split = medoid, leaf = medoid)"
+    )
+    frame = {"x": [1, 2, 3, 3], "y": ["a", "b", "b", "a"]}
+    for ask in (odtdsl.plan, odtdsl.solve):
+        with pytest.raises(OdtError, match="B102"):
+            ask(text, frame=frame)
 
 
 @pytest.mark.parametrize("gap", [None, float("nan"), pd.NA])

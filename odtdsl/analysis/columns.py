@@ -108,7 +108,7 @@ class Columns:
                     "T106", f"target `{name}` has {len(present)} distinct values", statement,
                     helps=(
                         f"for a number write {coded(f'target {name_text(name)}: number')}",
-                        "or list the classes: `target y: class {...}`",
+                        "or list the classes: " + coded(f"target {name_text(name)}: class {{...}}"),
                     ),
                 )  # fmt: skip
         for value in present:
@@ -147,15 +147,15 @@ class Columns:
         Where one of them stands in quotes, all are texts.
         """
         present = levels_of(column)
-        texts: list[str] = []
+        texts: dict[str, None] = {}
         for literal in literals:
             constant = literal_constant(literal, self.desk)
             at = level_of(present, constant, self.desk, literal, by_value=column.by_value)
             text = constant.written if at is None else level_text(present[at])
             if text in texts:
                 raise self.desk.error("N105", f"`{text}` is listed twice", literal)
-            texts.append(text)
-        return tuple(texts) if is_quoted(literals) else as_levels(texts)
+            texts[text] = None
+        return tuple(texts) if is_quoted(literals) else as_levels(list(texts))
 
     def label(self, literal: ast.Literal, classes: tuple[Value, ...]) -> int:
         """The index of a class label."""

@@ -243,7 +243,8 @@ def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
                 "D222", f"the classes {', '.join(map(_value, same))} differ only in capitals",
                 statements.target, helps=(
                     "write them alike in the data if they are one class",
-                    "if they are two, list the classes: `target y: class {...}`",
+                    "if they are two, list the classes: "
+                    + coded(f"target {name_text(target.names[0])}: class {{...}}"),
                 ),
             )  # fmt: skip
 

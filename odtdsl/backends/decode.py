@@ -17,7 +17,7 @@ import numpy as np
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_gap, violations
-from odtdsl.ir.families import Family, place, threshold_set
+from odtdsl.ir.families import Family, place, placing
 from odtdsl.ir.forms import Clause, Core, Monotone, SplitFilter
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 from odtdsl.ir.rows import Rows
@@ -127,7 +127,7 @@ def axis_test(
             return _bin(family, family.bins[split.test])
         case "threshold":
             gap = local_gap(family, split.test, family.codes[inside])
-            allowed = threshold_set(family, core.filters, level)
+            allowed = placing(family, core.filters, level)
             cut = None if gap is None else place(family, allowed, *gap)
             if cut is None:
                 raise internal(f"no threshold of `{feature.name}` is admissible at a split")

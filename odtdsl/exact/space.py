@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.exact.lower import Features
-from odtdsl.ir.families import Family, threshold_set
+from odtdsl.ir.families import Family, placing
 from odtdsl.ir.forms import Core
 from odtdsl.ir.intervals import FULL, RealSet
 
@@ -95,8 +95,7 @@ def _test(
         return (family.bins[test] if family.bins else test, _SIDES[family.missing], [], False)
     by_levels = any(rule.levels is not None for rule in core.filters)
     sets = [
-        threshold_set(family, core.filters, level)
-        for level in range(max(1, depth) if by_levels else 1)
+        placing(family, core.filters, level) for level in range(max(1, depth) if by_levels else 1)
     ]
     pieces = [[(a, left, b, right) for (a, left), (b, right) in one.pieces] for one in sets]
     return (-1, _SIDES[family.missing], pieces, family.shorten)

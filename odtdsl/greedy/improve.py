@@ -9,7 +9,7 @@ from odtdsl.greedy.aims import Aim
 from odtdsl.greedy.grow import GINI, SIDES, Grower
 from odtdsl.greedy.tables import Node, Tables
 from odtdsl.ir.evaluate import Evaluation, local_gap
-from odtdsl.ir.families import place, threshold_set
+from odtdsl.ir.families import place, placing
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 
@@ -131,7 +131,7 @@ def settled(core: Core, tree: RawTree) -> RawTree:
         test = node.test
         if family.kind == "threshold":
             gap = local_gap(family, test, family.codes[visit.rows])
-            allowed = threshold_set(family, core.filters, visit.level)
+            allowed = placing(family, core.filters, visit.level)
             cut = None if gap is None else place(family, allowed, *gap)
             if cut is not None:
                 test = int(np.searchsorted(family.values, cut, side="right")) - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -54,6 +55,9 @@ class Family:
         The thresholds that `candidates` admits.
     shorten
         Whether the threshold of a gap is its shortest decimal; else the one nearest to the middle.
+    grid
+        Where thresholds come out if they may: the multiples of a declared step. All where shortest
+        decimals lie on it anyway.
     """
 
     column: int
@@ -65,6 +69,7 @@ class Family:
     missing: Side | None = None
     domain: RealSet = FULL
     shorten: bool = False
+    grid: RealSet = FULL
 
     def goes_left(self, test: int) -> BoolArray:
         """bool (n_rows,): which rows the test sends left."""
@@ -121,7 +126,7 @@ def _family(
         return _bins(index, column.numbers, feature.candidates.count, side)
     return _thresholds(
         index, column.numbers, side, _domain(feature, column.numbers, guessed),
-        shorten=feature.candidates.place == "midpoints",
+        shorten=feature.candidates.place == "midpoints", step=feature.type.step,
     )  # fmt: skip
 
 
@@ -159,16 +164,41 @@ def _with_missing(codes: IntArray, missing: BoolArray, side: Side | None, right:
 
 
 def _thresholds(
-    index: int, numbers: FloatArray, side: Side | None, domain: RealSet, *, shorten: bool = False
+    index: int,
+    numbers: FloatArray,
+    side: Side | None,
+    domain: RealSet,
+    *,
+    shorten: bool = False,
+    step: Fraction | None = None,
 ) -> Family:
     missing = np.isnan(numbers)
     values = np.unique(numbers[~missing])
     codes = np.searchsorted(values, numbers).astype(np.int64)
     return Family(
         column=index, kind="threshold", missing=side, domain=domain, values=values, shorten=shorten,
+        grid=_grid(values, step) if shorten and step is not None else FULL,
         codes=_with_missing(codes, missing, side, len(values)),
         n_tests=max(0, len(values) - 1),
     )  # fmt: skip
+
+
+MOST_POINTS = 10_000
+"""A grid of more points between the least and the largest value is not laid out."""
+
+
+def _grid(values: FloatArray, step: Fraction) -> RealSet:
+    """The multiples of a step from the least to the largest value.
+
+    All numbers where the step is a power of ten, at most 1: shortest decimals lie on it.
+    """
+    digits = step.denominator
+    if not len(values) or (step.numerator == 1 and 10 ** (len(str(digits)) - 1) == digits):
+        return FULL
+    first, last = (round(Fraction(repr(x)) / step) for x in (float(values[0]), float(values[-1])))
+    if last - first >= MOST_POINTS:
+        return FULL
+    return RealSet.points(float(k * step) for k in range(first, last + 1))
 
 
 def _equals(index: int, levels: IntArray, missing: BoolArray, side: Side | None) -> Family:
@@ -211,6 +241,22 @@ def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) ->
     return allowed
 
 
+def placing(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
+    """Where the threshold of a split comes out: on the grid wherever one of a gap may stand.
+
+    It admits something of a gap iff `threshold_set` does.
+    """
+    allowed = threshold_set(family, filters, level)
+    if family.grid == FULL or allowed == FULL:
+        return allowed & family.grid
+    found = allowed & family.grid
+    for test in np.flatnonzero(admissible(family, allowed) & ~admissible(family, found)).tolist():
+        low, high = float(family.values[test]), float(family.values[test + 1])
+        gap = RealSet.above(low, closed=True) & RealSet.below(high, closed=False)
+        found = found | (allowed & gap)
+    return found
+
+
 def admissible(family: Family, allowed: RealSet) -> BoolArray:
     """Which tests the set admits: bool (n_tests,), a gap iff some allowed threshold lies in it.
 
@@ -236,7 +282,8 @@ def admissible(family: Family, allowed: RealSet) -> BoolArray:
 def place(family: Family, allowed: RealSet, test: int, upper: int | None = None) -> float | None:
     """The threshold for the gap from `values[test]` to `values[upper]` (default: the next one).
 
-    The shortest decimal that is allowed in [u, v), of these the nearest to the midpoint; where a
+    The shortest decimal that is allowed in [u, v), of these the nearest to the midpoint (see
+    `placing` for what to allow, so that it lies on a declared grid); where a
     list or `midpoints exact` says where to split, the allowed float nearest to the midpoint. None
     where there is none.
     """

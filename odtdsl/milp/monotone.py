@@ -42,7 +42,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtdsl.data.table import IntArray
-from odtdsl.ir.families import Family, place, threshold_set
+from odtdsl.ir.families import Family, place, placing
 from odtdsl.ir.forms import Core, Monotone
 from odtdsl.milp.clauses import RowMaker, Rules
 from odtdsl.milp.pattern_flow import PatternFlow
@@ -440,7 +440,7 @@ class MonotoneParts:
 
 def _gaps(core: Core, family: Family, level: int) -> list[tuple[int, int, float]]:
     """All pairs of values between which a split may fall, and the threshold there."""
-    allowed = threshold_set(family, core.filters, level)
+    allowed = placing(family, core.filters, level)
     count = len(family.values)
     pairs = [(low, high) for low in range(count) for high in range(low + 1, count)]
     cuts = [(low, high, place(family, allowed, low, high)) for low, high in pairs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odtdsl.data.dataset import Value
-from odtdsl.ir.families import place, threshold_set
+from odtdsl.ir.families import place, placing
 from odtdsl.ir.forms import Core
 from odtdsl.ir.rows import Rows
 
@@ -73,7 +73,7 @@ class SpecNames(Names):
                 low, high = (_number(float(x)) for x in one.values[index : index + 2])
                 return f"[{low}, {high}" + ("]" if index == len(one.values) - 2 else ")")
             case _:
-                cut = place(one, threshold_set(one, self.core.filters, level), test)
+                cut = place(one, placing(one, self.core.filters, level), test)
                 if cut is None:
                     low, high = (_number(float(x)) for x in one.values[test : test + 2])
                     return f"between {low} and {high}"
