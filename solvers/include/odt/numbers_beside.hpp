@@ -53,7 +53,8 @@ class RealStory {
 class NumberBeside {
  public:
   NumberBeside(Control& control, const RegressionOptions& options, int depth)
-      : shared(std::numeric_limits<double>::infinity()), control_(control), options_(options), turns_(options.alone, depth >= 5 ? kSlice : 2 * kSlice, depth >= 5 ? 4 * kSlice : kSlice) {}
+      : shared(std::numeric_limits<double>::infinity()), control_(control), options_(options), alone_(depth < 5 ? options.alone : options.alone / 4),
+        turns_(alone_, depth < 5 ? 2 * kSlice : kSlice, depth < 5 ? kQuick * kSlice : 4 * kQuick * kSlice) {}
   ~NumberBeside() { finish(); }
 
   // Trees of depth two are proven too soon.
@@ -69,7 +70,7 @@ class NumberBeside {
       Control::lane() = 1;
       try {
         if (control_.turns) turns_.enter(1);
-        else while (control_.work() < options_.alone && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        else while (control_.work() < alone_ && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
         control_.check();
         improve();
         control_.stop();
@@ -96,10 +97,12 @@ class NumberBeside {
   SharedTree<double> shared;
 
  private:
-  static constexpr std::uint64_t kSlice = 10000000;  // of polled work: some hundredths of a second
+  static constexpr std::uint64_t kSlice = 4000000;  // of polled work: some hundredths of a second
+  static constexpr std::uint64_t kQuick = 3;        // the anytime search does so much more work in a second
 
   Control& control_;
   const RegressionOptions& options_;
+  const std::uint64_t alone_;  // a proof of depth five is seldom soon
   Turns turns_;
   std::thread other_;
   std::exception_ptr failure_;

@@ -37,7 +37,7 @@ struct RegressionOptions {
   double upper_bound = std::numeric_limits<double>::infinity();  // only trees of at most this loss are of interest
   bool prove = true;             // false: the anytime search alone
   bool beside = true;            // the anytime search runs beside a proof that takes longer than
-  std::uint64_t alone = 60000000;  // so much work (a tenth of a second or two)
+  std::uint64_t alone = 20000000;  // so much work (a tenth of a second or two; a quarter from depth five on)
   std::uint64_t seed = 0;        // of the anytime search
   Tree start;
   std::function<void(const RealIncumbent&)> progress;

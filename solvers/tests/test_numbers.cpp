@@ -1,0 +1,120 @@
+// The search for good trees of numbers, alone, in turns with the proof and in a thread of its own.
+#include <cmath>
+
+#include "check.hpp"
+#include "odt/outputs_search.hpp"
+#include "odt/regression.hpp"
+#include "random_problem.hpp"
+
+using namespace odt;
+using namespace odt_test;
+
+namespace {
+
+RegressionProblem regression(unsigned seed, int rows, int values, int depth) {
+  Random random(seed);
+  RegressionProblem p;
+  p.base = random_problem(random, rows, 4, 2, values);
+  p.base.depth = depth;
+  p.absolute = seed % 2 == 1;
+  p.leaf_price = seed % 3 == 0 ? 0.5 : 0;
+  for (std::size_t i = 0; i < p.base.rows; ++i) {
+    p.target.push_back(p.base.rank[i] * 0.3 + draw(random, -5, 5));
+    if (seed % 4 == 3) p.weight.push_back(draw(random, 0, 3));
+  }
+  return p;
+}
+
+// Two targets; of the second only what lies between 0 and 3, and not both may be above 1.
+OutputProblem outputs(unsigned seed, int rows, int depth, bool ruled) {
+  const RegressionProblem from = regression(seed, rows, 20, depth);
+  OutputProblem p;
+  p.base = from.base;
+  p.loss = seed % 3 == 0 ? OutputLoss::absolute : OutputLoss::squared;
+  p.factor = {1, 2};
+  for (double y : from.target) {
+    p.target.push_back(y);
+    p.target.push_back(std::fabs(y - 2));
+  }
+  p.set.targets = 2;
+  p.set.step = {0, 0};
+  OutputPiece piece;
+  piece.low = {-kUnbounded, ruled ? 0.0 : -kUnbounded};
+  piece.high = {kUnbounded, ruled ? 3.0 : kUnbounded};
+  piece.gaps.resize(2);
+  if (ruled) {
+    OutputCount count;
+    count.most = 1;
+    count.target = {0, 1};
+    count.low = {-kUnbounded, -kUnbounded};
+    count.high = {1, 1};
+    piece.counts.push_back(count);
+    if (seed % 2 == 1) piece.gaps[0].push_back({0.5, 1.5});
+  }
+  p.set.pieces.push_back(piece);
+  return p;
+}
+
+template <class Problem, class Options, class Solve>
+void agree(const Problem& p, const Options& proof, Solve solve) {
+  const RegressionResult best = solve(p, proof);
+  CHECK(best.status == Status::optimal);
+  const double slack = 1e-8 * (1 + std::fabs(best.value));
+  for (int threads : {1, 3}) {
+    Options o = proof;
+    o.beside = true;
+    o.alone = 0;
+    o.threads = threads;
+    const RegressionResult both = solve(p, o);
+    CHECK(both.status == Status::optimal);
+    CHECK(std::fabs(both.value - best.value) <= slack);
+  }
+  Options o = proof;
+  o.prove = false;
+  o.work_limit = 300000;
+  const RegressionResult found = solve(p, o);
+  CHECK(!found.tree.empty());
+  CHECK(found.value >= best.value - slack);
+  CHECK(found.bound <= best.value + slack);
+}
+
+}  // namespace
+
+CASE(numbers_beside_a_proof) {
+  RegressionOptions o;
+  o.beside = false;
+  for (unsigned seed = 0; seed < 6; ++seed) agree(regression(seed, 60, 12, 3), o, solve_regression);
+}
+
+CASE(numbers_of_few_leaves_beside_a_proof) {
+  RegressionOptions o;
+  o.beside = false;
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    RegressionProblem p = regression(seed, 40, 8, 4);
+    p.base.leaves = 5;
+    agree(p, o, solve_regression);
+  }
+}
+
+CASE(vectors_beside_a_proof) {
+  OutputOptions o;
+  o.beside = false;
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    o.leaf_rows = seed % 4 == 0 ? 3 : 1;
+    agree(outputs(seed, 30, 3, seed % 4 != 2), o, solve_outputs);
+  }
+}
+
+CASE(numbers_stop_together) {
+  for (unsigned seed = 0; seed < 6; ++seed)
+    for (int threads : {1, 3}) {
+      const RegressionProblem p = regression(seed, 800, 200, 6);
+      RegressionOptions o;
+      o.alone = 100000;
+      o.threads = threads;
+      o.work_limit = 4000000;
+      const RegressionResult r = solve_regression(p, o);
+      CHECK(!r.tree.empty());
+      CHECK(r.bound <= r.value);
+    }
+}
