@@ -99,7 +99,10 @@ def _goal(cost: Affine, scale: int) -> Goal:
             "B221",
             "the numbers of the objective need more than nine digits for `milp`",
             notes=("HiGHS computes in floats, with tolerances that would blur the optimum",),
-            helps=("round weights, costs or losses to fewer decimals, or use `exact`",),
+            helps=(
+                "round weights, costs or losses to fewer decimals",
+                "`exact` takes up to 15 digits, of all stages together",
+            ),
         )
     return Goal(cost=reduced, constant=cost.constant, grid=grid, scale=scale)
 
