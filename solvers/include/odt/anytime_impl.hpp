@@ -565,7 +565,9 @@ void Anytime<R>::look_ahead(std::size_t segments, std::size_t width, std::size_t
 
 template <class R>
 void Anytime<R>::step() {
-  const int height = top_.depth <= 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(top_.depth - 2)));
+  // A node twice as high holds twice the rows: all heights get about the same time.
+  int height = 3;
+  while (height < top_.depth && dice_.real() < 0.5) ++height;
   const Grown::Ptr made = move(*views_[0], top_, best_, height);
   if (made != best_) offer(made);
   control_.poll(p_.rows + 2000);  // turns end, even where there is nothing to do
