@@ -185,7 +185,7 @@ def test_the_anytime_search_under_limits(how):
 @pytest.fixture
 def looking():
     """Searches look at the clock often, and each look is a second."""
-    engine.look_every(5)
+    engine.look_every(1)
     yield
     engine.look_every(0)
 
@@ -201,6 +201,10 @@ def test_bounds_of_stopped_searches(method, looking):
         labels = rng.integers(0, classes, size=n).astype(np.int32)
         depth = int(rng.integers(3, 5))
         weights = random_weights(rng, n)
+        if (
+            weights is None and rng.random() < 0.7
+        ):  # so large that a part of a loss is refuted first
+            weights = rng.integers(1, 99, size=n).astype(np.int64)
         costs = rng.integers(0, 8, (classes, classes)) if rng.random() < 0.3 else None
         price = int(rng.integers(0, 9)) if rng.random() < 0.3 else 0
         least = int(rng.integers(1, n // 3 + 2)) if rng.random() < 0.3 else 1
@@ -235,6 +239,26 @@ def test_bounds_of_stopped_searches(method, looking):
         )
         between += 0 < result["bound"] < best
     assert between > INSTANCES // 20
+
+
+def test_bounds_that_move_are_true(looking):
+    """Sets too large for brute force: the optimum is that of a search that is not stopped."""
+    rng = np.random.default_rng(1)
+    between = 0
+    for _ in range(INSTANCES // 8):
+        ranks, distinct = rank_columns(rng.integers(0, 25, size=(40, 2)))
+        labels = rng.integers(0, 2, size=40).astype(np.int32)
+        weights = rng.integers(1, 99, size=40).astype(np.int64)
+        asked = (narrow(ranks), distinct, labels, 2, 4)
+        best = engine.solve(*asked, weights=weights, method="sorted")["objective"]
+        for looks in (50, 100, 150, 200, 300, 400):
+            stopped = engine.solve(
+                *asked, weights=weights, method="sorted", time_limit=float(looks)
+            )
+            told = [bound for _, _, bound in stopped["timeline"]]
+            assert max([*told, stopped["bound"]]) <= best
+            between += 0 < stopped["bound"] < best
+    assert between > INSTANCES // 8
 
 
 @pytest.mark.parametrize("isa", SETS)
