@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -44,7 +45,7 @@ class State:
     used
         The columns tested so far, of those that a rule or cost asks about.
     tests
-        Per measure with a price per test, what was paid for tests.
+        Per measure that a rule bounds, what was paid for tests.
     orders
         Per `Order` atom, whether it holds already.
     start
@@ -107,6 +108,14 @@ def root_columns(core: Core) -> frozenset[int] | None:
     return found
 
 
+def tests_of(core: Core) -> Counter[int]:
+    """How many tests there are of each column."""
+    found = Counter[int]()
+    for family in core.families:
+        found[family.column] += family.n_tests
+    return found
+
+
 class _Build:
     """States by breadth from the root; transitions and what holds in each state."""
 
@@ -118,9 +127,10 @@ class _Build:
         }
         atoms = tuple(literal.atom for c in chain(*self.of.values()) for literal in c.literals)
         self.orders = tuple(dict.fromkeys(a for a in atoms if isinstance(a, Order)))
-        self.sums = path_measures(core)
-        measures = (*(a.measure for a in atoms if isinstance(a, Budget)), *self.sums)
-        self.measures = tuple(dict.fromkeys(measures))
+        self.sums = tuple(self._simpler(measure) for measure in path_measures(core))
+        bounded = {a.measure: self._simpler(a.measure) for a in atoms if isinstance(a, Budget)}
+        self.bounded = bounded
+        self.measures = tuple(dict.fromkeys(bounded.values()))
         self.relevant = frozenset(self._relevant(atoms))
         self.root = root_columns(core)
         self.columns = sorted({family.column for family in core.families if family.n_tests})
@@ -131,10 +141,25 @@ class _Build:
                 yield atom.column
             elif isinstance(atom, Order):
                 yield atom.above
-        for measure in self.measures:
+        for measure in (*self.measures, *self.sums):
             yield from (column for column, price in enumerate(measure.once) if price)
             for shared in measure.shared:
                 yield from shared.columns
+
+    def _simpler(self, measure: PathMeasure) -> PathMeasure:
+        """The same on every path, with a price per test where a column has one test only.
+
+        A path of a reduced tree asks no test twice, so that nothing has to be remembered.
+        """
+        tests = tests_of(self.core)
+        kept = {column for shared in measure.shared for column in shared.columns}
+        kept |= {column for column, count in tests.items() if count > 1}
+        moved = [0 if column in kept else price for column, price in enumerate(measure.once)]
+        return replace(
+            measure,
+            per_test=tuple(a + b for a, b in zip(measure.per_test, moved, strict=True)),
+            once=tuple(a - b for a, b in zip(measure.once, moved, strict=True)),
+        )
 
     # ---- states
 
@@ -153,9 +178,7 @@ class _Build:
         )
 
     def numerator(self, state: State, measure: PathMeasure) -> int:
-        paid = state.tests[self.measures.index(measure)]
-        once = path_numerator(measure, tuple(state.used))
-        return once + paid - sum(measure.per_test[column] for column in state.used)
+        return _once(measure, state) + state.tests[self.measures.index(measure)]
 
     def holds(self, state: State, literal: SignedAtom) -> bool:
         """Whether a literal about the path holds; those about rows do not count."""
@@ -165,7 +188,7 @@ class _Build:
             case Order():
                 return state.orders[self.orders.index(literal.atom)] == literal.positive
             case Budget(measure=measure, at_most=bound):
-                return self.numerator(state, measure) <= bound
+                return self.numerator(state, self.bounded[measure]) <= bound
         return False
 
     def open_rules(self, state: State, scope: Scope) -> tuple[int, ...] | None:
@@ -227,9 +250,18 @@ class _Build:
     def _delta(
         self, states: list[State], following: npt.NDArray[np.int32], measure: PathMeasure
     ) -> npt.NDArray[np.int64]:
-        paid = np.array([self.numerator(state, measure) for state in states], dtype=np.int64)
-        change: npt.NDArray[np.int64] = np.where(following >= 0, paid[following] - paid[:, None], 0)
+        once = np.array([_once(measure, state) for state in states], dtype=np.int64)
+        each = np.array(measure.per_test, dtype=np.int64)
+        change: npt.NDArray[np.int64] = np.where(
+            following >= 0, once[following] - once[:, None] + each[None, :], 0
+        )
         return change
+
+
+def _once(measure: PathMeasure, state: State) -> int:
+    """What is paid for features and shared sets, however often they are tested."""
+    tested = tuple(state.used)
+    return path_numerator(measure, tested) - sum(measure.per_test[column] for column in tested)
 
 
 def closed(following: npt.NDArray[np.int32], need: IntArray, *, first: int) -> bool:
