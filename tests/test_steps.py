@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
+from odtdsl import solving
 from odtdsl.backends.base import RawAnswer, StageOutcome
 from odtdsl.backends.choice import available, back_end
 from odtdsl.backends.steps import START, Step
@@ -83,7 +84,7 @@ class Asked(list[tuple[str, str]]):
         real = getattr(owner, method)
 
         def noted(*given: Any, **named: Any) -> Any:
-            if self.within[-1] != told[0]:
+            if self.within[-1] not in (told[0], "search"):  # which is a part of `exact`
                 self.append(told)
             self.within.append(told[0])
             try:
@@ -116,6 +117,7 @@ def test_what_runs_is_what_the_plan_tells(text: str, monkeypatch: pytest.MonkeyP
     """Every back end is watched, so that one that is asked behind the plan's back is seen."""
     planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
     assert any(planned.values())
+    monkeypatch.setattr(solving, "STEADY", 0.2)  # of `search`, which proves nothing
     asked = Asked()
     asked.hook(monkeypatch, None)
     for using, steps in planned.items():
