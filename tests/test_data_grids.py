@@ -36,6 +36,19 @@ def test_examples(values: tuple[float, float], step: str, threshold: float) -> N
     assert thresholds(found.tree) == [threshold]
 
 
+@pytest.mark.parametrize(
+    ("rule", "threshold"),
+    [("", 4), ("in [3, 4]", 4), ("multiple_of 0.5", 3), ("!= 3.5", 3), ("in {3, 4}", 3)],
+)
+@pytest.mark.parametrize("type_", ["number", "number step 1", "number step 0.1"])
+def test_of_two_as_near_the_even_one_comes_out_or_the_lower_of_pieces(
+    type_: str, rule: str, threshold: float
+) -> None:
+    said = f"rule t: forall split: threshold(x) {rule}" if rule else ""
+    found = solved({"x": [2, 5], "y": [0, 1]}, type_, f"tree depth <= 1 {said}")
+    assert thresholds(found.tree) == [threshold]
+
+
 def test_a_rule_may_leave_the_grid() -> None:
     frame = {"x": [10, 25], "y": [0, 1]}
     for rule, threshold in (("[16, 19]", 18), ("[16, 20]", 20), ("[5, 30]", 15), ("{12, 23}", 12)):
