@@ -41,6 +41,30 @@ def test_doubts_about_data_are_those_of_a_model() -> None:
     assert {one.code for one in meant.result_.warnings} == {"D213"}
 
 
+def test_classes_that_differ_only_in_capitals_are_told() -> None:
+    X = frame()[["a"]]
+    y = np.where(X.a > 0, "Yes", np.where(X.a > -1, "yes", "no"))
+    fitted = odtdsl.OptimalTreeClassifier(max_depth=2).fit(X, y)
+    assert "D222" in {one.code for one in fitted.result_.warnings}
+    listed = 'target target: class {"Yes", "no", "yes"}'
+    meant = odtdsl.OptimalTreeClassifier(max_depth=2, spec=listed).fit(X, y)
+    assert "D222" not in {one.code for one in meant.result_.warnings}
+
+
+def test_what_to_do_with_merged_integers_can_be_done_in_python() -> None:
+    codes = np.array([[2**63], [2**63 + 1]] * 5, dtype=np.uint64)
+    y = ["p", "q"] * 5
+    for X in (codes, pd.DataFrame(codes, columns=["code"])):
+        with pytest.raises(odtdsl.OdtError) as caught:
+            odtdsl.OptimalTreeClassifier(max_depth=1).fit(X, y)
+        (one,) = caught.value.diagnostics
+        assert one.code == "D146"
+        assert not any("statement" in text or "feature " in text for text in one.helps)
+        assert "`X.astype(str)`" in one.helps[0]
+        texts = X.astype(str)
+        assert odtdsl.OptimalTreeClassifier(max_depth=1).fit(texts, y).score(texts, y) == 1
+
+
 def test_weights_that_are_rounded_are_told() -> None:
     X = frame()[["a", "sex"]]
     y = np.where(X.a + np.arange(ROWS) % 3 > 1, "p", "q")

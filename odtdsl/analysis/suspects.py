@@ -52,15 +52,17 @@ def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
     _never_seen(rows, statements, desk)
 
 
-def of_categories(rows: Rows, names: Collection[str]) -> tuple[Diagnostic, ...]:
-    """The doubts about categories of a frame that a program declared by the type of their cells.
+def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tuple[Diagnostic, ...]:
+    """The doubts about what a program declared by the cells: these categories, and the `classes`.
 
     So do estimators: what they say of a column nobody has meant yet.
     """
     desk = Desk(None)
     said = Statements(data=ast.Data(source=ast.FrameSource(), options=()))
-    guessed = (one for one in rows.problem.features if one.name in names)
+    guessed = (one for one in rows.problem.features if one.name in categories)
     _doubted(rows, guessed, said, desk)
+    if classes:
+        _like_classes(rows, said, desk)
     return desk.warnings
 
 
@@ -241,7 +243,7 @@ def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
         if len(same) > 1:
             desk.warn(
                 "D222", f"the classes {', '.join(map(_value, same))} differ only in capitals",
-                statements.target, helps=(
+                statements.target or statements.data, helps=(
                     "write them alike in the data if they are one class",
                     "if they are two, list the classes: "
                     + coded(f"target {name_text(target.names[0])}: class {{...}}"),

@@ -35,6 +35,7 @@ from odtdsl.estimators.problems import (
     Wishes,
     add_weights,
     guessed_categories,
+    guessed_classes,
     only_deep,
     problem,
 )
@@ -195,10 +196,14 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         rounded: tuple[Diagnostic, ...],
     ) -> Result:  # fmt: skip
         from odtdsl import solving
-        from odtdsl.analysis.suspects import of_categories
+        from odtdsl.analysis.suspects import of_program
 
         analysis = model.analyse(frame=table)
-        guessed = of_categories(analysis.rows, guessed_categories(self.spec, self._kinds))
+        guessed = of_program(
+            analysis.rows,
+            guessed_categories(self.spec, self._kinds),
+            classes=guessed_classes(self.spec),
+        )
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         stopped = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,12 @@ class Kind:
 
 NUMBER = Kind(word="number")
 CATEGORY = Kind(word="category")
+APART = (
+    "if they are codes: give them as texts, such as `X.astype(str)`, or as categories",
+    "if they name rows: leave the column out",
+    "if they measure something: subtract a constant, or write fewer digits",
+)
+"""What to do with numbers that float64 would merge: a rule cannot declare what `X` holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,7 +159,10 @@ def _cells(raw: RawColumn, kind: Kind) -> Array:
     if raw.numbers is None:
         wrong = next(cell for cell in raw.texts.tolist() if cell and number_of(cell) is None)
         raise ValueError(f"could not convert string to float: {wrong!r} in column `{raw.name}`")
-    check_apart(raw, encode(raw, ColumnType(name=raw.name, kind="number")))
+    try:
+        check_apart(raw, encode(raw, ColumnType(name=raw.name, kind="number")))
+    except OdtError as merged:
+        raise OdtError(replace(one, helps=APART) for one in merged.diagnostics) from None
     return raw.numbers
 
 

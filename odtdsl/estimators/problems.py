@@ -234,6 +234,12 @@ def guessed_categories(spec: Any, kinds: Mapping[str, Kind]) -> frozenset[str]:
     return frozenset(name for name, kind in kinds.items() if kind.word == "category") - said
 
 
+def guessed_classes(spec: Any) -> bool:
+    """Whether the classes are those of `y`, not listed by a spec."""
+    target = only(spec_model(spec), ast.Target)
+    return target is None or target.type is None or target.type.values is None
+
+
 def add_weights(model: Model, name: str) -> None:
     """Rows weigh what a column of the frame says."""
     if only(model, ast.Weight) is not None:
