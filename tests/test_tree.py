@@ -126,7 +126,8 @@ def goes_left(node: Branch, type_: ColumnType, cell: Any) -> bool:
         return node.missing == "left"
     match node.test:
         case Equals(value=value):
-            return bool(cell == value or (cell == 4 and value == "04"))
+            written = str(value)  # a text is the level of that text, also where levels are numbers
+            return bool(cell == value or cell == written or (cell == 4 and value == "04"))
         case InBin(low=low, high=high, closed=closed):
             return low <= cell < high or (closed and cell == high)
         case Threshold(value=value):
