@@ -127,7 +127,7 @@ def goes_left(node: Branch, type_: ColumnType, cell: Any) -> bool:
     match node.test:
         case Equals(value=value):
             written = str(value)  # a text is the level of that text, also where levels are numbers
-            return bool(cell == value or cell == written or (cell == 4 and value == "04"))
+            return bool(cell in (value, written) or (cell == 4 and value == "04"))
         case InBin(low=low, high=high, closed=closed):
             return low <= cell < high or (closed and cell == high)
         case Threshold(value=value):
