@@ -131,7 +131,9 @@ def size_line(result: Result) -> str:
         assert result.tree is not None, "there is a model"
         tree = result.tree
         size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
-    return size + ("" if errors is None else f", {shown(errors)} training errors")
+    if errors is None:
+        return size
+    return f"{size}, {shown(errors)} training {'error' if errors == 1 else 'errors'}"
 
 
 def test_line(test: TestScore) -> str:

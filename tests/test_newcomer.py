@@ -227,6 +227,35 @@ def test_the_words_of_others(word: str) -> None:
     assert told.helps == ("here it is called `mse`",)
 
 
+@pytest.mark.parametrize(
+    ("rule", "help"),
+    [
+        ("demographic_parity <= 3%", 'write for example `gap(rate("yes"), sex) <= 5%`'),
+        ('specificity("p") >= 30%', 'write for example `1 - false_positive_rate("yes")`'),
+        ("monotonic(a)", "here it is called `increasing`"),
+    ],
+)
+def test_the_words_of_fairness_and_of_medicine(rule: str, help: str) -> None:
+    spec = SPEC.format(more="") + f" rule r: {rule}"
+    (told,) = odtdsl.parse(spec).check(frame=rows())
+    assert (told.code, told.helps) == ("N201", (help,))
+
+
+def test_groups_are_made_of_cells_and_not_of_names() -> None:
+    spec = SPEC.format(more="group old = a > 4 group young = not old group some = a")
+    young, some = odtdsl.parse(spec).check(frame=rows())
+    assert young.message == "`old` is no condition on the cells of a row"
+    assert young.helps == ("where it is another group, write the condition of that group here",)
+    assert some.message == "column `a` is no condition by itself"
+    assert some.helps == ("compare it with a value: `a = 1`",)
+
+
+def test_one_error_is_one() -> None:
+    frame = {"a": [1, 1, 2], "y": ["n", "p", "p"]}
+    result = odtdsl.solve(SPEC.format(more=""), frame=frame)
+    assert "1 leaf, 1 training error\n" in str(result)
+
+
 # ---- wrong files
 
 

@@ -39,9 +39,19 @@ ELSEWHERE = {
     "accuracy_score": "accuracy", "sensitivity": "recall", "true_positive_rate": "recall",
     "tpr": "recall", "fpr": "false_positive_rate", "n_leaves": "leaves", "max_leaf_nodes": "leaves",
     "max_depth": "depth", "min_samples_leaf": "size", "samples": "size", "support": "size",
-    "loss": "expected_loss",
+    "min_samples_split": "size", "n_samples": "size", "height": "depth", "loss": "expected_loss",
+    "recall_score": "recall", "hit_rate": "recall", "precision_score": "precision",
+    "ppv": "precision", "positive_predictive_value": "precision", "selection_rate": "rate",
+    "fall_out": "false_positive_rate", "fallout": "false_positive_rate", "monotonic": "increasing",
+    "monotone": "increasing", "specificity": '1 - false_positive_rate("yes")',
+    "tnr": '1 - false_positive_rate("yes")', "fnr": '1 - recall("yes")',
+    "demographic_parity": 'gap(rate("yes"), sex) <= 5%',
+    "statistical_parity": 'gap(rate("yes"), sex) <= 5%',
+    "equal_opportunity": 'gap(recall("yes"), sex) <= 5%',
+    "predictive_equality": 'gap(false_positive_rate("yes"), sex) <= 5%',
+    "disparate_impact": 'ratio(rate("yes"), sex) >= 80%',
 }  # fmt: skip
-"""Words of scikit-learn and of statistics for our terms."""
+"""Words of scikit-learn and of statistics for our terms, or an example of how we say them."""
 R = TypeVar("R")
 
 
@@ -135,8 +145,10 @@ class Arguments:
         if ours is None:
             return self.desk.unknown("N201", what, name, known, expr)
         return self.desk.error(
-            "N201", f"{what} `{name}` is unknown", expr, helps=(f"here it is called `{ours}`",)
-        )
+            "N201", f"{what} `{name}` is unknown", expr, helps=(
+                f"write for example `{ours}`" if "(" in ours else f"here it is called `{ours}`",
+            ),
+        )  # fmt: skip
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""

@@ -70,6 +70,16 @@ class Cells:
                 return self._member(expr)
             case ast.Compare():
                 return self._compare(expr)
+            case ast.Name(name=name) if name in self.types:
+                raise self.desk.error(
+                    "T115", f"column `{name}` is no condition by itself", expr,
+                    helps=(f"compare it with a value: {coded(f'{name_text(name)} = 1')}",),
+                )  # fmt: skip
+            case ast.Name(name=name):
+                raise self.desk.error(
+                    "T115", f"`{name}` is no condition on the cells of a row", expr,
+                    helps=("where it is another group, write the condition of that group here",),
+                )  # fmt: skip
             case _:
                 raise self.desk.error(
                     "T115", "a group is a condition on the cells of a row", expr,

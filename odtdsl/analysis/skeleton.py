@@ -124,7 +124,9 @@ def _bound(bound: ast.SkeletonBound, desk: Desk) -> int:
             ),
         )  # fmt: skip
     if value.denominator != 1 or value < 0:
-        raise desk.error("K110", f"a bound of {bound.measure} is a whole number", bound.value)
+        raise desk.error(
+            "K110", f"a bound of {bound.measure} is a whole number from 0 on", bound.value
+        )
     return int(value) - (1 if bound.op == "<" else 0)
 
 
