@@ -32,12 +32,15 @@ def made(n: int, seed: int = 1, classes: str = "ab") -> dict[str, list[Any]]:
     return rows
 
 
+TIMED = ("seconds", "resumed", "timeline", "primal_integral")
+
+
 def said(found: Tuning) -> Any:
     """All of a tuning but times and where its runs came from."""
 
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
-            kept = {k: v for k, v in value.items() if k not in ("seconds", "resumed", "timeline")}
+            kept = {k: v for k, v in value.items() if k not in TIMED}
             return {key: clean(item) for key, item in kept.items()}
         return [clean(item) for item in value] if isinstance(value, list) else value
 
