@@ -78,6 +78,11 @@ def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
         for stage in result.stages:
             if stage.bound is not None:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
+        yield (
+            "  another back end (`--using auto`) or looser rules may find one"
+            if result.backend == "greedy"
+            else "  more time (`--within`) or looser rules may find one"
+        )
     if result.test is not None:
         yield "  " + test_line(result.test)
         yield from (f"    {line}" for line in test_lines(result.test, result.stages))

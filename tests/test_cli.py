@@ -105,6 +105,8 @@ def test_greedy_never_says_optimal_or_infeasible(spec):
     result = odt("solve", never, "--using", "greedy", "--json")
     assert result.exit_code == 4
     assert json.loads(result.stdout)["status"] == "unknown"
+    shown = odt("solve", never, "--using", "greedy").stdout
+    assert "another back end (`--using auto`) or looser rules may find one" in shown
 
 
 def test_the_same_seed_gives_the_same_answer(spec):

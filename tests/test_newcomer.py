@@ -241,6 +241,20 @@ def test_the_words_of_fairness_and_of_medicine(rule: str, help: str) -> None:
     assert (told.code, told.helps) == ("N201", (help,))
 
 
+def test_rules_are_found_by_the_words_of_others() -> None:
+    parity = run("rules", "demographic parity").stderr
+    assert "see `odt rules gap`, `odt rules ratio`" in parity
+    assert "see `odt rules recall`" in run("rules", "true_positive_rate").stderr
+    assert "did you mean `gap`?" in run("rules", "gapp").stderr
+
+
+def test_a_back_end_is_spelt_right(tmp_path: Path) -> None:
+    shown = run("solve", written(tmp_path, RARE), "--using", "serach")
+    assert shown.exit_code != 70
+    assert "there are: `exact`" in shown.stderr
+    assert "did you mean `search`?" in shown.stderr
+
+
 def test_groups_are_made_of_cells_and_not_of_names() -> None:
     spec = SPEC.format(more="group old = a > 4 group young = not old group some = a")
     young, some = odtdsl.parse(spec).check(frame=rows())

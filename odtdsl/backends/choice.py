@@ -10,6 +10,7 @@ from typing import assert_never
 from odtdsl.backends.base import BackEnd, Support
 from odtdsl.backends.steps import WITHOUT_PROOF, Step, after_exact, alone
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.diagnostics.suggest import closest
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Atom,
@@ -70,10 +71,13 @@ def back_end(name: str) -> BackEnd:
         B101: this version has no such back end.
     """
     if name not in _WHERE:
+        near = closest(name, available())
         raise error(
-            "B101", f"the back end `{name}` is not part of this version",
-            helps=(f"write `using {'` or `using '.join(available())}`, or leave it to `auto`",),
-        )  # fmt: skip
+            "B101",
+            f"the back end `{name}` is not part of this version",
+            notes=(f"there are: `{'`, `'.join(available())}`; or leave it to `auto`",),
+            helps=(f"did you mean `{near}`?",) if near else (),
+        )
     module, _, kind = _WHERE[name].partition(":")
     made: BackEnd = getattr(import_module(module), kind)()
     return made

@@ -14,7 +14,8 @@ from odtdsl.ir.raw import RawModel
 DEEPEST = 8
 """The deepest perfect tree that a formula is built on: 256 slots, each with all kinds of rows."""
 
-MISSING = "OR-tools is not installed; it comes with the extra `cpsat`: `pip install odtdsl[cpsat]`"
+INSTALL = '`pip install "odtdsl[cpsat]"`'
+MISSING = f"OR-tools is not installed; it comes with the extra `cpsat`: {INSTALL}"
 
 _UNSUPPORTED = {
     Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
@@ -53,7 +54,7 @@ class CpSat:
             return None
         return error(
             "B104", "the back end `cpsat` needs OR-tools, which is not installed",
-            helps=("`pip install odtdsl[cpsat]`, or leave the back end to `auto`",),
+            helps=(f"{INSTALL}, or leave the back end to `auto`",),
         )  # fmt: skip
 
     def objections(self, core: Core) -> tuple[Objection, ...]:

@@ -80,9 +80,15 @@ def _chosen(word: str | None) -> tuple[Term, ...]:
     if word is None:
         return TERMS
     if word not in BY_NAME:
-        near = closest(word, BY_NAME)
-        raise error(
-            "U307", f"there is no term `{word}`",
-            helps=(f"did you mean `{near}`?",) if near else ("`odt rules` lists them all",),
-        )  # fmt: skip
+        raise error("U307", f"there is no term `{word}`", helps=(_instead(word),))
     return (BY_NAME[word],)
+
+
+def _instead(word: str) -> str:
+    """The terms that others call so, else the nearest one."""
+    plain = word.casefold().replace("_", " ").strip()
+    known = [term for term in TERMS if plain in sections(term).get("Also known as", "").casefold()]
+    if plain and known:
+        return "see " + ", ".join(f"`odt rules {term.name}`" for term in known)
+    near = closest(word, BY_NAME)
+    return f"did you mean `{near}`?" if near else "`odt rules` lists them all"
