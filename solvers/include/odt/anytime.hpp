@@ -29,6 +29,7 @@ struct Grown {
   int label = -1;
   int leaves = 1;
   Loss price = 0;            // of the split itself: contained in `value`
+  bool settled = false;      // an exact search found nothing better for these rows
   Ptr left, right;
 };
 

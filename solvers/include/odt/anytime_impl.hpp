@@ -416,7 +416,7 @@ template <class R>
 Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   Options options;
   options.time_limit = control_.options().time_limit < 0 ? -1 : std::max(0.0, control_.options().time_limit - control_.seconds());
-  options.work_limit = 40000000;
+  options.work_limit = std::max<std::uint64_t>(40000000, control_.work() / 8);
   if (control_.options().work_limit > 0) options.work_limit = std::min<std::uint64_t>(options.work_limit, control_.options().work_limit - std::min(control_.options().work_limit, control_.work()) + 1);
   options.interrupted = control_.options().interrupted;
   Control part(options);
@@ -429,8 +429,11 @@ Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::
   counters_.add(search.counters);
   control_.add_work(part.work());
   control_.check();
-  const Grown::Ptr made = out.exact && !out.plan.empty() ? measure(view, at, out.plan, 0) : nullptr;
-  return made && made->value <= tree->value ? made : tree;
+  if (!out.exact) return tree;
+  const Grown::Ptr made = out.plan.empty() ? nullptr : measure(view, at, out.plan, 0);
+  auto best = std::make_shared<Grown>(made && made->value <= tree->value ? *made : *tree);
+  best->settled = true;
+  return best;
 }
 
 template <class R>
@@ -490,7 +493,7 @@ template <class R>
 Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
   if (at.depth <= height || tree->feature < 0) {
     if (tree->value <= price_) return tree;
-    if (at.depth == 3 && p_.depth <= 5 && dice_.real() < 0.15) return exact_three(view, at, tree);
+    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && dice_.real() < 0.15) return exact_three(view, at, tree);
     return replace(view, at, tree);
   }
   const double lost[2] = {static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,
