@@ -59,12 +59,21 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
             yield indent + "  ".join("-" * width for width in widths)
 
 
+CONTENT = {
+    "": "",
+    "gap": "the gap that was asked for is met",
+    "steady": "no better one came for as long as was asked",
+}
+"""Why a search ended without a proof."""
+
+
 def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
     """The tree (with the side of missing cells), its status and the audit."""
     if result.model is not None:
         yield drawn(result.model, missing=missing).rstrip("\n")
         yield ""
-    yield status_line(result) + (" (interrupted)" if result.interrupted else "")
+    ended = "interrupted" if result.interrupted else CONTENT[result.stopped]
+    yield status_line(result) + (f" ({ended})" if ended else "")
     if result.model is not None:
         for stage in result.stages:
             yield "  " + stage_line(stage)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from odtdsl.as_json import as_number, audit_to_json, only
 from odtdsl.backends.base import Progress, Status
@@ -80,6 +80,8 @@ class Result:
         SHA-256 of the training data that the answer belongs to.
     timeline
         Incumbents and bounds over time.
+    stopped
+        `gap` or `steady` where the search ended because it was asked to be content with that.
     """
 
     status: Status
@@ -96,6 +98,7 @@ class Result:
     counters: tuple[tuple[str, int], ...] = ()
     steps: tuple[str, ...] = ()
     interrupted: bool = False
+    stopped: Literal["", "gap", "steady"] = ""
     test: TestScore | None = None
     outputs: OutputScore | None = None
     """On the training rows: of several number targets, or under rules on outputs."""
@@ -307,6 +310,7 @@ class Result:
             "digest": self.digest,
             "problem": None if self.rows is None else problem_digest(self.rows.problem),
             "interrupted": self.interrupted,
+            "stopped": self.stopped or None,
             "size": dict(self.size),
             "counters": dict(self.counters),
             "stages": [

@@ -194,7 +194,9 @@ def solve(
         answer = replace(answer, interrupted=True)
     ran = replace(ran, answer=never_worse(core, answer, ran.start))
     ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
-    return _result(analysis, core, ran, chosen_seed, began, ended)
+    result = _result(analysis, core, ran, chosen_seed, began, ended)
+    asked_for = result.status == "feasible" and not result.interrupted
+    return replace(result, stopped=patience.over) if asked_for else result
 
 
 def _patience(

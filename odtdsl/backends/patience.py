@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Literal
 
 from odtdsl.backends.base import Progress
 
@@ -33,7 +34,7 @@ class Patience:
         self, asked: Callable[[], bool], steady: float | None, gap: Fraction | None
     ) -> None:
         self.asked, self.steady, self.gap = asked, steady, gap
-        self.over = ""
+        self.over: Literal["", "gap", "steady"] = ""
         self._best: tuple[int, Fraction] | None = None
         self._since = 0.0
 
