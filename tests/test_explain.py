@@ -367,11 +367,11 @@ def test_giving_up_anywhere_says_only_what_is_proven(
 
 
 def test_ctrl_c_ends_with_what_is_known() -> None:
-    """The signal comes while a question of a larger table is searched."""
+    """The signal comes while a question of a larger table is searched, which takes minutes."""
     rng = random.Random(0)
-    frame = {f"f{i}": [rng.random() for _ in range(400)] for i in range(12)}
-    frame["y"] = [rng.choice("pn") for _ in range(400)]  # type: ignore[misc]
-    text = "data frame target y tree depth <= 4 minimize errors\nrule r: errors <= 5"
+    frame = {f"f{i}": [rng.random() for _ in range(1500)] for i in range(12)}
+    frame["y"] = [rng.choice("pn") for _ in range(1500)]  # type: ignore[misc]
+    text = "data frame target y tree depth <= 4 minimize errors\nrule r: errors <= 450"
     analysis = odtdsl.parse(text).analyse(frame=frame)
     timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
     began = time.monotonic()
