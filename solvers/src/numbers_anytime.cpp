@@ -598,16 +598,19 @@ void NumberAnytime::begin() {
   if (depth_ > 0 && leaves_ != 1) offer(grow(root, {0, depth_}, now_->value, {0, 0, false}));
 }
 
-void NumberAnytime::run(double target, const SharedTree<double>* others) {
+bool NumberAnytime::run(double target, const SharedTree<double>* others) {
   const View& root = views_[0];
   const Place top{0, depth_};
   const auto done = [&] { return best_ <= target; };
-  if (!now_ || depth_ == 0 || leaves_ == 1) return;
+  if (!now_ || depth_ == 0 || leaves_ == 1) return done();
   for (const How& how : {How{cap_, 0, false}, How{0, 0, true}, How{cap_, 0, true}}) {
-    if (done()) return;
+    if (done()) return true;
     offer(grow(root, top, now_->value, how));
   }
-  if (depth_ <= 2) return offer(bottom(root, top, now_->value, {kAll, 0, false}));
+  if (depth_ <= 2) {
+    offer(bottom(root, top, now_->value, {kAll, 0, false}));
+    return done();
+  }
   reprice();
   const std::uint64_t work = control_.work();
   if (!done()) offer(polish(root, top, look(root, top, 3, 6, cap_)));
@@ -623,6 +626,7 @@ void NumberAnytime::run(double target, const SharedTree<double>* others) {
     control_.poll(root.rows);  // a move may find nothing to look at
     control_.check();
   }
+  return true;
 }
 
 }  // namespace odt

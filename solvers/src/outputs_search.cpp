@@ -31,7 +31,7 @@ class OutputRoot {
   void raise(double bound);
   void take();
   void begin_beside(int leaves);
-  void improve() { finder_->run(p_.leaf_price + tolerance_, &beside_.shared); }
+  bool improve() { return finder_->run(p_.leaf_price + tolerance_, &beside_.shared); }
   double limit() const { return std::min(best_, asked_) - tolerance_; }
   double value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows, bool& fits);
   Plan plan_of(const Tree& tree) const;
@@ -261,7 +261,7 @@ RegressionResult OutputRoot::run() {
     if (!o_.prove) {
       improve();
     } else if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1) {
-      if (both) beside_.start([this] { improve(); });
+      if (both) beside_.start([this] { return improve(); });
       branch(goal);
     } else {
       const OutputAnswer answer = lanes_[0]->solve(whole_, goal, std::min(best_, asked_), 0);

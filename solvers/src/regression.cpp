@@ -30,7 +30,7 @@ class RegressionRoot {
   void raise(double bound);
   bool close_enough() const;
   void begin_beside(int leaves);
-  void improve() { finder_->run(problem_.leaf_price + data_.tolerance, &beside_.shared); }
+  bool improve() { return finder_->run(problem_.leaf_price + data_.tolerance, &beside_.shared); }
   void take();
   // The search looks for what is better than this.
   double limit() const { return std::min(value_, highest_); }
@@ -173,7 +173,7 @@ RegressionResult RegressionRoot::run() {
       start(goal);
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
       if (both || !options_.prove) begin_beside(goal.leaves);
-      if (both) beside_.start([this] { improve(); });
+      if (both) beside_.start([this] { return improve(); });
       if (options_.prove) search(goal);
       else improve();
     }

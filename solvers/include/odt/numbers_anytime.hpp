@@ -38,8 +38,8 @@ class NumberAnytime {
   // A first tree.
   void begin();
   // Then searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try. `others`
-  // are looked at for better trees.
-  void run(double target, const SharedTree<double>* others);
+  // are looked at for better trees. True only in the second case: no tree can be better then.
+  bool run(double target, const SharedTree<double>* others);
 
  private:
   // The rows of a node in the order of every feature, then of every target that is wanted in order.

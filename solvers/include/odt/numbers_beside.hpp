@@ -62,8 +62,8 @@ class NumberBeside {
     return options.beside && depth >= 3 && options.upper_bound == std::numeric_limits<double>::infinity();
   }
 
-  // `improve` runs until Stop, or returns where nothing is left to improve.
-  void start(std::function<void()> improve) {
+  // `improve` runs until Stop, or returns whether nothing is left to improve; else the proof goes on alone.
+  void start(std::function<bool()> improve) {
     if (options_.threads <= 1) control_.turns = &turns_;
     other_ = std::thread([this, improve = std::move(improve)] {
       Control::mark_worker();
@@ -72,8 +72,7 @@ class NumberBeside {
         if (control_.turns) turns_.enter(1);
         else while (control_.work() < alone_ && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
         control_.check();
-        improve();
-        control_.stop();
+        if (improve()) control_.stop();
       } catch (const Stop&) {
       } catch (...) {
         failure_ = std::current_exception();
