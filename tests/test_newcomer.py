@@ -302,7 +302,7 @@ def test_the_journey_ends_where_it_should(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
-    from odtdsl import journey
+    from benchmarks import journey
 
     rng = random.Random(9)
     cells = [[rng.randrange(4) * 20 + 20 for _ in journey.FEATURES] for _ in range(90)]
@@ -321,7 +321,7 @@ def test_the_journey_ends_where_it_should(
 @pytest.mark.parametrize("text", [None, "a,b\n1,2\n"])
 def test_the_journey_says_what_it_needs(text: str | None, tmp_path: Path) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
-    from odtdsl import journey
+    from benchmarks import journey
 
     if text is not None:
         (tmp_path / "pima.csv").write_text(text)

@@ -1,12 +1,12 @@
 """The whole way of a user of scikit-learn, timed: from a CSV file to predictions elsewhere.
 
-Usage: python -m odtdsl.journey pima.csv [--folder out] [--seconds 60]
+Usage: python benchmarks/journey.py pima.csv [--folder out] [--seconds 60]
 
 `pima.csv` is the file that models/cases/pima.odt describes. The steps: load, fit under rules,
 score on folds and on held-out rows, pickle, draw, export, and predict in an environment that was
 made a moment ago and holds nothing but Python. Each prediction elsewhere is compared with those
-of the estimator. See docs/how-to/estimators.md. A program and no part of the library, installed
-with it so that what is installed can be tried, wherever it is.
+of the estimator. See docs/how-to/estimators.md. It needs the installed library and nothing else
+of the source tree, so that any installation can be tried.
 """
 
 from __future__ import annotations
