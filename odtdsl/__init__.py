@@ -123,7 +123,9 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "__version__":
-        value: Any = _version()
+        from odtdsl.version import VERSION
+
+        value: Any = VERSION
     elif name in ("datasets", "words"):
         return import_module(f"odtdsl.{name}")
     elif name in _HOMES:
@@ -136,13 +138,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _version() -> str:
-    """The version of the installed package; of a bare source folder none is known."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("odtdsl")
-    except PackageNotFoundError:
-        return "0+source"

@@ -73,8 +73,8 @@ def tune(
     """Solve a spec under many settings, score them on held-out rows, choose one, and solve that."""
 
     def action() -> int:
-        import odtdsl
         from odtdsl import console
+        from odtdsl.api.tuning import tune
         from odtdsl.cli_waiting import Waiting
         from odtdsl.files import write_text
         from odtdsl.limits import parse_gap, parse_seconds
@@ -86,7 +86,7 @@ def tune(
         check_outputs(outputs, files_of(Problem(spec, data, test, settings)), force)
         grid = parse_vary(vary)
         with Waiting(quiet=as_json) as waiting:
-            found = odtdsl.tune(
+            found = tune(
                 spec, dict(zip(grid.names, grid.values, strict=True)),
                 cv=cv, repeats=repeats, outer=outer, seed=seed,
                 choose=choose,  # type: ignore[arg-type]  # it is checked there

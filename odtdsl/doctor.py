@@ -59,9 +59,9 @@ def installed(package: str) -> str | None:
 
 def versions() -> Iterator[str]:
     """The lines of `odt --version`."""
-    from odtdsl import __version__
+    from odtdsl.version import VERSION
 
-    yield f"odt {__version__}"
+    yield f"odt {VERSION}"
     yield f"engine {_engine().note}, Python {platform.python_version()}"
     yield ", ".join(f"{name} {installed(name) or '-'}" for name in SOLVERS)
 
@@ -122,7 +122,7 @@ def _processors() -> str:
 
 
 def _engine() -> Finding:
-    from odtdsl.backends.native import engine
+    from odtdsl.base.engine import engine
     from odtdsl.diagnostics.model import OdtError
 
     try:
@@ -167,11 +167,11 @@ def _back_ends() -> Iterator[Finding]:
 
 def _try(name: str) -> str:
     """What is wrong with a back end: it solves four rows, or says why not."""
-    import odtdsl
+    from odtdsl.api import solve
 
     try:
         skeleton = "diagram widths 1" if name == "cpsat" else "tree depth <= 1"
-        result = odtdsl.solve(TINY.format(skeleton=skeleton), using=name, frame=ROWS, within=20)
+        result = solve(TINY.format(skeleton=skeleton), using=name, frame=ROWS, within=20)
     except Exception as failure:  # whatever a broken solver raises is what is to be told
         return f"{type(failure).__name__}: {str(failure).splitlines()[0]}"
     return "" if result.objective == 0 else f"gave {result.objective} for an objective of 0"

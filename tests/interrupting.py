@@ -30,7 +30,7 @@ from odtdsl.analysis import Analysis, analyse
 from odtdsl.backends.answers import same
 from odtdsl.backends.base import Progress
 from odtdsl.backends.choice import choose
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.explaining.infeasible import explain
 from odtdsl.ir.forms import Core, DepthStage

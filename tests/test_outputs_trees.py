@@ -203,7 +203,7 @@ class Searched:
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
     """Several targets and pieces, weights, closed cuts, leaf sizes, prices, threads."""
-    from odtdsl.backends.native import engine
+    from odtdsl.base.engine import engine
 
     rng = random.Random(f"searched {loss}")
     for _ in range(TINY if loss == "squared" else TINY // 5):

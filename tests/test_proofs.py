@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.choice import back_end, choose
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.cli import app
 from odtdsl.ir.forms import Core, LinearStage
 from odtdsl.proofs.check import check, reached

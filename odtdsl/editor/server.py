@@ -19,7 +19,6 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from odtdsl import __version__
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.editor import facts as facts_module
 from odtdsl.editor import hover, positions
@@ -33,6 +32,7 @@ from odtdsl.editor.worker import unpack
 from odtdsl.source import Source, Span
 from odtdsl.syntax import ast
 from odtdsl.syntax.files import MAX_BYTES
+from odtdsl.version import VERSION
 
 LONGEST = MAX_BYTES
 """Characters of a text that is looked at: what `odt check` reads."""
@@ -346,7 +346,7 @@ def make(*, seconds: float = 10.0, pause: float = 0.25) -> tuple[LanguageServer,
     pause
         How long nothing must be typed before a text is checked, in seconds.
     """
-    server = Server("odtdsl", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    server = Server("odtdsl", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Full)
     editor = Editor(server, seconds=seconds, pause=pause)
     _texts(server, editor)
     _requests(server, editor)

@@ -22,8 +22,8 @@ from odtdsl.backends.base import (
     Support,
     started,
 )  # fmt: skip
-from odtdsl.backends.native import engine
 from odtdsl.backends.steps import OF_DIAGRAMS
+from odtdsl.base.engine import engine
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact import regression
 from odtdsl.exact.diagrams import diagram_objections, diagram_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.exact.lower import about_objective, size_of
 from odtdsl.exact.unrolled import Unrolled, as_trees
 from odtdsl.ir.forms import Core, Form, LinearStage, Origin

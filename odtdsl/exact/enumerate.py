@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from odtdsl.backends.base import Limits, Objection
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray
 from odtdsl.exact.idle import idle_splits_go
 from odtdsl.exact.lower import (

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.exact.lower import features, to_raw
 from odtdsl.greedy.judge import Judge

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.greedy.judge import Judge
 from odtdsl.greedy.paths import PathRules

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.expr import Scope

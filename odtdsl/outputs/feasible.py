@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray, FloatArray
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.expr import Condition

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtdsl.backends.choice import choose, refused
-from odtdsl.backends.native import engine
+from odtdsl.base.engine import engine
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, LinearStage

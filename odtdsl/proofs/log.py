@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtdsl import __version__
 from odtdsl.backends.base import Limits
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import error
@@ -22,6 +21,7 @@ from odtdsl.proofs.claims import MADE_BY, Claim, depth_of, formula, in_words, op
 from odtdsl.proofs.file import Part, Proof, Refutation
 from odtdsl.result import Result
 from odtdsl.terms.normalize import normalize
+from odtdsl.version import VERSION
 
 if TYPE_CHECKING:
     from odtdsl.analysis import Analysis
@@ -66,7 +66,7 @@ def prove(
         Part(says=in_words(core, texts, one), claim=one, refutation=refute(core, one, limits))
         for one in found
     )
-    made = f"odtdsl {__version__}, {MADE_BY}; python-sat {version('python-sat')}, {SOLVER}"
+    made = f"odtdsl {VERSION}, {MADE_BY}; python-sat {version('python-sat')}, {SOLVER}"
     return Proof(
         made_by=made, data=digest(analysis.rows.data.table), spec=asked(analysis.problem),
         parts=parts,

@@ -152,7 +152,7 @@ def keys(job: Job, settings: tuple[Setting, ...]) -> dict[tuple[int, int], str]:
     It is a digest of the spec under the setting, the score, the rows, how they are divided, and
     the version of odtdsl.
     """
-    from odtdsl import __version__
+    from odtdsl.version import VERSION
 
     data = digest(job.table)
     divided = []
@@ -164,7 +164,7 @@ def keys(job: Job, settings: tuple[Setting, ...]) -> dict[tuple[int, int], str]:
     for at, setting in enumerate(settings):
         said = plain(with_score(applied(job.spec, job.names, setting), job.score))
         for number, rows in enumerate(divided):
-            text = "\n".join((_VERSION, __version__, data, rows, said))
+            text = "\n".join((_VERSION, VERSION, data, rows, said))
             found[at, number] = hashlib.sha256(text.encode()).hexdigest()
     return found
 
