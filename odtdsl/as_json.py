@@ -1,28 +1,11 @@
-"""Exact numbers and audits as JSON has them."""
+"""Exact numbers as JSON has them."""
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from odtdsl.auditor.lines import Audit, AuditOfRows
-
-
-def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
-    """The lines of an audit; numbers as floats where they are not whole."""
-    return [
-        {
-            "rule": line.rule, "text": line.text, "holds": line.holds,
-            "value": as_number(line.value), "bound": as_number(line.bound),
-            "slack": as_number(line.slack), "instances": line.instances,
-            "rows": [{"of": one.of, "rows": one.rows} for one in line.rows], "note": line.note,
-            **({"soft": True} if line.soft else {}),
-        }
-        for line in audit.lines
-    ]  # fmt: skip
+from typing import Any
 
 
 def only(values: tuple[Any, ...]) -> Any:

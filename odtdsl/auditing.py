@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odtdsl.as_json import as_number, audit_to_json, only
+from odtdsl.as_json import as_number, only
+from odtdsl.auditor.lines import audit_to_json
 from odtdsl.checker import Audit, audit
 from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.diagnostics.render import to_json
@@ -84,7 +85,7 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
     OdtError
         As of `checker.audit`, `proofs.file.read` and `proofs.check.check`.
     """
-    from odtdsl.api.reading import load_saved
+    from odtdsl.predictors.saving import load_saved
     from odtdsl.recount import recounted
     from odtdsl.unpredicted import unpredicted
 

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odtdsl.as_json import as_number, audit_to_json, only
-from odtdsl.auditor.lines import Audit, Checked
+from odtdsl.as_json import as_number, only
+from odtdsl.auditor.lines import Audit, Checked, audit_to_json
 from odtdsl.result import problem_digest
 from odtdsl.scoring import score
 

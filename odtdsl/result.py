@@ -10,7 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from odtdsl.as_json import as_number, audit_to_json, only
+from odtdsl.as_json import as_number, only
+from odtdsl.auditor.lines import audit_to_json
 from odtdsl.backends.base import Progress, Status
 from odtdsl.backends.steps import START
 from odtdsl.checker import Audit

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odtdsl.as_json import as_number, audit_to_json
+from odtdsl.as_json import as_number
+from odtdsl.auditor.lines import audit_to_json
 from odtdsl.checker import AuditOfRows, audit_rows, values_of
 from odtdsl.predictors.diagram import Arc, Diagram, Terminal
 from odtdsl.predictors.tree import Leaf, Tree

@@ -21,6 +21,7 @@ from odtdsl.api.inputs import (
 from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.source import Source
 from odtdsl.syntax import ast
+from odtdsl.syntax.fragments import without_places
 from odtdsl.words.expr import Condition, Measure
 from odtdsl.words.values import Label, Numeric
 
@@ -145,7 +146,7 @@ class Model:
         """
         from odtdsl.syntax.parser import parse
 
-        spec = statements.without_places(parse(Source(name="<text>", text=text)))
+        spec = without_places(parse(Source(name="<text>", text=text)))
         return self._append(*spec.statements)
 
     def _append(self, *added: ast.Statement) -> Model:

@@ -87,19 +87,9 @@ def load_model(path: FilePath) -> Tree | Diagram:
     OdtError
         F201 to F210: it cannot be read, or is neither.
     """
+    from odtdsl.predictors.saving import load_saved
+
     return load_saved(path)[0]
-
-
-def load_saved(path: FilePath) -> tuple[Tree | Diagram, object]:
-    """As `load_model`, and all that the file says, as JSON reads it."""
-    from odtdsl.predictors.json import parsed, read_bytes
-    from odtdsl.predictors.saving import from_json
-
-    name = os.fspath(path)
-    said = value = parsed(read_bytes(path), name)
-    if isinstance(value, dict) and "format" not in value and isinstance(value.get("model"), dict):
-        value = value["model"]
-    return from_json(value, name=name), said
 
 
 def as_model(model: ModelLike) -> Model:

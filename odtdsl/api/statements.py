@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
 from fractions import Fraction
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from odtdsl.diagnostics.model import error
-from odtdsl.source import NOWHERE, Source, Span
+from odtdsl.source import Source
 from odtdsl.syntax import ast
 from odtdsl.syntax.expressions import name_text
+from odtdsl.syntax.fragments import written
 from odtdsl.syntax.printer import statement_to_text
 from odtdsl.words import values
 from odtdsl.words.expr import Expression
 
 S = TypeVar("S", bound=ast.Statement)
-N = TypeVar("N", bound=ast.Node)
 
 SCOPES = ("path", "leaf", "split")
 _SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
@@ -28,43 +28,6 @@ _NESTED = 50
 
 
 # ---- text of the language inside calls
-
-
-def written(text: str, what: str, kind: type[S], head: str) -> S:
-    """The one statement that `head` and a text make, without places in it.
-
-    Raises
-    ------
-    OdtError
-        With what the parser says of it. U402: the text says more than one statement.
-    """
-    from odtdsl.syntax.parser import parse
-
-    source = Source(name=f"<{what}>", text=head + text)
-    found = parse(source).statements
-    if len(found) != 1 or not isinstance(found[0], kind):
-        extra = found[1].span if len(found) > 1 else Span(start=0, end=len(source.text))
-        raise error(
-            "U402", f"the text of {what} says more than belongs there", span=extra, source=source,
-            helps=("for whole statements call `add(text)`",),
-        )  # fmt: skip
-    return without_places(found[0])
-
-
-def without_places(node: N) -> N:
-    """A node whose spans, and those of all nodes in it, point nowhere."""
-    changes: dict[str, Any] = {}
-    for item in fields(node):
-        value = getattr(node, item.name)
-        if isinstance(value, Span):
-            changes[item.name] = NOWHERE
-        elif isinstance(value, ast.Node):
-            changes[item.name] = without_places(value)
-        elif isinstance(value, tuple):
-            changes[item.name] = tuple(
-                without_places(one) if isinstance(one, ast.Node) else one for one in value
-            )
-    return replace(node, **changes)
 
 
 def check_writable(statement: ast.Statement) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from odtdsl.as_json import as_number
 
 if TYPE_CHECKING:
     from odtdsl.auditor.behind import Behind
@@ -82,3 +84,17 @@ class AuditOfRows:
     objective: tuple[Fraction | None, ...]
     of_rows: tuple[bool, ...]
     n_rows: int
+
+
+def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
+    """The lines of an audit; numbers as floats where they are not whole."""
+    return [
+        {
+            "rule": line.rule, "text": line.text, "holds": line.holds,
+            "value": as_number(line.value), "bound": as_number(line.bound),
+            "slack": as_number(line.slack), "instances": line.instances,
+            "rows": [{"of": one.of, "rows": one.rows} for one in line.rows], "note": line.note,
+            **({"soft": True} if line.soft else {}),
+        }
+        for line in audit.lines
+    ]  # fmt: skip

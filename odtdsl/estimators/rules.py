@@ -12,6 +12,7 @@ from odtdsl.api import statements as say
 from odtdsl.api.model import Model
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.syntax import ast
+from odtdsl.syntax.fragments import without_places
 from odtdsl.words import col, values
 from odtdsl.words.expr import Condition, Expression
 
@@ -142,4 +143,4 @@ def _all_names(node: ast.Node) -> Iterator[str]:
 
 def append(model: Model, statements: Iterable[ast.Statement]) -> None:
     """Append statements, without their places in some other text."""
-    model._append(*(say.without_places(one) for one in statements))
+    model._append(*(without_places(one) for one in statements))

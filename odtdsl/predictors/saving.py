@@ -41,6 +41,18 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     return from_json(json.parsed(json.read_bytes(path), name), name=name)
 
 
+def load_saved(path: str | os.PathLike[str]) -> tuple[Predictor, object]:
+    """The model of a saved model or a saved result, and all that the file says as JSON.
+
+    F201 to F210 as `load`.
+    """
+    name = os.fspath(path)
+    said = value = json.parsed(json.read_bytes(path), name)
+    if isinstance(value, dict) and "format" not in value and isinstance(value.get("model"), dict):
+        value = value["model"]
+    return from_json(value, name=name), said
+
+
 def from_json(value: object, *, name: str = "the model") -> Predictor:
     """The model of an object that `to_json` made; F204 to F210 as `json.from_json`."""
     if isinstance(value, dict) and value.get("format") == diagram_json.FORMAT:

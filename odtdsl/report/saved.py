@@ -14,6 +14,7 @@ from odtdsl.checker import audit
 from odtdsl.console import status_line
 from odtdsl.data.digest import digest
 from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.saving import load_saved
 from odtdsl.predictors.tree import Tree
 from odtdsl.result import Result, Stage, problem_digest
 from odtdsl.scoring import output_score, score
@@ -35,8 +36,6 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     OdtError
         F201 to F210: it cannot be read. U201 to U204, U301: it is not of this spec.
     """
-    from odtdsl.api.reading import load_saved
-
     model, said = load_saved(path)
     found = audit(model, analysis.rows)
     tree = model if isinstance(model, Tree) else None

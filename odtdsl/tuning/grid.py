@@ -16,6 +16,7 @@ from typing import Any
 
 from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.syntax import ast
+from odtdsl.syntax.fragments import written
 
 BOUNDS = ("depth", "leaves", "splits", "nodes")
 OPTIONS: Mapping[str, type[ast.Node]] = {
@@ -273,8 +274,6 @@ def _swap(
 
 def _skeleton(statements: list[ast.Statement], value: str) -> None:
     """Another skeleton, of whichever kind, in the place of the spec's."""
-    from odtdsl.api.statements import written
-
     kind: type[ast.Tree] | type[ast.Diagram] = (
         ast.Diagram if value.startswith("diagram") else ast.Tree
     )
@@ -305,16 +304,12 @@ def _widths(value: str) -> tuple[int, ...]:
 
 
 def _let(name: str, value: str) -> ast.Expr:
-    from odtdsl.api import statements
-
-    return statements.expression(value, f"`{name}`")
+    return written(value, f"`{name}`", ast.Let, "let x = ").value
 
 
 def _option(name: str, value: str) -> ast.SolveOption:
-    from odtdsl.api import statements
-
     unit = " s" if name == "within" and re.fullmatch(r"[\d.]+", value) else ""
-    found = statements.written(value + unit, f"`{name}`", ast.Solve, f"solve {name} ").options
+    found = written(value + unit, f"`{name}`", ast.Solve, f"solve {name} ").options
     if len(found) != 1:
         raise error("U342", f"`{value}` is more than one value of `{name}`")
     return found[0]
