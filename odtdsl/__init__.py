@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from odtdsl import present as _present  # noqa: F401  # enters what methods of models do
+
 if TYPE_CHECKING:
     from odtdsl import datasets as datasets
     from odtdsl import words as words

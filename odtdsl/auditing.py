@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,22 +44,6 @@ class Audited:
     @property
     def holds(self) -> bool:
         return not self.shortfalls and (self.audit is None or self.audit.holds)
-
-    def lines(self) -> Iterator[str]:
-        """As text."""
-        from odtdsl import console
-        from odtdsl.proofs.commands import verified
-
-        if self.audit is not None:
-            for text, value in zip(self.texts, self.audit.objective, strict=True):
-                yield f"{text}: {console.shown(value)}"
-            yield from console.audited(self.audit)
-        if self.proven is not None:
-            if self.audit is not None:
-                yield ""
-            yield from verified(self.proven)
-            if self.audit is not None and self.holds:
-                yield "so the tree is optimal"
 
     def to_json(self) -> dict[str, Any]:
         """As data."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
 from xml.sax.saxutils import escape
 
-Theme = Literal["auto", "light", "dark"]
+from odtdsl.base.theme import Theme
+
 Colours = dict[str, str]
 
 LIGHT: Colours = {

@@ -91,6 +91,7 @@ def audit(
 
     def action() -> int:
         from odtdsl.auditing import audited
+        from odtdsl.present.verification import lines
 
         if model is None and proof is None:
             raise error("U317", "nothing to audit", helps=("name a saved tree, or `--proof FILE`",))
@@ -98,7 +99,7 @@ def audit(
         if as_json:
             print_json(told.to_json())
         else:
-            print_lines(told.lines())
+            print_lines(lines(told))
             warn((*told.warnings, *told.shortfalls))
         return OK if told.holds else WRONG
 

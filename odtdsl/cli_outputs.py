@@ -161,7 +161,9 @@ def pictures(
     """
     from odtdsl.console import feasible_text
     from odtdsl.files import write_text
-    from odtdsl.predictors.saving import save, to_dot, to_svg
+    from odtdsl.predictors.graphviz import to_dot
+    from odtdsl.predictors.saving import save
+    from odtdsl.predictors.svg import to_svg
 
     if model is None:
         return

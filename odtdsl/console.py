@@ -119,6 +119,17 @@ def drawn(model: Tree | Diagram, *, missing: Asked = False) -> str:
     return to_text(model, missing=missing)
 
 
+def model_text(model: Tree | Diagram) -> str:
+    """A tree or a diagram as text, as `odt solve` prints it."""
+    return drawn(model).rstrip("\n")
+
+
+def result_text(result: Result) -> str:
+    """What `odt solve` prints: the model, its status, and the audit."""
+    missing = False if result.rows is None else result.rows.problem.may_miss
+    return "\n".join(answer(result, missing=missing))
+
+
 def decoded(result: Result, name: str, *, missing: Asked = False) -> Iterator[str]:
     """A tree that was read from an assignment, its values and its audit."""
     assert result.tree is not None, "a model is a tree"

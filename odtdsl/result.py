@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from odtdsl.as_json import as_number, only
 from odtdsl.auditor.lines import audit_to_json
 from odtdsl.backends.base import Progress, Status
 from odtdsl.backends.steps import START
+from odtdsl.base.methods import method
 from odtdsl.checker import Audit
 from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.diagnostics.render import to_json as diagnostic_to_json
@@ -24,12 +25,14 @@ from odtdsl.scoring import OutputScore, TestScore
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from odtdsl.base.theme import Theme
     from odtdsl.data.dataset import Dataset, Value
     from odtdsl.ir.problem import Problem
     from odtdsl.ir.rows import Rows
-    from odtdsl.predictors.colours import Theme
-    from odtdsl.report.facts import Show
     from odtdsl.why import Why
+
+Show = Literal["costs", "groups", "rules"]
+"""What pictures can show of nodes beside the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +138,14 @@ class Result:
             U207: no such training row, class or feature, several rows, or no tree. U201 to
             U204, D132 to D135: as `Tree.apply`.
         """
-        from odtdsl.why import why
-
         if self.diagram is not None:
             raise error("U207", "`why` explains trees, and the answer is a diagram")
         if self.tree is None or self.rows is None:
             raise error("U207", f"there is no tree to ask: the answer is {self.status}")
-        return why(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
+        explain = method("Result.why")
+        return cast(
+            "Why", explain(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
+        )
 
     def report(
         self, path: str | os.PathLike[str], *, title: str = "", prices: bool = False,
@@ -172,10 +176,10 @@ class Result:
             F301: the file cannot be written. U361: there are no training rows.
         """
         from odtdsl.limits import parse_seconds
-        from odtdsl.report.making import report
 
         limit = None if within is None else parse_seconds(str(within))
-        report(self, Path(path), title=title, prices=prices, seconds=limit, with_rows=rows)
+        write = method("Result.report")
+        write(self, Path(path), title=title, prices=prices, seconds=limit, with_rows=rows)
 
     def to_svg(
         self, *, title: str = "", theme: Theme = "auto",
@@ -196,33 +200,20 @@ class Result:
         OdtError
             U361: there is no model, or there are no training rows.
         """
-        from odtdsl.predictors.svg import to_svg
-        from odtdsl.report.making import pictured
-
-        model, notes = pictured(self, show)
-        return to_svg(model, title=title, theme=theme, notes=notes)
+        return cast(str, method("Result.to_svg")(self, title=title, theme=theme, show=show))
 
     def plot(
         self, ax: Axes | None = None, *, show: Sequence[Show] = ("costs", "groups", "rules")
     ) -> Axes:  # fmt: skip
         """The model drawn by matplotlib, as `to_svg` draws it; see `Tree.plot`."""
-        from odtdsl.predictors.plot import plot
-        from odtdsl.report.making import pictured
-
-        model, notes = pictured(self, show)
-        return plot(model, ax, notes=notes)
+        return cast("Axes", method("Result.plot")(self, ax, show=show))
 
     def __str__(self) -> str:
         """What `odt solve` prints: the model, its status, and the audit."""
-        from odtdsl import console
-
-        missing = False if self.rows is None else self.rows.problem.may_miss
-        return "\n".join(console.answer(self, missing=missing))
+        return cast(str, method("Result.__str__")(self))
 
     def _repr_html_(self) -> str:
-        from odtdsl.report.fragment import fragment
-
-        return fragment(self)
+        return cast(str, method("Result._repr_html_")(self))
 
     @property
     def model(self) -> Tree | Diagram | None:

@@ -342,7 +342,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 def run_models(data: bytes, folder: Path) -> None:
     """Load; what loads is saved equal, drawn, and predicts."""
     from odtdsl.api import load_model
-    from odtdsl.predictors import saving
+    from odtdsl.predictors import graphviz, saving, svg
 
     path = folder / "model.json"
     path.write_bytes(data)
@@ -352,7 +352,7 @@ def run_models(data: bytes, folder: Path) -> None:
         told(failure)
         return
     assert saving.from_json(json.loads(saving.dumps(model))) == model
-    for draw in (saving.to_svg, saving.to_dot):
+    for draw in (svg.to_svg, graphviz.to_dot):
         draw(model).encode()
     str(model).encode()
     row = {

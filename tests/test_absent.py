@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import odtdsl
 from odtdsl.cli import app
 from odtdsl.predictors.absent import missing_notes
-from odtdsl.predictors.saving import save, to_dot
+from odtdsl.predictors.graphviz import to_dot
+from odtdsl.predictors.saving import save
 from odtdsl.report.facts import facts_of, notes_of
 
 SPEC = """data frame target y

@@ -28,7 +28,9 @@ from odtdsl.predictors.diagram import (
 from odtdsl.predictors.diagram_json import from_json, loads, to_json
 from odtdsl.predictors.diagram_layout import place
 from odtdsl.predictors.diagram_text import diagram_to_text
-from odtdsl.predictors.saving import dumps, load, save, to_dot, to_svg
+from odtdsl.predictors.graphviz import to_dot
+from odtdsl.predictors.saving import dumps, load, save
+from odtdsl.predictors.svg import to_svg
 from odtdsl.predictors.tree import Equals, Threshold
 
 AGE = ColumnType(name="age", kind="number")

@@ -6,9 +6,11 @@ import csv
 import io
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from odtdsl.as_json import as_number, only
+from odtdsl.base.methods import method
+from odtdsl.base.theme import Theme
 from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.diagnostics.render import to_json as diagnostic_to_json
 from odtdsl.explaining.bounded import Bounded
@@ -168,7 +170,7 @@ class Curve:
             )  # fmt: skip
         return file.getvalue()
 
-    def to_svg(self, *, title: str = "", theme: Literal["auto", "light", "dark"] = "auto") -> str:
+    def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:
         """The curve as an SVG picture: steps, the spec's bound marked.
 
         Parameters
@@ -178,9 +180,7 @@ class Curve:
         theme
             `auto` follows the reader's preference for dark or light pages.
         """
-        from odtdsl.explaining.plot import to_svg
-
-        return to_svg(self, title=title, theme=theme)
+        return cast(str, method("Curve.to_svg")(self, title=title, theme=theme))
 
 
 __all__ = ["Curve", "Ended", "Point"]

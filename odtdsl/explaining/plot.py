@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from odtdsl.charts import Axis, Colours, Theme, document
+from odtdsl.base.theme import Theme
+from odtdsl.charts import Axis, Colours, document
 from odtdsl.ir.expr import Scope
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
 from odtdsl.predictors.wording import printable

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-Theme = Literal["auto", "light", "dark"]
-
 # Okabe and Ito's colours, told apart with every common colour blindness; the order keeps
 # neighbours apart in lightness too. Text never stands on them, and the thin outline of the
 # bars keeps the light ones visible on white, the dark ones on black.

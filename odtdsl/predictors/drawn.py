@@ -1,19 +1,19 @@
-"""What trees and diagrams draw alike."""
+"""What trees and diagrams show alike."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from odtdsl.base.methods import method
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from odtdsl.predictors.colours import Theme
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.base.theme import Theme
 
 
 class Drawn:
-    """A tree or a diagram as a picture."""
+    """A tree or a diagram as text, as a picture, and in the words of other programs."""
 
     __slots__ = ()
 
@@ -27,15 +27,11 @@ class Drawn:
         theme
             `auto` follows the reader's preference for dark or light pages; `light`, `dark`.
         """
-        from odtdsl.predictors.svg import to_svg
-
-        return to_svg(self._model, title=title, theme=theme)
+        return cast(str, method("Model.to_svg")(self, title=title, theme=theme))
 
     def __str__(self) -> str:
         """The model as text, as `odt solve` prints it."""
-        from odtdsl.console import drawn
-
-        return drawn(self._model).rstrip("\n")
+        return cast(str, method("Model.__str__")(self))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The model drawn by matplotlib (the extra `plot`), as `to_svg` draws it.
@@ -55,13 +51,7 @@ class Drawn:
         OdtError
             U360: matplotlib is not installed.
         """
-        from odtdsl.predictors.plot import plot
-
-        return plot(self._model, ax)
+        return cast("Axes", method("Model.plot")(self, ax))
 
     def _repr_html_(self) -> str:
         return self.to_svg()
-
-    @property
-    def _model(self) -> Tree | Diagram:
-        return cast("Tree | Diagram", self)

@@ -1,18 +1,13 @@
-"""Trees and diagrams alike: saved, loaded, drawn."""
+"""Trees and diagrams alike, saved and loaded."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from odtdsl.predictors import diagram_json, dot, json, svg
-from odtdsl.predictors.absent import missing_sides
-from odtdsl.predictors.colours import Theme
+from odtdsl.predictors import diagram_json, json
 from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.diagram_dot import diagram_to_dot
-from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.tree import Tree
 
 Predictor = Tree | Diagram
@@ -58,19 +53,3 @@ def from_json(value: object, *, name: str = "the model") -> Predictor:
     if isinstance(value, dict) and value.get("format") == diagram_json.FORMAT:
         return diagram_json.from_json(value, name=name)
     return json.from_json(value, name=name)
-
-
-def to_dot(model: Predictor, *, notes: Notes | None = None) -> str:
-    """The model in the DOT language of Graphviz, with further lines of nodes as in `to_svg`."""
-    notes = missing_sides(model) if notes is None else notes
-    if isinstance(model, Diagram):
-        return diagram_to_dot(model, notes=notes)
-    return dot.to_dot(model, notes=notes)
-
-
-def to_svg(
-    model: Predictor, *, title: str = "", theme: Theme = "auto", below: Sequence[str] = (),
-    notes: Notes | None = None,
-) -> str:  # fmt: skip
-    """The model as an SVG document, with lines of text below it and further ones in nodes."""
-    return svg.to_svg(model, title=title, theme=theme, below=below, notes=notes)

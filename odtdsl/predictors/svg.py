@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
+from odtdsl.base.theme import Theme
 from odtdsl.predictors.absent import missing_sides
-from odtdsl.predictors.colours import DARK, LIGHT, Theme, class_colour
+from odtdsl.predictors.colours import DARK, LIGHT, class_colour
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.lettering import FONT, attr, px
 from odtdsl.predictors.picture import (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy.typing as npt
 
+from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.predictors.drawn import Drawn
@@ -241,6 +242,4 @@ class Tree(Drawn):
             reason; U372, over 10,000 splits; U373, a name that cannot be used; U374, a package
             that is not installed; F301, a file that cannot be written.
         """
-        from odtdsl.exports import export
-
-        return export(self, to, path, name=name)
+        return cast("str | bytes", method("Model.export")(self, to, path, name=name))

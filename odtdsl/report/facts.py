@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from odtdsl.data.table import IntArray
 from odtdsl.ir.expr import GroupArg
@@ -16,9 +15,9 @@ from odtdsl.predictors.graph import End, Graph, Joint, graph_of, rows_of
 from odtdsl.predictors.picture import Notes
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import rounded
+from odtdsl.result import Show
 from odtdsl.shaping import rules_by_node
 
-Show = Literal["costs", "groups", "rules"]
 SHOWS: tuple[Show, ...] = ("costs", "groups", "rules")
 
 MOST_ASKED = 256

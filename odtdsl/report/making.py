@@ -11,10 +11,13 @@ from odtdsl.report.subject import Subject
 from odtdsl.result import Result
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from odtdsl.base.theme import Theme
     from odtdsl.explaining import Explanation
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
-    from odtdsl.report.facts import Show
+    from odtdsl.result import Show
 
 CONFLICT_SECONDS = 60.0
 """What the search for a conflict may take where no time is named."""
@@ -109,3 +112,21 @@ def pictured(
             helps=(f"write some of {', '.join(SHOWS)}",),
         )  # fmt: skip
     return result.model, notes_of(facts_of(result.model, result.rows), show)
+
+
+def result_svg(
+    result: Result, *, title: str = "", theme: Theme = "auto", show: Sequence[Show]
+) -> str:
+    """The model of a result as an SVG document; see `Result.to_svg`."""
+    from odtdsl.predictors.svg import to_svg
+
+    model, notes = pictured(result, show)
+    return to_svg(model, title=title, theme=theme, notes=notes)
+
+
+def result_plot(result: Result, ax: Axes | None, *, show: Sequence[Show]) -> Axes:
+    """The model of a result drawn by matplotlib; see `Result.plot`."""
+    from odtdsl.predictors.plot import plot
+
+    model, notes = pictured(result, show)
+    return plot(model, ax, notes=notes)

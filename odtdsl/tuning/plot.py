@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from odtdsl.charts import Colours, Theme, document
+from odtdsl.base.theme import Theme
+from odtdsl.charts import Colours, document
 from odtdsl.predictors.lettering import FONT, text_width, wrapped
 from odtdsl.predictors.wording import printable
 

@@ -8,8 +8,10 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import fmean, stdev
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from odtdsl.base.methods import method
+from odtdsl.base.theme import Theme
 from odtdsl.diagnostics.model import Diagnostic, error
 from odtdsl.result import Result
 from odtdsl.tuning.cells import Cell
@@ -262,7 +264,7 @@ class Tuning:
             writer.writerow(["" if cell is None else cell for cell in row])
         return file.getvalue()
 
-    def to_svg(self, *, title: str = "", theme: Literal["auto", "light", "dark"] = "auto") -> str:
+    def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:
         """The settings as an SVG picture: each with its score and one standard error.
 
         Parameters
@@ -272,9 +274,7 @@ class Tuning:
         theme
             `auto` follows the reader's preference for dark or light pages.
         """
-        from odtdsl.tuning.plot import to_svg
-
-        return to_svg(self, title=title, theme=theme)
+        return cast(str, method("Tuning.to_svg")(self, title=title, theme=theme))
 
     def to_json(self) -> dict[str, Any]:
         """One object as `odt tune --json` writes it."""
