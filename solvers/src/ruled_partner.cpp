@@ -7,7 +7,7 @@
 namespace odt {
 
 RuledPartner::RuledPartner(const RuledProblem& p, Control& control, RuledBest& best)
-    : p_(p), control_(control), best_(best), turns_(control.options().alone, kSlice, p.base.depth >= 5 ? 4 * kSlice : kSlice) {
+    : p_(p), control_(control), best_(best), turns_(control.options().alone, p.base.depth >= 5 ? kSlice : 4 * kSlice, p.base.depth >= 5 ? 4 * kSlice : kSlice) {
   if (!control.options().beside || p.base.depth < 2) return;
   if (control.options().threads == 1) control_.turns = &turns_;
   thread_ = std::thread([this] { run(); });
