@@ -96,7 +96,8 @@ RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tre
   return start;
 }
 
-// Branch and bound, until the best tree is proven.
+}  // namespace
+
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
   const Problem& p = data.problem;
   const Options& options = control.options();
@@ -112,6 +113,8 @@ RootAnswer prove(const Dataset& data, Control& control, Result& result, const Ro
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
   return narrow ? solve_sorted<std::uint16_t>(data, control, result, start) : solve_sorted<std::uint32_t>(data, control, result, start);
 }
+
+namespace {
 
 // Branch and bound, and the anytime search beside it, which tell each other their trees. With one thread they take turns;
 // the proof begins, so that what is proven at once is not held up.

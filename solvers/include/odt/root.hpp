@@ -17,6 +17,9 @@ struct RootAnswer {
   bool complete = false;   // searched to the end (or to the gap asked for)
 };
 
+// Branch and bound by bit sets or sorted scans, whichever suits, until the best tree is proven.
+RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start);
+
 // Sorted scans; R is the width of ranks. `start` is a first incumbent or empty.
 template <class R>
 RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result, const RootAnswer& start);

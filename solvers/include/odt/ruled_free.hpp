@@ -41,23 +41,15 @@ class FreeTrees {
   Answer solve(const Options& options, Counters& counters) {
     Answer answer;
     Result found;
-    if (data.loss.unit()) {
-      Options alone = options;
-      alone.beside = false;
-      found = odt::solve(weights.free, alone);
-      answer.complete = found.status == Status::optimal;
-    } else {
-      Control control(options);
-      const RootAnswer root_answer = solve_sorted<R>(data, control, found, {});
-      answer.complete = root_answer.complete;
-      found.bound = root_answer.bound;
-      found.work = control.work();
-      if (!root_answer.plan.empty()) found.tree = finish(weights.free, data.loss, root_answer.plan).tree;
-    }
+    Control control(options);
+    const RootAnswer root_answer = prove(data, control, found, {});
+    answer.complete = root_answer.complete;
+    found.bound = root_answer.bound + data.loss.offset;
+    if (!root_answer.plan.empty()) found.tree = finish(weights.free, data.loss, root_answer.plan).tree;
     counters.add(found.counters);
     answer.bound = sum_of(found.bound);
     answer.tree = std::move(found.tree);
-    answer.work = found.work;
+    answer.work = control.work();
     return answer;
   }
   // A weighted sum, from a value of the free problem.
