@@ -16,6 +16,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -187,8 +188,10 @@ def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
 
 def solved(case_: Case, using: str, **options: Any) -> str:
     """Whether the answer is that of brute force; its status, or `refused`."""
+    alone = without_start() if using == "milp" else nullcontext()
     try:
-        result = case_.spec.solve(using=using, frame=case_.world.frame, **options)
+        with alone:
+            result = case_.spec.solve(using=using, frame=case_.world.frame, **options)
     except OdtError as problem:
         return refused(problem, case_)
     expected = case_.optimum

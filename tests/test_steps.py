@@ -6,20 +6,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl import solving
+from odtdsl.backends.answers import values_of
 from odtdsl.backends.base import RawAnswer, StageOutcome
 from odtdsl.backends.choice import available, back_end
-from odtdsl.backends.steps import START, Step
+from odtdsl.backends.steps import SEARCHED_START, START, Step
 from odtdsl.cli import app
 from odtdsl.exact.diagrams import DiagramSearch
 from odtdsl.ir.diagrams import evaluated
 from odtdsl.ir.raw import RawDiagram
 from odtdsl.solving import Plan
 
+pytestmark = pytest.mark.usefixtures("start_by_search")
 COLUMNS = {
     "a": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "b": [0, 0, 1, 1] * 4, "c": [0, 1] * 7 + [1, 1],
     "y": list("xyyxyxxyxyyxyxxx"), "z": [1.0, 2.5, 3.0, 2.0] * 4, "w": [4, 2, 1, 0] * 4,
@@ -168,10 +171,12 @@ def test_every_search_but_greedy_has_a_start_where_greedy_takes_part() -> None:
         first, *others = plan.choice.steps
         starts = [step.kind for step in plan.choice.steps].count("start")
         bare = using == "greedy" or bool(back_end("greedy").objections(plan.core))
-        assert starts == (0 if bare else 1), (text, using)
+        searches = using in ("milp", "sat", "cpsat") and not dict(plan.choice.refusals)["search"]
+        assert starts == (0 if bare else 1 + searches), (text, using)
         if starts:
             assert first.kind == "start"
             assert others
+            assert (SEARCHED_START in others) == searches
             seen.add(replace(first, brief=False, ways=START.ways) == START)
     assert seen == {True}
 
@@ -216,3 +221,31 @@ def test_a_start_keeps_to_its_share_and_has_its_least_time(monkeypatch: pytest.M
         odtdsl.solve(text, frame=frame(text), within=seconds)
     assert step.share * 90 < left[0] <= step.share * 100
     assert step.least * 0.9 < left[1] <= step.least
+
+
+@pytest.mark.parametrize("using", ["milp", "sat", "cpsat"])
+def test_another_back_end_begins_from_what_search_made_of_growth(
+    using: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(120, 4))
+    cells = {f"x{f}": x[:, f] for f in range(4)}
+    cells["y"] = np.where(x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3] > 0, "a", "b")
+    text = "data frame target y tree depth <= 3 minimize errors"
+    core = odtdsl.plan(text, frame=cells).core
+    grown = odtdsl.solve(text, frame=cells, using="greedy").objective
+    begun: list[Any] = []
+
+    def noted(self: Any, core: Any, limits: Any, start: Any, report: Any) -> RawAnswer:
+        begun.append(start)
+        return RawAnswer(status="unknown", tree=None)
+
+    monkeypatch.setattr(type(back_end(using)), "solve", noted)
+    for _ in range(2):
+        result = odtdsl.solve(text, frame=cells, using=using)
+    one, again = begun
+    assert one == again
+    (value,) = values_of(core, one)
+    assert value == result.objective
+    assert grown is not None
+    assert value < grown

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import ceil
 from typing import Any, Literal, Protocol
 
 from odtdsl.ir.forms import Core, Form, Origin
@@ -59,7 +61,7 @@ class Limits:
     seed: int = 0
     memory_bytes: int | None = None
     proves: bool = True
-    steps: int | None = None
+    steps: Fraction | int | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
 
     def of_search(self) -> dict[str, Any]:
@@ -67,8 +69,15 @@ class Limits:
         return {
             "seed": self.seed,
             "method": "auto" if self.proves else "anytime",
-            "work_limit": (self.steps or 0) * STEP,
+            "work_limit": ceil((self.steps or 0) * STEP),
         }
+
+    def part(self, share: float) -> Limits:
+        """The limits of what may take a share of the time that is left."""
+        if self.deadline is None:
+            return self
+        now = time.monotonic()
+        return replace(self, deadline=now + share * max(0.0, self.deadline - now))
 
     def table_bytes(self) -> int | None:
         """What a search may keep in tables: half of what the memory limit leaves from now on.

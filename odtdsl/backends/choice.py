@@ -233,11 +233,12 @@ def choose(core: Core, wish: str) -> Choice:
     refusals = {name: _refusals(back_end(name), core, required) for name in available()}
     listed = tuple(refusals.items())
     grows = not back_end("greedy").objections(core)
+    searches = not refusals["search"]
     if wish != "auto":
         back_end(wish)
         if refusals[wish]:
             return Choice(steps=(), reason=f"`{wish}` was asked for", refusals=listed)
-        steps = alone(core, wish, grows=grows)
+        steps = alone(core, wish, grows=grows, searches=searches)
         return Choice(steps=steps, reason="asked for", refusals=listed)
     diagram = isinstance(core.skeleton, DiagramSkeleton)
     order = [name for name in (FOR_DIAGRAMS if diagram else PREFERENCE) if name in refusals]
@@ -252,7 +253,8 @@ def choose(core: Core, wish: str) -> Choice:
     if diagram and "exact" in able[1:]:
         reason = f"`exact` first, and what it leaves open by `{name}`"
         return Choice(steps=after_exact(name, grows=grows), reason=reason, refusals=listed)
-    return Choice(steps=alone(core, name, grows=grows), reason=reason, refusals=listed)
+    steps = alone(core, name, grows=grows, searches=searches)
+    return Choice(steps=steps, reason=reason, refusals=listed)
 
 
 def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[Refusal, ...]:

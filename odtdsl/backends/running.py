@@ -44,18 +44,18 @@ def run(
     core, limits, report
         As for a back end.
     steps
-        Those of a choice; at least one beside a start, which is the first where there is one.
+        Those of a choice: first its starts, if any, and at least one that is none.
     back_end
         That of the last step.
     start
         A model that keeps all rules, or None.
     """
-    best, first = start, steps[0]
-    begins = first.kind == "start"
-    begun, todo = tuple(steps[:begins]), tuple(steps[begins:])
-    if begins:
-        best = best_start(core, first, limits, start, report)
-        if not first.brief:
+    best = start
+    begun = tuple(step for step in steps if step.kind == "start")
+    todo = tuple(steps[len(begun) :])
+    for step in begun:
+        best = best_start(core, step, limits, best, report)
+        if not step.brief:
             start = best
     if todo[0].kind == "whole":
         answer, ran = back_end.solve(core, limits, start, report), todo
@@ -72,7 +72,7 @@ def _diagrams(
     from odtdsl.exact.diagrams import DiagramSearch
 
     raw = start if isinstance(start, RawDiagram) else None
-    search = DiagramSearch(core, within(limits, todo[0].share), raw, report)
+    search = DiagramSearch(core, limits.part(todo[0].share), raw, report)
     answer, ran = search.by_trees(), [todo[0]]
     for step in todo[1:]:
         if _closed(answer, limits):
@@ -82,19 +82,11 @@ def _diagrams(
         if step.kind == "rest":
             answer = _rest(core, search, answer, back_end, limits, report)
         else:
-            answer = search.by_shapes(within(limits, step.share).deadline)
+            answer = search.by_shapes(limits.part(step.share).deadline)
         ran.append(step)
     if answer.status not in CLOSED and limits.interrupted():
         answer = replace(answer, interrupted=True)
     return answer, tuple(ran)
-
-
-def within(limits: Limits, share: float) -> Limits:
-    """The limits of what may take a share of the time that is left."""
-    if limits.deadline is None:
-        return limits
-    now = time.monotonic()
-    return replace(limits, deadline=now + share * max(0.0, limits.deadline - now))
 
 
 def _closed(answer: RawAnswer, limits: Limits) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from fractions import Fraction
 
 from odtdsl.backends.answers import model_of
-from odtdsl.backends.base import Limits, Report
+from odtdsl.backends.base import STEP, Limits, Report
 from odtdsl.backends.steps import Step
 from odtdsl.ir.forms import Core
 from odtdsl.ir.problem import Growth
@@ -35,6 +36,8 @@ def best_start(
     RawModel or None
         None where none was met.
     """
+    if step.backend == "search":
+        return searched(core, step, limits, given, report)
     from odtdsl.greedy.backend import GreedyBackEnd
 
     brief = step.brief or given is not None
@@ -48,3 +51,14 @@ def best_start(
         grower = GreedyBackEnd(Growth(split=way), brief=brief)
         best = model_of(grower.solve(core, limits, best, report))
     return best
+
+
+def searched(
+    core: Core, step: Step, limits: Limits, given: RawModel | None, report: Report | None
+) -> RawModel | None:
+    """What `search` makes of a model within the visits that the step allows."""
+    from odtdsl.exact.anytime import Search
+
+    steps = Fraction(step.visits * core.n_rows * len(core.columns), STEP)
+    limits = replace(limits.part(step.share), steps=steps, threads=1)
+    return model_of(Search().solve(core, limits, given, report)) or given

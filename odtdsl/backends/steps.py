@@ -31,6 +31,8 @@ class Step:
         Of a start: how it scores splits, one growth after the other.
     improves
         Whether it waits for a model to improve on, and is left out where none is known.
+    visits
+        Of a start by `search`: how often it may visit each cell, on average.
     """
 
     kind: Kind
@@ -40,6 +42,7 @@ class Step:
     brief: bool = False
     ways: tuple[str, ...] = ("optimal",)
     improves: bool = False
+    visits: int = 0
 
     def __str__(self) -> str:
         """As `odt plan` and answers name it."""
@@ -62,6 +65,9 @@ START = Step(kind="start", backend="greedy", share=0.5, least=0.5)
 
 BRIEF_START = replace(START, brief=True)
 
+SEARCHED_START = Step(kind="start", backend="search", share=0.25, visits=3_000)
+"""Before another back end's trees: enough to grow trees with optimal bottoms and to move some."""
+
 VECTOR_START = replace(START, ways=("optimal", "average"))
 """Rules can bend the outputs of vectors, so that neither way is always the better one."""
 
@@ -74,15 +80,20 @@ BEFORE_ANOTHER = (OF_DIAGRAMS[0], replace(OF_DIAGRAMS[1], share=0.75, improves=T
 """The same where another back end takes what is left open, and may be the first to find any."""
 
 
-def alone(core: Core, name: str, *, grows: bool) -> tuple[Step, ...]:
-    """One back end, with nothing but a start before it; `grows`: whether `greedy` takes part."""
+def alone(core: Core, name: str, *, grows: bool, searches: bool) -> tuple[Step, ...]:
+    """One back end, with nothing but a start before it.
+
+    `grows` and `searches` tell whether `greedy` and `search` can take part.
+    """
     diagram = isinstance(core.skeleton, DiagramSkeleton)
     by_two = name == "exact" and diagram
     asked = OF_DIAGRAMS if by_two else (Step(kind="whole", backend=name),)
     if name == "greedy" or not grows:
         return asked
-    start = _start_of_trees(core) if name == "exact" and not diagram else START
-    return (start, *asked)
+    if name == "exact" and not diagram:
+        return (_start_of_trees(core), *asked)
+    searches = searches and name != "search"
+    return (START, SEARCHED_START, *asked) if searches else (START, *asked)
 
 
 def _start_of_trees(core: Core) -> Step:
