@@ -83,7 +83,8 @@ class Result:
     digest
         SHA-256 of the training data that the answer belongs to.
     timeline
-        Incumbents and bounds over time.
+        Incumbents and bounds over time. `timeline[3].model` is the incumbent of that moment, a
+        tree or a diagram, made when it is asked for; None where the back end did not keep it.
     stopped
         `gap` or `steady` where the search ended because it was asked to be content with that.
     """
@@ -207,6 +208,12 @@ class Result:
     ) -> Axes:  # fmt: skip
         """The model drawn by matplotlib, as `to_svg` draws it; see `Tree.plot`."""
         return cast("Axes", method("Result.plot")(self, ax, show=show))
+
+    def without_rows(self) -> Result:
+        """The same without training rows, so without what needs them: `why`, reports, and the
+        models of the timeline."""
+        timeline = tuple(replace(at, found=None, make=None) for at in self.timeline)
+        return replace(self, rows=None, timeline=timeline)
 
     def __str__(self) -> str:
         """What `odt solve` prints: the model, its status, and the audit."""

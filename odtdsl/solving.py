@@ -29,7 +29,7 @@ from odtdsl.checker import Audit, audit
 from odtdsl.data.digest import digest
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.interrupts import interruptible
-from odtdsl.ir.forms import Core, DepthStage
+from odtdsl.ir.forms import Core
 from odtdsl.ir.problem import DiagramSkeleton, Options, Problem
 from odtdsl.ir.raw import RawModel
 from odtdsl.ir.regression import loss_in
@@ -39,6 +39,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.result import Result, Stage
 from odtdsl.scoring import TestScore, output_score, score
+from odtdsl.telling import Unpacking, as_written, reporting, user_value
 from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ def solve(
         limit is met before the search, or cannot be watched. B108: the time limit is. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
+    from odtdsl.greedy.outputs import is_soft, softened
+
     began = time.monotonic() if began is None else began
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
@@ -182,7 +185,9 @@ def solve(
             steps=options.steps,
             interrupted=memory,
         )
-        told = Told(began, _reporting(core, patience, report))
+        soft = choice.name == "greedy" and is_soft(analysis.problem.options.growth)
+        unpacking = Unpacking(analysis.rows, softened(core) if soft else core, soft=soft)
+        told = Told(began, reporting(core, patience, report, unpacking))
         given = _given(analysis, core, start)
         grown = _with_growth(back_end(choice.name), analysis.problem)
         engine = varied(grown, formulation, solver)
@@ -194,7 +199,8 @@ def solve(
         answer = replace(answer, interrupted=True)
     ran = replace(ran, answer=never_worse(core, answer, ran.start))
     ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
-    result = _result(analysis, core, ran, chosen_seed, began, ended)
+    result = _result(analysis, core, ran, unpacking, chosen_seed, began, ended)
+    unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted
     return replace(result, stopped=patience.over) if asked_for else result
 
@@ -212,15 +218,6 @@ def _patience(
         steady = STEADY
     near = gap if gap >= 1 and len(core.objective) == 1 else None
     return Patience(asked, steady, near)
-
-
-def _reporting(core: Core, patience: Patience, report: Report | None) -> Report:
-    def told(at: Progress) -> None:
-        patience.hear(at)
-        if report is not None:
-            report(_told(core, at))
-
-    return told
 
 
 def _check_growth(problem: Problem, core: Core, name: str) -> None:
@@ -275,7 +272,7 @@ def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawM
 
 
 def _result(
-    analysis: Analysis, core: Core, ran: Ran, seed: int, began: float,
+    analysis: Analysis, core: Core, ran: Ran, unpacking: Unpacking, seed: int, began: float,
     ended: tuple[Diagnostic, ...],
 ) -> Result:  # fmt: skip
     from odtdsl.backends.decode import idle_splits, simplify, to_tree
@@ -313,8 +310,8 @@ def _result(
         status=answer.status, stages=stages, tree=tree, diagram=diagram, audit=audited,
         backend=name, seconds=time.monotonic() - began, seed=seed,
         digest=digest(analysis.rows.data.table),
-        timeline=tuple(_told(core, at) for at in answer.timeline), size=answer.size,
-        counters=answer.counters, steps=tuple(str(step) for step in ran.steps),
+        timeline=tuple(as_written(core, at, unpacking) for at in answer.timeline),
+        size=answer.size, counters=answer.counters, steps=tuple(str(step) for step in ran.steps),
         interrupted=answer.interrupted,
         test=_test(analysis, model), warnings=warnings, rows=analysis.rows,
         test_rows=analysis.test,
@@ -358,7 +355,7 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
     """The solver's claims against the audit: a difference is our mistake, never an answer."""
     broken = [line.rule for line in audited.lines if not (line.holds or line.soft)]
     claimed = [
-        None if outcome.value is None else _user_value(core, index, outcome.value)
+        None if outcome.value is None else user_value(core, index, outcome.value)
         for index, outcome in enumerate(answer.stages)
     ]
     differs = any(
@@ -383,20 +380,6 @@ def _mistake(analysis: Analysis, notes: tuple[str, ...]) -> OdtError:
     )  # fmt: skip
 
 
-def _told(core: Core, progress: Progress) -> Progress:
-    """Progress in the terms of the spec."""
-    told = [
-        None if value is None else _user_value(core, progress.stage, value)
-        for value in (progress.incumbent, progress.bound)
-    ]
-    return replace(progress, incumbent=told[0], bound=told[1])
-
-
-def _user_value(core: Core, index: int, value: Fraction) -> Fraction:
-    stage = core.objective[index]
-    return value if isinstance(stage, DepthStage) else stage.sign * value
-
-
 def _stages(
     analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit | None
 ) -> tuple[Stage, ...]:
@@ -405,7 +388,7 @@ def _stages(
     for index, declared in enumerate(analysis.problem.objective):
         outcome = answer.stages[index] if index < len(answer.stages) else nothing
         value = None if audited is None else audited.objective[index]
-        bound = None if outcome.bound is None else _user_value(core, index, outcome.bound)
+        bound = None if outcome.bound is None else user_value(core, index, outcome.bound)
         proven = outcome.proven and value is not None
         found.append(
             Stage(

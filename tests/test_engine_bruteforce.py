@@ -439,7 +439,7 @@ def test_bounds_and_incumbents_are_told_in_order():
     heard = []
     result = engine.solve(
         narrow(ranks), distinct, labels, 3, 4, method="sorted", time_limit=1.5,
-        progress=lambda value, bound, seconds: heard.append((value, bound, seconds)),
+        progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
     )  # fmt: skip
     assert len(heard) == len(result["timeline"])
     for before, after in itertools.pairwise(heard):

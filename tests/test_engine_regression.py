@@ -234,7 +234,7 @@ def test_limits_leave_the_best_tree_and_a_bound(absolute):
     heard = []
     result = solve(
         ranks, distinct, y, None, {"depth": 5}, absolute=absolute, time_limit=0.5,
-        progress=lambda *a: heard.append(a),
+        progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
     )  # fmt: skip
     assert result["status"] == "feasible"
     assert result["seconds"] < 8.0

@@ -7,11 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from odtdsl.ir.forms import Core, Form, Origin
 from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
 from odtdsl.memory import Guard, held_bytes
+
+if TYPE_CHECKING:
+    from odtdsl.backends.kept import Found
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -99,12 +104,31 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a solve stands. Values are those of the stage (see `stage`), less is better."""
+    """Where a solve stands. Values are those of the stage (see `stage`), less is better.
+
+    Attributes
+    ----------
+    found
+        The incumbent itself, as the back end holds it. None where it does not tell it.
+    make
+        What makes a predictor of it; None where nothing does.
+    """
 
     stage: int
     incumbent: Fraction | None
     bound: Fraction | None
     seconds: float
+    found: Found | None = field(default=None, compare=False, repr=False)
+    make: Callable[[Found], Tree | Diagram] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def model(self) -> Tree | Diagram | None:
+        """The incumbent as a predictor, made when it is asked for; None where it was not kept.
+
+        It keeps all rules, and its value on the training rows is `incumbent`, or a little better
+        where splits that say nothing were left out.
+        """
+        return None if self.found is None or self.make is None else self.make(self.found)
 
 
 def relative_gap(value: Fraction | None, bound: Fraction | None) -> Fraction | None:

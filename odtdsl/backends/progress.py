@@ -6,8 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from odtdsl.backends.base import Progress, Report
+
+if TYPE_CHECKING:
+    from odtdsl.backends.kept import Found
 
 
 class Told:
@@ -30,20 +34,34 @@ class Told:
         self.began, self.report = began, report
         self.timeline: list[Progress] = []
         self._first = Progress(stage=0, incumbent=None, bound=None, seconds=0.0)
+        self._found: Found | None = None
 
     def __call__(self, progress: Progress) -> None:
-        told = replace(progress, seconds=time.monotonic() - self.began)
+        self._found = self._model_of(progress)
+        told = replace(progress, seconds=time.monotonic() - self.began, found=self._found)
         if told.stage == 0:
             # Two searches do not know of each other what is found or proven.
             told = self._first = replace(
                 told, incumbent=_of(min, told.incumbent, self._first.incumbent),
                 bound=_of(max, told.bound, self._first.bound),
             )  # fmt: skip
-        if self.timeline and replace(self.timeline[-1], seconds=told.seconds) == told:
+        last = self.timeline[-1] if self.timeline else None
+        if last is not None and replace(last, seconds=told.seconds) == told:
+            if last.found is None:  # told before its model was
+                self.timeline[-1] = replace(last, found=told.found)
             return
         self.timeline.append(told)
         if self.report is not None:
             self.report(told)
+
+    def _model_of(self, told: Progress) -> Found | None:
+        """The model of the best incumbent, which may be one from before."""
+        if told.stage > 0:
+            return self._found if told.found is None else told.found
+        now, before = told.incumbent, self._first.incumbent
+        if now is None or (before is not None and now > before):
+            return self._found
+        return self._found if now == before and told.found is None else told.found
 
 
 def _of(

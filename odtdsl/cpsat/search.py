@@ -165,15 +165,18 @@ class Search:
             self.lower[stage] = bound
 
     def _note(self, stage: int, incumbent: Fraction | None = None) -> None:
-        if incumbent is None and self.values:
-            incumbent = self.values[stage]
+        known = self.values[stage] if self.values else None
+        incumbent = known if incumbent is None else incumbent
         progress = Progress(
             stage=stage, incumbent=incumbent, bound=self.lower.get(stage),
             seconds=time.monotonic() - self.began,
+            found=self.best if incumbent == known else None,  # a run tells values before models
         )  # fmt: skip
         last = self.timeline[-1] if self.timeline else None
         if last is not None and replace(last, seconds=progress.seconds) == progress:
-            return
+            if last.found is not None or progress.found is None:
+                return
+            self.timeline.pop()
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)

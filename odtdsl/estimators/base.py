@@ -350,7 +350,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """Without the training rows, which `result_.why` needs and predictions do not."""
         state: dict[str, Any] = dict(super().__getstate__())
         if "result_" in state:
-            state["result_"] = replace(state["result_"], rows=None)
+            state["result_"] = state["result_"].without_rows()
         return state
 
     def __str__(self) -> str:

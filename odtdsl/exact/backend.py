@@ -43,6 +43,7 @@ from odtdsl.exact.lower import (
     smallest_without_loss,
     to_raw,
 )  # fmt: skip
+from odtdsl.exact.packed import Arrays, Packed
 from odtdsl.exact.plain import PlainRules, plain_rules
 from odtdsl.exact.ruled import ruled_objections
 from odtdsl.exact.shapes import refuted
@@ -135,7 +136,7 @@ class Exact:
         if refuted(core):
             return RawAnswer(status="infeasible", tree=None)
         if (rules := plain_of(core)) is not None:
-            return _Search(core, rules, limits, first, report).run()
+            return PlainSearch(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report, engine()).run()
 
 
@@ -182,7 +183,7 @@ def plain_of(core: Core) -> PlainRules | None:
     return None if _special(rest) or any(True for _ in objections(rest)) else rules
 
 
-class _Search:
+class PlainSearch:
     """One solve: a single search, or one per depth where the depth is made least."""
 
     def __init__(
@@ -218,20 +219,32 @@ class _Search:
     def _search(self, depth: int) -> dict[str, Any]:
         """One search at a depth, on the stacked losses."""
         self.losses: Losses = losses(self.core, self.stages, depth)
+        self.depth = depth
         bound = None if self.losses.limit is None else self.losses.limit - 1
-        found: dict[str, Any] = self.engine.solve(
-            self.features.ranks, self.features.distinct, self.losses.classes,
-            self.losses.n_classes, depth,
-            allowed=list(self.features.allowed), weights=self.losses.weights,
-            costs=self.losses.costs, max_leaves=most_leaves(self.core, depth),
-            leaf_price=self.losses.price, time_limit=self._left(),
+        return self._asked(
+            depth, time_limit=self._left(),
             relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
             threads=self.limits.threads, memory_limit=self.limits.table_bytes(),
             upper_bound=bound, start=self._start(depth), progress=self._progress,
             interrupted=self.limits.interrupted, **self.limits.of_search(),
-            **self.rules.engine(self.core, self.features),
+        )  # fmt: skip
+
+    def _asked(self, depth: int, **limits: Any) -> dict[str, Any]:
+        """The engine's answer for this problem."""
+        found: dict[str, Any] = self.engine.solve(
+            self.features.ranks, self.features.distinct, self.losses.classes,
+            self.losses.n_classes, depth, allowed=list(self.features.allowed),
+            weights=self.losses.weights, costs=self.losses.costs,
+            max_leaves=most_leaves(self.core, depth), leaf_price=self.losses.price,
+            **self.rules.engine(self.core, self.features), **limits,
         )  # fmt: skip
         return found
+
+    def unpacked(self, told: Packed) -> RawTree:
+        """The tree of a plan that this search told."""
+        self.losses = losses(self.core, self.stages, told.depth)
+        found = self._asked(told.depth, plan=told.arrays)
+        return to_raw(self.core, self.features, found["tree"])
 
     def _smallest(self, deepest: int) -> RawAnswer:
         """Least depth, then least leaves, by the search for trees without loss.
@@ -268,13 +281,16 @@ class _Search:
         steps = value if self.losses.limit is None else value % self.losses.limit
         return Fraction(self.least + steps // self.losses.units[0], stage.denominator)
 
-    def _progress(self, value: int, bound: int, seconds: float) -> None:
+    def _progress(
+        self, value: int, bound: int, seconds: float, found: Arrays | None = None
+    ) -> None:
         if not self.stages or self.by_depth:
             return
         broken = self.losses.limit is not None and value >= self.losses.limit
         progress = Progress(
             stage=0, incumbent=None if broken else self._first(value), bound=self._first(bound),
             seconds=seconds,
+            found=None if broken or found is None else Packed("plain", self.depth, found),
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

@@ -33,6 +33,7 @@ from odtdsl.exact.lower import (
     size_of,
     to_raw,
 )  # fmt: skip
+from odtdsl.exact.packed import Arrays, Packed
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
@@ -191,18 +192,27 @@ class RegressionSearch:
 
     def _asked(self, leaves: int, upper: Fraction | None) -> dict[str, Any]:
         """The engine's answer: of the search for vectors of outputs, or for one free number."""
-        given: dict[str, Any] = {
-            "allowed": list(self.features.allowed), "weights": self.weights,
-            "max_leaves": leaves, "leaf_price": float(self._price() / self.unit),
-            "time_limit": self._left(),
+        return self._engine({
+            "max_leaves": leaves, "time_limit": self._left(),
             "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
             "memory_limit": self.limits.table_bytes(),
             "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
             "start": self._start(leaves), "threads": self.limits.threads,
             "progress": self._progress, "interrupted": self.limits.interrupted,
             **self.limits.of_search(),
-        }  # fmt: skip
+        })  # fmt: skip
+
+    def unpacked(self, told: Packed) -> RawTree:
+        """The tree of a plan that this search told, with outputs."""
+        found = self._engine({"plan": told.arrays})
+        return fitted(self.core, to_raw(self.core, self.features, found["tree"]))
+
+    def _engine(self, asked: dict[str, Any]) -> dict[str, Any]:
         features = self.features
+        given: dict[str, Any] = {
+            "allowed": list(features.allowed), "weights": self.weights,
+            "leaf_price": float(self._price() / self.unit), **asked,
+        }  # fmt: skip
         found: dict[str, Any]
         if self.vectors:
             assert self.core.targets is not None
@@ -248,7 +258,9 @@ class RegressionSearch:
         """The engine's sum of losses and prices as a value of the stage."""
         return Fraction(value) * self.unit + self._rest(0)
 
-    def _progress(self, value: float, bound: float, _seconds: float) -> None:
+    def _progress(
+        self, value: float, bound: float, _seconds: float, found: Arrays | None = None
+    ) -> None:
         """The engine's incumbent, where it has one, and bound; of the first search only."""
         if self.later:
             return
@@ -256,6 +268,7 @@ class RegressionSearch:
         progress = Progress(
             stage=0, incumbent=incumbent, bound=self._of_engine(bound),
             seconds=time.monotonic() - self.began,
+            found=None if found is None else Packed("numbers", self.depth, found),
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.exact.components import HUGE
 from odtdsl.exact.lower import deepest_of, from_raw, most_leaves, size_of, to_raw
+from odtdsl.exact.packed import Arrays, Packed
 from odtdsl.exact.ruled import Ruled, assemble
 from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.forms import Core, DepthStage
@@ -42,6 +43,7 @@ class RuledSearch:
 
     def _search(self, depth: int) -> dict[str, Any]:
         self.ruled: Ruled = assemble(self.core, depth)
+        self.depth = depth
         if not self.ruled.possible:
             return {"status": "infeasible", "tree": None, "bound": None, "counters": {},
                     "interrupted": False}  # fmt: skip
@@ -70,12 +72,19 @@ class RuledSearch:
         """Values of several stages stand above each other: a share of them says nothing."""
         return float(self.limits.gap) if len(self.core.objective) == 1 else 0.0
 
-    def _progress(self, value: int, bound: int, seconds: float) -> None:
+    def unpacked(self, told: Packed) -> RawTree:
+        """A tree that this search told."""
+        return to_raw(self.core, assemble(self.core, told.depth).features, told.arrays)
+
+    def _progress(
+        self, value: int, bound: int, seconds: float, found: Arrays | None = None
+    ) -> None:
         if self.by_depth:
             return
         progress = Progress(
             stage=0, incumbent=self.ruled.first(value),
             bound=None if bound <= -HUGE else self.ruled.first(bound), seconds=seconds,
+            found=None if found is None else Packed("ruled", self.depth, found),
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

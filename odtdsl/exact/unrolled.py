@@ -350,6 +350,17 @@ class Unrolled:
         value = evaluation.of_model(self.stage.measure) - self.least
         if (self.value is None or value < self.value) and not evaluation.violations():
             self.best, self.value = raw, value
+            self._tell()
+
+    def _tell(self) -> None:
+        assert self.value is not None, "what is told has just been found"
+        progress = Progress(
+            stage=0, incumbent=self._stage(self.value), bound=None,
+            seconds=time.monotonic() - self.began, found=self.best,
+        )  # fmt: skip
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
 
     def answer(self, bound: int) -> RawAnswer:
         value = None if self.value is None else self._stage(self.value)

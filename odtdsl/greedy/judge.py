@@ -67,6 +67,7 @@ class Judge(Generic[M]):
             incumbent=self.values[0] if self.values else None,
             bound=None,
             seconds=time.monotonic() - self.started,
+            found=self.best,
         )
         self.timeline.append(progress)
         if self.report is not None:

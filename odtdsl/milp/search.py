@@ -462,6 +462,7 @@ class Search:
         progress = Progress(
             stage=stage, incumbent=values[stage] if values else None,
             bound=self.lower.get(stage), seconds=time.monotonic() - self.began,
+            found=self.best.tree,
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

@@ -171,6 +171,7 @@ class DiagramSearch:
         progress = Progress(
             stage=stage, incumbent=self.values[stage] if self.values else None,
             bound=self.lower.get(stage), seconds=time.monotonic() - self.began,
+            found=self.best,
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

@@ -394,7 +394,7 @@ class Search:
         incumbent = self.values[stage] if self.values else None
         progress = Progress(
             stage=stage, incumbent=incumbent, bound=self.lower.get(stage),
-            seconds=time.monotonic() - self.began,
+            seconds=time.monotonic() - self.began, found=self.best,
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:

@@ -98,12 +98,14 @@ nb::dict solve_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct
                        const std::string& loss, std::optional<int> max_leaves, double leaf_price, int leaf_rows, int threads,
                        std::optional<double> time_limit, double relative_gap, std::optional<std::size_t> memory_limit,
                        std::optional<double> upper_bound, const nb::object& start, const nb::object& progress, const nb::object& interrupted,
-                       const std::string& method, std::uint64_t seed, std::uint64_t alone, std::uint64_t work_limit) {
+                       const std::string& method, std::uint64_t seed, std::uint64_t alone, std::uint64_t work_limit,
+                       const nb::object& plan) {
   odt::Problem base = problem_of(ranks, distinct, depth);
   set_allowed(base, allowed);
   base.leaves = max_leaves.value_or(0);
   odt::OutputProblem p = problem_with(std::move(base), {targets, factors, space, weights}, loss);
   p.leaf_price = leaf_price;
+  if (!plan.is_none()) return result_of(odt::finished(p, plan_of(nb::cast<nb::dict>(plan))));
   odt::OutputOptions options;
   options.leaf_rows = leaf_rows;
   const AnytimeArgs anytime{method, seed, alone, work_limit};
@@ -122,5 +124,5 @@ void bind_outputs_trees(nb::module_& m) {
         "allowed"_a = nb::none(), "weights"_a = nb::none(), "loss"_a = "squared", "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0,
         "leaf_rows"_a = 1, "threads"_a = 1, "time_limit"_a = nb::none(), "relative_gap"_a = 0.0, "memory_limit"_a = nb::none(),
         "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(), "interrupted"_a = nb::none(), "method"_a = "auto",
-        "seed"_a = 0, "alone"_a = odt::RegressionOptions{}.alone, "work_limit"_a = 0);
+        "seed"_a = 0, "alone"_a = odt::RegressionOptions{}.alone, "work_limit"_a = 0, "plan"_a = nb::none());
 }

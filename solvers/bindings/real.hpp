@@ -50,20 +50,7 @@ inline void set_limits(odt::RegressionOptions& o, const RealLimits& limits) {
   if (!limits.start.is_none()) o.start = start_of(nb::cast<nb::dict>(limits.start));
 }
 
-// Runs `solve(options)` under limits and callbacks, and gives its answer.
-template <class Options, class Solve>
-nb::dict answered(Options o, const RealLimits& limits, const nb::object& progress, const nb::object& interrupted, Solve solve) {
-  set_limits(o, limits);
-  Progress heard(progress);
-  if (heard.wanted()) o.progress = [&heard](const odt::RealIncumbent& i) { heard(i.value, i.bound, i.seconds); };
-  Interrupt interrupt(interrupted);
-  o.interrupted = [&interrupt] { return interrupt(); };
-  odt::RegressionResult r;
-  {
-    nb::gil_scoped_release free;
-    r = solve(o);
-  }
-  heard.rethrow();
+inline nb::dict result_of(const odt::RegressionResult& r) {
   nb::dict d;
   const bool has_tree = !r.tree.empty();
   d["status"] = name_of(r.status);
@@ -81,6 +68,24 @@ nb::dict answered(Options o, const RealLimits& limits, const nb::object& progres
   d["timeline"] = timeline;
   d["seconds"] = r.seconds;
   d["work"] = r.work;
+  return d;
+}
+
+// Runs `solve(options)` under limits and callbacks, and gives its answer.
+template <class Options, class Solve>
+nb::dict answered(Options o, const RealLimits& limits, const nb::object& progress, const nb::object& interrupted, Solve solve) {
+  set_limits(o, limits);
+  Progress heard(progress);
+  if (heard.wanted()) o.progress = [&heard](const odt::RealIncumbent& i, const odt::Found& found) { heard(i.value, i.bound, i.seconds, found); };
+  Interrupt interrupt(interrupted);
+  o.interrupted = [&interrupt] { return interrupt(); };
+  odt::RegressionResult r;
+  {
+    nb::gil_scoped_release free;
+    r = solve(o);
+  }
+  heard.rethrow();
+  nb::dict d = result_of(r);
   d["interrupted"] = interrupt.raised();
   return d;
 }

@@ -183,7 +183,7 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   Progress tell(progress);
-  if (tell.wanted()) o.progress = [&tell](const odt::Incumbent& i) { tell(i.value, i.bound, i.seconds); };
+  if (tell.wanted()) o.progress = [&tell](const odt::Incumbent& i, const odt::Found& found) { tell(i.value, i.bound, i.seconds, found); };
   odt::Result result;
   {
     nb::gil_scoped_release free;

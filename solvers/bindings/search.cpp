@@ -61,7 +61,7 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
                const std::optional<Vector<std::int32_t>>& column, const std::optional<Matrix<std::int32_t>>& next, int must, bool smallest, std::optional<double> time_limit,
                Loss absolute_gap, double relative_gap, int threads, std::optional<std::size_t> memory_limit,
                std::optional<Loss> upper_bound, const nb::object& start, const nb::object& progress,
-               const nb::object& interrupted, const std::string& isa, const std::string& method, std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit) {
+               const nb::object& interrupted, const std::string& isa, const std::string& method, std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit, const nb::object& plan) {
   odt::Problem p = problem_of(ranks, distinct, depth);
   if (labels.shape(0) != p.rows) throw std::invalid_argument("labels need one entry per row");
   p.classes = classes;
@@ -93,6 +93,7 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
     p.next.assign(next->data(), next->data() + next->shape(0) * next->shape(1));
   }
   p.smallest = smallest;
+  if (!plan.is_none()) return result_of(odt::finished(p, plan_of(nb::cast<nb::dict>(plan))));
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
   o.absolute_gap = absolute_gap;
@@ -110,7 +111,7 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   Progress heard(progress);
-  if (heard.wanted()) o.progress = [&heard](const odt::Incumbent& i) { heard(i.value, i.bound, i.seconds); };
+  if (heard.wanted()) o.progress = [&heard](const odt::Incumbent& i, const odt::Found& found) { heard(i.value, i.bound, i.seconds, found); };
   odt::Result result;
   {
     nb::gil_scoped_release free;
@@ -129,7 +130,8 @@ void bind_search(nb::module_& m) {
         "weights"_a = nb::none(), "costs"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0, "min_leaf_rows"_a = 1, "column"_a = nb::none(), "next"_a = nb::none(), "must_column"_a = -1,
         "smallest"_a = false, "time_limit"_a = nb::none(), "absolute_gap"_a = 0, "relative_gap"_a = 0.0, "threads"_a = 1,
         "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto", "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
+        "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto", "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0,
+        "plan"_a = nb::none());
   m.def("counter_meanings", [] {
     nb::dict d;
     for (const odt::CounterName& c : odt::kCounters) d[c.name] = c.meaning;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "odt/control.hpp"
+#include "odt/plan.hpp"
 #include "odt/problem.hpp"
 
 namespace odt_python {
@@ -50,6 +51,37 @@ inline nb::dict tree_of(const odt::Tree& tree) {
   d["right"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].right; });
   d["label"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].label; });
   return d;
+}
+
+// `stump` is 1 for a best split of depth one, 2 for one that tests the column that must be tested.
+inline nb::dict arrays_of(const odt::Plan& plan) {
+  const auto& nodes = plan.nodes;
+  nb::dict d;
+  d["feature"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature; });
+  d["bound"] = array_of<std::uint32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].bound; });
+  d["left"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].left; });
+  d["right"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].right; });
+  d["stump"] = array_of<std::int8_t>(nodes.size(), [&](std::size_t i) { return nodes[i].stump ? 1 + nodes[i].must : 0; });
+  return d;
+}
+
+inline odt::Plan plan_of(const nb::dict& d) {
+  const auto feature = nb::cast<Vector<std::int32_t>>(d["feature"]);
+  const auto bound = nb::cast<Vector<std::uint32_t>>(d["bound"]);
+  const auto left = nb::cast<Vector<std::int32_t>>(d["left"]);
+  const auto right = nb::cast<Vector<std::int32_t>>(d["right"]);
+  const auto stump = nb::cast<Vector<std::int8_t>>(d["stump"]);
+  odt::Plan plan;
+  plan.nodes.resize(feature.shape(0));
+  const int count = static_cast<int>(plan.nodes.size());
+  for (int i = 0; i < count; ++i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    odt::PlanNode& node = plan.nodes[at];
+    node = {feature(at), bound(at), left(at), right(at), stump(at) > 0, stump(at) > 1};
+    const bool inside = node.left > i && node.left < count && node.right > i && node.right < count;
+    if (node.feature >= 0 && !inside) throw std::invalid_argument("a plan's nodes stand before those below them");
+  }
+  return plan;
 }
 
 inline nb::dict counters_of(const odt::Counters& c) {
@@ -152,11 +184,11 @@ class Progress {
 
   bool wanted() const { return !callback_.is_none(); }
   template <class T>
-  void operator()(T value, T bound, double seconds) {
+  void operator()(T value, T bound, double seconds, const odt::Found& found) {
     if (error_) return;
     nb::gil_scoped_acquire lock;
     try {
-      callback_(value, bound, seconds);
+      callback_(value, bound, seconds, found.plan ? nb::object(arrays_of(*found.plan)) : found.tree ? nb::object(tree_of(*found.tree)) : nb::none());
     } catch (nb::python_error& e) {
       error_ = std::make_unique<nb::python_error>(std::move(e));
     }

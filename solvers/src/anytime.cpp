@@ -18,7 +18,8 @@ void improve(const Dataset& data, Control& control, Counters& counters, SharedBe
   const std::uint64_t seed = control.options().seed;
   const auto told = [&](const Grown::Ptr& tree, Loss value) {
     if (value + data.loss.offset > control.options().upper_bound) return;
-    if (shared.offer(value, plan_of(*tree))) control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset);
+    const Plan plan = plan_of(*tree);
+    if (shared.offer(value, plan)) control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset, {&plan});
   };
   if (p.leaves == 0 && p.must < 0) return Anytime<R>(data, control, counters, seed, told).run(p.depth, lower, &shared);
   Problem priced = p;

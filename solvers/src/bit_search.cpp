@@ -392,7 +392,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
           answer_.value = best.value;
           answer_.plan = best.plan;
           if (control_.shared) control_.shared->offer(best.value, best.plan);
-          control_.incumbent(result_->timeline, best.value + problem_.offset, answer_.bound + problem_.offset);
+          control_.incumbent(result_->timeline, best.value + problem_.offset, answer_.bound + problem_.offset, {&best.plan});
         }
       }
     }
@@ -444,7 +444,7 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
         answer_.value = out.value;
         answer_.plan = out.plan;
         if (control_.shared) control_.shared->offer(out.value, out.plan);
-        control_.incumbent(result.timeline, out.value + problem_.offset, answer_.bound + problem_.offset);
+        control_.incumbent(result.timeline, out.value + problem_.offset, answer_.bound + problem_.offset, {&out.plan});
       }
       control_.check();
     }

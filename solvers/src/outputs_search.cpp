@@ -22,6 +22,11 @@ class OutputRoot {
   OutputRoot(const OutputProblem& p, const OutputOptions& o, Control& control)
       : p_(p), o_(o), control_(control), data_(p, o.leaf_rows), story_(control, o, result_.timeline), beside_(control, o, p.base.depth) {}
   RegressionResult run();
+  RegressionResult finished(const Plan& plan) {
+    finish(plan, result_);
+    result_.status = Status::feasible;
+    return std::move(result_);
+  }
 
  private:
   void begin();
@@ -106,7 +111,7 @@ void OutputRoot::offer(double value, const Plan& plan) {
   best_ = value;
   plan_ = plan;
   beside_.shared.offer(value, plan);
-  story_.better(best_ + floor_);
+  story_.better(best_ + floor_, plan_);
 }
 
 void OutputRoot::raise(double bound) {
@@ -127,7 +132,7 @@ void OutputRoot::begin_beside(int leaves) {
   gains_ = std::make_unique<OutputGains>(data_);
   rows_ = std::make_unique<NumberRows>(data_, *values_, *gains_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
   finder_ = std::make_unique<NumberAnytime>(*rows_, control_, p_.base.depth, leaves, o_.seed, [this](double value, const Plan& plan) {
-    if (beside_.shared.offer(value, plan)) story_.better(value + floor_);
+    if (beside_.shared.offer(value, plan)) story_.better(value + floor_, plan);
   });
   finder_->begin();
 }
@@ -284,6 +289,12 @@ RegressionResult OutputRoot::run() {
 }
 
 }  // namespace
+
+RegressionResult finished(const OutputProblem& problem, const Plan& plan) {
+  const Options endless;
+  Control control(endless);
+  return OutputRoot(problem, OutputOptions{}, control).finished(plan);
+}
 
 RegressionResult solve_outputs(const OutputProblem& problem, const OutputOptions& options) {
   Options limits;

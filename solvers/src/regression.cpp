@@ -57,7 +57,7 @@ void RegressionRoot::offer(double value, const Plan& plan) {
   value_ = value;
   plan_ = plan;
   beside_.shared.offer(value, plan);
-  story_.better(value_ + data_.offset);
+  story_.better(value_ + data_.offset, plan_);
 }
 
 void RegressionRoot::raise(double bound) {
@@ -76,7 +76,7 @@ void RegressionRoot::take() {
 void RegressionRoot::begin_beside(int leaves) {
   rows_ = std::make_unique<NumberRows>(data_);
   finder_ = std::make_unique<NumberAnytime>(*rows_, control_, problem_.base.depth, leaves, options_.seed, [this](double value, const Plan& plan) {
-    if (beside_.shared.offer(value, plan)) story_.better(value + data_.offset);
+    if (beside_.shared.offer(value, plan)) story_.better(value + data_.offset, plan);
   });
   finder_->begin();
 }
@@ -226,6 +226,22 @@ void check(const RegressionProblem& p) {
 }
 
 }  // namespace
+
+RegressionResult finished(const RegressionProblem& problem, const Plan& plan) {
+  check(problem);
+  const RegressionData data(problem);
+  const Options endless;
+  Control control(endless);
+  RegressionView root;
+  if (data.points > 0) root.make_root(data);
+  FinishedRegression done = finish(data, root, control, data.points > 0 ? plan : Plan::leaf());
+  RegressionResult result;
+  result.status = Status::feasible;
+  result.value = done.value;
+  result.tree = std::move(done.tree);
+  result.output = std::move(done.output);
+  return result;
+}
 
 RegressionResult solve_regression(const RegressionProblem& problem, const RegressionOptions& options) {
   check(problem);

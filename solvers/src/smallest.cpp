@@ -210,12 +210,12 @@ RootAnswer Smallest::run(Result& result) {
       for (const PlanNode& node : answer_.plan.nodes) leaves += node.feature >= 0 ? 0 : node.stump ? 2 : 1;
       answer_.value = leaves;
       answer_.bound = class_count(all);
-      control_.incumbent(result.timeline, answer_.value, answer_.bound);
+      control_.incumbent(result.timeline, answer_.value, answer_.bound, {&answer_.plan});
       const std::int32_t found = least(all, depth, static_cast<std::int32_t>(leaves));
       if (found < leaves) {
         answer_.value = found;
         answer_.plan = rebuild(all, depth, true);
-        control_.incumbent(result.timeline, answer_.value, answer_.value);
+        control_.incumbent(result.timeline, answer_.value, answer_.value, {&answer_.plan});
       }
       answer_.bound = answer_.value;
       answer_.complete = true;

@@ -199,7 +199,7 @@ RootAnswer search(const Dataset& data, Control& control, Result& result) {
     return none;
   }
   const RootAnswer start = start_answer(p, data.loss, options.start);
-  if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0);
+  if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0, {&start.plan});
   if (options.method == 3) {
     result.method = "anytime";
     return solve_anytime(data, control, result, start);
@@ -257,6 +257,19 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
 }
 
 }  // namespace
+
+Result finished(const Problem& problem, const Plan& plan) {
+  check(problem);
+  const Problem& p = problem;
+  const auto known = [&](const PlanNode& node) { return node.feature < static_cast<int>(p.features) && node.left < 0 == (node.feature < 0); };
+  if (!std::all_of(plan.nodes.begin(), plan.nodes.end(), known)) throw std::invalid_argument("a plan of another problem");
+  Finished done = finish(problem, LossModel(problem), plan);
+  Result result;
+  result.tree = std::move(done.tree);
+  result.value = done.value;
+  result.status = Status::feasible;
+  return result;
+}
 
 Result solve(const Problem& problem, const Options& options) {
   check(problem);

@@ -77,12 +77,12 @@ class Control {
   // Gap between incumbent and bound small enough to end.
   bool close_enough(Loss value, Loss bound, Loss offset = 0) const { return value < kInfinite && bound >= cutoff(value, offset); }
 
-  void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound) const {
+  void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound, const Found& found) const {
     std::lock_guard<std::mutex> lock(telling_);
     if (!timeline.empty() && (timeline.back().value < value || (timeline.back().value == value && timeline.back().bound >= bound))) return;
     bound = timeline.empty() ? bound : std::max(bound, timeline.back().bound);
     timeline.push_back({seconds(), value, bound});
-    if (options_.progress) options_.progress(timeline.back());
+    if (options_.progress) options_.progress(timeline.back(), found);
   }
 
   // A better bound for the last incumbent; told a few times a second.
@@ -92,7 +92,7 @@ class Control {
     if (timeline.empty() || bound <= timeline.back().bound || now < told_ + 0.2) return;
     told_ = now;
     timeline.push_back({now, timeline.back().value, bound});
-    if (options_.progress) options_.progress(timeline.back());
+    if (options_.progress) options_.progress(timeline.back(), {});
   }
 
   const Options& options() const { return options_; }

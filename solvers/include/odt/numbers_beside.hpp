@@ -21,25 +21,25 @@ class RealStory {
   RealStory(const Control& control, const RegressionOptions& options, std::vector<RealIncumbent>& timeline)
       : control_(control), options_(options), timeline_(timeline) {}
 
-  void better(double value) {
+  void better(double value, const Plan& plan) {
     std::lock_guard<std::mutex> lock(telling_);
     if (!(value < value_)) return;
     value_ = value;
     timeline_.push_back(now());
-    tell();
+    tell({&plan});
   }
   // Told a few times a second, where there is an incumbent.
   void higher(double bound) {
     std::lock_guard<std::mutex> lock(telling_);
     bound_ = std::max(bound_, bound);
-    if (!timeline_.empty() && control_.seconds() > told_ + 0.2) tell();
+    if (!timeline_.empty() && control_.seconds() > told_ + 0.2) tell({});
   }
 
  private:
   RealIncumbent now() const { return {control_.seconds(), value_, std::min(bound_, value_)}; }
-  void tell() {
+  void tell(const Found& found) {
     told_ = control_.seconds();
-    if (options_.progress) options_.progress(now());
+    if (options_.progress) options_.progress(now(), found);
   }
 
   const Control& control_;

@@ -18,5 +18,7 @@ struct OutputOptions : RegressionOptions {
 
 // `output` of the result: [node * targets + target].
 RegressionResult solve_outputs(const OutputProblem& problem, const OutputOptions& options);
+// The tree of a plan that the search told.
+RegressionResult finished(const OutputProblem& problem, const Plan& plan);
 
 }  // namespace odt

@@ -61,6 +61,13 @@ struct Tree {
 };
 
 class Control;
+struct Plan;
+
+// The tree of a new incumbent: as the search holds it, or finished.
+struct Found {
+  const Plan* plan = nullptr;
+  const Tree* tree = nullptr;
+};
 
 enum class Status { optimal, feasible, infeasible, unknown };
 enum class Isa { best, portable, avx2, avx512 };
@@ -86,7 +93,7 @@ struct Options {
   Loss upper_bound = kInfinite;  // only trees of at most this loss are of interest
   Tree start;
   Control* outer = nullptr;      // of the search that this one is part of: its work counts, its limits hold
-  std::function<void(const Incumbent&)> progress;
+  std::function<void(const Incumbent&, const Found&)> progress;  // nothing is found where only the bound is news
   std::function<bool()> interrupted;
 };
 
@@ -106,5 +113,7 @@ struct Result {
 };
 
 Result solve(const Problem& problem, const Options& options);
+// The tree of a plan that a search told, and its value.
+Result finished(const Problem& problem, const Plan& plan);
 
 }  // namespace odt

@@ -40,7 +40,7 @@ struct RegressionOptions {
   std::uint64_t alone = 20000000;  // so much work (a tenth of a second or two; a quarter from depth five on)
   std::uint64_t seed = 0;        // of the anytime search
   Tree start;
-  std::function<void(const RealIncumbent&)> progress;
+  std::function<void(const RealIncumbent&, const Found&)> progress;
   std::function<bool()> interrupted;
 };
 
@@ -56,5 +56,7 @@ struct RegressionResult {
 };
 
 RegressionResult solve_regression(const RegressionProblem& problem, const RegressionOptions& options);
+// The tree of a plan that the search told.
+RegressionResult finished(const RegressionProblem& problem, const Plan& plan);
 
 }  // namespace odt

@@ -81,7 +81,7 @@ class Root {
     answer_.value = out.value;
     answer_.plan = out.plan;
     if (control_.shared) control_.shared->offer(out.value, out.plan);
-    control_.incumbent(result_.timeline, out.value + data_.loss.offset, answer_.bound + data_.loss.offset);
+    control_.incumbent(result_.timeline, out.value + data_.loss.offset, answer_.bound + data_.loss.offset, {&out.plan});
   }
 
   // What the search beside this one found.

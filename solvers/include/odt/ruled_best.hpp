@@ -41,7 +41,7 @@ class RuledBest {
     value_ = value;
     found_ = true;
     if (bound_ > value) result_.bound = bound_ = value;
-    control_.incumbent(result_.timeline, value, bound_);
+    control_.incumbent(result_.timeline, value, bound_, {nullptr, &result_.tree});
   }
   // Sets both if there is a tree below `value`.
   bool take(Loss& value, Tree& tree) const {
@@ -57,7 +57,7 @@ class RuledBest {
     bound = std::min<Loss>(bound, value_);
     if (bound <= bound_) return;
     result_.bound = bound_ = bound;
-    if (tell && found_ && bound < value_) control_.incumbent(result_.timeline, value_, bound);
+    if (tell && found_ && bound < value_) control_.incumbent(result_.timeline, value_, bound, {});
   }
 
  private:

@@ -108,7 +108,7 @@ class RuledRun {
     o.outer = &control_;
     if (until < kEver) o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.work()));
     const bool final = depth == p_.base.depth;
-    if (final) o.progress = [&](const Incumbent& i) { best_.raise(free.weights.objective_from(free.sum_of(i.bound))); };
+    if (final) o.progress = [&](const Incumbent& i, const Found&) { best_.raise(free.weights.objective_from(free.sum_of(i.bound))); };
     const typename FreeTrees<R>::Answer answer = free.solve(o, result_.counters);
     if (final) best_.raise(free.weights.objective_from(answer.bound));
     if (!answer.tree.empty()) learn(answer.tree);
