@@ -109,7 +109,7 @@ class TestScore:
 def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
     """The predictions of a tree of several targets, or under rules on outputs; else None."""
     from odtdsl.auditor.outputs import kept, on_outputs
-    from odtdsl.outputs.words import feasible_lines
+    from odtdsl.outputs.feasible import feasible_lines
 
     target = rows.problem.target
     ruled = target.step is not None or any(on_outputs(rule) for rule in rows.problem.rules)

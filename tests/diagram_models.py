@@ -25,9 +25,8 @@ from pysat.solvers import Solver
 from random_specs import Case, case, read, rule
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import back_end, choose
+from odtdsl.backends.choice import after_exact, back_end, choose
 from odtdsl.backends.running import run
-from odtdsl.backends.steps import after_exact
 from odtdsl.cpsat.diagrams import Diagrams
 from odtdsl.cpsat.program import Cost, Program
 from odtdsl.diagnostics.model import OdtError

@@ -568,7 +568,7 @@ def test_a_grid_of_which_nothing_is_decided_asks_for_bounds() -> None:
     ],
 )  # fmt: skip
 def test_sets_are_said_in_words(rules: tuple[str, ...], step: str, said: tuple[str, ...]) -> None:
-    from odtdsl.outputs.words import feasible_lines
+    from odtdsl.outputs.feasible import feasible_lines
 
     frame: Frame = {"a": [1.0, 2.0], "y0": [1.0, 4.0], "y1": [2.0, 3.0]}
     text = spec(rules, "mse", 1).replace("number", f"number{step}")

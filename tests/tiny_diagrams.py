@@ -14,6 +14,7 @@ from brute_diagrams import all_diagrams
 from odtdsl import _engine
 from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, RawAnswer
+from odtdsl.exact.backend import Exact
 from odtdsl.exact.unrolled import Unrolled
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Core
@@ -69,7 +70,7 @@ def core_of(
 def unrolled(core: Core, start: RawDiagram | None = None, seconds: float | None = None) -> Unrolled:
     deadline = None if seconds is None else time.monotonic() + seconds
     limits = Limits(deadline=deadline, threads=1, seed=1, interrupted=lambda: False)
-    return Unrolled(core, limits, start, None, _engine)
+    return Unrolled(core, limits, start, None, _engine, Exact()._of_trees)
 
 
 def admitted(core: Core, most: int = 12_000) -> list[tuple[Fraction, RawDiagram]]:

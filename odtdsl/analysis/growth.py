@@ -10,7 +10,7 @@ from odtdsl.analysis.desk import Desk
 from odtdsl.analysis.statements import Statements
 from odtdsl.ir.problem import FeatureDecl
 from odtdsl.syntax import ast
-from odtdsl.syntax.builder import MAX_DEPTH
+from odtdsl.syntax.depth import MAX_DEPTH
 from odtdsl.syntax.expressions import coded, name_text
 
 MOST_WORDS = 50_000

@@ -38,7 +38,8 @@ def check_writable(statement: ast.Statement) -> None:
     OdtError
         S090: no text says it. S027: it nests too deep.
     """
-    from odtdsl.syntax.parser import MAX_DEPTH, parse
+    from odtdsl.syntax.depth import MAX_DEPTH
+    from odtdsl.syntax.parser import parse
 
     deep = _depth(statement)
     if deep > MAX_DEPTH:

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import assert_never
 
 from odtdsl.backends.base import BackEnd, Support
-from odtdsl.backends.steps import WITHOUT_PROOF, Step, after_exact, alone
+from odtdsl.backends.needs import Need, Refusal, needs, refusals
+from odtdsl.backends.steps import (
+    BEFORE_ANOTHER,
+    BRIEF_START,
+    OF_DIAGRAMS,
+    SEARCHED_START,
+    START,
+    VECTOR_START,
+    WITHOUT_PROOF,
+    Step,
+)
 from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.diagnostics.suggest import closest
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import (
-    Atom,
-    Budget,
-    Core,
-    Depth,
-    DepthStage,
-    Form,
-    Linear,
-    LinearStage,
-    Link,
-    LossBound,
-    MaximaBound,
-    Monotone,
-    Order,
-    Origin,
-    OutputSet,
-    PathTotal,
-    RegressionStage,
-    Root,
-    Used,
-)  # fmt: skip
-from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.ir.forms import Core, Form
+from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.source import Source
 
 _WHERE = {
@@ -84,105 +71,6 @@ def back_end(name: str) -> BackEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
-    """A core form that a problem uses, where, and whether inside a disjunction."""
-
-    form: Form
-    inside_or: bool
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """A need that a back end does not have."""
-
-    need: Need
-    reason: str
-
-
-SKELETON = Origin(rule="skeleton")
-OBJECTIVE = Origin(rule="objective")
-
-
-def needs(core: Core) -> tuple[Need, ...]:
-    """All core forms of a problem, each once per rule."""
-    return tuple(dict.fromkeys(_needs(core)))
-
-
-def _needs(core: Core) -> Iterator[Need]:
-    def plain(form: Form, origin: Origin) -> Need:
-        return Need(form=form, inside_or=False, origin=origin)
-
-    match core.skeleton:
-        case DiagramSkeleton():
-            yield plain(Form.DIAGRAM, SKELETON)
-        case TreeSkeleton():
-            bounded = core.skeleton.depth is not None
-            yield plain(Form.TREE if bounded else Form.TREE_UNBOUNDED, SKELETON)
-    if core.skeleton.splits == "hyperplane":
-        yield plain(Form.HYPERPLANE, SKELETON)
-    if core.labels is None:
-        yield plain(Form.REGRESSION, SKELETON)
-    columns = [family.column for family in core.families]
-    if len(set(columns)) < len(columns):
-        yield plain(Form.MISSING_BRANCH, SKELETON)
-    for split_filter in core.filters:
-        yield plain(Form.SPLIT_FILTER, split_filter.origin)
-    for clause in core.clauses:
-        inside_or = len(clause.literals) > 1
-        for literal in clause.literals:
-            form = form_of(literal.atom, clause.scope)
-            yield Need(form=form, inside_or=inside_or, origin=clause.origin)
-    for stage in core.objective:
-        match stage:
-            case DepthStage():
-                yield plain(Form.OBJECTIVE_DEPTH, OBJECTIVE)
-            case RegressionStage():
-                yield plain(Form.OBJECTIVE_LOSS, OBJECTIVE)
-            case LinearStage():
-                yield plain(Form.OBJECTIVE_LINEAR, OBJECTIVE)
-                if stage.maxima:
-                    yield plain(Form.OBJECTIVE_MAX, OBJECTIVE)
-                if stage.path_sum is not None:
-                    yield plain(Form.OBJECTIVE_PATH_SUM, OBJECTIVE)
-
-
-def form_of(atom: Atom, scope: Scope) -> Form:
-    """The name of an atom's form in its scope."""
-    match atom:
-        case Used():
-            return Form.USED_PATH if scope is Scope.PATH else Form.USED_MODEL
-        case Order():
-            return Form.ORDER
-        case Root():
-            return Form.ROOT
-        case Budget():
-            return Form.BUDGET
-        case Linear():
-            return {
-                Scope.MODEL: Form.LINEAR_MODEL,
-                Scope.LEAF: Form.LINEAR_LEAF,
-                Scope.SPLIT: Form.LINEAR_SPLIT,
-            }[scope]
-        case Depth():
-            return Form.DEPTH
-        case Link():
-            return Form.LINK
-        case Monotone():
-            return Form.MONOTONE
-        case PathTotal():
-            return Form.PATH_TOTAL
-        case OutputSet():
-            return Form.OUTPUT_SET
-        case LossBound():
-            return Form.LOSS_BOUND
-        case MaximaBound():
-            return Form.MAXIMA_BOUND
-        case _:
-            assert_never(atom)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Supported:
     """A need of a problem, and how far each back end has it."""
 
@@ -230,19 +118,19 @@ class Choice:
 def choose(core: Core, wish: str) -> Choice:
     """The steps for a problem; `wish` is a name, which then runs alone, or `auto`."""
     required = needs(core)
-    refusals = {name: _refusals(back_end(name), core, required) for name in available()}
-    listed = tuple(refusals.items())
+    found = {name: refusals(back_end(name), core, required) for name in available()}
+    listed = tuple(found.items())
     grows = not back_end("greedy").objections(core)
-    searches = not refusals["search"]
+    searches = not found["search"]
     if wish != "auto":
         back_end(wish)
-        if refusals[wish]:
+        if found[wish]:
             return Choice(steps=(), reason=f"`{wish}` was asked for", refusals=listed)
         steps = alone(core, wish, grows=grows, searches=searches)
         return Choice(steps=steps, reason="asked for", refusals=listed)
     diagram = isinstance(core.skeleton, DiagramSkeleton)
-    order = [name for name in (FOR_DIAGRAMS if diagram else PREFERENCE) if name in refusals]
-    able = [name for name in order if not refusals[name]]
+    order = [name for name in (FOR_DIAGRAMS if diagram else PREFERENCE) if name in found]
+    able = [name for name in order if not found[name]]
     if not able:
         reason = "no back end expresses the whole problem"
         return Choice(steps=(), reason=reason, refusals=listed)
@@ -257,21 +145,34 @@ def choose(core: Core, wish: str) -> Choice:
     return Choice(steps=steps, reason=reason, refusals=listed)
 
 
-def _refusals(engine: BackEnd, core: Core, required: tuple[Need, ...]) -> tuple[Refusal, ...]:
-    found: list[Refusal] = []
-    kinds = [need for need in required if need.form is Form.REGRESSION]
-    if kinds and engine.supports(Form.REGRESSION, inside_or=False).level == "unsupported":
-        required = tuple(kinds)  # all else that has to do with them follows from it
-    for need in required:
-        support = engine.supports(need.form, inside_or=need.inside_or)
-        if support.level == "unsupported":
-            found.append(Refusal(need=need, reason=support.reason))
-    if found:
-        return tuple(found)
-    return tuple(
-        Refusal(need=Need(form=one.form, inside_or=False, origin=one.origin), reason=one.reason)
-        for one in engine.objections(core)
-    )
+def alone(core: Core, name: str, *, grows: bool, searches: bool) -> tuple[Step, ...]:
+    """One back end, with nothing but a start before it.
+
+    `grows` and `searches` tell whether `greedy` and `search` can take part.
+    """
+    diagram = isinstance(core.skeleton, DiagramSkeleton)
+    by_two = name == "exact" and diagram
+    asked = OF_DIAGRAMS if by_two else (Step(kind="whole", backend=name),)
+    if name == "greedy" or not grows:
+        return asked
+    if name == "exact" and not diagram:
+        return (_start_of_trees(core), *asked)
+    searches = searches and name != "search"
+    return (START, SEARCHED_START, *asked) if searches else (START, *asked)
+
+
+def _start_of_trees(core: Core) -> Step:
+    """Before trees by `exact`, which grows its own, but for those of output vectors."""
+    from odtdsl.exact.regression import takes_vectors
+
+    vectors = core.targets is not None and takes_vectors(core)
+    return VECTOR_START if vectors else BRIEF_START
+
+
+def after_exact(name: str, *, grows: bool) -> tuple[Step, ...]:
+    """Diagrams by `exact`, and what it leaves open by another back end."""
+    asked = (*BEFORE_ANOTHER, Step(kind="rest", backend=name))
+    return (START, *asked) if grows else asked
 
 
 def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
@@ -282,11 +183,11 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
         return problem  # an extra that is not installed
     by_need: dict[Need, list[str]] = {}
     asked = [wish] if wish != "auto" else _near(choice)
-    for name, refusals in choice.refusals:
+    for name, reasons in choice.refusals:
         if name in asked:
-            for refusal in refusals:
+            for refusal in reasons:
                 by_need.setdefault(refusal.need, []).append(f"{name}: {refusal.reason}")
-    can = [name for name, refusals in choice.refusals if not refusals and name != wish]
+    can = [name for name, reasons in choice.refusals if not reasons and name != wish]
     helps = tuple(
         f"`using {name}` can" + (", without a proof" if name in WITHOUT_PROOF else "")
         for name in can[:1]
@@ -307,10 +208,10 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
 
 def _near(choice: Choice) -> list[str]:
     """The proving back ends, but for those without number targets where another one has them."""
-    proving = [(name, refusals) for name, refusals in choice.refusals if name not in WITHOUT_PROOF]
+    proving = [(name, reasons) for name, reasons in choice.refusals if name not in WITHOUT_PROOF]
     near = [
-        name for name, refusals in proving
-        if all(refusal.need.form is not Form.REGRESSION for refusal in refusals)
+        name for name, reasons in proving
+        if all(refusal.need.form is not Form.REGRESSION for refusal in reasons)
     ]  # fmt: skip
     return near or [name for name, _ in proving]
 
@@ -323,6 +224,6 @@ def _subject(need: Need) -> str:
 
 
 __all__ = [
-    "Choice", "Need", "Refusal", "Support", "Supported", "available", "back_end", "choose",
-    "form_of", "needs", "refused", "supported",
+    "Choice", "Support", "Supported", "after_exact", "alone", "available", "back_end", "choose",
+    "refused", "supported",
 ]  # fmt: skip

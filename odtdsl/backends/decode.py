@@ -16,8 +16,8 @@ import numpy as np
 
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, local_gap, violations
-from odtdsl.ir.families import Family, place, placing
+from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, violations
+from odtdsl.ir.families import Family, local_gap, place, placing
 from odtdsl.ir.forms import Clause, Core, Monotone, SplitFilter
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 from odtdsl.ir.rows import Rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, Origin, SignedAtom
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawDiagram, RawModel
+from odtdsl.ir.raw import RawModel
 
 if TYPE_CHECKING:
     from odtdsl.exact.diagrams import DiagramSearch
@@ -68,37 +67,13 @@ def _diagrams(
     core: Core, todo: tuple[Step, ...], back_end: BackEnd, limits: Limits,
     start: RawModel | None, report: Report | None,
 ) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
-    """The steps of diagrams by `exact`, and what they leave open."""
-    from odtdsl.exact.diagrams import DiagramSearch
+    """The steps of diagrams by `exact`, and what they leave open by another back end."""
+    from odtdsl.exact.backend import Exact
 
-    raw = start if isinstance(start, RawDiagram) else None
-    search = DiagramSearch(core, limits.part(todo[0].share), raw, report)
-    answer, ran = search.by_trees(), [todo[0]]
-    for step in todo[1:]:
-        if _closed(answer, limits):
-            break
-        if step.improves and answer.diagram is None:
-            continue
-        if step.kind == "rest":
-            answer = _rest(core, search, answer, back_end, limits, report)
-        else:
-            answer = search.by_shapes(limits.part(step.share).deadline)
-        ran.append(step)
-    if answer.status not in CLOSED and limits.interrupted():
-        answer = replace(answer, interrupted=True)
-    return answer, tuple(ran)
+    def rest(search: DiagramSearch, before: RawAnswer) -> RawAnswer:
+        return _rest(core, search, before, back_end, limits, report)
 
-
-def _closed(answer: RawAnswer, limits: Limits) -> bool:
-    """Whether nothing is left to ask, or no time for it."""
-    if answer.status in CLOSED or answer.interrupted or limits.interrupted():
-        return True
-    if limits.deadline is not None and time.monotonic() >= limits.deadline:
-        return True
-    (stage,) = answer.stages
-    if stage.value is None or stage.bound is None:
-        return False
-    return stage.value - stage.bound <= limits.gap * abs(stage.value)
+    return Exact().diagrams(core, todo, limits, start, report, rest)
 
 
 # ---- what is left open

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from odtdsl.ir.forms import Core
-from odtdsl.ir.problem import DiagramSkeleton
-
 Kind = Literal["start", "whole", "trees", "shapes", "rest"]
 
 
@@ -78,33 +75,3 @@ OF_DIAGRAMS = (
 
 BEFORE_ANOTHER = (OF_DIAGRAMS[0], replace(OF_DIAGRAMS[1], share=0.75, improves=True))
 """The same where another back end takes what is left open, and may be the first to find any."""
-
-
-def alone(core: Core, name: str, *, grows: bool, searches: bool) -> tuple[Step, ...]:
-    """One back end, with nothing but a start before it.
-
-    `grows` and `searches` tell whether `greedy` and `search` can take part.
-    """
-    diagram = isinstance(core.skeleton, DiagramSkeleton)
-    by_two = name == "exact" and diagram
-    asked = OF_DIAGRAMS if by_two else (Step(kind="whole", backend=name),)
-    if name == "greedy" or not grows:
-        return asked
-    if name == "exact" and not diagram:
-        return (_start_of_trees(core), *asked)
-    searches = searches and name != "search"
-    return (START, SEARCHED_START, *asked) if searches else (START, *asked)
-
-
-def _start_of_trees(core: Core) -> Step:
-    """Before trees by `exact`, which grows its own, but for those of output vectors."""
-    from odtdsl.exact.regression import takes_vectors
-
-    vectors = core.targets is not None and takes_vectors(core)
-    return VECTOR_START if vectors else BRIEF_START
-
-
-def after_exact(name: str, *, grows: bool) -> tuple[Step, ...]:
-    """Diagrams by `exact`, and what it leaves open by another back end."""
-    asked = (*BEFORE_ANOTHER, Step(kind="rest", backend=name))
-    return (START, *asked) if grows else asked

@@ -60,7 +60,7 @@ class CpSat:
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """OR-tools that is not installed; trees that may be deeper than perfect trees are built;
         on diagrams, rules on paths that remember too much."""
-        from odtdsl.backends.choice import SKELETON
+        from odtdsl.backends.needs import SKELETON
         from odtdsl.sat.diagrams_rules import too_many_states
         from odtdsl.sat.search import deepest
 
@@ -120,7 +120,7 @@ class CpSat:
 
 def _of_paths(core: Core) -> Iterator[Objection]:
     """What diagrams do not have: sums over rows of what their paths cost."""
-    from odtdsl.backends.choice import needs
+    from odtdsl.backends.needs import needs
 
     reason = "a sum over rows of what their paths cost takes clauses beyond number on diagrams"
     for need in needs(core):

@@ -6,10 +6,11 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from odtdsl.diagnostics.model import Diagnostic, Label
-from odtdsl.source import Source
+if TYPE_CHECKING:
+    from odtdsl.diagnostics.model import Diagnostic, Label
+    from odtdsl.source import Source
 
 TAB = 4
 _COLORS = {"error": "1;31", "warning": "1;33", "help": "1;36", "frame": "1;34", "bold": "1"}

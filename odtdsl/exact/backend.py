@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odtdsl.backends.base import (
     EXACT,
@@ -22,11 +22,12 @@ from odtdsl.backends.base import (
     Support,
     started,
 )  # fmt: skip
-from odtdsl.backends.steps import OF_DIAGRAMS
+from odtdsl.backends.needs import Need, needs, refusals
+from odtdsl.backends.steps import OF_DIAGRAMS, Step
 from odtdsl.base.engine import engine
 from odtdsl.diagnostics.model import OdtError
 from odtdsl.exact import regression
-from odtdsl.exact.diagrams import diagram_objections, diagram_size
+from odtdsl.exact.diagrams import Rest, diagram_objections, diagram_size, solve_diagram
 from odtdsl.exact.lower import (
     Features,
     Losses,
@@ -53,9 +54,6 @@ from odtdsl.ir.forms import Core, DepthStage, Form, LinearStage, MaximaBound
 from odtdsl.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawModel, RawTree, depth_of
-
-if TYPE_CHECKING:
-    from odtdsl.backends.choice import Need
 
 _REFUSED = {
     Form.HYPERPLANE: "the search tests one feature at a split",
@@ -127,9 +125,7 @@ class Exact:
         """
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
-            from odtdsl.backends.running import run
-
-            return run(core, OF_DIAGRAMS, self, limits, start, report).answer
+            return self.diagrams(core, OF_DIAGRAMS, limits, start, report)[0]
         first = started(start)
         if core.targets is not None:
             return regression.RegressionSearch(engine(), core, limits, first, report).run()
@@ -138,6 +134,16 @@ class Exact:
         if (rules := plain_of(core)) is not None:
             return PlainSearch(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report, engine()).run()
+
+    def diagrams(
+        self, core: Core, steps: tuple[Step, ...], limits: Limits, start: RawModel | None,
+        report: Report | None, rest: Rest | None = None,
+    ) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
+        """Diagrams by steps; `rest` answers for another back end what these leave open."""
+        return solve_diagram(core, steps, limits, start, report, self._of_trees, rest)
+
+    def _of_trees(self, core: Core, limits: Limits) -> RawAnswer | None:
+        return None if refusals(self, core) else self.solve(core, limits, None, None)
 
 
 @lru_cache(maxsize=1)  # asked for by `objections`, then by the search
@@ -166,8 +172,6 @@ def of_cases(core: Core) -> Core | tuple[Objection, ...]:
 
 def _special(core: Core) -> tuple[Need, ...]:
     """What a problem needs and the plain search does not have."""
-    from odtdsl.backends.choice import needs
-
     return tuple(
         need for need in needs(core)
         if need.form not in _PLAIN or (need.form is Form.LINEAR_MODEL and need.inside_or)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
+from odtdsl.backends.steps import Step
 from odtdsl.base.engine import engine
 from odtdsl.exact.lower import about_objective, size_of
-from odtdsl.exact.unrolled import Unrolled, as_trees
+from odtdsl.exact.unrolled import TreeSolver, Unrolled, as_trees
 from odtdsl.ir.forms import Core, Form, LinearStage, Origin
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawDiagram
+from odtdsl.ir.raw import RawDiagram, RawModel
+
+CLOSED = ("optimal", "infeasible")
 
 
 def diagram_objections(core: Core) -> Iterator[Objection]:
@@ -53,12 +58,15 @@ class DiagramSearch:
         Time is that of the step by trees; `by_shapes` is given its own.
     start
         A diagram that keeps all rules, or None.
+    of_trees
+        What answers problems of trees under rules.
     """
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None
-    ) -> None:
-        self.trees = Unrolled(core, limits, start, report, engine())
+        self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None,
+        of_trees: TreeSolver,
+    ) -> None:  # fmt: skip
+        self.trees = Unrolled(core, limits, start, report, engine(), of_trees)
         self.bound = 0
 
     def by_trees(self) -> RawAnswer:
@@ -70,3 +78,60 @@ class DiagramSearch:
         """The shapes that trees leave open; `deadline` as in `Limits`."""
         self.bound = max(self.bound, self.trees.by_shapes(deadline))
         return self.trees.answer(self.bound)
+
+
+Rest = Callable[[DiagramSearch, RawAnswer], RawAnswer]
+
+
+def solve_diagram(
+    core: Core, todo: tuple[Step, ...], limits: Limits, start: RawModel | None,
+    report: Report | None, of_trees: TreeSolver, rest: Rest | None = None,
+) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
+    """Take the steps of diagrams in turn until the problem is closed or a limit is met.
+
+    Parameters
+    ----------
+    core
+        A problem without `diagram_objections`.
+    todo
+        A step by trees first; the last one may be the `rest`.
+    limits, start, report
+        As for a back end.
+    of_trees
+        What answers problems of trees under rules.
+    rest
+        What answers the step `rest`, given the search and the answer so far.
+
+    Returns
+    -------
+    The answer, and the steps that were taken.
+    """
+    raw = start if isinstance(start, RawDiagram) else None
+    search = DiagramSearch(core, limits.part(todo[0].share), raw, report, of_trees)
+    answer, ran = search.by_trees(), [todo[0]]
+    for step in todo[1:]:
+        if _closed(answer, limits):
+            break
+        if step.improves and answer.diagram is None:
+            continue
+        if step.kind == "rest":
+            assert rest is not None, "a choice with this step names who does it"
+            answer = rest(search, answer)
+        else:
+            answer = search.by_shapes(limits.part(step.share).deadline)
+        ran.append(step)
+    if answer.status not in CLOSED and limits.interrupted():
+        answer = replace(answer, interrupted=True)
+    return answer, tuple(ran)
+
+
+def _closed(answer: RawAnswer, limits: Limits) -> bool:
+    """Whether nothing is left to ask, or no time for it."""
+    if answer.status in CLOSED or answer.interrupted or limits.interrupted():
+        return True
+    if limits.deadline is not None and time.monotonic() >= limits.deadline:
+        return True
+    (stage,) = answer.stages
+    if stage.value is None or stage.bound is None:
+        return False
+    return stage.value - stage.bound <= limits.gap * abs(stage.value)

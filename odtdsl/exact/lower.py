@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from odtdsl.backends.base import Objection
 from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.ir.evaluate import Evaluation, local_gap
+from odtdsl.ir.evaluate import Evaluation
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import LEFT_CODE, Family, admissible, threshold_set
+from odtdsl.ir.families import LEFT_CODE, Family, admissible, local_gap, threshold_set
 from odtdsl.ir.forms import (
     Additive,
     Clause,

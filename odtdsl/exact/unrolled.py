@@ -10,6 +10,7 @@ best priced tree bounds the others, and is a diagram where the widths have room 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
@@ -21,7 +22,7 @@ from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutco
 from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.exact.layered import Layered, kinds_of_rows
 from odtdsl.exact.lower import Features, features, least, losses, merged, size_of, to_raw
-from odtdsl.exact.unrolled_rules import among_trees, answered, in_leaves, unrolled_under_rules
+from odtdsl.exact.unrolled_rules import among_trees, in_leaves, unrolled_under_rules
 from odtdsl.ir.diagrams import DiagramEvaluation
 from odtdsl.ir.forms import Additive, Core, LinearStage
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -98,17 +99,22 @@ def _undominated(shapes: list[Shape]) -> tuple[Shape, ...]:
     return tuple(reversed(kept))
 
 
+TreeSolver = Callable[[Core, Limits], RawAnswer | None]
+"""The answer for a tree; None where the search cannot express the problem."""
+
+
 class Unrolled:
     """One solve: the best priced tree, then trees without a price as bounds of what shares."""
 
     def __init__(
         self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None,
-        engine: Any,
+        engine: Any, of_trees: TreeSolver,
     ) -> None:  # fmt: skip
         assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
         (stage,) = core.objective
         assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
         self.core, self.limits, self.report, self.engine = core, limits, report, engine
+        self.of_trees_under_rules = of_trees
         self.stage = stage
         self.widths = core.skeleton.widths
         self.began = time.monotonic()
@@ -207,7 +213,7 @@ class Unrolled:
     def _answer_under_rules(self, asked: Core) -> RawAnswer | None:
         share = self._share()
         until = None if share is None else time.monotonic() + share
-        answer = answered(asked, replace(self.limits, deadline=until))
+        answer = self.of_trees_under_rules(asked, replace(self.limits, deadline=until))
         if answer is not None:
             self.searches += 1
             self.interrupted = self.interrupted or answer.interrupted

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Additive, Atom, Clause, Core, Linear, LinearStage
 from odtdsl.ir.problem import TreeSkeleton
@@ -40,16 +39,6 @@ def in_leaves(measure: Additive) -> Additive:
     return replace(
         measure, splits=0, leaves=measure.splits, constant=measure.constant - measure.splits
     )
-
-
-def answered(tree: Core, limits: Limits) -> RawAnswer | None:
-    """The answer of `exact`; None where it cannot express the problem."""
-    from odtdsl.backends.choice import choose
-    from odtdsl.exact.backend import Exact
-
-    if choose(tree, "exact").name is None:
-        return None
-    return Exact().solve(tree, limits, None, None)
 
 
 def _asked(

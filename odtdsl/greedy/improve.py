@@ -8,8 +8,8 @@ from odtdsl.data.table import IntArray
 from odtdsl.greedy.aims import Aim
 from odtdsl.greedy.grow import GINI, SIDES, Grower
 from odtdsl.greedy.tables import Node, Tables
-from odtdsl.ir.evaluate import Evaluation, local_gap
-from odtdsl.ir.families import place, placing
+from odtdsl.ir.evaluate import Evaluation
+from odtdsl.ir.families import local_gap, place, placing
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 

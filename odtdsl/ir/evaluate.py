@@ -16,7 +16,7 @@ import numpy as np
 
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import LEFT_CODE, Family, place, threshold_set
+from odtdsl.ir.families import LEFT_CODE, Family, local_gap, place, threshold_set
 from odtdsl.ir.forms import (
     Additive,
     Atom,
@@ -342,18 +342,6 @@ def goes_left(family: Family, test: int, codes: IntArray) -> BoolArray:
         return codes <= test
     left: BoolArray = (codes == test) | (codes == LEFT_CODE)
     return left
-
-
-def local_gap(family: Family, test: int, codes: IntArray) -> tuple[int, int] | None:
-    """Of a threshold family: the largest code going left and the smallest going right.
-
-    Among the cells that are present in `codes`; None where one side has none.
-    """
-    below = codes[(codes >= 0) & (codes <= test)]
-    above = codes[(codes > test) & (codes < len(family.values))]
-    if not below.size or not above.size:
-        return None
-    return int(below.max()), int(above.min())
 
 
 Fault = Literal["range", "empty", "candidates"] | tuple[int, ...]

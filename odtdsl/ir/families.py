@@ -292,3 +292,15 @@ def place(family: Family, allowed: RealSet, test: int, upper: int | None = None)
     if family.shorten:
         return allowed.shortest(low, high, midpoint(low, high))
     return allowed.nearest(low, high, midpoint(low, high))
+
+
+def local_gap(family: Family, test: int, codes: IntArray) -> tuple[int, int] | None:
+    """Of a threshold family: the largest code going left and the smallest going right.
+
+    Among the cells that are present in `codes`; None where one side has none.
+    """
+    below = codes[(codes >= 0) & (codes <= test)]
+    above = codes[(codes > test) & (codes < len(family.values))]
+    if not below.size or not above.size:
+        return None
+    return int(below.max()), int(above.min())

@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, assert_never
 
 from odtdsl.data.table import IntArray
-from odtdsl.ir.families import Family, place, placing
+from odtdsl.ir.families import Family, local_gap, place, placing
 from odtdsl.ir.forms import Core, Monotone
 from odtdsl.ir.raw import RawLeaf, RawSplit
 
@@ -111,8 +111,6 @@ def _parted(
             replace(cells, codes=cells.codes & inside, missing=to_left),
             replace(cells, codes=cells.codes - inside, missing=to_right),
         )
-    from odtdsl.ir.evaluate import local_gap
-
     gap = local_gap(family, split.test, family.codes[rows]) or (split.test, split.test + 1)
     cut = place(family, placing(family, core.filters, level), *gap)
     if cut is None:  # the split is broken anyway

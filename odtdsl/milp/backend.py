@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support, started
+from odtdsl.backends.needs import needs
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.ir.forms import Core, DepthStage, Form
 from odtdsl.ir.problem import DiagramSkeleton
 from odtdsl.ir.raw import RawDiagram, RawModel
-from odtdsl.milp.support import cptree_supports, flow_supports
-
-Formulation = Literal["pattern", "cptree", "subtrees", "odd"]
+from odtdsl.milp.support import Formulation, cptree_supports, flow_supports
 
 SHOWN_DEPTH = 3
 """`size` of a tree without a depth is told at this one."""
@@ -124,8 +121,6 @@ def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Suppor
 
 def refuse(core: Core, formulation: Formulation) -> None:
     """Raise for every form of the problem that the formulation does not express."""
-    from odtdsl.backends.choice import needs
-
     found: list[Diagnostic] = []
     if formulation in ("cptree", "odd"):
         from odtdsl.milp.support import beyond_cptree, beyond_odd

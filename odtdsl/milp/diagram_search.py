@@ -9,7 +9,6 @@ import numpy as np
 
 from odtdsl.ir.forms import Additive, Core, DepthStage, RegressionStage, StageForm
 from odtdsl.ir.raw import RawDiagram, RawModel
-from odtdsl.milp.backend import Formulation
 from odtdsl.milp.charges import total_range
 from odtdsl.milp.clauses import Point
 from odtdsl.milp.diagram_flow import DiagramFlow
@@ -23,6 +22,7 @@ from odtdsl.milp.program import Numbers, Program
 from odtdsl.milp.search import Kept, Model, Search
 from odtdsl.milp.stages import Goal, keep, lower_stage
 from odtdsl.milp.structure import Tick, tests_by_level, usable_tests
+from odtdsl.milp.support import Formulation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

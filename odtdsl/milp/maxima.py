@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import lcm
+from typing import TYPE_CHECKING
 
 from odtdsl.ir.forms import Additive, MaximaBound, Origin
 from odtdsl.ir.maxima import in_digits, whole
-from odtdsl.milp.clauses import Encoding, RowMaker
 from odtdsl.milp.program import Affine, Completion
+
+if TYPE_CHECKING:
+    from odtdsl.milp.clauses import Encoding, RowMaker
 
 BASE = 1_000
 """Of the digits of coefficients: what columns may be off by stays small against one step."""

@@ -25,7 +25,6 @@ from odtdsl.ir.forms import (
 )  # fmt: skip
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
-from odtdsl.milp.backend import Formulation
 from odtdsl.milp.clauses import Point, Rules, TreeEncoding
 from odtdsl.milp.cptree import CpRules, CpTree
 from odtdsl.milp.highs import WIDE, Run, Solver
@@ -38,6 +37,7 @@ from odtdsl.milp.pyomo_model import Built, build, standard_form
 from odtdsl.milp.stages import Goal, keep, lower_stage, measures_of, trivial_bound
 from odtdsl.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.milp.subtrees import SubtreeRules, Subtrees, fits
+from odtdsl.milp.support import Formulation
 
 TIGHT = 1e-9
 """Tolerance of integer columns in programs with wide numbers."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from odtdsl.backends.base import EXACT, Objection, Support
+from odtdsl.backends.needs import OBJECTIVE, SKELETON, form_of
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import (
     Additive,
@@ -23,6 +26,8 @@ from odtdsl.ir.forms import (
 )  # fmt: skip
 from odtdsl.ir.intervals import FULL
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+
+Formulation = Literal["pattern", "cptree", "subtrees", "odd"]
 
 
 def _costly(reason: str) -> Support:
@@ -123,8 +128,6 @@ def too_many_paths(core: Core) -> tuple[Objection, ...]:
         f"the layers admit {many:,} sequences of nodes, and a rule on paths needs a column for"
         f" each, {MOST_PATHS:,} at most; write narrower layers or fewer"
     )
-    from odtdsl.backends.choice import form_of
-
     found = {
         (form_of(literal.atom, clause.scope), clause.origin)
         for clause in rules
@@ -135,8 +138,6 @@ def too_many_paths(core: Core) -> tuple[Objection, ...]:
 
 def beyond_planes(core: Core) -> tuple[Objection, ...]:
     """What the model of hyperplanes does not say: all that speaks of the features of a plane."""
-    from odtdsl.backends.choice import OBJECTIVE, SKELETON, form_of
-
     if core.skeleton.splits != "hyperplane":
         return ()
     if isinstance(core.skeleton, TreeSkeleton):

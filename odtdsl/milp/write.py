@@ -11,7 +11,7 @@ from odtdsl.diagnostics.model import error
 from odtdsl.files import write_text
 from odtdsl.ir.forms import Core
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.milp.backend import Formulation, refuse
+from odtdsl.milp.backend import refuse
 from odtdsl.milp.diagram_search import lower_diagram
 from odtdsl.milp.highs import Solver
 from odtdsl.milp.layers import layers_of
@@ -21,6 +21,7 @@ from odtdsl.milp.pyomo_model import build, standard_form
 from odtdsl.milp.search import DEEPEST, Lowered, deepest, lower
 from odtdsl.milp.stages import Goal
 from odtdsl.milp.subtrees import Subtrees
+from odtdsl.milp.support import Formulation
 
 COMMENT = {"lp": "\\", "mps": "*"}
 

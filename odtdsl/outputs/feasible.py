@@ -7,21 +7,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray, FloatArray
-from odtdsl.diagnostics.model import error
-from odtdsl.ir.expr import Condition
+from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.ir.expr import Condition, applications
 from odtdsl.ir.forms import Core, OutputSet
 from odtdsl.ir.intervals import nearest_float
 from odtdsl.ir.outputs import TOLERANCE
 from odtdsl.outputs.compile import compile_outputs
 from odtdsl.outputs.union import FREE, Apart, Number, OutputUnion, Piece, Range
+from odtdsl.outputs.words import piece_words
+
+if TYPE_CHECKING:
+    from odtdsl.ir.rows import Rows
 
 Weights = Sequence[float] | FloatArray
+
+MOST_PIECES = 6
+"""Pieces that are said; beyond, how many there are."""
 
 
 class FeasibleSet:
@@ -127,8 +134,6 @@ class FeasibleSet:
 
     def lines(self, names: Sequence[str]) -> list[str]:
         """The set in words, a line per piece."""
-        from odtdsl.outputs.words import piece_words
-
         return [piece_words(piece, self.union.steps, names) for piece in self.union.pieces]
 
 
@@ -240,3 +245,33 @@ def _count(one: Apart) -> tuple[int, Any, FloatArray, FloatArray]:
 
 def _rows(values: FloatArray) -> FloatArray:
     return np.ascontiguousarray(np.atleast_2d(values), dtype=np.float64)
+
+
+def feasible_lines(rows: Rows) -> tuple[str, ...]:
+    """The outputs that a problem's rules admit, a line per piece of the set.
+
+    Nothing where every output is admitted, and for classes. More than a few pieces are counted.
+
+    Parameters
+    ----------
+    rows
+        The problem with its rows, as `Result.rows` has it.
+    """
+    target = rows.problem.target
+    conditions = [
+        rule.condition
+        for rule in rows.problem.rules
+        if any(call.term == "output" for call in applications(rule.condition))
+    ]
+    if target.kind != "number" or not (conditions or target.step is not None):
+        return ()
+    try:
+        found = compiled(conditions, (target.step,) * len(target.names))
+    except OdtError:  # too many cases, or no engine: there is nothing short to say
+        return ()
+    if found.everything:
+        return ()
+    lines = found.lines(target.names)
+    if len(lines) <= MOST_PIECES:
+        return tuple(lines)
+    return (*lines[:MOST_PIECES], f"{len(lines) - MOST_PIECES} more")

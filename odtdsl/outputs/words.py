@@ -4,50 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from odtdsl.diagnostics.model import OdtError
 from odtdsl.ir.intervals import nearest_float
 from odtdsl.outputs.union import Apart, Interval, Number, Piece, Range
-
-if TYPE_CHECKING:
-    from odtdsl.ir.rows import Rows
-
-MOST_PIECES = 6
-"""Pieces that are said; beyond, how many there are."""
-
-
-def feasible_lines(rows: Rows) -> tuple[str, ...]:
-    """The outputs that a problem's rules admit, a line per piece of the set.
-
-    Nothing where every output is admitted, and for classes. More than a few pieces are counted.
-
-    Parameters
-    ----------
-    rows
-        The problem with its rows, as `Result.rows` has it.
-    """
-    from odtdsl.ir.expr import applications
-    from odtdsl.outputs.feasible import compiled
-
-    target = rows.problem.target
-    conditions = [
-        rule.condition
-        for rule in rows.problem.rules
-        if any(call.term == "output" for call in applications(rule.condition))
-    ]
-    if target.kind != "number" or not (conditions or target.step is not None):
-        return ()
-    try:
-        found = compiled(conditions, (target.step,) * len(target.names))
-    except OdtError:  # too many cases, or no engine: there is nothing short to say
-        return ()
-    if found.everything:
-        return ()
-    lines = found.lines(target.names)
-    if len(lines) <= MOST_PIECES:
-        return tuple(lines)
-    return (*lines[:MOST_PIECES], f"{len(lines) - MOST_PIECES} more")
 
 
 def piece_words(piece: Piece, steps: Sequence[Fraction | None], names: Sequence[str]) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.diagnostics.model import Diagnostic
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.tree import Tree
 
 MAX_DEPTH = 64
 """Deeper trees are neither saved nor loaded; no back end makes them."""

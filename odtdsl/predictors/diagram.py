@@ -12,91 +12,8 @@ import numpy.typing as npt
 from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Split, Terminal, Weight
 from odtdsl.predictors.drawn import Drawn
-from odtdsl.predictors.tree import Side, Test
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxisTest:
-    """A test of one feature; rows that pass go left. `missing` is the side of missing cells."""
-
-    feature: str
-    test: Test
-    missing: Side
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
-    """What a hyperplane adds for a row: `weight` times the cell.
-
-    The cell of an ordered column counts by its rank among the levels, from 0. With `value`,
-    of a category, the weight is added where the cell is this value.
-    """
-
-    feature: str
-    weight: float
-    value: Value | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hyperplane:
-    """Rows where the sum of the weights is below `bound` go left; all is in raw units.
-
-    The sum is taken in the order of `weights`, in float64.
-    """
-
-    weights: tuple[Weight, ...]
-    bound: float
-
-
-Split = AxisTest | Hyperplane
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arc:
-    """Where one side of a split leads: a node of the next layer, or a class (a long arc).
-
-    Attributes
-    ----------
-    node
-        Position in the next layer; None for a class.
-    label
-        Index into the classes; None for a node.
-    size
-        Training rows that take the arc.
-    """
-
-    node: int | None = None
-    label: int | None = None
-    size: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A node: rows that its split sends left take `left`, the others `right`.
-
-    `size` counts the training rows that reach it, over all arcs that lead to it.
-    """
-
-    split: Split
-    left: Arc
-    right: Arc
-    size: int = 0
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The features that the split tests, each once, in its order."""
-        if isinstance(self.split, AxisTest):
-            return (self.split.feature,)
-        return tuple(dict.fromkeys(weight.feature for weight in self.split.weights))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terminal:
-    """The end of all rows of one predicted class: training rows, and their weight by class."""
-
-    size: int = 0
-    class_weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,3 +167,15 @@ class Diagram(Drawn):
             that is not installed; F301, a file that cannot be written.
         """
         return cast("str | bytes", method("Model.export")(self, to, path, name=name))
+
+
+__all__ = [
+    "Arc",
+    "AxisTest",
+    "Diagram",
+    "Hyperplane",
+    "Node",
+    "Split",
+    "Terminal",
+    "Weight",
+]

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from odtdsl.data.dataset import ColumnType
 from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.predictors.check import MAX_DEPTH, check_test, repeated, wrong
-from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Hyperplane, Weight
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Weight
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.diagram import Diagram
 
 
 def check_diagram(diagram: Diagram) -> tuple[Diagnostic, ...]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, Table
 from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Hyperplane, Node
 from odtdsl.predictors.diagram_check import check_diagram
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node
 from odtdsl.predictors.encode import Cells
 from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.routing import encoded, passes
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.diagram import Diagram
 
 Sequence = tuple[tuple[str, ...], ...]
 """The features that each split of a path tests, from the root down."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,11 @@ from odtdsl.data.dataset import Value
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import error
 from odtdsl.predictors.frames import as_table
+from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.routing import route
-from odtdsl.predictors.tree import Leaf, Tree
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.tree import Tree
 
 
 def apply(tree: Tree, data: object) -> IntArray:

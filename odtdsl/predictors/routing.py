@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -12,17 +12,10 @@ from odtdsl.data.table import BoolArray, IntArray, RawColumn, Table
 from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.predictors.check import check_tree
 from odtdsl.predictors.encode import Cells, encode_cells
-from odtdsl.predictors.tree import (
-    Branch,
-    Equals,
-    InBin,
-    Leaf,
-    Side,
-    Test,
-    Threshold,
-    Tree,
-    TreeNode,
-)
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.tree import Tree
 
 Path = tuple[tuple[Branch, Side], ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy.typing as npt
 
@@ -13,75 +13,7 @@ from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.predictors.drawn import Drawn
-
-Side = Literal["left", "right"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold:
-    """`x <= value` goes left. For an ordered column `value` is a level, compared by rank."""
-
-    value: Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equals:
-    """`x == value` goes left; an unseen category goes right."""
-
-    value: Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InBin:
-    """`low <= x < high` goes left (`<=` where `high` is the last edge); ends may be infinite."""
-
-    low: float
-    high: float
-    closed: bool
-    """Whether `high` itself belongs to the bin."""
-
-
-Test = Threshold | Equals | InBin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
-    """A leaf.
-
-    Attributes
-    ----------
-    label
-        Index into the tree's classes; None for number targets.
-    output
-        The output vector for number targets; None for classes.
-    size
-        Training rows in the leaf.
-    class_weights
-        Training weight per class (as floats, for display); empty for number targets.
-    """
-
-    label: int | None = None
-    output: tuple[float, ...] | None = None
-    size: int = 0
-    class_weights: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
-    """A branch node: rows that pass the test go to `left`, the others to `right`.
-
-    `missing` is the side of rows where the feature is missing. `size` counts training rows.
-    """
-
-    feature: str
-    test: Test
-    left: TreeNode
-    right: TreeNode
-    missing: Side
-    size: int = 0
-
-
-TreeNode = Leaf | Branch
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,3 +175,16 @@ class Tree(Drawn):
             that is not installed; F301, a file that cannot be written.
         """
         return cast("str | bytes", method("Model.export")(self, to, path, name=name))
+
+
+__all__ = [
+    "Branch",
+    "Equals",
+    "InBin",
+    "Leaf",
+    "Side",
+    "Test",
+    "Threshold",
+    "Tree",
+    "TreeNode",
+]

@@ -104,7 +104,7 @@ class Sat:
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Trees that may be deeper than perfect trees are built; on diagrams, rules on paths
         that remember too much."""
-        from odtdsl.backends.choice import SKELETON
+        from odtdsl.backends.needs import SKELETON
         from odtdsl.sat.lower import depth_first
         from odtdsl.sat.search import DEEPEST, deepest
 

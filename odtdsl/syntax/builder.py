@@ -22,8 +22,6 @@ MAX_DIGITS = 400
 MOST_COMPLAINTS = 100
 """Of one text: what a file of nonsense would say more helps nobody."""
 
-MAX_DEPTH = 150
-"""Deepest nesting of an expression, so that walks over the tree stay within Python's stack."""
 
 SCOPES = ("path", "leaf", "split")
 
@@ -463,16 +461,3 @@ class Builder:
 
 def _operator(token: Any) -> Any:
     return "=" if token == "==" else str(token)
-
-
-def deepest(tree: Any) -> int:
-    """How deep the syntax tree of lark's tree will be: a sum of n terms is n deep."""
-    if tree.meta.empty or tree.meta.end_pos - tree.meta.start_pos < MAX_DEPTH:
-        return 0  # each level takes a character at least
-    found, stack = 0, [(tree, 1)]
-    while stack:
-        inner, level = stack.pop()
-        found = max(found, level)
-        step = len(inner.children) // 2 if inner.data in ("sum", "product") else 1
-        stack.extend((child, level + step) for child in inner.children if hasattr(child, "data"))
-    return found

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from odtdsl.diagnostics.model import Diagnostic, Label, OdtError
+from odtdsl.diagnostics.model import Diagnostic, OdtError
 from odtdsl.source import Source, Span
 from odtdsl.syntax import ast
-from odtdsl.syntax.builder import MAX_DEPTH, Builder, deepest
+from odtdsl.syntax.builder import Builder
+from odtdsl.syntax.depth import MAX_DEPTH, deepest, too_deep
 from odtdsl.syntax.files import read_source
 from odtdsl.syntax.grammar import lark_parser
 
-__all__ = ["MAX_DEPTH", "parse", "read_source"]
+__all__ = ["parse", "read_source"]
 
 TRIVIA = re.compile(r'"(?:\\.|[^"\\\r\n])*"|`(?:[^`\r\n]|``)+`|#[^\r\n]*|[(\[{]|[)\]}]')
 """Texts, backticked names, comments and brackets: what has to be seen before parsing."""
@@ -33,9 +34,9 @@ def parse(source: Source) -> ast.Spec:
     """
     from lark.exceptions import UnexpectedInput
 
-    comments, too_deep = _scan(source)
-    if too_deep is not None:
-        raise OdtError([too_deep])
+    comments, nested = _scan(source)
+    if nested is not None:
+        raise OdtError([nested])
     try:
         tree = lark_parser().parse(source.text)
     except UnexpectedInput:
@@ -75,14 +76,3 @@ def _scan(source: Source) -> tuple[tuple[ast.Comment, ...], Diagnostic | None]:
 
 def _deep(source: Source, meta: Any) -> Diagnostic:
     return too_deep(source, Span(start=meta.start_pos, end=meta.start_pos + 1))
-
-
-def too_deep(source: Source, span: Span) -> Diagnostic:
-    """What is said of a statement whose expression nests deeper than walks over it may."""
-    return Diagnostic(
-        code="S027",
-        message=f"an expression nests more than {MAX_DEPTH} levels deep",
-        labels=(Label(span=span, text="in this statement"),),
-        helps=("name parts of it with `let`, or write a long sum as `sum(a, b, ...)`",),
-        source=source,
-    )

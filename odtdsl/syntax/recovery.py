@@ -16,7 +16,8 @@ from odtdsl.diagnostics.model import Diagnostic
 from odtdsl.diagnostics.suggest import closest
 from odtdsl.source import Source, Span
 from odtdsl.syntax import ast
-from odtdsl.syntax.builder import MAX_DEPTH, Builder, deepest
+from odtdsl.syntax.builder import Builder
+from odtdsl.syntax.depth import MAX_DEPTH, deepest, too_deep
 from odtdsl.syntax.failure import Failure, Piece
 from odtdsl.syntax.grammar import lark_parser
 from odtdsl.syntax.vocabulary import OTHER_STATEMENTS, STATEMENTS
@@ -41,7 +42,6 @@ _GOES_ON = re.compile(r"(?:[,(\[{=<>+*/:-]|\b(?:and|or|not|then|if|in|before|req
 def diagnose(source: Source) -> list[Diagnostic]:
     """The errors of a text that does not parse, in order; one for each broken statement."""
     from odtdsl.syntax.mistakes import explain
-    from odtdsl.syntax.parser import too_deep
 
     found: list[Diagnostic] = []
     cuts = _cuts(source.text)
