@@ -19,8 +19,8 @@ from odtdsl.ir.evaluate import goes_left
 from odtdsl.ir.forms import Core
 from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.sat.formula import Formula
-from odtdsl.sat.lower import Lowered, Shape, shape_of
-from odtdsl.sat.search import Live, Search, deepest
+from odtdsl.sat.lower import Lowered, Shape, deepest, shape_of
+from odtdsl.sat.search import Live, Search
 from odtdsl.sat.tree import TreeCode
 
 Partition = object

@@ -62,7 +62,7 @@ class CpSat:
         on diagrams, rules on paths that remember too much."""
         from odtdsl.backends.needs import SKELETON
         from odtdsl.sat.diagrams_rules import too_many_states
-        from odtdsl.sat.search import deepest
+        from odtdsl.sat.lower import deepest
 
         asked = isinstance(core.skeleton, DiagramSkeleton)
         if not installed():

@@ -44,9 +44,8 @@ from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawLeaf, RawModel, RawSplit, RawTree
 from odtdsl.sat.diagrams import kinds_of, turns
 from odtdsl.sat.formula import Formula
-from odtdsl.sat.lower import demands
+from odtdsl.sat.lower import deepest, demands
 from odtdsl.sat.rules import Literal, Rules, Sum
-from odtdsl.sat.search import deepest
 from odtdsl.sat.sums import Terms, at_most
 from odtdsl.sat.tree import TreeCode
 

@@ -24,7 +24,7 @@ from odtdsl.proofs.claims import Claim, depth_of, formula, in_words, of_trees, u
 from odtdsl.proofs.file import Literals, Part, Proof, Refutation, clause_at
 from odtdsl.proofs.log import asked
 from odtdsl.sat.formula import Formula
-from odtdsl.sat.search import DEEPEST
+from odtdsl.sat.lower import DEEPEST
 from odtdsl.terms.normalize import normalize
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from fractions import Fraction
 from odtdsl.diagnostics.model import error
 from odtdsl.ir.forms import Core, DepthStage
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.sat.lower import Lowered, depth_first, shape_of
-from odtdsl.sat.search import Goal, deepest
+from odtdsl.sat.lower import Lowered, deepest, depth_first, shape_of
+from odtdsl.sat.search import Goal
 
 MADE_BY = "ordered thresholds, 1"
 """The encoding; its number changes with its clauses."""

@@ -20,8 +20,8 @@ from odtdsl.ir.families import admissible
 from odtdsl.ir.forms import Additive, Core, LinearStage, SplitFilter
 from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree
-from odtdsl.sat.lower import Lowered, demand_of, shape_of
-from odtdsl.sat.search import DEEPEST, Live, Stopped, deepest
+from odtdsl.sat.lower import DEEPEST, Lowered, deepest, demand_of, shape_of
+from odtdsl.sat.search import Live, Stopped
 from odtdsl.sat.sums import at_most
 
 

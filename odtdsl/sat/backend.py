@@ -105,8 +105,7 @@ class Sat:
         """Trees that may be deeper than perfect trees are built; on diagrams, rules on paths
         that remember too much."""
         from odtdsl.backends.needs import SKELETON
-        from odtdsl.sat.lower import depth_first
-        from odtdsl.sat.search import DEEPEST, deepest
+        from odtdsl.sat.lower import DEEPEST, deepest, depth_first
 
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.sat.diagrams_rules import too_many_states
@@ -126,8 +125,7 @@ class Sat:
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the formula with all rows, at the depth that the skeleton allows (at most 3
         where the depth is for the search to find)."""
-        from odtdsl.sat.lower import depth_first
-        from odtdsl.sat.search import deepest
+        from odtdsl.sat.lower import deepest, depth_first
 
         self.check(core)
         if isinstance(core.skeleton, DiagramSkeleton):

@@ -21,9 +21,8 @@ from odtdsl.ir.forms import Core, DepthStage, LinearStage, StageForm
 from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.ir.rows import Rows
 from odtdsl.sat.formula import Formula
-from odtdsl.sat.lower import Lowered, Shape, shape_of
+from odtdsl.sat.lower import DEEPEST, Lowered, Shape, deepest, shape_of
 from odtdsl.sat.names import SpecNames
-from odtdsl.sat.search import DEEPEST, deepest
 from odtdsl.sat.sums import Terms, at_most
 
 Format = Literal["cnf", "wcnf", "opb"]

@@ -30,6 +30,9 @@ from odtdsl.sat.names import Names
 from odtdsl.sat.rules import Rules
 from odtdsl.sat.tree import TreeCode
 
+DEEPEST = 12
+"""The deepest perfect tree that a formula is built on: 4,096 slots."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shape:
@@ -228,3 +231,15 @@ class Lowered:
 def depth_first(core: Core) -> bool:
     """Whether the depth is what is minimized first."""
     return isinstance(core.objective[0], DepthStage)
+
+
+def deepest(core: Core) -> int:
+    """The depth that no tree of the problem exceeds."""
+    skeleton = core.skeleton
+    assert isinstance(skeleton, TreeSkeleton)
+    bounds = [core.n_rows - 1]
+    if skeleton.depth is not None:
+        bounds.append(skeleton.depth)
+    if skeleton.leaves is not None:
+        bounds.append(skeleton.leaves - 1)
+    return min(bounds)

@@ -17,15 +17,11 @@ from odtdsl.data.table import BoolArray
 from odtdsl.ir.evaluate import Evaluation, stage_values, violations
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.forms import Core, Depth, LinearStage, SignedAtom
-from odtdsl.ir.problem import TreeSkeleton
 from odtdsl.ir.raw import RawTree, depth_of
 from odtdsl.sat.formula import Formula
-from odtdsl.sat.lower import Lowered, Shape, depth_first, shape_of
+from odtdsl.sat.lower import DEEPEST, Lowered, Shape, deepest, depth_first, shape_of
 from odtdsl.sat.solvers import DEFAULT, INTERRUPTIBLE
 from odtdsl.sat.sums import Counter, Terms, at_most
-
-DEEPEST = 12
-"""The deepest perfect tree that a formula is built on: 4,096 slots."""
 
 COUNTED = 100_000
 """Literals times bound, up to which one counter serves all bounds of a stage."""
@@ -444,15 +440,3 @@ def agreeing_on(core: Core, allowed: BoolArray) -> bool:
     together = np.ones((int(kind.max()) + 1, core.n_classes), dtype=bool)
     np.logical_and.at(together, kind.reshape(-1), allowed)
     return bool(together.any(axis=1).all())
-
-
-def deepest(core: Core) -> int:
-    """The depth that no tree of the problem exceeds."""
-    skeleton = core.skeleton
-    assert isinstance(skeleton, TreeSkeleton)
-    bounds = [core.n_rows - 1]
-    if skeleton.depth is not None:
-        bounds.append(skeleton.depth)
-    if skeleton.leaves is not None:
-        bounds.append(skeleton.leaves - 1)
-    return min(bounds)
