@@ -123,7 +123,7 @@ def diagnostics() -> Iterator[str]:
 
 def counters() -> Iterator[str]:
     """What the search in C++ counts."""
-    from odtdsl.backends.native import engine
+    from odtdsl.base.engine import engine
 
     yield from (
         "# Counters of `exact`", "", NOTE, "",
