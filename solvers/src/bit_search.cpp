@@ -24,8 +24,8 @@ std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& members, const
 }  // namespace
 
 // 128 bits of hash stand for the set of rows: a collision is less likely than a broken processor.
-BitCache::Key BitCache::key(const std::vector<std::uint64_t>& members, Shape shape) {
-  std::uint64_t low = mix(static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves));
+BitCache::Key BitCache::key(const std::vector<std::uint64_t>& members, Shape shape, int state) {
+  std::uint64_t low = mix(static_cast<std::uint64_t>(state) << 40 | static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves));
   std::uint64_t high = ~low;
   for (std::uint64_t w : members) {
     low = mix(low + w);
@@ -65,6 +65,23 @@ Loss BitSearch<T>::leaf_loss(const BitView& view) const {
   return each_ * (view.weight - *std::max_element(view.totals.begin(), view.totals.end())) + price_;
 }
 
+// What any split of the rows costs.
+template <class T>
+Loss BitSearch<T>::least_toll(const BitView& view) const {
+  if (!problem_.paid || view.tests() == 0) return 0;
+  Loss least = kInfinite;
+  for (int id : view.ids) least = std::min(least, toll(view.state, id, view.load));
+  return least;
+}
+
+// The most that a test takes from a unit of weight; behind others it takes no more.
+template <class T>
+Loss BitSearch<T>::furthest_rate(const BitView& view) const {
+  Loss most = 0;
+  for (int id : view.ids) most = std::max(most, problem_.rate(view.state, id));
+  return most;
+}
+
 template <class T>
 Plan BitSearch<T>::split(const BitView& view, int test, const Plan& pass, const Plan& fail) const {
   const Test& t = problem_.tests[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
@@ -72,209 +89,16 @@ Plan BitSearch<T>::split(const BitView& view, int test, const Plan& pass, const 
 }
 
 template <class T>
-void BitSearch<T>::count_pairs(BitNode& view) {
-  DepthThree<T>& three = view.three;
-  const std::size_t per_test = view.totals.size() * view.stride;
-  three.all.reserve(per_test);
-  three.counts.reserve(per_test * std::max<std::size_t>(1, view.tests()));
-  std::uint16_t* row = row_.reserve(view.words() + 1);
-  view.all_rows(row);
-  bit_counts(problem_.kernels, view.table(), row, three.all.data());
-  for (std::size_t t = 0; t < view.tests(); ++t) {
-    view.column(static_cast<int>(t), true, row);
-    bit_counts(problem_.kernels, view.table(), row, three.counts.data() + t * per_test);
-  }
-}
-
-// Best stump on each side of every test and on all rows, leaf prices included.
-template <class T>
-void BitSearch<T>::stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole) {
-  const std::size_t n = view.tests(), classes = view.totals.size(), per_test = classes * view.stride;
-  std::uint16_t* all = keep_.reserve(view.words() + 1);
-  view.all_rows(all);
-  std::vector<T> total(classes);
-  const std::vector<T> totals(view.totals.begin(), view.totals.end());
-  const auto value = [&](Loss rows, Loss most_leaf, Loss most) { return std::min(each_ * (rows - most_leaf) + price_, each_ * (rows - most) + 2 * price_); };
-  pass.assign(n, 0);
-  fail.assign(n, 0);
-  whole = leaf_loss(view);
-  T best[4];
-  for (std::size_t t = 0; t < n; ++t) {
-    // b = the rows of test t within a = all rows
-    std::uint16_t* row = row_.reserve(view.words() + 1);
-    view.column(static_cast<int>(t), true, row);
-    const T* count = view.three.counts.data() + t * per_test;
-    Loss rows = 0, leaf = 0, other_leaf = 0;
-    for (std::size_t c = 0; c < classes; ++c) {
-      total[c] = count[c * view.stride + t];
-      rows += total[c];
-      leaf = std::max<Loss>(leaf, total[c]);
-      other_leaf = std::max<Loss>(other_leaf, view.totals[c] - total[c]);
-    }
-    const QuarterScan<T> scan{view.table(), row, view.three.all.data(), count, view.three.all.data(), totals.data(),
-                           total.data(), total.data(), totals.data()};
-    quarters(problem_.kernels, scan, best);
-    const Loss others = view.weight - rows;
-    pass[t] = value(rows, leaf, best[0]);
-    fail[t] = value(others, other_leaf, best[1]);
-    whole = std::min(whole, each_ * (rows - leaf + others - other_leaf) + 2 * price_);
-  }
-  counters.scans += n;
-}
-
-template <class T>
-void BitSearch<T>::depth_three(BitNode& view) {
-  DepthThree<T>& three = view.three;
-  if (three.ready) return;
-  ++counters.depth_two;
-  count_pairs(view);
-  const std::size_t n = view.tests(), classes = view.totals.size(), stride = view.stride, per_test = classes * stride;
-  three.pass.assign(n, kInfinite);
-  three.fail.assign(n, kInfinite);
-  three.pass_test.assign(n, -1);
-  three.fail_test.assign(n, -1);
-  Loss whole = 0;
-  if (price_ > 0 || n == 1) stumps(view, three.pass, three.fail, whole);
-  narrow_.reserve((view.words() + 2) * stride);
-  narrow_start_.resize(view.groups() + 1);
-  std::vector<T> a_total(classes), b_total(classes), ab_total(classes);
-  const std::vector<T> totals(view.totals.begin(), view.totals.end());
-  std::uint16_t* row = row_.reserve(view.words() + 1);
-  const T* all = three.all.data();
-  for (std::size_t t = 0; t + 1 < n; ++t) {
-    const T* own = three.counts.data() + t * per_test;
-    Loss passing = 0;
-    for (std::size_t c = 0; c < classes; ++c) passing += own[c * stride + t];
-    // a: the side with fewer rows, whose table is shorter
-    const bool pass = 2 * passing <= view.weight;
-    std::uint16_t* keep = keep_.reserve(view.words() + 1);
-    view.column(static_cast<int>(t), pass, keep);
-    problem_.kernels.bit_compress(view.table(), keep, narrow_.data(), narrow_start_.data());
-    const BitTable table = view.table(narrow_.data(), narrow_start_.data());
-    const T* a_count = own;
-    if (!pass) {
-      T* rest = a_count_.reserve(per_test);
-      for (std::size_t j = 0; j < per_test; ++j) rest[j] = static_cast<T>(all[j] - own[j]);
-      a_count = rest;
-    }
-    Loss a_rows = 0;
-    for (std::size_t c = 0; c < classes; ++c) {
-      a_total[c] = static_cast<T>(pass ? own[c * stride + t] : view.totals[c] - own[c * stride + t]);
-      a_rows += a_total[c];
-    }
-    std::vector<Loss>& a_value = pass ? three.pass : three.fail;
-    std::vector<Loss>& rest_value = pass ? three.fail : three.pass;
-    std::vector<int>& a_test = pass ? three.pass_test : three.fail_test;
-    std::vector<int>& rest_test = pass ? three.fail_test : three.pass_test;
-    const std::size_t words = static_cast<std::size_t>(narrow_start_[view.groups()]);
-    for (std::size_t i = t + 1; i < n; ++i) {
-      const T* b_count = three.counts.data() + i * per_test;
-      for (std::size_t w = 0; w < words; ++w) row[w] = narrow_[w * stride + i];
-      Loss b_rows = 0, ab_rows = 0;
-      for (std::size_t c = 0; c < classes; ++c) {
-        b_total[c] = b_count[c * stride + i];
-        ab_total[c] = a_count[c * stride + i];
-        b_rows += b_total[c];
-        ab_rows += ab_total[c];
-      }
-      const QuarterScan<T> scan{table, row, a_count, b_count, all, a_total.data(), b_total.data(), ab_total.data(), totals.data()};
-      T best[4];
-      quarters(problem_.kernels, scan, best);
-      const Loss size[4] = {ab_rows, a_rows - ab_rows, b_rows - ab_rows, view.weight - a_rows - b_rows + ab_rows};
-      Loss loss[4];
-      for (int q = 0; q < 4; ++q) loss[q] = each_ * (size[q] - best[q]);
-      if (price_ > 0) {
-        Loss most[4] = {0, 0, 0, 0};
-        for (std::size_t c = 0; c < classes; ++c) {
-          const Loss ab = ab_total[c], a = a_total[c] - ab, b = b_total[c] - ab;
-          most[0] = std::max(most[0], ab);
-          most[1] = std::max(most[1], a);
-          most[2] = std::max(most[2], b);
-          most[3] = std::max(most[3], view.totals[c] - a - b - ab);
-        }
-        for (int q = 0; q < 4; ++q) loss[q] = std::min(loss[q] + 2 * price_, each_ * (size[q] - most[q]) + price_);
-      }
-      const auto lower = [](std::vector<Loss>& value, std::vector<int>& arg, std::size_t at, Loss x, std::size_t test) {
-        if (x >= value[at]) return;
-        value[at] = x;
-        arg[at] = static_cast<int>(test);
-      };
-      lower(a_value, a_test, t, loss[0] + loss[1], i);
-      lower(rest_value, rest_test, t, loss[2] + loss[3], i);
-      lower(three.pass, three.pass_test, i, loss[0] + loss[2], t);
-      lower(three.fail, three.fail_test, i, loss[1] + loss[3], t);
-    }
-    counters.scans += n - t - 1;
-    control_.poll(words * stride * (n - t) / 64 + 1);  // as much time as the work of sorted scans with weights takes
-  }
-  three.ready = true;
-}
-
-template <class T>
-Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
-  depth_three(view);
-  const DepthThree<T>& three = view.three;
-  std::size_t best = 0;
-  for (std::size_t t = 1; t < view.tests(); ++t)
-    if (three.pass[t] + three.fail[t] < three.pass[best] + three.fail[best]) best = t;
-  Outcome out{three.pass[best] + three.fail[best], false, {}};
-  const Loss leaf = leaf_loss(view);
-  if (leaf <= out.value) {
-    out.value = leaf;
-    out.exact = leaf < upper;
-    out.plan = Plan::leaf();
-    return out;
-  }
-  out.exact = out.value < upper;
-  if (!out.exact) return out;
-  const auto side = [&](int test) { return test < 0 ? Plan::stump() : split(view, test, Plan::stump(), Plan::stump()); };
-  out.plan = split(view, static_cast<int>(best), side(three.pass_test[best]), side(three.fail_test[best]));
-  return out;
-}
-
-// Depth two, or one, or fewer than four leaves.
-template <class T>
-Outcome BitSearch<T>::depth_two(BitNode& view, Shape shape, Loss upper) {
-  count_pairs(view);
-  std::vector<Loss> pass, fail;
-  Outcome out;
-  stumps(view, pass, fail, out.value);
-  out.plan = Plan::stump();
-  if (shape.leaves > 2 && shape.depth > 1) {
-    const std::size_t classes = view.totals.size();
-    for (std::size_t t = 0; t < view.tests(); ++t) {
-      Loss rows = 0, most = 0, most_fail = 0;
-      for (std::size_t c = 0; c < classes; ++c) {
-        const Loss x = view.three.counts[(t * classes + c) * view.stride + t];
-        rows += x;
-        most = std::max(most, x);
-        most_fail = std::max<Loss>(most_fail, view.totals[c] - x);
-      }
-      const Loss leaf_pass = each_ * (rows - most) + price_, leaf_fail = each_ * (view.weight - rows - most_fail) + price_;
-      const auto offer = [&](Loss value, const Plan& a, const Plan& b) {
-        if (value >= out.value) return;
-        out.value = value;
-        out.plan = split(view, static_cast<int>(t), a, b);
-      };
-      if (shape.leaves >= 4) offer(pass[t] + fail[t], Plan::stump(), Plan::stump());
-      offer(pass[t] + leaf_fail, Plan::stump(), Plan::leaf());
-      offer(leaf_pass + fail[t], Plan::leaf(), Plan::stump());
-    }
-  }
-  out.exact = out.value < upper;
-  return out;
-}
-
-template <class T>
 Outcome BitSearch<T>::solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower) {
   const Loss leaf = leaf_loss(view);
-  lower = std::max(lower, price_ + each_ * problem_.hopeless(view.members));
+  const Loss hopeless = each_ * problem_.hopeless(view.members), least_split = hopeless + 2 * price_ + least_toll(view);
+  lower = std::max(lower, price_ + hopeless);
   if (lower >= upper) {
     ++counters.pruned_lower;
     return {lower, false, {}};
   }
-  if (leaf <= lower || shape.depth == 0 || shape.leaves == 1 || view.tests() == 0) {
-    counters.pruned_leaf += leaf <= lower;
+  if (leaf <= std::max(lower, least_split) || shape.depth == 0 || shape.leaves == 1 || view.tests() == 0) {
+    counters.pruned_leaf += leaf <= std::max(lower, least_split);
     if (leaf >= upper) return {leaf, false, {}};
     return {leaf, true, Plan::leaf()};
   }
@@ -289,7 +113,7 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
   const bool cached = shape.depth >= 3;
   BitCache::Key key{};
   if (cached) {
-    key = BitCache::key(part(view.members, passes, pass), shape);
+    key = BitCache::key(part(view.members, passes, pass), shape, after(view, static_cast<std::size_t>(test)));
     BitCache::Entry entry;
     if (cache_.find(key, entry)) {
       if (entry.exact || entry.bound >= upper) {
@@ -301,7 +125,7 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
   }
   BitNode& rows = view_at(level + 1);
   rows.make_child(problem_, view, test, pass);
-  rows.three.ready = false;
+  rows.renew();
   Outcome out = solve(rows, level + 1, shape, upper, lower);
   if (cached) cache_.store(key, out);
   return out;
@@ -317,11 +141,13 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   depth_three(view);
   const DepthThree<T>& three = view.three;
   const std::size_t n = view.tests(), classes = view.totals.size();
+  std::vector<Loss> tolls(n);
+  for (std::size_t t = 0; t < n; ++t) tolls[t] = toll(view.state, view.ids[t], view.load);
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     const std::size_t x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
-    return three.pass[x] + three.fail[x] < three.pass[y] + three.fail[y];
+    return three.pass[x] + three.fail[x] + tolls[x] < three.pass[y] + three.fail[y] + tolls[y];
   });
   // With an incumbent, a gap that is allowed is not searched.
   const auto cutoff = [&] {
@@ -336,20 +162,29 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
     for (std::size_t c = 0; c < classes; ++c) sum += three.counts[(s * classes + c) * view.stride + t];
     return sum;
   };
-  const Loss rows = view.weight;
+  const Loss rows = view.weight, furthest = furthest_rate(view) * (shape.depth - 1);
   const int half = full_leaves(shape.depth - 1);
   for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1) && best.value > lower; ++l) {
     const Shape shapes[2] = {odt::shape(shape.depth - 1, l), odt::shape(shape.depth - 1, shape.leaves - l)};
     const bool same = shapes[0].leaves == shapes[1].leaves;
     std::vector<Loss> bound[2] = {std::vector<Loss>(n, price_), std::vector<Loss>(n, price_)};  // of the passing, failing side
-    // A solved side bounds every other side of the same shape by the rows that it has and the other has not.
+    // A solved side bounds every other side of the same shape by the rows that it has and the other has not: these lose no
+    // more, and pay no more on the way, than the worst. What the other side's path has paid for, this one's may have to.
     const auto spread = [&](std::size_t s, bool pass, Loss value) {
       const Loss own = both(s, s), size = pass ? own : rows - own;
+      const Loss own_load = load_of(view, s, s), load = pass ? own_load : view.load - own_load;
       for (std::size_t t = 0; t < n; ++t) {
         const Loss common = both(s, t), t_rows = both(t, t);
         const Loss with_pass = pass ? common : t_rows - common, with_fail = size - with_pass;
-        if (pass || same) bound[0][t] = std::max(bound[0][t], value - each_ * (size - with_pass));
-        if (!pass || same) bound[1][t] = std::max(bound[1][t], value - each_ * (size - with_fail));
+        Loss cost_pass = 0, cost_fail = 0;
+        if (problem_.paid) {
+          const Loss common_load = load_of(view, s, t), load_pass = pass ? common_load : load_of(view, t, t) - common_load;
+          const Loss debt = after(view, t) == after(view, s) ? 0 : problem_.rate(view.state, view.ids[t]);
+          cost_pass = furthest * (load - load_pass) + debt * load_pass;
+          cost_fail = furthest * load_pass + debt * (load - load_pass);
+        }
+        if (pass || same) bound[0][t] = std::max(bound[0][t], value - each_ * (size - with_pass) - cost_pass);
+        if (!pass || same) bound[1][t] = std::max(bound[1][t], value - each_ * (size - with_fail) - cost_fail);
       }
     };
     std::size_t k = 0;
@@ -360,7 +195,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
         Loss open = best.value;
         for (std::size_t q = k; q < n; ++q) {
           const std::size_t u = static_cast<std::size_t>(order[q]);
-          open = std::min(open, bound[0][u] + bound[1][u]);
+          open = std::min(open, bound[0][u] + bound[1][u] + tolls[u]);
         }
         if (shape.leaves >= full_leaves(shape.depth)) raise_bound(std::max(lower, std::min(open, cutoff())));
         if (answer_.value <= best.value && answer_.bound >= cutoff()) return best;
@@ -369,12 +204,12 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
       std::vector<Split> round;
       for (; k < n && round.size() < (root ? round_ : 1); ++k) {
         const std::size_t t = static_cast<std::size_t>(order[k]);
-        if (bound[0][t] + bound[1][t] >= cutoff()) {
+        if (bound[0][t] + bound[1][t] + tolls[t] >= cutoff()) {
           ++counters.pruned_neighbour;
           continue;
         }
         const bool pass_first = 2 * both(t, t) <= rows;
-        round.push_back({order[k], pass_first, {bound[0][t], bound[1][t]}, {}});
+        round.push_back({order[k], pass_first, {bound[0][t], bound[1][t]}, {}, tolls[t]});
       }
       const Loss limit = cutoff();
       const auto work = [&](int worker, std::size_t i) {
@@ -386,8 +221,9 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
       for (Split& s : round) {
         spread(static_cast<std::size_t>(s.test), true, s.value[0]);
         spread(static_cast<std::size_t>(s.test), false, s.value[1]);
-        if (!s.side[0].exact || !s.side[1].exact || s.value[0] + s.value[1] >= best.value) continue;
-        best = {s.value[0] + s.value[1], true, split(view, s.test, s.side[0].plan, s.side[1].plan)};
+        const Loss value = s.value[0] + s.value[1] + s.toll;
+        if (!s.side[0].exact || !s.side[1].exact || value >= best.value) continue;
+        best = {value, true, split(view, s.test, s.side[0].plan, s.side[1].plan)};
         if (root && best.value < answer_.value) {
           answer_.value = best.value;
           answer_.plan = best.plan;
@@ -407,7 +243,7 @@ void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes
   ++counters.cuts;
   for (int k = 0; k < 2; ++k) {
     const int side = s.pass_first ? k : 1 - k;
-    const Loss limit = upper - s.value[1 - side];
+    const Loss limit = upper - s.toll - s.value[1 - side];
     if (s.value[side] >= limit) break;
     s.side[side] = child(view, level, s.test, side == 0, shapes[side], limit, s.value[side]);
     s.value[side] = std::max(s.value[side], s.side[side].value);
@@ -437,7 +273,7 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
   try {
     BitNode& root = view_at(0);
     root.make_root(problem_);
-    root.three.ready = false;
+    root.renew();
     for (int depth = 0; depth <= goal.depth; ++depth) {
       const Outcome out = solve(root, 0, shape(depth, goal.leaves), std::min(upper, answer_.value), 0);
       if (out.exact && out.value < answer_.value) {

@@ -32,50 +32,97 @@ TestCount BitProblem::count_tests(const Problem& p) {
 
 BitProblem::BitProblem(const Problem& p, const LossModel& loss, const Kernels& k) : problem(p), kernels(k), offset(loss.offset) {
   make_groups(loss);
+  make_loads(loss);
+  make_tolls();
   make_tests();
   make_hopeless();
 }
 
 // Groups by weight, or by binary digits of weights, whichever takes fewer words.
-void BitProblem::make_groups(const LossModel& loss) {
+void BitProblem::add_groups(int label, const std::map<Loss, Rows>& by_weight) {
   constexpr std::size_t kMostRows = 32767;  // of a group
-  const std::size_t classes = static_cast<std::size_t>(std::max(1, problem.classes));
-  using Rows = std::vector<std::uint32_t>;
-  std::vector<std::map<Loss, Rows>> by_weight(classes);
-  each = 0;
-  for (std::size_t i = 0; i < problem.rows; ++i) {
-    const LossModel::Right right = loss.right(problem, i);
-    each = std::gcd(each, right.gain);
-    if (right.gain > 0) by_weight[static_cast<std::size_t>(right.label)][right.gain].push_back(static_cast<std::uint32_t>(i));
-  }
-  each = std::max<Loss>(each, 1);
   const auto words = [](const std::map<Loss, Rows>& of) {
     return std::accumulate(of.begin(), of.end(), std::size_t{0}, [](std::size_t sum, const auto& g) { return sum + (g.second.size() + 15) / 16; });
   };
+  std::map<Loss, Rows> by_digit;
+  for (const auto& [units, rows] : by_weight)
+    for (Loss digit = 1, rest = units; rest > 0; digit *= 2, rest /= 2)
+      if (rest % 2) by_digit[digit].insert(by_digit[digit].end(), rows.begin(), rows.end());
+  for (const auto& [units, rows] : words(by_digit) < words(by_weight) ? by_digit : by_weight)
+    for (std::size_t i = 0; i < rows.size(); i += kMostRows) {
+      groups.push_back({label, units});
+      weight.push_back(units);
+      group_at.push_back(static_cast<std::uint32_t>(order.size()));
+      order.insert(order.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kMostRows)));
+    }
+}
+
+void BitProblem::make_groups(const LossModel& loss) {
+  const std::size_t classes = static_cast<std::size_t>(std::max(1, problem.classes));
+  each = 0;
+  for (std::size_t i = 0; i < problem.rows; ++i) each = std::gcd(each, loss.right(problem, i).gain);
+  each = std::max<Loss>(each, 1);
+  std::vector<std::map<Loss, Rows>> by_weight(classes);
+  for (std::size_t i = 0; i < problem.rows; ++i) {
+    const LossModel::Right right = loss.right(problem, i);
+    total += right.gain / each;
+    if (right.gain > 0) by_weight[static_cast<std::size_t>(right.label)][right.gain / each].push_back(static_cast<std::uint32_t>(i));
+  }
   class_start.assign(1, 0);
   for (std::size_t c = 0; c < classes; ++c) {
-    std::map<Loss, Rows> by_digit;
-    for (const auto& [gain, rows] : by_weight[c]) {
-      total += gain / each * static_cast<Loss>(rows.size());
-      for (Loss digit = 1, rest = gain / each; rest > 0; digit *= 2, rest /= 2)
-        if (rest % 2) by_digit[digit * each].insert(by_digit[digit * each].end(), rows.begin(), rows.end());
-    }
-    for (const auto& [gain, rows] : words(by_digit) < words(by_weight[c]) ? by_digit : by_weight[c])
-      for (std::size_t i = 0; i < rows.size(); i += kMostRows) {
-        groups.push_back({static_cast<int>(c), gain / each});
-        weight.push_back(gain / each);
-        group_at.push_back(static_cast<std::uint32_t>(order.size()));
-        order.insert(order.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kMostRows)));
-      }
+    add_groups(static_cast<int>(c), by_weight[c]);
     class_start.push_back(static_cast<std::int32_t>(groups.size()));
   }
+}
+
+// Where rows weigh for costs as for losses, or in a ratio to that, no groups are needed for it.
+void BitProblem::make_loads(const LossModel& loss) {
+  paid = !problem.paths.weight.empty();
+  load_groups[0] = static_cast<std::int32_t>(groups.size());
+  if (paid) {
+    const std::vector<Loss>& weights = problem.paths.weight;
+    load_each_ = 0;
+    for (Loss w : weights) load_each_ = std::gcd(load_each_, w);
+    load_each_ = std::max<Loss>(load_each_, 1);
+    std::map<Loss, Rows> by_weight;
+    along = -1;
+    for (std::size_t i = 0; i < problem.rows; ++i) {
+      const Loss gain = loss.right(problem, i).gain / each, units = weights[i] / load_each_;
+      load += units;
+      if (units > 0) by_weight[units].push_back(static_cast<std::uint32_t>(i));
+      if (gain > 0 && along < 0) along = units / gain;
+      apart = apart || units != std::max<Loss>(0, along) * gain;
+    }
+    along = std::max<Loss>(0, along);
+    if (apart) add_groups(-1, by_weight);
+  }
+  load_groups[1] = every_group[1] = static_cast<std::int32_t>(groups.size());
   group_at.push_back(static_cast<std::uint32_t>(order.size()));
   member_words = words_of(order.size());
 }
 
+void BitProblem::make_tolls() {
+  if (!paid) return;
+  const PathCosts& paths = problem.paths;
+  Loss most_rate = 0, most_fixed = 0;
+  const std::size_t first = static_cast<std::size_t>(problem.column[0]);
+  for (std::size_t f = 0; f < problem.features; ++f) {
+    const std::size_t c = static_cast<std::size_t>(problem.column[f]);
+    even = even && paths.fixed[c] == paths.fixed[first];
+    most_fixed = std::max(most_fixed, paths.fixed[c]);
+    for (std::size_t at = c; at < paths.rate.size(); at += static_cast<std::size_t>(problem.columns)) {
+      even = even && paths.rate[at] == paths.rate[first];
+      most_rate = std::max(most_rate, paths.rate[at]);
+    }
+  }
+  const double sum = static_cast<double>(each) * static_cast<double>(total) + static_cast<double>(most_fixed) +
+                     static_cast<double>(most_rate * load_each_) * static_cast<double>(load);
+  dearest_ = sum < 4e18 ? static_cast<Loss>(sum) + 1 : kInfinite;
+}
+
 void BitProblem::make_tests() {
   const Problem& p = problem;
-  std::set<std::vector<std::uint64_t>> seen;
+  std::set<std::pair<int, std::vector<std::uint64_t>>> seen;  // what costs differently is no repeat
   for (std::size_t f = 0; f < p.features; ++f)
     for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) {
       if (!cut_allowed(p, f, r)) continue;
@@ -86,8 +133,9 @@ void BitProblem::make_tests() {
       for (std::size_t w = 0; w < member_words; ++w) other[w] = ~column[w] & valid_bits(order.size(), w);
       const bool trivial = std::all_of(column.begin(), column.end(), [](auto w) { return w == 0; }) ||
                            std::all_of(other.begin(), other.end(), [](auto w) { return w == 0; });
-      if (trivial || seen.count(column) || seen.count(other)) continue;
-      seen.insert(column);
+      const int kind = even ? 0 : p.column[f];
+      if (trivial || seen.count({kind, column}) || seen.count({kind, other})) continue;
+      seen.insert({kind, column});
       passes.push_back(column);
       tests.push_back({static_cast<int>(f), r + 1});
     }
@@ -102,7 +150,8 @@ void BitProblem::make_hopeless() {
   std::vector<Loss> sum(equal.groups() * classes, 0);
   const auto each_row = [&](const auto& visit) {
     for (std::size_t g = 0; g < groups.size(); ++g)
-      for (std::size_t at = group_at[g]; at < group_at[g + 1]; ++at) visit(groups[g], at, sum.data() + set_of[order[at]] * classes);
+      for (std::size_t at = group_at[g]; groups[g].label >= 0 && at < group_at[g + 1]; ++at)
+        visit(groups[g], at, sum.data() + set_of[order[at]] * classes);
   };
   each_row([](const BitGroup& group, std::size_t, Loss* of) { of[group.label] += group.weight; });
   each_row([&](const BitGroup& group, std::size_t at, const Loss* of) {
@@ -125,6 +174,7 @@ Loss BitProblem::hopeless(const std::vector<std::uint64_t>& members) const {
 
 void BitView::make_root(const BitProblem& problem) {
   problem_ = &problem;
+  state = 0;
   const std::size_t rows = problem.order.size(), groups = problem.groups.size();
   members.assign(problem.member_words, 0);
   for (std::size_t w = 0; w < members.size(); ++w) members[w] = valid_bits(rows, w);
@@ -152,12 +202,17 @@ void BitView::make_root(const BitProblem& problem) {
 
 void BitView::weigh() {
   totals.assign(problem_->class_start.size() - 1, 0);
-  weight = 0;
+  weight = load = 0;
   for (std::size_t g = 0; g < groups(); ++g) {
     const Loss sum = problem_->groups[g].weight * group_rows[g];
+    if (problem_->groups[g].label < 0) {
+      load += sum;
+      continue;
+    }
     totals[static_cast<std::size_t>(problem_->groups[g].label)] += sum;
     weight += sum;
   }
+  if (!problem_->apart) load = problem_->along * weight;
 }
 
 void BitView::all_rows(std::uint16_t* out) const {
@@ -183,7 +238,9 @@ void BitView::make_child(const BitProblem& problem, const BitView& parent, int t
   problem_ = &problem;
   std::uint16_t* keep = keep_.reserve(parent.words() + 1);
   parent.column(test, pass, keep);
-  const auto& passes = problem.passes[static_cast<std::size_t>(parent.ids[static_cast<std::size_t>(test)])];
+  const int id = parent.ids[static_cast<std::size_t>(test)];
+  state = problem.after(parent.state, id);
+  const auto& passes = problem.passes[static_cast<std::size_t>(id)];
   members.resize(parent.members.size());
   for (std::size_t w = 0; w < members.size(); ++w) members[w] = parent.members[w] & (pass ? passes[w] : ~passes[w]);
   group_rows.assign(parent.groups(), 0);
@@ -192,7 +249,7 @@ void BitView::make_child(const BitProblem& problem, const BitView& parent, int t
   weigh();
   group_start.resize(parent.group_start.size());
   std::uint16_t* narrow = narrow_.reserve((parent.words() + 2) * parent.stride);
-  problem.kernels.bit_compress(parent.table(), keep, narrow, group_start.data());
+  problem.kernels.bit_compress(parent.every_group(), keep, narrow, group_start.data());
   // Tests that still split.
   std::vector<std::uint16_t> any(parent.stride, 0), every(parent.stride, 0xffff);
   std::vector<std::uint16_t> valid(words() + 1);

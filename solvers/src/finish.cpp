@@ -91,11 +91,14 @@ class Finisher {
   int stump(const Rows& rows, int state, bool must, Tree& tree) const {
     const std::vector<Loss> total = sums_of(rows);
     Loss best = must ? kInfinite : best_label(total).first - p_.leaf_price;
+    Loss load = 0;
+    for (std::uint32_t i : rows) load += p_.paths.weight.empty() ? 0 : p_.paths.weight[i];
     int feature = -1;
     std::uint32_t bound = 0;
     const std::size_t least = static_cast<std::size_t>(p_.leaf_rows);
     for (std::size_t f = 0; f < p_.features; ++f) {
       if (p_.after(state, f) < 0 || (must && !p_.tests_must(f))) continue;
+      const Loss toll = p_.toll(state, f, load);
       Rows sorted = rows;
       const std::uint32_t* rank = p_.ranks(f);
       std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
@@ -108,7 +111,7 @@ class Finisher {
         }
         const std::uint32_t here = rank[sorted[i]], next = rank[sorted[i + 1]];
         if (here == next || !gap_allowed(f, here, next) || i + 1 < least || sorted.size() < i + 1 + least) continue;
-        const Loss value = best_label(low).first + best_label(high).first;
+        const Loss value = best_label(low).first + best_label(high).first + toll;
         if (value < best) {
           best = value;
           feature = static_cast<int>(f);
@@ -143,9 +146,13 @@ Loss evaluate(const Problem& p, const Tree& tree, std::vector<std::size_t>* held
   if (held) held->assign(tree.nodes.size(), 0);
   for (std::size_t i = 0; i < p.rows; ++i) {
     std::size_t at = 0;
+    int state = 0;
     while (tree.nodes[at].feature >= 0) {
       const TreeNode& node = tree.nodes[at];
-      const bool left = p.ranks(static_cast<std::size_t>(node.feature))[i] <= node.cut;
+      const std::size_t f = static_cast<std::size_t>(node.feature);
+      const bool left = p.ranks(f)[i] <= node.cut;
+      if (!p.paths.weight.empty()) value += p.toll(state, f, p.paths.weight[i]) - p.toll(state, f, 0);
+      state = p.after(state, f);
       at = static_cast<std::size_t>(left ? node.left : node.right);
     }
     if (held) ++(*held)[at];
@@ -154,7 +161,7 @@ Loss evaluate(const Problem& p, const Tree& tree, std::vector<std::size_t>* held
     value += p.weight.empty() ? loss : p.weight[i] * loss;
   }
   for (const TreeNode& node : tree.nodes)
-    if (node.feature < 0) value += p.leaf_price;
+    value += node.feature < 0 ? p.leaf_price : p.toll(0, static_cast<std::size_t>(node.feature), 0);
   return value;
 }
 

@@ -120,7 +120,8 @@ const Kernels* kernels_avx2() {
       compress_bits_generic<extract_bmi>, changes_generic<std::uint16_t>, changes_generic<std::uint32_t>,
       two_class_generic<extremes256>, signed_two_generic, multi_class_generic,
       label_blocks_generic<std::int32_t>, label_blocks_generic<std::int64_t>, label_scan_generic<std::int32_t>, label_scan_generic<std::int64_t>,
-      columns_generic, column_counts_generic, bit_counts_generic<int16_t>, bit_counts_generic<int32_t>, quarters_generic<int16_t>, quarters_generic<int32_t>, bit_compress_generic,
+      columns_generic, column_counts_generic, bit_counts_generic<int16_t>, bit_counts_generic<int32_t>, quarters_generic<int16_t>, quarters_generic<int32_t>,
+      paid_quarters_generic<int16_t>, paid_quarters_generic<int32_t>, bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

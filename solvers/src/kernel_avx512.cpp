@@ -318,7 +318,8 @@ const Kernels* kernels_avx512() {
       "avx512", below16, below32, compress16, compress32, compress_bits_generic<extract_bmi>, changes16,
       changes_generic<std::uint32_t>, two_class, signed_two_generic, multi_class,
       label_blocks_generic<std::int32_t>, label_blocks_generic<std::int64_t>, label_scan_generic<std::int32_t>, label_scan_generic<std::int64_t>,
-      columns_generic, column_counts_generic, bit_counts_generic<int16_t>, bit_counts_generic<int32_t>, quarters_generic<int16_t>, quarters_generic<int32_t>, bit_compress_generic,
+      columns_generic, column_counts_generic, bit_counts_generic<int16_t>, bit_counts_generic<int32_t>, quarters_generic<int16_t>, quarters_generic<int32_t>,
+      paid_quarters_generic<int16_t>, paid_quarters_generic<int32_t>, bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

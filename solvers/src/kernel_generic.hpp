@@ -483,10 +483,10 @@ void bit_counts_generic(const odt::BitTable& t, const uint16_t* row, T* out) {
     for (size_t j = 0; j < t.stride; j += 32) weigh_class<T>(t, j, row, c).store(out + static_cast<size_t>(c) * t.stride + j);
 }
 
-template <class T>
-void quarters_generic(const odt::QuarterScan<T>& s, T best[4]) {
+// For every 32 tests what a stump on each labels right in the four sets: take(first test, set, weights).
+template <class T, class Take>
+inline void each_quarter(const odt::QuarterScan<T>& s, Take take) {
   const size_t stride = s.table.stride;
-  Tests<T> most[4] = {};
   for (size_t j = 0; j < stride; j += 32) {
     Tests<T> pass[4] = {}, fail[4] = {};
     for (int c = 0; c < s.table.classes; ++c) {
@@ -506,8 +506,33 @@ void quarters_generic(const odt::QuarterScan<T>& s, T best[4]) {
       pass[3].raise(none);
       fail[3].raise(t_none - none);
     }
-    for (int q = 0; q < 4; ++q) most[q].raise(pass[q] + fail[q]);
+    for (int q = 0; q < 4; ++q) take(j, q, pass[q] + fail[q]);
   }
+}
+
+template <class T>
+void quarters_generic(const odt::QuarterScan<T>& s, T best[4]) {
+  Tests<T> most[4] = {};
+  each_quarter(s, [&](size_t, int q, const Tests<T>& right) { most[q].raise(right); });
+  for (int q = 0; q < 4; ++q) best[q] = largest(most[q]);
+}
+
+inline Tests<int32_t> widened(const Tests<int32_t>& v) { return v; }
+inline Tests<int32_t> widened(const Tests<int16_t>& v) {
+  Tests<int32_t> out = {};
+  out.add(v.part[0], 1);
+  return out;
+}
+
+template <class T>
+void paid_quarters_generic(const odt::PaidScan<T>& p, int32_t best[4]) {
+  Tests<int32_t> most[4] = {};
+  each_quarter(p.scan, [&](size_t j, int q, const Tests<T>& right) {
+    const Tests<int32_t> rate = Tests<int32_t>::load(p.rate + j), fixed = Tests<int32_t>::load(p.fixed + j);
+    Tests<int32_t> gain = widened(right);
+    for (size_t i = 0; i < Tests<int32_t>::kParts; ++i) gain.part[i] = gain.part[i] * p.each - rate.part[i] * p.load[q] - fixed.part[i];
+    most[q].raise(gain);
+  });
   for (int q = 0; q < 4; ++q) best[q] = largest(most[q]);
 }
 

@@ -27,6 +27,8 @@ const Kernels& kernels_portable() {
       bit_counts_generic<int32_t>,
       quarters_generic<int16_t>,
       quarters_generic<int32_t>,
+      paid_quarters_generic<int16_t>,
+      paid_quarters_generic<int32_t>,
       bit_compress_generic,
   };
   return table;

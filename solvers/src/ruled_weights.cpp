@@ -25,7 +25,7 @@ Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
   for (std::size_t k = 0; k < components; ++k)
     if (multipliers.compared[k]) compared.push_back(k);
   weigh();
-  free.depth = depth;
+  free.depth = paid.depth = depth;
   choose_bounds();
   choose_facts();
   choose_most();
@@ -77,13 +77,18 @@ void Weights::weigh() {
 
 // The free problem, whose optimum bounds all trees.
 void Weights::make_free(Loss common) {
+  common = std::gcd(common, std::max<Loss>(0, leaf_weight));
+  grain = std::max<Loss>(1, common);
+  free = problem_in(grain);
+  make_paid(common);
+}
+
+Problem Weights::problem_in(Loss unit) const {
   const std::size_t n = p.base.rows;
-  const Loss price = std::max<Loss>(0, leaf_weight);
-  grain = std::max<Loss>(1, std::gcd(common, price));
-  free = p.base;
-  free.weight.clear();
-  free.cost.clear();
-  free.leaf_price = price / grain;
+  Problem made = p.base;
+  made.weight.clear();
+  made.cost.clear();
+  made.leaf_price = std::max<Loss>(0, leaf_weight) / unit;
   bool plain = true;
   std::map<std::vector<Loss>, int> kinds;  // rows of equal losses
   std::vector<int> kind(n), right(n);
@@ -91,7 +96,7 @@ void Weights::make_free(Loss common) {
     std::vector<Loss> row(labels);
     std::size_t zeros = 0, ones = 0;
     for (std::size_t c = 0; c < labels; ++c) {
-      row[c] = weighted[i * labels + c] / grain;
+      row[c] = weighted[i * labels + c] / unit;
       zeros += row[c] == 0;
       ones += row[c] == 1;
       if (row[c] == 0) right[i] = static_cast<int>(c);
@@ -99,11 +104,12 @@ void Weights::make_free(Loss common) {
     plain = plain && zeros == 1 && ones + 1 == labels;
     kind[i] = kinds.emplace(row, static_cast<int>(kinds.size())).first->second;
   }
-  free.label = plain ? right : kind;
-  if (plain) return;
-  free.cost.resize(kinds.size() * labels);
+  made.label = plain ? right : kind;
+  if (plain) return made;
+  made.cost.resize(kinds.size() * labels);
   for (const auto& [row, k] : kinds)
-    std::copy(row.begin(), row.end(), free.cost.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(k) * labels));
+    std::copy(row.begin(), row.end(), made.cost.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(k) * labels));
+  return made;
 }
 
 // What prices below zero may take off, and how far above the least that rows allow a component may be.

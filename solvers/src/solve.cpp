@@ -47,7 +47,8 @@ constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs
 
 // Few-valued features, and losses that are errors of rows of some weight.
 bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
-  if (options.method == 1 || !loss.has_right() || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0 || !p.next.empty()) return false;
+  if (options.method == 1 || !loss.has_right() || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0) return false;
+  if (!p.next.empty() && p.paths.weight.empty()) return false;
   const TestCount count = BitProblem::count_tests(p);
   if (count.tests == 0) return false;
   if (options.method == 2) return count.tests <= 4000;
@@ -98,17 +99,21 @@ RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tre
 
 }  // namespace
 
+std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
+  const Options& options = control.options();
+  if (!suits_bits(data.problem, data.loss, options)) return std::nullopt;
+  const BitProblem bits(data.problem, data.loss, data.kernels);
+  const std::size_t limit = options.memory_limit ? options.memory_limit : std::size_t{1} << 29;
+  BitCache cache(limit);
+  if (!bits.fits<std::int32_t>()) return std::nullopt;
+  result.method = "bitset";
+  if (bits.fits<std::int16_t>()) return BitSearch<std::int16_t>(bits, control, cache).run(result, start);
+  return BitSearch<std::int32_t>(bits, control, cache).run(result, start);
+}
+
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
   const Problem& p = data.problem;
-  const Options& options = control.options();
-  if (suits_bits(p, data.loss, options)) {
-    const BitProblem bits(p, data.loss, data.kernels);
-    const std::size_t limit = options.memory_limit ? options.memory_limit : std::size_t{1} << 29;
-    BitCache cache(limit);
-    result.method = "bitset";
-    if (bits.total <= std::numeric_limits<std::int16_t>::max()) return BitSearch<std::int16_t>(bits, control, cache).run(result, start);
-    if (bits.total <= std::numeric_limits<std::int32_t>::max()) return BitSearch<std::int32_t>(bits, control, cache).run(result, start);
-  }
+  if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
   return narrow ? solve_sorted<std::uint16_t>(data, control, result, start) : solve_sorted<std::uint32_t>(data, control, result, start);

@@ -1,6 +1,7 @@
 // Every instruction set against the portable kernels, on random input.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "check.hpp"
@@ -339,6 +340,24 @@ CASE(bit_tables_agree) {
       std::int32_t z[4];
       k->quarters32(wide, z);
       CHECK(std::equal(x, x + 4, z));
+      Aligned<std::int32_t> rate, fixed, none;
+      for (auto* of : {&rate, &fixed, &none}) of->reserve(stride);
+      for (std::size_t j = 0; j < stride; ++j) {
+        rate[j] = draw(random, 0, 3);
+        fixed[j] = draw(random, 0, 2);
+        none[j] = 0;
+      }
+      const std::int32_t each = draw(random, 1, 50);
+      std::int32_t paid[4], paid_base[4], paid_wide[4], free_of_cost[4];
+      const auto priced = [&](auto of, const std::int32_t* r, const std::int32_t* f) {
+        return PaidScan<std::remove_const_t<std::remove_pointer_t<decltype(of.a_count)>>>{of, r, f, {7, 0, 3, 11}, each};
+      };
+      base.paid_quarters16(priced(scan, rate.data(), fixed.data()), paid_base);
+      k->paid_quarters16(priced(scan, rate.data(), fixed.data()), paid);
+      k->paid_quarters32(priced(wide, rate.data(), fixed.data()), paid_wide);
+      k->paid_quarters16(priced(scan, none.data(), none.data()), free_of_cost);
+      CHECK(std::equal(paid, paid + 4, paid_base) && std::equal(paid, paid + 4, paid_wide));
+      for (int q = 0; q < 4; ++q) CHECK(free_of_cost[q] == each * x[q] && paid[q] <= free_of_cost[q]);
     }
   }
 }

@@ -5,6 +5,7 @@
 // order of what depth three says of them.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -31,7 +32,7 @@ class BitCache {
     Plan plan;
   };
   explicit BitCache(std::size_t limit) : limit_(limit) {}
-  static Key key(const std::vector<std::uint64_t>& members, Shape shape);
+  static Key key(const std::vector<std::uint64_t>& members, Shape shape, int state = 0);
   // Threads share the cache; entries are copied out.
   bool find(const Key& key, Entry& entry) const;
   void store(const Key& key, const Outcome& outcome);
@@ -58,8 +59,18 @@ class BitSearch {
   Counters counters;
 
  private:
+  using Quarter = std::array<Loss, 4>;
   struct BitNode : BitView {
     DepthThree<T> three;
+    // What tests cost, by state of the path, as far as it was asked for.
+    std::unordered_map<int, std::size_t> rate_at;
+    std::vector<Aligned<std::int32_t>> rates;
+    Aligned<std::int32_t> fixed;
+    // Other rows.
+    void renew() {
+      three.ready = false;
+      rate_at.clear();
+    }
   };
   // A test at a node, with bounds on (then values of) its two sides: passing, failing.
   struct Split {
@@ -67,6 +78,7 @@ class BitSearch {
     bool pass_first;
     Loss value[2];
     Outcome side[2];
+    Loss toll;  // what the test itself costs
   };
 
   void evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper, Split& split);
@@ -78,6 +90,21 @@ class BitSearch {
   void depth_three(BitNode& view);
   void count_pairs(BitNode& view);
   void stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole);
+  const std::int32_t* rates(BitNode& view, int state);
+  void quarter_losses(BitNode& view, const QuarterScan<T>& scan, int state, const Quarter& size, const Quarter& load, Quarter& loss);
+  Loss toll(int state, int test, Loss load) const { return problem_.paid ? problem_.toll(state, test, load) : 0; }
+  int after(const BitView& view, std::size_t test) const { return after(view.state, view, test); }
+  int after(int state, const BitView& view, std::size_t test) const { return problem_.after(state, view.ids[test]); }
+  // What the rows that pass two local tests weigh for costs.
+  Loss load_of(const BitNode& view, std::size_t s, std::size_t t) const {
+    if (!problem_.paid) return 0;
+    if (problem_.apart) return view.three.load[s * view.stride + t];
+    Loss sum = 0;
+    for (std::size_t c = 0; c < view.totals.size(); ++c) sum += view.three.counts[(s * view.totals.size() + c) * view.stride + t];
+    return problem_.along * sum;
+  }
+  Loss least_toll(const BitView& view) const;
+  Loss furthest_rate(const BitView& view) const;
   Loss leaf_loss(const BitView& view) const;
   Plan split(const BitView& view, int test, const Plan& pass, const Plan& fail) const;
   BitNode& view_at(int level);
@@ -99,6 +126,12 @@ class BitSearch {
   RootAnswer answer_;
   bool gap_used_ = false;
 };
+
+}  // namespace odt
+
+#include "odt/bit_depths.hpp"
+
+namespace odt {
 
 extern template class BitSearch<std::int16_t>;
 extern template class BitSearch<std::int32_t>;

@@ -1,7 +1,10 @@
 // Rows of a node as a table of bits over 0/1 tests (every admissible cut of every feature is a test).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <vector>
 
 #include "odt/aligned.hpp"
@@ -24,7 +27,7 @@ struct TestCount {
 // Rows of a bit table that are of one class (the label that is right) and weigh alike. Where many weights differ, a row
 // stands in one group for each binary digit of its weight.
 struct BitGroup {
-  int label;
+  int label;    // -1: rows that count for what tests on paths cost only
   Loss weight;  // of a row, in units of what all weights have in common
 };
 
@@ -39,6 +42,13 @@ struct BitProblem {
   std::vector<std::uint32_t> group_at;              // first table position of each; one entry more than groups
   std::vector<std::int32_t> class_start;            // first group of each class; one entry more than classes
   std::vector<std::int64_t> weight;                 // per group
+  bool paid = false;                                // tests cost something
+  bool even = true;                                 // each of them as much, wherever it stands
+  bool apart = false;                               // rows weigh for costs otherwise than for losses: groups of their own
+  Loss along = 0;                                   // else: what a unit of weight weighs for costs
+  Loss load = 0;                                    // what all rows weigh for costs
+  std::int32_t every_group[2] = {0, 0};             // first and one beyond the last
+  std::int32_t load_groups[2] = {0, 0};             // those of costs, if apart
   std::vector<Test> tests;
   std::vector<std::uint32_t> order;                 // table position -> row
   std::size_t member_words = 0;
@@ -46,6 +56,16 @@ struct BitProblem {
 
   BitProblem(const Problem& p, const LossModel& loss, const Kernels& k);
   static TestCount count_tests(const Problem& p);
+  // What a test costs at a node of the state whose rows weigh so much.
+  Loss toll(int state, int test, Loss load_there) const { return paid ? rate(state, test) * load_there + fixed(test) : 0; }
+  Loss rate(int state, int test) const { return paid ? load_each_ * problem.paths.rate[at(state, test)] : 0; }
+  Loss fixed(int test) const { return paid ? problem.paths.fixed[static_cast<std::size_t>(column(test))] : 0; }
+  int after(int state, int test) const { return paid && !problem.next.empty() ? problem.next[at(state, test)] : 0; }
+  // Whether sums fit in T, and those of stumps and what they cost in 32 bits.
+  template <class T>
+  bool fits() const {
+    return std::max(total, apart ? load : 0) <= std::numeric_limits<T>::max() && (even || dearest_ <= std::numeric_limits<std::int32_t>::max());
+  }
   // Weight of those members that every tree gets wrong: all but the heaviest class among equal rows.
   Loss hopeless(const std::vector<std::uint64_t>& members) const;
 
@@ -55,7 +75,15 @@ struct BitProblem {
     std::vector<std::uint64_t> rows;
   };
   std::vector<Hopeless> hopeless_;  // one for each weight that occurs
+  using Rows = std::vector<std::uint32_t>;
+  Loss load_each_ = 1;  // the unit of what rows weigh for costs
+  Loss dearest_ = 0;
+  int column(int test) const { return problem.column[static_cast<std::size_t>(tests[static_cast<std::size_t>(test)].feature)]; }
+  std::size_t at(int state, int test) const { return static_cast<std::size_t>(state * problem.columns + column(test)); }
   void make_groups(const LossModel& loss);
+  void add_groups(int label, const std::map<Loss, Rows>& by_weight);
+  void make_loads(const LossModel& loss);
+  void make_tolls();
   void make_tests();
   void make_hopeless();
 };
@@ -68,11 +96,14 @@ struct DepthThree {
   std::vector<int> pass_test, fail_test;  // local; -1: a stump does as well
   Aligned<T> counts;                      // [test][class][stride]: weight of the rows of the class that pass both tests
   Aligned<T> all;                         // [class][stride]
+  Aligned<T> load;                        // [test][stride]: what the rows that pass both weigh for costs, if they do so apart
 };
 
 class BitView {
  public:
   Loss weight = 0;                     // of all rows
+  Loss load = 0;                       // what they weigh for costs of tests
+  int state = 0;                       // of the path above
   std::vector<std::uint64_t> members;  // over table positions of the problem
   std::vector<int> ids;                // local test -> test of the problem
   std::vector<std::int32_t> group_start, group_rows;
@@ -87,6 +118,9 @@ class BitView {
   std::size_t tests() const { return ids.size(); }
   int classes() const { return static_cast<int>(totals.size()); }
   BitTable table() const { return table(bits.data(), group_start.data()); }
+  // All groups as if they were of one class; those of costs alone.
+  BitTable every_group() const { return {bits.data(), stride, group_start.data(), problem_->weight.data(), problem_->every_group, 1}; }
+  BitTable loads() const { return {bits.data(), stride, group_start.data(), problem_->weight.data(), problem_->load_groups, 1}; }
   // Other rows of the same groups.
   BitTable table(const std::uint16_t* rows, const std::int32_t* start) const {
     return {rows, stride, start, problem_->weight.data(), problem_->class_start.data(), classes()};

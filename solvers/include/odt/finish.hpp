@@ -14,7 +14,7 @@ struct Finished {
 
 Finished finish(const Problem& problem, const LossModel& loss, const Plan& plan);
 
-// The loss of a given tree on the training rows (labels as given), with leaf prices.
+// The loss of a given tree on the training rows (labels as given), with leaf prices and what its tests cost.
 // `held` gets the rows of each leaf.
 Loss evaluate(const Problem& problem, const Tree& tree, std::vector<std::size_t>* held = nullptr);
 

@@ -123,6 +123,17 @@ struct QuarterScan {
   const T* all_total;
 };
 
+// The same where tests cost something: of each stump `each` times the weight that it labels right, less
+// rate * load + fixed of its test. What is below 0 counts as 0.
+template <class T>
+struct PaidScan {
+  QuarterScan<T> scan;
+  const std::int32_t* rate;           // [test]
+  const std::int32_t* fixed;
+  std::int32_t load[4];               // of the four sets
+  std::int32_t each;
+};
+
 struct Kernels {
   const char* name;
   // Bit i of `out` = rank[i] < bound. Arrays are padded to whole blocks; bits beyond the rows are undefined.
@@ -153,6 +164,8 @@ struct Kernels {
   void (*bit_counts32)(const BitTable& table, const std::uint16_t* row, std::int32_t* out);
   void (*quarters16)(const QuarterScan<std::int16_t>& scan, std::int16_t best[4]);
   void (*quarters32)(const QuarterScan<std::int32_t>& scan, std::int32_t best[4]);
+  void (*paid_quarters16)(const PaidScan<std::int16_t>& scan, std::int32_t best[4]);
+  void (*paid_quarters32)(const PaidScan<std::int32_t>& scan, std::int32_t best[4]);
   // Keeps the rows of `keep` (one entry per word). `kept_start` gets the word of each group in `out`.
   void (*bit_compress)(const BitTable& table, const std::uint16_t* keep, std::uint16_t* out, std::int32_t* kept_start);
 };
@@ -173,6 +186,8 @@ inline void bit_counts(const Kernels& k, const BitTable& t, const std::uint16_t*
 inline void bit_counts(const Kernels& k, const BitTable& t, const std::uint16_t* r, std::int32_t* o) { k.bit_counts32(t, r, o); }
 inline void quarters(const Kernels& k, const QuarterScan<std::int16_t>& s, std::int16_t* best) { k.quarters16(s, best); }
 inline void quarters(const Kernels& k, const QuarterScan<std::int32_t>& s, std::int32_t* best) { k.quarters32(s, best); }
+inline void paid_quarters(const Kernels& k, const PaidScan<std::int16_t>& s, std::int32_t* best) { k.paid_quarters16(s, best); }
+inline void paid_quarters(const Kernels& k, const PaidScan<std::int32_t>& s, std::int32_t* best) { k.paid_quarters32(s, best); }
 inline void label_blocks(const Kernels& k, const LabelScan<std::int32_t>& s, std::int32_t* o) { k.label_blocks32(s, o); }
 inline void label_blocks(const Kernels& k, const LabelScan<std::int64_t>& s, std::int64_t* o) { k.label_blocks64(s, o); }
 inline void label_scan(const Kernels& k, const LabelScan<std::int32_t>& s, LabelLoss<std::int32_t>& l) { k.label_scan32(s, l); }

@@ -15,6 +15,13 @@ namespace odt {
 using Loss = std::int64_t;
 constexpr Loss kInfinite = std::numeric_limits<Loss>::max() / 4;
 
+// What tests on a path cost: a split at a node takes `rate` from each unit of weight of the rows there, and `fixed`.
+struct PathCosts {
+  std::vector<Loss> weight;  // per row; empty: tests cost nothing
+  std::vector<Loss> rate;    // [state * columns + column]
+  std::vector<Loss> fixed;   // [column]
+};
+
 // Rows with rank <= cut go left. Ranks of a feature are 0 .. distinct-1 and dense over the training rows.
 struct Problem {
   std::size_t rows = 0;
@@ -35,6 +42,9 @@ struct Problem {
   std::vector<int> column;                // per feature; empty: each its own
   int columns = 0;
   std::vector<int> next;                  // [state * columns + column]; a tree begins in state 0
+  // Only bit sets know these: other searches find the least loss without them, which is no more. `next` then says what a
+  // path has paid for: it leaves everything open, and no order of tests costs more than another.
+  PathCosts paths;
   int must = -1;                          // a column that some split must test
   bool smallest = false;                  // least depth, then least leaves, among trees without loss
 
@@ -44,6 +54,12 @@ struct Problem {
     return next.empty() ? 0 : next[static_cast<std::size_t>(state * columns + column[feature])];
   }
   int states() const { return next.empty() ? 1 : static_cast<int>(next.size()) / columns; }
+  // What a split on a feature costs at a node of the state whose rows weigh so much.
+  Loss toll(int state, std::size_t feature, Loss load) const {
+    if (paths.weight.empty()) return 0;
+    const std::size_t c = static_cast<std::size_t>(column[feature]);
+    return paths.rate[static_cast<std::size_t>(state * columns) + c] * load + paths.fixed[c];
+  }
   bool tests_must(std::size_t feature) const { return must >= 0 && column[feature] == must; }
 };
 

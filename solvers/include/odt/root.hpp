@@ -4,6 +4,8 @@
 // in order. So the answer does not depend on timing, only on the number of threads.
 #pragma once
 
+#include <optional>
+
 #include "odt/control.hpp"
 #include "odt/dataset.hpp"
 #include "odt/plan.hpp"
@@ -19,6 +21,9 @@ struct RootAnswer {
 
 // Branch and bound by bit sets or sorted scans, whichever suits, until the best tree is proven.
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start);
+
+// By bit sets only; nothing where they do not suit.
+std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, Result& result, const RootAnswer& start);
 
 // Sorted scans; R is the width of ranks. `start` is a first incumbent or empty.
 template <class R>

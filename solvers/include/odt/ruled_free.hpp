@@ -1,6 +1,8 @@
 // Trees without rules under some multipliers: the problem that bounds all others, its rows, and a search for it.
 #pragma once
 
+#include <stdexcept>
+
 #include "odt/dataset.hpp"
 #include "odt/finish.hpp"
 #include "odt/root.hpp"
@@ -39,26 +41,47 @@ class FreeTrees {
     std::uint64_t work = 0;
   };
   Answer solve(const Options& options, Counters& counters) {
-    Answer answer;
-    Result found;
     Control control(options);
-    const RootAnswer root_answer = prove(data, control, found, {});
-    answer.complete = root_answer.complete;
-    found.bound = root_answer.bound + data.loss.offset;
-    if (!root_answer.plan.empty()) found.tree = finish(weights.free, data.loss, root_answer.plan).tree;
-    counters.add(found.counters);
-    answer.bound = sum_of(found.bound);
-    answer.tree = std::move(found.tree);
-    answer.work = control.work();
+    Answer answer;
+    if (solve_paid(control, counters, answer)) return answer;
+    Result found;
+    take(prove(data, control, found, {}), data, found, control, counters, answer);
     return answer;
   }
   // A weighted sum, from a value of the free problem.
-  Loss sum_of(Loss value) const { return value * weights.grain + weights.below_zero(data.problem.depth); }
+  Loss sum_of(Loss value) const { return value * grain_ + weights.below_zero(data.problem.depth); }
 
   Weights weights;
   Dataset data;
   View<R> root;
   Search<R> search;
+
+ private:
+  // Where tests cost something, and bit sets can count that: all of the weighted sum, where scans leave it out.
+  bool solve_paid(Control& control, Counters& counters, Answer& answer) {
+    if (weights.paid.rows == 0) return false;
+    grain_ = weights.paid_grain;
+    const Dataset paid(weights.paid, data.kernels, &control);
+    Result found;
+    if (const auto root_answer = prove_on_bits(paid, control, found, {})) {
+      take(*root_answer, paid, found, control, counters, answer);
+      return true;
+    }
+    grain_ = weights.grain;
+    return false;
+  }
+  void take(const RootAnswer& from, const Dataset& of, const Result& found, const Control& control, Counters& counters, Answer& answer) {
+    answer.complete = from.complete;
+    answer.bound = sum_of(from.bound + of.loss.offset);
+    answer.work = control.work();
+    counters.add(found.counters);
+    if (from.plan.empty()) return;
+    Finished done = finish(of.problem, of.loss, from.plan);
+    if (done.value > from.value + of.loss.offset) throw std::logic_error("the free tree's loss differs from the search's claim");
+    answer.tree = std::move(done.tree);
+  }
+
+  Loss grain_ = weights.grain;
 };
 
 }  // namespace odt

@@ -60,10 +60,15 @@ class Weights {
   std::vector<std::size_t> compared;
   std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto;  // per level and feature
   Problem free;                 // least weighted sum of all trees, in grains
+  Problem paid;                 // the same with what tests cost, in grains of its own; no rows where they cost nothing
+  Loss paid_grain = 1;
 
  private:
   void weigh();
   void make_free(Loss common);
+  Problem problem_in(Loss grain) const;
+  void make_paid(Loss common);
+  PathCosts path_costs(std::vector<int>& next) const;
   void choose_bounds();
   void choose_facts();
   void choose_most();
