@@ -294,7 +294,7 @@ class PlainSearch:
         progress = Progress(
             stage=0, incumbent=None if broken else self._first(value), bound=self._first(bound),
             seconds=seconds,
-            found=None if broken or found is None else Packed("plain", self.depth, found),
+            found=None if broken or found is None else Packed(_finishing, self.depth, found),
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:
@@ -338,3 +338,10 @@ class PlainSearch:
                 bound = self._first(0 if self.cut_off else int(found["bound"]))
             outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
         return tuple(outcomes)
+
+
+def _finishing(core: Core) -> PlainSearch:
+    """A search that is only asked to finish trees."""
+    rules = plain_of(core)
+    assert rules is not None, "the plain search told the tree"
+    return PlainSearch(core, rules, Limits(), None, None)

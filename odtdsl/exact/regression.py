@@ -23,6 +23,7 @@ from odtdsl.backends.base import (
     Report,
     StageOutcome,
 )  # fmt: skip
+from odtdsl.base.engine import engine
 from odtdsl.data.table import IntArray
 from odtdsl.exact.lower import (
     features,
@@ -268,7 +269,7 @@ class RegressionSearch:
         progress = Progress(
             stage=0, incumbent=incumbent, bound=self._of_engine(bound),
             seconds=time.monotonic() - self.began,
-            found=None if found is None else Packed("numbers", self.depth, found),
+            found=None if found is None else Packed(_finishing, self.depth, found),
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:
@@ -366,3 +367,8 @@ def _bound_refused(clause: Clause, atom: LossBound, first: RegressionStage) -> s
     if first.rest.leaves:
         return "a bound on the loss goes with the loss alone as objective, without a price"
     return None
+
+
+def _finishing(core: Core) -> RegressionSearch:
+    """A search that is only asked to finish trees."""
+    return RegressionSearch(engine(), core, Limits(), None, None)

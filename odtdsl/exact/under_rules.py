@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.base.engine import engine
 from odtdsl.exact.components import HUGE
 from odtdsl.exact.lower import deepest_of, from_raw, most_leaves, size_of, to_raw
 from odtdsl.exact.packed import Arrays, Packed
@@ -84,7 +85,7 @@ class RuledSearch:
         progress = Progress(
             stage=0, incumbent=self.ruled.first(value),
             bound=None if bound <= -HUGE else self.ruled.first(bound), seconds=seconds,
-            found=None if found is None else Packed("ruled", self.depth, found),
+            found=None if found is None else Packed(_finishing, self.depth, found),
         )  # fmt: skip
         self.timeline.append(progress)
         if self.report is not None:
@@ -129,3 +130,8 @@ class RuledSearch:
                 bound = None if self.cut_off else self.ruled.first(found)
             outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
         return tuple(outcomes)
+
+
+def _finishing(core: Core) -> RuledSearch:
+    """A search that is only asked to finish trees."""
+    return RuledSearch(core, Limits(), None, None, engine())
