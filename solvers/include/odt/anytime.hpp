@@ -15,6 +15,7 @@
 #include "odt/control.hpp"
 #include "odt/depth_two.hpp"
 #include "odt/dice.hpp"
+#include "odt/few_rows.hpp"
 #include "odt/root.hpp"
 #include "odt/search.hpp"
 
@@ -103,11 +104,13 @@ class Anytime {
   Grown::Ptr bottom(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
-  Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most);
+  Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most, Loss upper);
   Grown::Ptr polish(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr recut(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr few_rows(View<R>& view, Loss upper);
   Grown::Ptr move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height);
   Grown::Ptr replace(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value);
   Grown::Ptr exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr forced(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
@@ -122,6 +125,7 @@ class Anytime {
   Control& control_;
   Counters& counters_;
   DepthTwo<R> depth_two_;
+  FewRows<R> few_rows_;
   Search<R> exact_;
   Told told_;
   Dice dice_;
@@ -134,6 +138,7 @@ class Anytime {
   std::unordered_map<std::vector<R>, Remembered, KeyHash> memory_;
   std::size_t memory_bytes_ = 0;
   Place top_{0, 0, 0};
+  bool nested_ = false;  // in moves of a subtree that is not yet in the tree
   Grown::Ptr best_;
   Loss best_value_ = kInfinite;
 };

@@ -16,7 +16,7 @@ std::size_t Anytime<R>::KeyHash::operator()(const std::vector<R>& key) const {
 
 template <class R>
 Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed, Told told)
-    : data_(data), p_(data.problem), control_(control), counters_(counters), depth_two_(control, counters), exact_(control),
+    : data_(data), p_(data.problem), control_(control), counters_(counters), depth_two_(control, counters), few_rows_(control, counters), exact_(control),
       told_(std::move(told)), dice_(seed), price_(p_.leaf_price), least_(p_.leaf_rows) {
   const std::size_t labels = static_cast<std::size_t>(data.loss.labels);
   class_of_.resize(p_.rows);
@@ -205,7 +205,29 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
 }
 
 template <class R>
+Grown::Ptr Anytime<R>::few_rows(View<R>& view, Loss upper) {
+  typename FewRows<R>::Tree found;
+  if (!few_rows_.solve(view, upper, found)) return nullptr;
+  const auto leaf_of = [&](int label, Loss lost) {
+    auto leaf = std::make_shared<Grown>();
+    leaf->label = label;
+    leaf->value = lost + price_;
+    return leaf;
+  };
+  const auto side = [&](const typename FewRows<R>::Stump& s) -> Grown::Ptr {
+    if (s.feature < 0) return leaf_of(s.label[0], s.lost[0]);
+    return join({0, static_cast<std::size_t>(s.feature), s.bound}, leaf_of(s.label[0], s.lost[0]), leaf_of(s.label[1], s.lost[1]));
+  };
+  if (found.feature < 0) return side(found.side[0]);
+  return join({0, static_cast<std::size_t>(found.feature), found.bound}, side(found.side[0]), side(found.side[1]));
+}
+
+template <class R>
 Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete) {
+  if (FewRows<R>::suits(data_, view.rows())) {
+    complete = true;
+    return few_rows(view, upper);
+  }
   std::vector<std::uint32_t> first(p_.features, 0);
   const std::vector<Cut> pure = cuts(view, at, Impurity::gini, 1);
   for (const Cut& cut : pure) first[cut.feature] = cut.bound;
@@ -306,33 +328,38 @@ Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const Ho
   return tree ? tree : fallback;
 }
 
-// Of the purest cuts the one whose grown completion loses least, and so on below it.
+// Of the purest cuts the one whose grown completion loses least, and so on below it; nothing where that is far from
+// `upper`.
 template <class R>
-Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most) {
+Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most, Loss upper) {
   const How how{Impurity::gini, most, 0};
-  if (at.depth <= 2) return bottom(view, at, kInfinite, how);
+  if (at.depth <= 2) return bottom(view, at, upper, how);
   const Grown::Ptr one = leaf(view, at);
-  if (one->value <= price_ || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
+  // What is below makes up for a part of what the completion loses.
+  Loss least = upper >= kInfinite ? upper : upper + upper / 8 + 1;
+  Grown::Ptr best;
+  if (one->value < least) best = one, least = one->value;
+  if (one->value <= price_ || static_cast<std::int32_t>(view.rows()) < 2 * least_) return best;
   std::vector<Cut> tried = cuts(view, at, Impurity::gini, segments);
   if (tried.size() > width) tried.resize(width);
   std::vector<Cut> other = cuts(view, at, Impurity::entropy, segments);
   if (other.size() > (width + 2) / 3) other.resize((width + 2) / 3);
   for (const Cut& cut : other)
     if (std::none_of(tried.begin(), tried.end(), [&](const Cut& t) { return t.feature == cut.feature && t.bound == cut.bound; })) tried.push_back(cut);
-  Grown::Ptr best = one;
   Cut chosen{0, 0, 0};
   for (const Cut& cut : tried) {
-    const Grown::Ptr tree = grow_below(view, at, cut, best->value, how);
+    const Grown::Ptr tree = grow_below(view, at, cut, least, how);
     if (!tree) continue;
     best = tree;
+    least = tree->value;
     chosen = cut;
   }
-  if (best->feature < 0) return best;
+  if (!best || best->feature < 0) return best;
   const Place next = below(at, chosen.feature);
   Grown::Ptr side[2] = {best->left, best->right};
   for (int s = 0; s < 2; ++s) {
-    const Grown::Ptr found = look(child(at, chosen.feature, chosen.bound, s == 0), next, segments, width, most);
-    if (found->value < side[s]->value) side[s] = found;
+    const Grown::Ptr found = look(child(at, chosen.feature, chosen.bound, s == 0), next, segments, width, most, side[s]->value);
+    if (found && found->value < side[s]->value) side[s] = found;
   }
   return join(chosen, side[0], side[1], best->price);
 }
@@ -450,6 +477,25 @@ typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, const Grown& tree) {
   return {0, f, cut <= 0 || cut >= static_cast<std::int32_t>(rows) ? 0 : static_cast<std::uint32_t>(sorted[cut - 1]) + 1u};
 }
 
+// Moves inside a new subtree, for as long as they bring it nearer to the value of the old one: that has had such moves.
+template <class R>
+Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value) {
+  nested_ = true;
+  const int moves = 2 << (at.depth - 3);
+  for (bool nearer = true; nearer && tree->value > value;) {
+    const Loss gap = tree->value - value;
+    for (int i = 0; i < moves; ++i) {
+      int height = 3;
+      while (height + 1 < at.depth && dice_.real() < 0.5) ++height;
+      const Grown::Ptr made = move(view, at, tree, height);
+      if (made->value <= tree->value) tree = made;
+    }
+    nearer = 4 * (tree->value - value) <= 3 * gap;
+  }
+  nested_ = false;
+  return tree;
+}
+
 // A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or looked for.
 template <class R>
 Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr& tree) {
@@ -467,7 +513,8 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
   const Place next = below(at, cut.feature);
   if (next.state < 0) return tree;
   const Loss price = split_price(view, at, cut.feature);
-  const Loss upper = tree->value + tree->value * 3 / 100 + 1 - price;
+  const Loss slack = at.depth >= 5 && !nested_ ? tree->value / 8 + 2 * data_.loss.each : tree->value * 3 / 100 + 1;
+  const Loss upper = tree->value + slack - price;
   Grown::Ptr side[2];
   for (int s = 0; s < 2; ++s) {
     View<R>& part = child(at, cut.feature, cut.bound, s == 0);
@@ -476,15 +523,16 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
     const bool old = tree->feature >= 0 && way < 0.4;
     if (old && (p_.next.empty() || next.state == p_.after(at.state, static_cast<std::size_t>(tree->feature)))) {
       const Grown::Ptr here = measure(part, next, plan_of(s == 0 ? *tree->left : *tree->right), 0);
-      side[s] = here ? polish(part, next, here) : look(part, next, 3, 5, cap);
+      side[s] = here ? polish(part, next, here) : look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
     } else if (way < 0.7) {
       side[s] = grow(part, next, upper - (s == 0 ? price_ : side[0]->value), {dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, cap, 0.25});
     } else {
-      side[s] = look(part, next, 3, 5, cap);
+      side[s] = look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
     }
     if (!side[s] || side[s]->value + (s == 0 ? price_ : side[0]->value) >= upper) return tree;
   }
-  const Grown::Ptr made = polish(view, at, join(cut, side[0], side[1], price));
+  Grown::Ptr made = polish(view, at, join(cut, side[0], side[1], price));
+  if (at.depth >= 5 && !nested_) made = catch_up(view, at, made, tree->value);
   return made->value <= tree->value ? made : tree;
 }
 
@@ -493,7 +541,7 @@ template <class R>
 Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
   if (at.depth <= height || tree->feature < 0) {
     if (tree->value <= price_) return tree;
-    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && dice_.real() < 0.15) return exact_three(view, at, tree);
+    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && !nested_ && dice_.real() < 0.15) return exact_three(view, at, tree);
     return replace(view, at, tree);
   }
   const double lost[2] = {static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,
@@ -563,11 +611,12 @@ void Anytime<R>::first_trees(Loss target) {
 
 template <class R>
 void Anytime<R>::look_ahead(std::size_t segments, std::size_t width, std::size_t most) {
-  offer(polish(*views_[0], top_, look(*views_[0], top_, segments, width, most)));
+  offer(polish(*views_[0], top_, look(*views_[0], top_, segments, width, most, kInfinite)));
 }
 
 template <class R>
 void Anytime<R>::step() {
+  nested_ = false;
   // A node twice as high holds twice the rows: all heights get about the same time.
   int height = 3;
   while (height < top_.depth && dice_.real() < 0.5) ++height;
