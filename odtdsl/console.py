@@ -5,26 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from odtdsl.backends.steps import Step
-from odtdsl.checker import Audit, AuditOfRows, Checked
-from odtdsl.comparing import Comparison
 from odtdsl.diagnostics.render import render_text
-from odtdsl.explaining.curves import Curve
-from odtdsl.explaining.explanation import Explanation
-from odtdsl.explaining.prices import Prices, Range
 from odtdsl.ir.expr import Scope
 from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.near_optimal import STOPPED, Alternatives, Use
-from odtdsl.predictors.absent import Asked
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_text import diagram_to_text
 from odtdsl.predictors.text import to_text
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, printable, rounded
-from odtdsl.result import Result, Stage
-from odtdsl.scoring import OutputScore, TestScore
-from odtdsl.solving import Plan
+
+if TYPE_CHECKING:
+    from odtdsl.backends.steps import Step
+    from odtdsl.checker import Audit, AuditOfRows, Checked
+    from odtdsl.comparing import Comparison
+    from odtdsl.explaining.curves import Curve
+    from odtdsl.explaining.explanation import Explanation
+    from odtdsl.explaining.prices import Prices, Range
+    from odtdsl.near_optimal import Alternatives, Use
+    from odtdsl.predictors.absent import Asked
+    from odtdsl.result import Result, Stage
+    from odtdsl.scoring import OutputScore, TestScore
+    from odtdsl.solving import Plan
 
 STATUS = {
     "optimal": "optimal: proven, no admitted tree is better",
@@ -521,6 +524,8 @@ def listed(found: Alternatives, *, missing: Asked = False) -> Iterator[str]:
 
 
 def _listed_status(found: Alternatives) -> Iterator[str]:
+    from odtdsl.near_optimal import STOPPED
+
     trees = counted(len(found.trees), "distinct tree")
     which = f"within {found.near} of the best" if found.near else "as good as the best"
     yield f"{trees} {which}: " + (
