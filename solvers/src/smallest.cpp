@@ -67,12 +67,36 @@ Smallest::Known& Smallest::known(const Members& rows, int depth) {
   return cache_[key];
 }
 
+// Whether some test has all rows of one class on one side, and those of the other one on the other. Most tests fail in a
+// word or two, so that this takes less time than to remember it.
+bool Smallest::parted_at_once(const Members& rows) const {
+  const Members* of[2] = {nullptr, nullptr};
+  for (const Members& c : classes_)
+    for (std::size_t w = 0; w < rows.size(); ++w)
+      if (rows[w] & c[w]) {
+        of[of[0] != nullptr] = &c;
+        break;
+      }
+  const auto parts = [&](const Members& passes, const Members& passing) {
+    for (std::size_t w = 0; w < rows.size(); ++w)
+      if (rows[w] & (passes[w] ^ passing[w])) return false;
+    return true;
+  };
+  return std::any_of(problem_.passes.begin(), problem_.passes.end(),
+                     [&](const Members& passes) { return parts(passes, *of[0]) || parts(passes, *of[1]); });
+}
+
 bool Smallest::feasible(const Members& rows, int depth) {
   const int classes = class_count(rows);
   if (classes <= 1) return true;
   if (depth == 0 || (depth < 20 && classes > 1 << depth)) {
     ++counters_.pruned_lower;
     return false;
+  }
+  if (depth == 1) {
+    ++counters_.nodes;
+    control_.poll(problem_.tests.size() + 1);
+    return parted_at_once(rows);
   }
   {
     const Known& k = known(rows, depth);
@@ -124,6 +148,7 @@ std::int32_t Smallest::least(const Members& rows, int depth, std::int32_t upper)
     return classes;
   }
   if (!feasible(rows, depth)) return kNone;
+  if (depth == 1) return 2;  // two classes
   std::int32_t lower = classes;
   {
     const Known& k = known(rows, depth);
@@ -133,7 +158,6 @@ std::int32_t Smallest::least(const Members& rows, int depth, std::int32_t upper)
     }
     lower = std::max(lower, k.least);
   }
-  if (depth == 1) return 2;  // feasible, two classes
   ++counters_.cuts;
   control_.poll(rows.size() * problem_.tests.size() / 8 + 1);
   std::int32_t best = upper;

@@ -43,6 +43,7 @@ class Smallest {
   int class_count(const Members& rows) const;
   void part(const Members& rows, int test, bool pass, Members& out) const;
   void cuts_of(const Members& rows, const Chain& chain, int& first, int& last) const;
+  bool parted_at_once(const Members& rows) const;
   bool feasible(const Members& rows, int depth);
   std::int32_t least(const Members& rows, int depth, std::int32_t upper);
   Plan rebuild(const Members& rows, int depth, bool smallest);
