@@ -140,7 +140,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   if (!best.exact) best = {upper, false, {}};
   depth_three(view);
   const DepthThree<T>& three = view.three;
-  const std::size_t n = view.tests(), classes = view.totals.size();
+  const std::size_t n = view.tests();
   std::vector<Loss> tolls(n);
   for (std::size_t t = 0; t < n; ++t) tolls[t] = toll(view.state, view.ids[t], view.load);
   std::vector<int> order(n);
@@ -156,12 +156,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
     gap_used_ = gap_used_ || least < best.value;
     return least;
   };
-  // Rows that pass both tests.
-  const auto both = [&](std::size_t s, std::size_t t) {
-    Loss sum = 0;
-    for (std::size_t c = 0; c < classes; ++c) sum += three.counts[(s * classes + c) * view.stride + t];
-    return sum;
-  };
+  const auto both = [&](std::size_t s, std::size_t t) { return weight_of(view, s, t); };
   const Loss rows = view.weight, furthest = furthest_rate(view) * (shape.depth - 1);
   const int half = full_leaves(shape.depth - 1);
   for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1) && best.value > lower; ++l) {

@@ -59,20 +59,28 @@ void BitProblem::add_groups(int label, const std::map<Loss, Rows>& by_weight) {
 
 void BitProblem::make_groups(const LossModel& loss) {
   const std::size_t classes = static_cast<std::size_t>(std::max(1, problem.classes));
+  shared = !loss.has_right();
   each = 0;
-  for (std::size_t i = 0; i < problem.rows; ++i) each = std::gcd(each, loss.right(problem, i).gain);
+  for (std::size_t i = 0; i < problem.rows; ++i)
+    for (std::size_t c = 0; c < classes; ++c) each = std::gcd(each, loss.gain(problem, i, c));
   each = std::max<Loss>(each, 1);
   std::vector<std::map<Loss, Rows>> by_weight(classes);
+  std::map<Loss, Rows> by_size;
   for (std::size_t i = 0; i < problem.rows; ++i) {
-    const LossModel::Right right = loss.right(problem, i);
-    total += right.gain / each;
-    if (right.gain > 0) by_weight[static_cast<std::size_t>(right.label)][right.gain / each].push_back(static_cast<std::uint32_t>(i));
+    const Loss most = loss.most(i) / each;
+    total += most;
+    if (most > 0) by_size[most].push_back(static_cast<std::uint32_t>(i));
+    for (std::size_t c = 0; c < classes; ++c)
+      if (const Loss gain = loss.gain(problem, i, c) / each; gain > 0) by_weight[c][gain].push_back(static_cast<std::uint32_t>(i));
   }
   class_start.assign(1, 0);
   for (std::size_t c = 0; c < classes; ++c) {
     add_groups(static_cast<int>(c), by_weight[c]);
     class_start.push_back(static_cast<std::int32_t>(groups.size()));
   }
+  size_groups[0] = static_cast<std::int32_t>(groups.size());
+  if (shared) add_groups(-1, by_size);
+  size_groups[1] = static_cast<std::int32_t>(groups.size());
 }
 
 // Where rows weigh for costs as for losses, or in a ratio to that, no groups are needed for it.
@@ -87,14 +95,14 @@ void BitProblem::make_loads(const LossModel& loss) {
     std::map<Loss, Rows> by_weight;
     along = -1;
     for (std::size_t i = 0; i < problem.rows; ++i) {
-      const Loss gain = loss.right(problem, i).gain / each, units = weights[i] / load_each_;
+      const Loss gain = loss.most(i) / each, units = weights[i] / load_each_;
       load += units;
       if (units > 0) by_weight[units].push_back(static_cast<std::uint32_t>(i));
       if (gain > 0 && along < 0) along = units / gain;
       apart = apart || units != std::max<Loss>(0, along) * gain;
     }
     along = std::max<Loss>(0, along);
-    if (apart) add_groups(-1, by_weight);
+    if (apart) add_groups(-2, by_weight);
   }
   load_groups[1] = every_group[1] = static_cast<std::int32_t>(groups.size());
   group_at.push_back(static_cast<std::uint32_t>(order.size()));
@@ -147,19 +155,23 @@ void BitProblem::make_hopeless() {
   for (std::size_t s = 0; s < equal.groups(); ++s)
     for (std::uint32_t i = equal.start[s]; i < equal.start[s + 1]; ++i) set_of[equal.row[i]] = static_cast<std::uint32_t>(s);
   const std::size_t classes = class_start.size() - 1;
-  std::vector<Loss> sum(equal.groups() * classes, 0);
-  const auto each_row = [&](const auto& visit) {
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      for (std::size_t at = group_at[g]; groups[g].label >= 0 && at < group_at[g + 1]; ++at)
-        visit(groups[g], at, sum.data() + set_of[order[at]] * classes);
-  };
-  each_row([](const BitGroup& group, std::size_t, Loss* of) { of[group.label] += group.weight; });
-  each_row([&](const BitGroup& group, std::size_t at, const Loss* of) {
-    if (std::max_element(of, of + classes) - of == group.label) return;
-    auto found = std::find_if(hopeless_.begin(), hopeless_.end(), [&](const Hopeless& h) { return h.weight == group.weight; });
-    if (found == hopeless_.end()) found = hopeless_.insert(found, {group.weight, std::vector<std::uint64_t>(member_words, 0)});
-    found->rows[at / 64] |= 1ULL << (at % 64);
-  });
+  std::vector<Loss> sum(equal.groups() * classes, 0), size(equal.groups(), 0);
+  std::vector<std::size_t> place(equal.groups(), order.size());  // where one of them stands: all do, or none
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (std::size_t at = group_at[g]; groups[g].label >= -1 && at < group_at[g + 1]; ++at) {
+      const std::size_t set = set_of[order[at]];
+      place[set] = std::min(place[set], at);
+      if (groups[g].label >= 0) sum[set * classes + static_cast<std::size_t>(groups[g].label)] += groups[g].weight;
+      if ((groups[g].label < 0) == shared) size[set] += groups[g].weight;
+    }
+  for (std::size_t set = 0; set < equal.groups(); ++set) {
+    const auto first = sum.begin() + static_cast<std::ptrdiff_t>(set * classes);
+    const Loss lost = size[set] - *std::max_element(first, first + static_cast<std::ptrdiff_t>(classes));
+    if (lost == 0) continue;
+    auto found = std::find_if(hopeless_.begin(), hopeless_.end(), [&](const Hopeless& h) { return h.weight == lost; });
+    if (found == hopeless_.end()) found = hopeless_.insert(found, {lost, std::vector<std::uint64_t>(member_words, 0)});
+    found->rows[place[set] / 64] |= 1ULL << (place[set] % 64);
+  }
 }
 
 Loss BitProblem::hopeless(const std::vector<std::uint64_t>& members) const {
@@ -205,12 +217,11 @@ void BitView::weigh() {
   weight = load = 0;
   for (std::size_t g = 0; g < groups(); ++g) {
     const Loss sum = problem_->groups[g].weight * group_rows[g];
-    if (problem_->groups[g].label < 0) {
-      load += sum;
-      continue;
-    }
-    totals[static_cast<std::size_t>(problem_->groups[g].label)] += sum;
-    weight += sum;
+    const int label = problem_->groups[g].label;
+    if (label == -2) load += sum;
+    if (label == -1 || (label >= 0 && !problem_->shared)) weight += sum;
+    if (label < 0) continue;
+    totals[static_cast<std::size_t>(label)] += sum;
   }
   if (!problem_->apart) load = problem_->along * weight;
 }

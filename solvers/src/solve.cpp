@@ -45,9 +45,9 @@ void check(const Problem& p) {
 constexpr std::size_t kBitTestsPerFeature = 20, kBitTestsOfOne = 40;
 constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs, per level of the search
 
-// Few-valued features, and losses that are errors of rows of some weight.
+// Few-valued features.
 bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
-  if (options.method == 1 || !loss.has_right() || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0) return false;
+  if (options.method == 1 || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0) return false;
   if (!p.next.empty() && p.paths.weight.empty()) return false;
   const TestCount count = BitProblem::count_tests(p);
   if (count.tests == 0) return false;

@@ -11,6 +11,7 @@ void BitSearch<T>::count_pairs(BitNode& view) {
   const std::size_t per_test = view.totals.size() * view.stride;
   three.all.reserve(per_test);
   three.counts.reserve(per_test * std::max<std::size_t>(1, view.tests()));
+  if (problem_.shared) three.size.reserve(view.stride * std::max<std::size_t>(1, view.tests()));
   if (problem_.apart) three.load.reserve(view.stride * std::max<std::size_t>(1, view.tests()));
   std::uint16_t* row = row_.reserve(view.words() + 1);
   view.all_rows(row);
@@ -18,6 +19,7 @@ void BitSearch<T>::count_pairs(BitNode& view) {
   for (std::size_t t = 0; t < view.tests(); ++t) {
     view.column(static_cast<int>(t), true, row);
     bit_counts(problem_.kernels, view.table(), row, three.counts.data() + t * per_test);
+    if (problem_.shared) bit_counts(problem_.kernels, view.sizes(), row, three.size.data() + t * view.stride);
     if (problem_.apart) bit_counts(problem_.kernels, view.loads(), row, three.load.data() + t * view.stride);
   }
 }
@@ -73,10 +75,10 @@ void BitSearch<T>::stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Lo
     std::uint16_t* row = row_.reserve(view.words() + 1);
     view.column(static_cast<int>(t), true, row);
     const T* count = view.three.counts.data() + t * per_test;
-    Loss rows = 0, leaf = 0, other_leaf = 0;
+    const Loss rows = weight_of(view, t, t);
+    Loss leaf = 0, other_leaf = 0;
     for (std::size_t c = 0; c < classes; ++c) {
       total[c] = count[c * view.stride + t];
-      rows += total[c];
       leaf = std::max<Loss>(leaf, total[c]);
       other_leaf = std::max<Loss>(other_leaf, view.totals[c] - total[c]);
     }
@@ -113,8 +115,7 @@ void BitSearch<T>::depth_three(BitNode& view) {
   const T* all = three.all.data();
   for (std::size_t t = 0; t + 1 < n; ++t) {
     const T* own = three.counts.data() + t * per_test;
-    Loss passing = 0;
-    for (std::size_t c = 0; c < classes; ++c) passing += own[c * stride + t];
+    const Loss passing = weight_of(view, t, t);
     // a: the side with fewer rows, whose table is shorter
     const bool pass = 2 * passing <= view.weight;
     std::uint16_t* keep = keep_.reserve(view.words() + 1);
@@ -127,11 +128,9 @@ void BitSearch<T>::depth_three(BitNode& view) {
       for (std::size_t j = 0; j < per_test; ++j) rest[j] = static_cast<T>(all[j] - own[j]);
       a_count = rest;
     }
-    Loss a_rows = 0;
-    for (std::size_t c = 0; c < classes; ++c) {
+    const Loss a_rows = pass ? passing : view.weight - passing;
+    for (std::size_t c = 0; c < classes; ++c)
       a_total[c] = static_cast<T>(pass ? own[c * stride + t] : view.totals[c] - own[c * stride + t]);
-      a_rows += a_total[c];
-    }
     const int behind = after(view, t);
     const Loss t_load = load_of(view, t, t), a_load = pass ? t_load : view.load - t_load;
     std::vector<Loss>& a_value = pass ? three.pass : three.fail;
@@ -148,6 +147,10 @@ void BitSearch<T>::depth_three(BitNode& view) {
         ab_total[c] = a_count[c * stride + i];
         b_rows += b_total[c];
         ab_rows += ab_total[c];
+      }
+      if (problem_.shared) {
+        b_rows = weight_of(view, i, i);
+        ab_rows = pass ? weight_of(view, t, i) : b_rows - weight_of(view, t, i);
       }
       const QuarterScan<T> scan{table, row, a_count, b_count, all, a_total.data(), b_total.data(), ab_total.data(), totals.data()};
       const Loss b_load = load_of(view, i, i), ab_load = pass ? load_of(view, t, i) : b_load - load_of(view, t, i);
@@ -217,10 +220,10 @@ Outcome BitSearch<T>::depth_two(BitNode& view, Shape shape, Loss upper) {
   if (shape.leaves > 2 && shape.depth > 1) {
     const std::size_t classes = view.totals.size();
     for (std::size_t t = 0; t < view.tests(); ++t) {
-      Loss rows = 0, most = 0, most_fail = 0;
+      const Loss rows = weight_of(view, t, t);
+      Loss most = 0, most_fail = 0;
       for (std::size_t c = 0; c < classes; ++c) {
         const Loss x = view.three.counts[(t * classes + c) * view.stride + t];
-        rows += x;
         most = std::max(most, x);
         most_fail = std::max<Loss>(most_fail, view.totals[c] - x);
       }

@@ -98,10 +98,14 @@ class BitSearch {
   // What the rows that pass two local tests weigh for costs.
   Loss load_of(const BitNode& view, std::size_t s, std::size_t t) const {
     if (!problem_.paid) return 0;
-    if (problem_.apart) return view.three.load[s * view.stride + t];
+    return problem_.apart ? view.three.load[s * view.stride + t] : problem_.along * weight_of(view, s, t);
+  }
+  // Their weight.
+  Loss weight_of(const BitNode& view, std::size_t s, std::size_t t) const {
+    if (problem_.shared) return view.three.size[s * view.stride + t];
     Loss sum = 0;
     for (std::size_t c = 0; c < view.totals.size(); ++c) sum += view.three.counts[(s * view.totals.size() + c) * view.stride + t];
-    return problem_.along * sum;
+    return sum;
   }
   Loss least_toll(const BitView& view) const;
   Loss furthest_rate(const BitView& view) const;

@@ -24,10 +24,11 @@ struct TestCount {
   std::size_t tests = 0, features = 0, most = 0;
 };
 
-// Rows of a bit table that are of one class (the label that is right) and weigh alike. Where many weights differ, a row
-// stands in one group for each binary digit of its weight.
+// Rows of a bit table for which a label loses as much less than the worst one: that is their weight. Where only one label
+// is right, it is their class. Else a row stands in a group for each label but the worst; and where many weights differ,
+// in one for each binary digit of its weight.
 struct BitGroup {
-  int label;    // -1: rows that count for what tests on paths cost only
+  int label;    // -1: rows by what the worst label loses, where several stand for a row; -2: by what they weigh for costs
   Loss weight;  // of a row, in units of what all weights have in common
 };
 
@@ -37,11 +38,13 @@ struct BitProblem {
   const Kernels& kernels;
   Loss each = 1;                                    // the unit of weights
   Loss offset = 0;                                  // of the loss model
-  Loss total = 0;                                   // weight of all rows
+  Loss total = 0;                                   // weight of all rows: what the worst labels lose
   std::vector<BitGroup> groups;                     // by class
   std::vector<std::uint32_t> group_at;              // first table position of each; one entry more than groups
   std::vector<std::int32_t> class_start;            // first group of each class; one entry more than classes
   std::vector<std::int64_t> weight;                 // per group
+  bool shared = false;                              // rows stand in groups of several labels, so weights in groups of their own
+  std::int32_t size_groups[2] = {0, 0};             // these
   bool paid = false;                                // tests cost something
   bool even = true;                                 // each of them as much, wherever it stands
   bool apart = false;                               // rows weigh for costs otherwise than for losses: groups of their own
@@ -66,7 +69,7 @@ struct BitProblem {
   bool fits() const {
     return std::max(total, apart ? load : 0) <= std::numeric_limits<T>::max() && (even || dearest_ <= std::numeric_limits<std::int32_t>::max());
   }
-  // Weight of those members that every tree gets wrong: all but the heaviest class among equal rows.
+  // Weight of those members that every tree gets wrong: all but the best label's among equal rows.
   Loss hopeless(const std::vector<std::uint64_t>& members) const;
 
  private:
@@ -96,6 +99,7 @@ struct DepthThree {
   std::vector<int> pass_test, fail_test;  // local; -1: a stump does as well
   Aligned<T> counts;                      // [test][class][stride]: weight of the rows of the class that pass both tests
   Aligned<T> all;                         // [class][stride]
+  Aligned<T> size;                        // [test][stride]: weight of the rows that pass both, if rows share groups
   Aligned<T> load;                        // [test][stride]: what the rows that pass both weigh for costs, if they do so apart
 };
 
@@ -118,8 +122,9 @@ class BitView {
   std::size_t tests() const { return ids.size(); }
   int classes() const { return static_cast<int>(totals.size()); }
   BitTable table() const { return table(bits.data(), group_start.data()); }
-  // All groups as if they were of one class; those of costs alone.
+  // All groups as if they were of one class; those of weights, of costs alone.
   BitTable every_group() const { return {bits.data(), stride, group_start.data(), problem_->weight.data(), problem_->every_group, 1}; }
+  BitTable sizes() const { return {bits.data(), stride, group_start.data(), problem_->weight.data(), problem_->size_groups, 1}; }
   BitTable loads() const { return {bits.data(), stride, group_start.data(), problem_->weight.data(), problem_->load_groups, 1}; }
   // Other rows of the same groups.
   BitTable table(const std::uint16_t* rows, const std::int32_t* start) const {

@@ -51,6 +51,12 @@ struct LossModel {
     const Loss* of = losses(row);
     return {static_cast<int>(std::min_element(of, of + labels) - of), worst(row)};
   }
+  // What a label loses less than the worst one.
+  Loss gain(const Problem& p, std::size_t row, std::size_t label) const {
+    if (unit()) return p.label[row] == static_cast<int>(label) ? each : 0;
+    return worst(row) - losses(row)[label];
+  }
+  Loss most(std::size_t row) const { return unit() ? each : worst(row); }
   bool has_right() const {
     if (unit() || labels == 2) return true;
     for (std::size_t k = 0; k * lanes < wide_size_; ++k) {
