@@ -77,7 +77,7 @@ class Asked(list[tuple[str, str]]):
         """Note every call of a back end, of whoever makes it; `answer` stands in for it."""
         for name in available():
             self._note(monkeypatch, type(back_end(name)), "solve", (name, "solve"), answer)
-        for kind in ("trees", "shapes"):
+        for kind in ("moves", "trees", "shapes"):
             self._note(monkeypatch, DiagramSearch, f"by_{kind}", ("exact", kind), None)
 
     def _note(
@@ -101,7 +101,7 @@ class Asked(list[tuple[str, str]]):
 def calls(steps: tuple[Step, ...]) -> list[tuple[str, str]]:
     """What the steps of a plan are as calls: a start of several ways takes one of each."""
     return [
-        (step.backend, step.kind if step.kind in ("trees", "shapes") else "solve")
+        (step.backend, step.kind if step.kind in ("moves", "trees", "shapes") else "solve")
         for step in steps
         for _ in step.ways
     ]
@@ -154,7 +154,7 @@ def test_all_steps_run_where_none_closes_the_problem(
 
         return nothing
 
-    for method in ("by_trees", "by_shapes"):
+    for method in ("by_moves", "by_trees", "by_shapes"):
         monkeypatch.setattr(DiagramSearch, method, opened(method))
     monkeypatch.setattr("odtdsl.backends.running._better", lambda core, *_: core)
     for using, steps in planned.items():
@@ -177,7 +177,7 @@ def test_every_search_but_greedy_has_a_start_where_greedy_takes_part() -> None:
             assert first.kind == "start"
             assert others
             assert (SEARCHED_START in others) == searches
-            seen.add(replace(first, brief=False, ways=START.ways) == START)
+            seen.add(replace(first, brief=False, ways=START.ways, share=START.share) == START)
     assert seen == {True}
 
 
@@ -199,7 +199,7 @@ def test_the_text_and_the_json_tell_each_step(tmp_path: Any) -> None:
                 assert (f"in any case {step.least:g} s" in line) == (step.least > 0)
 
 
-NUMBERS = ("1.", "2.", "3.", "4.")
+NUMBERS = tuple(f"{number}." for number in range(1, 10))
 
 
 def test_a_start_keeps_to_its_share_and_has_its_least_time(monkeypatch: pytest.MonkeyPatch) -> None:

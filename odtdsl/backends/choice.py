@@ -13,6 +13,7 @@ from odtdsl.backends.steps import (
     OF_DIAGRAMS,
     SEARCHED_START,
     START,
+    START_OF_DIAGRAMS,
     VECTOR_START,
     WITHOUT_PROOF,
     Step,
@@ -155,7 +156,9 @@ def alone(core: Core, name: str, *, grows: bool, searches: bool) -> tuple[Step, 
     asked = OF_DIAGRAMS if by_two else (Step(kind="whole", backend=name),)
     if name == "greedy" or not grows:
         return asked
-    if name == "exact" and not diagram:
+    if by_two:
+        return (START_OF_DIAGRAMS, *asked)
+    if name == "exact":
         return (_start_of_trees(core), *asked)
     searches = searches and name != "search"
     return (START, SEARCHED_START, *asked) if searches else (START, *asked)
@@ -172,7 +175,7 @@ def _start_of_trees(core: Core) -> Step:
 def after_exact(name: str, *, grows: bool) -> tuple[Step, ...]:
     """Diagrams by `exact`, and what it leaves open by another back end."""
     asked = (*BEFORE_ANOTHER, Step(kind="rest", backend=name))
-    return (START, *asked) if grows else asked
+    return (START_OF_DIAGRAMS, *asked) if grows else asked
 
 
 def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Kind = Literal["start", "whole", "trees", "shapes", "rest"]
+Kind = Literal["start", "whole", "moves", "trees", "shapes", "rest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +15,8 @@ class Step:
     Attributes
     ----------
     kind
-        `start`: a first model. `whole`: the problem. `trees` and `shapes`: diagrams by `exact`.
-        `rest`: what these two leave open.
+        `start`: a first model. `whole`: the problem. `moves`, `trees` and `shapes`: diagrams by
+        `exact`. `rest`: what these leave open.
     share
         The most that it may take of the time that is left then.
     least
@@ -48,7 +48,7 @@ class Step:
                 return f"start by {self.backend}"
             case "whole":
                 return self.backend
-            case "trees" | "shapes":
+            case "moves" | "trees" | "shapes":
                 return f"{self.backend} by {self.kind}"
             case "rest":
                 return f"{self.backend} on what is left open"
@@ -68,10 +68,19 @@ SEARCHED_START = Step(kind="start", backend="search", share=0.25, visits=3_000)
 VECTOR_START = replace(START, ways=("optimal", "average"))
 """Rules can bend the outputs of vectors, so that neither way is always the better one."""
 
+START_OF_DIAGRAMS = replace(START, share=0.25)
+"""Moves soon make more of a diagram than more starts do."""
+
 OF_DIAGRAMS = (
+    Step(kind="moves", backend="exact", share=0.4),
     Step(kind="trees", backend="exact", share=0.35),
-    Step(kind="shapes", backend="exact"),
+    Step(kind="shapes", backend="exact", share=0.9),
+    Step(kind="moves", backend="exact"),
 )
 
-BEFORE_ANOTHER = (OF_DIAGRAMS[0], replace(OF_DIAGRAMS[1], share=0.75, improves=True))
+BEFORE_ANOTHER = (
+    *OF_DIAGRAMS[:2],
+    replace(OF_DIAGRAMS[2], share=0.75, improves=True),
+    replace(OF_DIAGRAMS[3], share=0.8),
+)
 """The same where another back end takes what is left open, and may be the first to find any."""

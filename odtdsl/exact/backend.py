@@ -1,6 +1,6 @@
 """The `exact` back end: our branch-and-bound search over axis splits, in C++.
 
-Trees are searched here and in the modules beside; diagrams in two steps, by trees and by shapes.
+Trees are searched here and in the modules beside; diagrams by moves, trees and shapes.
 """
 
 from __future__ import annotations

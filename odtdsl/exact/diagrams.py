@@ -1,4 +1,4 @@
-"""Diagrams on `exact`, in two steps: by trees, then shape by shape."""
+"""Diagrams on `exact`: good ones by moves, then a proof by trees and shape by shape."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
 from odtdsl.backends.steps import Step
 from odtdsl.base.engine import engine
 from odtdsl.exact.lower import about_objective, size_of
+from odtdsl.exact.moves import PATIENCE, Moves
 from odtdsl.exact.unrolled import TreeSolver, Unrolled, as_trees
 from odtdsl.ir.forms import Core, Form, LinearStage, Origin
 from odtdsl.ir.problem import DiagramSkeleton
@@ -55,7 +56,7 @@ class DiagramSearch:
     core
         A problem without `diagram_objections`.
     limits
-        Time is that of the step by trees; `by_shapes` is given its own.
+        Each step is given a deadline of its own, as in `Limits`.
     start
         A diagram that keeps all rules, or None.
     of_trees
@@ -68,14 +69,23 @@ class DiagramSearch:
     ) -> None:  # fmt: skip
         self.trees = Unrolled(core, limits, start, report, engine(), of_trees)
         self.bound = 0
+        self.moves: Moves | None = None
 
-    def by_trees(self) -> RawAnswer:
+    def by_moves(self, deadline: float | None) -> RawAnswer:
+        """Good diagrams early, without a proof; the bound stays as it is."""
+        if self.moves is None:
+            self.moves = Moves(self.trees)
+        self.moves.run(deadline, PATIENCE)
+        return self.trees.answer(self.bound)
+
+    def by_trees(self, deadline: float | None) -> RawAnswer:
         """The best tree that is a diagram, and the bound by the trees that diagrams unroll to."""
-        self.bound = self.trees.bound()
+        self.trees.limits = replace(self.trees.limits, deadline=deadline)
+        self.bound = max(self.bound, self.trees.bound())
         return self.trees.answer(self.bound)
 
     def by_shapes(self, deadline: float | None) -> RawAnswer:
-        """The shapes that trees leave open; `deadline` as in `Limits`."""
+        """The shapes that trees leave open."""
         self.bound = max(self.bound, self.trees.by_shapes(deadline))
         return self.trees.answer(self.bound)
 
@@ -94,7 +104,7 @@ def solve_diagram(
     core
         A problem without `diagram_objections`.
     todo
-        A step by trees first; the last one may be the `rest`.
+        Those of a choice, the start left out; the last one may be the `rest`.
     limits, start, report
         As for a back end.
     of_trees
@@ -107,18 +117,25 @@ def solve_diagram(
     The answer, and the steps that were taken.
     """
     raw = start if isinstance(start, RawDiagram) else None
-    search = DiagramSearch(core, limits.part(todo[0].share), raw, report, of_trees)
-    answer, ran = search.by_trees(), [todo[0]]
-    for step in todo[1:]:
-        if _closed(answer, limits):
+    search = DiagramSearch(core, limits, raw, report, of_trees)
+    answer = search.trees.answer(search.bound)
+    ran: list[Step] = []
+    for step in todo:
+        if ran and _closed(answer, limits):
             break
         if step.improves and answer.diagram is None:
             continue
-        if step.kind == "rest":
-            assert rest is not None, "a choice with this step names who does it"
-            answer = rest(search, answer)
-        else:
-            answer = search.by_shapes(limits.part(step.share).deadline)
+        deadline = limits.part(step.share).deadline
+        match step.kind:
+            case "rest":
+                assert rest is not None, "a choice with this step names who does it"
+                answer = rest(search, answer)
+            case "moves":
+                answer = search.by_moves(deadline)
+            case "trees":
+                answer = search.by_trees(deadline)
+            case _:
+                answer = search.by_shapes(deadline)
         ran.append(step)
     if answer.status not in CLOSED and limits.interrupted():
         answer = replace(answer, interrupted=True)

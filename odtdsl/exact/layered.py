@@ -159,25 +159,29 @@ class Layered:
         )  # fmt: skip
         trees.interrupted = trees.interrupted or bool(found["interrupted"])
         if found["value"] is not None:
-            trees.offer(self._diagram(found["layers"]))
+            trees.offer(diagram_of(trees, found["layers"]))
         bound = int(found["bound"])
         self.bounds[shape] = max(self.bounds[shape], bound + paid)
         if found["complete"]:  # a rule may forbid its best diagram: more is not known of it
             self.asked.add(shape)
         return int(found["work"]) * len(trees.features.distinct)
 
-    def _diagram(self, layers: list[list[tuple[int, int, int, int]]]) -> RawDiagram | None:
-        """Arcs that lead to one place, and what they leave alone, are left out."""
-        core, features = self.trees.tree_core, self.trees.features
-        return folded(
-            Draft(
-                entry=0,
-                layers=[
-                    [
-                        RawNode(split=raw_test(core, features, f, cut), left=left, right=right)
-                        for f, cut, left, right in layer
-                    ]
-                    for layer in layers
-                ],
-            )
+
+def diagram_of(trees: Unrolled, layers: list[list[tuple[int, int, int, int]]]) -> RawDiagram | None:
+    """The engine's layers as a diagram.
+
+    Arcs that lead to one place, and what they leave alone, are left out.
+    """
+    core, features = trees.tree_core, trees.features
+    return folded(
+        Draft(
+            entry=0,
+            layers=[
+                [
+                    RawNode(split=raw_test(core, features, f, cut), left=left, right=right)
+                    for f, cut, left, right in layer
+                ]
+                for layer in layers
+            ],
         )
+    )

@@ -136,6 +136,7 @@ class Unrolled:
         self.beyond = _largest_loss(measure) + self.price * (sum(self.widths) + 1) + 1
         self.of_trees = 0
         self.searches = 0
+        self.moves = 0
         self.interrupted = False
         self.shapes: Layered | None = None
         self.offer(start)
@@ -348,15 +349,25 @@ class Unrolled:
 
     # ---- diagrams
 
-    def offer(self, raw: RawDiagram | None) -> None:
-        """Keep a diagram that breaks nothing and is better than the best."""
+    def offer_tree(self, tree: RawTree) -> bool:
+        """The same for a tree."""
+        return self.offer(as_diagram(tree))
+
+    def offer(self, raw: RawDiagram | None) -> bool:
+        """Keep a diagram that breaks nothing and is better than the best; whether it was kept."""
         if raw is None:
-            return
+            return False
         evaluation = DiagramEvaluation(self.core, raw)
         value = evaluation.of_model(self.stage.measure) - self.least
         if (self.value is None or value < self.value) and not evaluation.violations():
             self.best, self.value = raw, value
             self._tell()
+            return True
+        return False
+
+    def keeps(self, raw: RawDiagram) -> bool:
+        """Whether a diagram breaks nothing."""
+        return not DiagramEvaluation(self.core, raw).violations()
 
     def _tell(self) -> None:
         assert self.value is not None, "what is told has just been found"
@@ -385,6 +396,7 @@ class Unrolled:
             counters=(
                 ("tree_searches", self.searches),
                 ("shape_searches", 0 if self.shapes is None else self.shapes.searches),
+                ("moves", self.moves),
             ),
         )  # fmt: skip
 

@@ -1,0 +1,141 @@
+"""Moves on diagrams: good ones early, of the value they are told with, and no rule broken."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from brute_diagrams import best_priced
+from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, core_of, unrolled
+
+import odtdsl
+from odtdsl.backends.base import Limits
+from odtdsl.exact.layered import diagram_of
+from odtdsl.exact.moves import Engine, Moves, encoded, prefix
+from odtdsl.exact.unrolled import Unrolled
+from odtdsl.ir.diagrams import DiagramEvaluation
+from odtdsl.ir.forms import Core
+from odtdsl.ir.raw import RawDiagram
+
+SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
+
+
+class Watched(Moves):
+    """Every diagram that the engine tells has at most the value that it tells."""
+
+    def _judge(self, value: int, layers: Engine) -> bool:
+        raw = diagram_of(self.trees, layers)
+        assert raw is not None
+        steps = steps_of(self.trees, raw)
+        splits = sum(len(layer) for layer in layers)
+        left_out = splits - sum(len(layer) for layer in raw.layers)
+        assert steps == value + self.trees.price * (1 - left_out)
+        return super()._judge(value, layers)
+
+
+def steps_of(trees: Unrolled, raw: RawDiagram) -> int:
+    evaluation = DiagramEvaluation(trees.core, raw)
+    return int(evaluation.of_model(trees.stage.measure)) - trees.least
+
+
+def moved(core: Core, start: RawDiagram | None, patience: int = 60) -> Unrolled:
+    trees = unrolled(core, start)
+    Watched(trees).run(None, patience)
+    return trees
+
+
+def test_moves_tell_true_values_and_mostly_find_the_best() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(150 * SCALE):
+        rng = random.Random(f"moves {seed}")
+        price = rng.choice(PRICES)
+        core = core_of(rng, 8, rng.choice(WIDTHS), price)
+        trees = moved(core, None, patience=200)
+        assert trees.best is not None
+        assert trees.value == steps_of(trees, trees.best)
+        assert not DiagramEvaluation(core, trees.best).violations()
+        (outcome,) = trees.answer(0).stages
+        best = best_priced(core, price)
+        assert outcome.value is not None
+        assert outcome.value >= best, seed
+        seen["best" if outcome.value == best else "other"] += 1
+    assert seen["best"] > 0.85 * seen.total(), seen
+
+
+def test_moves_break_no_rule_and_lose_no_start() -> None:
+    met = better = 0
+    for seed in range(60 * SCALE):
+        rng = random.Random(f"ruled moves {seed}")
+        core = core_of(rng, 6, rng.choice(("1, 2", "1, 2, 1")), rng.choice(PRICES),
+                       rng.sample(RULES, rng.randint(1, 2)))  # fmt: skip
+        values = admitted(core)
+        if not values:
+            continue
+        value, start = rng.choice(values)
+        trees = moved(core, start)
+        assert trees.best is not None
+        assert not DiagramEvaluation(core, trees.best).violations()
+        (outcome,) = trees.answer(0).stages
+        assert outcome.value is not None
+        assert min(v for v, _ in values) <= outcome.value <= value, seed
+        met += 1
+        better += outcome.value < value
+    assert better > met / 3 > 5 * SCALE
+
+
+def test_a_diagram_is_the_same_in_the_terms_of_the_engine() -> None:
+    for seed in range(60 * SCALE):
+        rng = random.Random(f"encoded {seed}")
+        core = core_of(rng, 6, "1, 2, 2", Fraction(0))
+        trees = unrolled(core)
+        for _, raw in rng.sample(values := admitted(core), min(5, len(values))):
+            layers = encoded(trees, raw)
+            assert layers is not None
+            again = diagram_of(trees, layers) if layers else raw
+            assert again is not None
+            one, other = (DiagramEvaluation(core, it).predicted for it in (raw, again))
+            assert np.array_equal(one, other), seed
+
+
+def test_layers_in_which_all_trees_fit() -> None:
+    assert [prefix(w) for w in ((1,), (1, 2), (1, 1, 2), (1, 2, 4, 8), (1, 2, 3, 8))] == [
+        1, 2, 1, 4, 2,
+    ]  # fmt: skip
+
+
+def table(rows: int) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 40, size=(rows, 5))
+    y = ((x[:, 0] + x[:, 1]) % 16 < 8) ^ (x[:, 2] > 20) ^ (rng.random(rows) < 0.1)
+    return {f"x{i}": x[:, i].tolist() for i in range(5)} | {"y": np.where(y, "p", "n").tolist()}
+
+
+def test_the_same_seed_and_steps_make_the_same_diagram() -> None:
+    text = "data frame target y diagram widths 1, 2, 4, 4 minimize errors solve using exact"
+    found = []
+    for seed in (1, 1):
+        made = odtdsl.plan(text, frame=table(600)).core
+        trees = unrolled(made)
+        trees.limits = Limits(seed=seed, steps=80)
+        Watched(trees).run(None, 0)
+        found.append((trees.value, trees.best, trees.moves))
+    assert found[0] == found[1]
+    assert found[0][2] > 3
+
+
+def test_a_solve_is_no_worse_than_greedy_and_tells_its_moves() -> None:
+    for widths in ("1, 2, 4, 8", "1, 2, 3, 3, 3"):
+        text = f"data frame target y diagram widths {widths} minimize errors"
+        quick = odtdsl.solve(text, frame=table(600), using="greedy")
+        whole = odtdsl.solve(text, frame=table(600), using="exact", within="3 s")
+        values = [one.stages[0].value for one in (whole, quick)]
+        assert values[0] is not None
+        assert values[1] is not None
+        assert values[0] < values[1]
+        assert dict(whole.counters)["moves"] > 10
+        assert "exact by moves" in whole.steps
+        assert whole.timeline[-1].model is not None
