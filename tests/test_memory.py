@@ -39,7 +39,7 @@ def analysed(text: str = SPEC) -> Analysis:
 def test_the_peak_of_a_process_stays_below_the_limit(backend: str, tmp_path: Path) -> None:
     """Without the limit, `milp`, `sat` and `cpsat` take more for this; `exact` hardly does.
 
-    Leaves have a price: without errors alone a tree would be proven by the start of the search.
+    Leaves have a price: a tree without errors would be proven before the memory runs out.
     """
     if backend == "cpsat":
         pytest.importorskip("ortools")
