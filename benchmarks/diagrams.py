@@ -1,7 +1,7 @@
 """Optimal decision diagrams, as the study's table 1 in small; and their accuracy.
 
     ODTDSL_DATA=... python benchmarks/diagrams.py [--sets 15] [--limit 60] [--jobs 2] [options]
-    ODTDSL_DATA=... python benchmarks/diagrams.py {nodes,chosen,support,named} [--limit 8] [options]
+    ODTDSL_DATA=... python benchmarks/diagrams.py {nodes,chosen,support,named,early} [--limit 8]
 
 Half of the rows of each set (`train_test_split`, seed 0), the study's four skeletons and the tree
 of depth 4, axis splits, `minimize error_rate + alpha * (splits - 1) / 14`, one thread a run. A run
@@ -10,6 +10,7 @@ alone. The objective is computed again from the raw data by the diagram as it is
 be equal; no answer may be worse than the heuristic's. `--jobs` runs so many at once.
 `--out FILE` keeps every run, and takes up what is there. `nodes`, `chosen`, `support`: the study's
 figures 2 to 4 and table 2, `named`: some of its runs one by one; see `measures/diagrams.py`.
+`early`: thousands of rows under a limit, with and without moves; see `measures/diagrams_early.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import pandas as pd
 from measures import diagrams as accuracy
-from measures import sets
+from measures import diagrams_early, sets
 from measures.report import ROOT, Table
 
 PAGE = ROOT / "docs" / "explanation" / "diagrams-measured.md"
@@ -43,6 +44,7 @@ SKELETONS = {
     "tree": "tree depth <= 4",
 }
 MOST_ROWS = 1000
+TABLES = {**accuracy.TABLES, "early": diagrams_early.early}
 
 
 def chosen(many: str) -> list[str]:
@@ -127,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="?", default="share", choices=("share", *accuracy.TABLES))
+    parser.add_argument("what", nargs="?", default="share", choices=("share", *TABLES))
     parser.add_argument("--sets", default="15", help="how many, fewest rows first; or names")
     parser.add_argument("--skeletons", default=",".join(SKELETONS))
     parser.add_argument("--alphas", default="0.5,0.1")
@@ -138,7 +140,7 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="put the tables into the page")
     args = parser.parse_args()
     if args.what != "share":
-        table = accuracy.TABLES[args.what](args.limit, args.jobs)
+        table = TABLES[args.what](args.limit, args.jobs)
         if args.docs:
             table.publish(PAGE)
         return

@@ -66,6 +66,7 @@ CONTENT = {
     "": "",
     "gap": "the gap that was asked for is met",
     "steady": "no better one came for as long as was asked",
+    "held out": "the best one on held-out rows",
 }
 """Why a search ended without a proof."""
 

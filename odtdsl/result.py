@@ -86,7 +86,8 @@ class Result:
         Incumbents and bounds over time. `timeline[3].model` is the incumbent of that moment, a
         tree or a diagram, made when it is asked for; None where the back end did not keep it.
     stopped
-        `gap` or `steady` where the search ended because it was asked to be content with that.
+        `gap` or `steady` where the search ended because it was asked to be content with that;
+        `held out` where the model is the one of the timeline that is best on held-out rows.
     """
 
     status: Status
@@ -103,7 +104,7 @@ class Result:
     counters: tuple[tuple[str, int], ...] = ()
     steps: tuple[str, ...] = ()
     interrupted: bool = False
-    stopped: Literal["", "gap", "steady"] = ""
+    stopped: Literal["", "gap", "steady", "held out"] = ""
     test: TestScore | None = None
     outputs: OutputScore | None = None
     """On the training rows: of several number targets, or under rules on outputs."""

@@ -441,6 +441,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U610", "`%%odt` without the frame that its spec needs", ""),
     ("U611", "`%%odt` with a frame that its spec does not read", ""),
     ("U612", "a wrong line behind `%%odt`", ""),
+    ("U613", "rows to hold out that are none, or all", ""),
     # ---- X: internal
     ("X001", "a mistake of odtdsl that was not foreseen", ""),
     ("X101", "an answer that did not survive its audit", ""),

@@ -27,6 +27,7 @@ from odtdsl.backends.steps import WITHOUT_PROOF
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
+from odtdsl.estimators.early import HeldOut, parted
 from odtdsl.estimators.elsewhere import data_of
 from odtdsl.estimators.problems import (
     AUTO,
@@ -36,6 +37,7 @@ from odtdsl.estimators.problems import (
     add_weights,
     guessed_categories,
     guessed_classes,
+    only,
     only_deep,
     problem,
 )
@@ -107,7 +109,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         ------
         OdtError
             The mistakes of rules and spec, with their text. U607: no model keeps all rules,
-            proven. U608: none was found within the limits.
+            proven. U608: none was found within the limits. U613: no rows to hold out.
         ValueError, TypeError
             Wrong shapes and cells, as scikit-learn says it.
 
@@ -118,7 +120,14 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """
         model, table, rounded = self._problem(X, y, sample_weight, sensitive_features)
         told, end = callback_task(self, X, y)
-        self.result_ = self._solved(model, table, told, rounded)
+        held = None
+        if getattr(self, "early_stopping", False):
+            names, by_class = only(model, ast.Target).columns, hasattr(self, "classes_")
+            table, held = parted(
+                table, names[0].name if by_class else None, self.validation_fraction,
+                self._limits()["seed"] or 0,
+            )  # fmt: skip
+        self.result_ = self._solved(model, table, told, rounded, held)
         self.spec_ = str(model)
         self.audit_ = self.result_.audit
         setattr(self, self._model_name, self.result_.model)
@@ -193,7 +202,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
     def _solved(
         self, model: Model, table: dict[str, Any], told: Told | None,
-        rounded: tuple[Diagnostic, ...],
+        rounded: tuple[Diagnostic, ...], held: dict[str, Any] | None = None,
     ) -> Result:  # fmt: skip
         from odtdsl import solving
         from odtdsl.analysis.suspects import of_program
@@ -205,18 +214,26 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             classes=guessed_classes(self.spec),
         )
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
+        beside = None if held is None else HeldOut(analysis.rows, held, self.n_iter_no_change)
         stopped = False
 
         def report(progress: Progress) -> None:
             nonlocal stopped
             if told is not None and told(_improved(progress, analysis.problem.objective)):
                 stopped = True
+            if beside is not None:
+                beside.hear(progress)
 
+        listens = told is not None or beside is not None
         result = solving.solve(
-            analysis, report=None if told is None else report,
-            stop=None if told is None else lambda: stopped,
+            analysis, report=report if listens else None,
+            stop=(lambda: stopped or (beside is not None and beside.over())) if listens else None,
         )  # fmt: skip
-        self._judge(result, awaited=self.time_limit != AUTO or not only_deep(model))
+        if beside is not None:
+            pressed = result.interrupted and not (stopped or beside.over())
+            result = replace(beside.kept(result), interrupted=pressed)
+        awaited = beside is None and (self.time_limit != AUTO or not only_deep(model))
+        self._judge(result, awaited=awaited)
         return result
 
     def _said(self) -> dict[str, Any]:

@@ -130,6 +130,13 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         The seed of all choices; None is 0. The exact search makes none.
     n_jobs : int, optional
         Processor threads of one fit.
+    early_stopping : bool
+        Whether to hold rows out and to keep, of all improvements that the search tells, the one
+        with the best objective on them. It is `feasible`, never `optimal`.
+    validation_fraction : float
+        The share of the rows of each class that is then held out, drawn by `random_state`.
+    n_iter_no_change : int
+        After so many improvements in a row that are no better on these rows the search ends.
 
     Attributes
     ----------
@@ -165,7 +172,8 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
         cost_complexity: float = 0.0, objective: Any = None,
         missing: str = "branch", time_limit: Any = AUTO, backend: str | None = None,
-        random_state: Any = None, n_jobs: int | None = None,
+        random_state: Any = None, n_jobs: int | None = None, early_stopping: bool = False,
+        validation_fraction: float = 0.1, n_iter_no_change: int = 10,
     ) -> None:  # fmt: skip
         self.rules = rules
         self.groups = groups
@@ -181,6 +189,9 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.backend = backend
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
 
     def _wishes(self) -> Wishes:
         return Wishes(**self._said(), objective=self.objective)

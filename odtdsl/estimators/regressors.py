@@ -88,7 +88,7 @@ class OptimalTreeRegressor(_Regressor):
     Parameters
     ----------
     rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, missing, \
-time_limit, backend, random_state, n_jobs
+time_limit, backend, random_state, n_jobs, early_stopping, validation_fraction, n_iter_no_change
         As for `OptimalTreeClassifier`.
     criterion : "squared_error", "absolute_error" or "poisson"
         The loss; `poisson` needs targets of at least 0.
@@ -120,7 +120,8 @@ time_limit, backend, random_state, n_jobs
         max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
         cost_complexity: float = 0.0, objective: Any = None, missing: str = "refuse",
         time_limit: Any = AUTO, backend: str | None = None, random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = None, early_stopping: bool = False, validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
     ) -> None:  # fmt: skip
         self.rules = rules
         self.criterion = criterion
@@ -137,6 +138,9 @@ time_limit, backend, random_state, n_jobs
         self.backend = backend
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
 
 
 class OutputConstrainedTreeRegressor(_Regressor):

@@ -1,0 +1,148 @@
+"""Early stopping: of all improvements of a search, the one that does best on held-out rows.
+
+The search never sees these rows. A model that is kept so is not the best on the rows of the fit
+and is told as `feasible`, whatever the search had proven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from odtdsl.backends.base import Progress, relative_gap
+from odtdsl.checker import audit, values_of
+from odtdsl.data.table import BoolArray
+from odtdsl.diagnostics.model import error
+from odtdsl.estimators.elsewhere import data_of
+from odtdsl.ir.rows import Rows
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.tree import Tree
+from odtdsl.result import Result, Stage
+
+Values = tuple[Fraction, ...]
+
+
+Table = dict[str, Any]
+
+
+def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Table, Table]:
+    """The rows of the fit, and those that are held out.
+
+    Parameters
+    ----------
+    table
+        Columns by name.
+    target
+        The column of classes, of each of which the share is held out, rounded down; None for
+        number targets, where it is that of all rows.
+    share, seed
+        What share of the rows, and how they are drawn.
+
+    Raises
+    ------
+    OdtError
+        U613: the share is none, or leaves no row on one side.
+    """
+    if not isinstance(share, int | float | np.number) or not 0 < share < 1:
+        raise error(
+            "U613", f"`validation_fraction` is a share of the rows, not {share!r}",
+            helps=("give a number between 0 and 1, such as 0.1",),
+        )  # fmt: skip
+    n_rows = len(next(iter(table.values())))
+    codes = np.zeros(n_rows, dtype=np.int64)
+    if target is not None:
+        codes = np.unique(np.asarray(table[target], dtype=str), return_inverse=True)[1]
+    order = np.random.default_rng(seed).permutation(n_rows)
+    held = np.zeros(n_rows, dtype=bool)
+    for code in range(int(codes.max(initial=-1)) + 1):
+        some = order[codes[order] == code]
+        held[some[: int(float(share) * len(some))]] = True
+    if not held.any():
+        raise error(
+            "U613", f"{float(share):g} of {n_rows} rows are none to hold out",
+            helps=("raise `validation_fraction`, or leave `early_stopping` out",),
+        )  # fmt: skip
+    return _rows(table, ~held), _rows(table, held)
+
+
+def _rows(table: Table, rows: BoolArray) -> Table:
+    return {name: np.asarray(column)[rows] for name, column in table.items()}
+
+
+class HeldOut:
+    """Hears of improvements, and says when there were enough without a better one.
+
+    Parameters
+    ----------
+    rows
+        The problem with the rows of the fit.
+    held
+        Columns of the held-out rows.
+    patience
+        Improvements in a row that are no better on the held-out rows after which to stop.
+    """
+
+    def __init__(self, rows: Rows, held: Table, patience: int) -> None:
+        weights = None if rows.problem.weight is None else held[rows.problem.weight]
+        self.rows, self.patience = rows, patience
+        self.weighed, self.data = data_of(rows, held, weights)
+        self.best: Tree | Diagram | None = None
+        self.values: Values | None = None
+        self.idle = 0
+        self._last: tuple[int, Fraction | None] = (-1, None)
+
+    def hear(self, progress: Progress) -> None:
+        """An improvement; news of the bound alone are none.
+
+        A search that is asked to end goes on a little; what it still finds depends on the clock.
+        """
+        if self.over():
+            return
+        now = (progress.stage, progress.incumbent)
+        model = None if now == self._last else progress.model
+        if model is not None:
+            self._last = now
+            self.take(model)
+
+    def take(self, model: Tree | Diagram) -> None:
+        """Keep the model if it is better on the held-out rows, or the first."""
+        values = self._values(model)
+        if self.values is None or values < self.values:
+            self.best, self.values, self.idle = model, values, 0
+        else:
+            self.idle += 1
+
+    def over(self) -> bool:
+        return self.idle >= self.patience
+
+    def _values(self, model: Tree | Diagram) -> Values:
+        """The stages of the objective on the held-out rows, less being better."""
+        found = values_of(model, self.weighed.problem, self.data)
+        stages = self.rows.problem.objective
+        return tuple(
+            Fraction(0) if value is None else value if stage.sense == "minimize" else -value
+            for stage, value in zip(stages, found, strict=True)
+        )
+
+    def kept(self, result: Result) -> Result:
+        """The result with the model that is best on the held-out rows: never proven."""
+        if result.model is None:
+            return result
+        if not self.over():
+            self.take(result.model)
+        model = self.best
+        assert model is not None, "the answer was taken"
+        seen = audit(model, self.rows, backend=result.backend)
+        stages = tuple(
+            Stage(text=stage.text, value=value, bound=stage.bound, proven=False,
+                  gap=relative_gap(value, stage.bound))
+            for stage, value in zip(result.stages, seen.objective, strict=True)
+        )  # fmt: skip
+        return replace(
+            result, status="feasible", stages=stages, audit=seen, interrupted=False,
+            tree=model if isinstance(model, Tree) else None,
+            diagram=model if isinstance(model, Diagram) else None, stopped="held out",
+        )  # fmt: skip
