@@ -29,6 +29,9 @@ PATIENCE = 150
 TREES = 0.5
 """Of its time, what trees that fit take first."""
 
+UNLIMITED = 4_000_000_000
+"""Rows visited times features where no time is given: about half a minute."""
+
 MOST_BYTES = 1 << 30
 """What the losses of all rows from all nodes may take."""
 
@@ -99,11 +102,12 @@ class Moves:
         start = None if trees.best is None else encoded(trees, trees.best)
         upper = trees.upper() - trees.price  # without that of the root
         self.calls += 1
+        endless = UNLIMITED if deadline is None else 0
         found: dict[str, Any] = trees.engine.improve_diagram(
             self.ranks, trees.features.distinct, self.losses, list(trees.widths), trees.price,
             start or [], upper, self._judge, allowed=list(trees.features.allowed),
             picky=bool(trees.core.clauses), patience=patience,
-            seed=trees.limits.seed + self.calls - 1, work_limit=self._work_left(),
+            seed=trees.limits.seed + self.calls - 1, work_limit=self._work_left() or endless,
             time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
             interrupted=trees.limits.interrupted,
         )  # fmt: skip
