@@ -126,7 +126,7 @@ namespace {
 class Beside {
  public:
   Beside(const Dataset& data, Control& control, Result& result, const RootAnswer& start)
-      : data_(data), control_(control), result_(result), start_(start), turns_(control.options().alone, kSlice, data.problem.depth >= 5 ? 4 * kSlice : kSlice) {}
+      : data_(data), control_(control), result_(result), start_(start), turns_(first_turn(data.problem, control.options()), kSlice, data.problem.depth >= 5 ? 4 * kSlice : kSlice, data.problem.depth >= 4 ? kHead : 0) {}
 
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
@@ -163,6 +163,12 @@ class Beside {
  private:
   // Of polled work: some hundredths of a second.
   static constexpr std::uint64_t kSlice = 5000000;
+  // What growth and the first lookahead take on some ten thousand rows.
+  static constexpr std::uint64_t kHead = 100000000;
+  // At depth 5 and more little is proven at once.
+  static std::uint64_t first_turn(const Problem& p, const Options& options) {
+    return p.depth >= 5 ? std::min(options.alone, kSlice) : options.alone;
+  }
 
   void improve() {
     Control::mark_worker();

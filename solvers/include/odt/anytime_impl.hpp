@@ -350,6 +350,7 @@ Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments
   for (const Cut& cut : tried) {
     const Grown::Ptr tree = grow_below(view, at, cut, least, how);
     if (!tree) continue;
+    if (at.level == 0) offer(tree);  // the whole takes long on many rows
     best = tree;
     least = tree->value;
     chosen = cut;

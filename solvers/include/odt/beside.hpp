@@ -43,10 +43,11 @@ class SharedBest : public SharedTree<Loss> {
   SharedBest() : SharedTree(kInfinite) {}
 };
 
-// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0 begins.
+// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0 begins; the first turn of
+// lane 1 is longer by `head`.
 class Turns {
  public:
-  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1) : slice_{slice0, slice1}, until_(first) {}
+  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0) : slice_{slice0, slice1}, head_(head), until_(first) {}
 
   // Waits for the first turn of a lane.
   void enter(int lane) {
@@ -59,7 +60,8 @@ class Turns {
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    until_ = work + slice_[turn_] + (work - until_.load(std::memory_order_relaxed));
+    until_ = work + slice_[turn_] + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
+    if (turn_ == 1) head_ = 0;
     wake_.notify_all();
     wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
   }
@@ -73,7 +75,7 @@ class Turns {
  private:
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::uint64_t slice_[2];
+  std::uint64_t slice_[2], head_;
   std::atomic<std::uint64_t> until_;
   int turn_ = 0;
   std::atomic<bool> alone_{false};
