@@ -128,10 +128,27 @@ void BitProblem::make_tolls() {
   dearest_ = sum < 4e18 ? static_cast<Loss>(sum) + 1 : kInfinite;
 }
 
+// Features, the cheapest first where one that parts the rows alike is as good as a dearer one everywhere; `alike`: it is.
+std::vector<std::size_t> BitProblem::cheapest_first(bool& alike) const {
+  std::vector<std::size_t> order_of(problem.features);
+  std::iota(order_of.begin(), order_of.end(), std::size_t{0});
+  alike = even;
+  if (even || !problem.next.empty()) return order_of;
+  const auto column_of = [&](std::size_t f) { return static_cast<std::size_t>(problem.column[f]); };
+  const auto& fixed_costs = problem.paths.fixed;
+  alike = std::all_of(order_of.begin(), order_of.end(), [&](std::size_t f) { return fixed_costs[column_of(f)] == fixed_costs[column_of(0)]; });
+  if (alike)
+    std::stable_sort(order_of.begin(), order_of.end(), [&](std::size_t f, std::size_t g) {
+      return problem.paths.rate[column_of(f)] < problem.paths.rate[column_of(g)];
+    });
+  return order_of;
+}
+
 void BitProblem::make_tests() {
   const Problem& p = problem;
-  std::set<std::pair<int, std::vector<std::uint64_t>>> seen;  // what costs differently is no repeat
-  for (std::size_t f = 0; f < p.features; ++f)
+  std::set<std::pair<int, std::vector<std::uint64_t>>> seen;  // a test that costs more elsewhere is no repeat
+  bool alike = true;
+  for (std::size_t f : cheapest_first(alike))
     for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) {
       if (!cut_allowed(p, f, r)) continue;
       std::vector<std::uint64_t> column(member_words, 0);
@@ -141,7 +158,7 @@ void BitProblem::make_tests() {
       for (std::size_t w = 0; w < member_words; ++w) other[w] = ~column[w] & valid_bits(order.size(), w);
       const bool trivial = std::all_of(column.begin(), column.end(), [](auto w) { return w == 0; }) ||
                            std::all_of(other.begin(), other.end(), [](auto w) { return w == 0; });
-      const int kind = even ? 0 : p.column[f];
+      const int kind = alike ? 0 : p.column[f];
       if (trivial || seen.count({kind, column}) || seen.count({kind, other})) continue;
       seen.insert({kind, column});
       passes.push_back(column);

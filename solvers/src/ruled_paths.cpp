@@ -102,7 +102,8 @@ PathCosts Weights::path_costs(std::vector<int>& next) const {
   return costs;
 }
 
-void Weights::make_paid(Loss common) {
+void Weights::make_paid() {
+  Loss common = common_;
   std::vector<int> next;
   PathCosts costs = path_costs(next);
   if (costs.weight.empty()) return;
@@ -116,6 +117,7 @@ void Weights::make_paid(Loss common) {
   for (Loss& r : costs.rate) r /= paid_grain;
   for (Loss& f : costs.fixed) f /= paid_grain;
   paid = problem_in(paid_grain);
+  paid.depth = free.depth;
   paid.column = p.column;
   paid.columns = p.columns;
   paid.next = std::move(next);

@@ -25,7 +25,7 @@ Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
   for (std::size_t k = 0; k < components; ++k)
     if (multipliers.compared[k]) compared.push_back(k);
   weigh();
-  free.depth = paid.depth = depth;
+  free.depth = depth;
   choose_bounds();
   choose_facts();
   choose_most();
@@ -79,8 +79,8 @@ void Weights::weigh() {
 void Weights::make_free(Loss common) {
   common = std::gcd(common, std::max<Loss>(0, leaf_weight));
   grain = std::max<Loss>(1, common);
+  common_ = common;
   free = problem_in(grain);
-  make_paid(common);
 }
 
 Problem Weights::problem_in(Loss unit) const {

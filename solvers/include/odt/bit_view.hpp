@@ -87,6 +87,7 @@ struct BitProblem {
   void add_groups(int label, const std::map<Loss, Rows>& by_weight);
   void make_loads(const LossModel& loss);
   void make_tolls();
+  std::vector<std::size_t> cheapest_first(bool& alike) const;
   void make_tests();
   void make_hopeless();
 };

@@ -59,6 +59,7 @@ class FreeTrees {
  private:
   // Where tests cost something, and bit sets can count that: all of the weighted sum, where scans leave it out.
   bool solve_paid(Control& control, Counters& counters, Answer& answer) {
+    weights.make_paid();
     if (weights.paid.rows == 0) return false;
     grain_ = weights.paid_grain;
     const Dataset paid(weights.paid, data.kernels, &control);

@@ -60,14 +60,16 @@ class Weights {
   std::vector<std::size_t> compared;
   std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto;  // per level and feature
   Problem free;                 // least weighted sum of all trees, in grains
-  Problem paid;                 // the same with what tests cost, in grains of its own; no rows where they cost nothing
+  // The same with what tests cost, in grains of its own; no rows where they cost nothing. Made when it is asked for.
+  Problem paid;
   Loss paid_grain = 1;
+  void make_paid();
 
  private:
   void weigh();
+  Loss common_ = 0;  // divisor of losses and prices of leaves; 0: all are 0
   void make_free(Loss common);
   Problem problem_in(Loss grain) const;
-  void make_paid(Loss common);
   PathCosts path_costs(std::vector<int>& next) const;
   void choose_bounds();
   void choose_facts();
