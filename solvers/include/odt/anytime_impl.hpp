@@ -514,7 +514,7 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
   const Place next = below(at, cut.feature);
   if (next.state < 0) return tree;
   const Loss price = split_price(view, at, cut.feature);
-  const Loss slack = at.depth >= 5 && !nested_ ? tree->value / 8 + 2 * data_.loss.each : tree->value * 3 / 100 + 1;
+  const Loss slack = at.depth >= 5 && top_.depth >= 6 && !nested_ ? tree->value / 8 + 2 * data_.loss.each : tree->value * 3 / 100 + 1;
   const Loss upper = tree->value + slack - price;
   Grown::Ptr side[2];
   for (int s = 0; s < 2; ++s) {
@@ -533,7 +533,7 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
     if (!side[s] || side[s]->value + (s == 0 ? price_ : side[0]->value) >= upper) return tree;
   }
   Grown::Ptr made = polish(view, at, join(cut, side[0], side[1], price));
-  if (at.depth >= 5 && !nested_) made = catch_up(view, at, made, tree->value);
+  if (at.depth >= 5 && top_.depth >= 6 && !nested_) made = catch_up(view, at, made, tree->value);
   return made->value <= tree->value ? made : tree;
 }
 
