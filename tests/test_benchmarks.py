@@ -27,7 +27,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one small set of every kind."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
-    numbers = rng.integers(0, 9, (60, 3))
+    numbers = rng.integers(0, 9, (60, 5))
     for kind, cells, suffix in (
         ("continuous", numbers, "txt"), ("binary", numbers > 4, "csv"),
     ):  # fmt: skip
@@ -84,7 +84,7 @@ def test_forms_of_objective_are_all_proven(data: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
-    assert "Depth 2; all 10 proven." in done.stdout
+    assert "Depth 2; all 13 proven." in done.stdout
 
 
 @pytest.fixture(scope="module")
