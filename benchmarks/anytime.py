@@ -2,9 +2,10 @@
 
     ODTDSL_DATA=... python benchmarks/anytime.py classes|numbers [options]
 
-Each run is `odtdsl.solving.solve` of a spec with one thread in a process of its own, from the
-frame to the answer; what is imported, ours and the peers', is imported before. It is stopped by processor time; what it had at an earlier limit is read from
-its timeline. `--docs` puts the tables into `docs/explanation/exact-measured.md`.
+Each run is `odtdsl.driver.pipeline.solve` of a spec with one thread in a process of its own, from
+the frame to the answer; what is imported, ours and the peers', is imported before. It is stopped by
+processor time; what it had at an earlier limit is read from its timeline. `--docs` puts the tables
+into `docs/explanation/exact-measured.md`.
 """
 
 from __future__ import annotations
@@ -124,8 +125,8 @@ def child() -> None:
     if asked["using"] in PEERS:
         print(json.dumps(PEERS[asked["using"]](asked)))
         return
-    from odtdsl import solving
-    from odtdsl.api import parse
+    from odtdsl.driver import pipeline
+    from odtdsl.interfaces.api import parse
 
     x, y = table_of(asked["name"])
     classes = asked["kind"] == "classes"
@@ -136,7 +137,7 @@ def child() -> None:
         f" minimize {'errors' if classes else 'mse'} solve using {asked['using']}"
     )
     small = {name: column[:20] for name, column in frame.items()}
-    solving.solve(model.analyse(frame=small), seconds=0.1)  # modules are loaded before the clock
+    pipeline.solve(model.analyse(frame=small), seconds=0.1)  # modules are loaded before the clock
     began = time.process_time()
     steps: list[list[float]] = []
     bounds: list[list[float]] = []
@@ -148,7 +149,7 @@ def child() -> None:
         if progress.stage == 0 and progress.bound is not None:
             bounds.append([now, float(progress.bound)])
 
-    result = solving.solve(
+    result = pipeline.solve(
         model.analyse(frame=frame), seed=asked["seed"], report=told,
         stop=lambda: time.process_time() - began >= asked["limit"],
     )  # fmt: skip

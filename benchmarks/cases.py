@@ -33,11 +33,11 @@ from measures.report import CASES_PAGE, ROOT, Table
 from measures.sets import Array
 from measures.specs import analysed
 
-from odtdsl.analysis import Analysis
-from odtdsl.checker import audit
+from odtdsl.auditor.audit import audit
+from odtdsl.compiler import Analysis
 from odtdsl.data.dataset import Dataset
-from odtdsl.ir.rows import holds
-from odtdsl.solving import solve
+from odtdsl.driver.pipeline import solve
+from odtdsl.problem.ir.rows import holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

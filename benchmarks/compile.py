@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from odtdsl.backends.base import Limits
-from odtdsl.ir.families import Family
-from odtdsl.ir.forms import Additive, Core, LinearStage
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf
-from odtdsl.milp import Milp
+from odtdsl.backends.milp import Milp
+from odtdsl.problem.ir.families import Family
+from odtdsl.problem.ir.forms import Additive, Core, LinearStage
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf
 
 
 def binary_core(n_rows: int, n_tests: int, depth: int) -> Core:
@@ -54,9 +54,9 @@ def compile_seconds(core: Core, depth: int) -> tuple[int, dict[str, float]]:
     import highspy  # noqa: F401
     import pyomo.environ  # noqa: F401
 
-    from odtdsl.milp.highs import Solver
-    from odtdsl.milp.pyomo_model import build, standard_form
-    from odtdsl.milp.search import lower
+    from odtdsl.backends.milp.highs import Solver
+    from odtdsl.backends.milp.pyomo_model import build, standard_form
+    from odtdsl.backends.milp.search import lower
 
     steps: dict[str, float] = {}
     began = time.perf_counter()
@@ -84,7 +84,7 @@ def child_seconds(code: str) -> float:
 def check_seconds(n_rules: int) -> float | None:
     """Seconds to check a spec of many rules, imports aside; None without the front end."""
     try:
-        from odtdsl.api import check
+        from odtdsl.interfaces.api import check
     except ImportError:
         return None
     names = [f"x{i}" for i in range(20)]

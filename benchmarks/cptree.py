@@ -36,7 +36,7 @@ from measures.report import CASES_PAGE, Table
 from measures.sets import Array
 from stats import ranks
 
-from odtdsl import _engine
+from odtdsl.base import _engine
 
 SPLITS = 5
 BINARY, NUMBERS = "cat_dis_holdout", "cat_num"

@@ -67,10 +67,10 @@ def half(name: str) -> pd.DataFrame:
 
 def one(name: str, skeleton: str, alpha: str, limit: float, backend: str) -> dict[str, Any]:
     """One run, and the heuristic's."""
-    from odtdsl.analysis import analyse
-    from odtdsl.solving import solve
-    from odtdsl.source import Source
-    from odtdsl.syntax.parser import parse
+    from odtdsl.base.source import Source
+    from odtdsl.compiler import analyse
+    from odtdsl.driver.pipeline import solve
+    from odtdsl.language.parser import parse
 
     warnings.simplefilter("ignore")
     frame = half(name)

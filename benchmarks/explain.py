@@ -25,7 +25,7 @@ from measures import sets
 from measures.report import ROOT, Table, machine
 
 import odtdsl
-from odtdsl.explaining import Explanation, explain
+from odtdsl.insight.explanations import Explanation, explain
 
 SPECS = ROOT / "grammar" / "conflicts"
 

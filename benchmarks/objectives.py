@@ -35,7 +35,7 @@ from measures.sets import Array
 from measures.specs import analysed
 
 import odtdsl
-from odtdsl.solving import solve
+from odtdsl.driver.pipeline import solve
 
 PRICE = 0.01
 FORMS = {

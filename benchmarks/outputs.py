@@ -30,10 +30,10 @@ from sklearn.tree import DecisionTreeRegressor
 import odtdsl as odt
 from odtdsl.backends.base import Limits
 from odtdsl.backends.decode import to_tree
-from odtdsl.greedy.backend import GreedyBackEnd
-from odtdsl.ir.problem import Growth
-from odtdsl.outputs.feasible import FeasibleSet, anything, feasible_set
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.greedy.backend import GreedyBackEnd
+from odtdsl.problem.ir.problem import Growth
+from odtdsl.problem.outputs.feasible import FeasibleSet, anything, feasible_set
+from odtdsl.problem.terms.normalize import normalize
 
 PENALTY = 100
 WAYS = {"O": "optimal", "R": f"relaxed {PENALTY}", "M": "medoid", "A": "average"}

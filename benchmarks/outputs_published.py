@@ -26,7 +26,7 @@ from outputs import PAGE, Set, grown, grown_set, sets
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
-from odtdsl.outputs.feasible import FeasibleSet
+from odtdsl.problem.outputs.feasible import FeasibleSet
 
 Array = npt.NDArray[np.float64]
 FILES = {"scores": "scores_cars", "cars": "scores_cars", "class": "class"}

@@ -20,10 +20,10 @@ sys.path.insert(0, str(ROOT))
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.proofs.check import check
-from odtdsl.proofs.file import Part, Proof, from_bytes, size_of, to_bytes
-from odtdsl.proofs.log import claims_of, prove, refute
-from odtdsl.terms.normalize import normalize
+from odtdsl.insight.proofs.check import check
+from odtdsl.insight.proofs.file import Part, Proof, from_bytes, size_of, to_bytes
+from odtdsl.insight.proofs.log import claims_of, prove, refute
+from odtdsl.problem.terms.normalize import normalize
 
 SETS = ("mouse", "monk1", "monk2", "iris", "wine")
 PAGE = ROOT / "docs" / "how-to" / "proofs.md"

@@ -31,7 +31,7 @@ from measures.peers import Outcome, alternate
 from measures.report import Table, geometric
 from measures.sets import Array, ranked_or_binary
 
-from odtdsl import _engine
+from odtdsl.base import _engine
 
 QUANTILES = 10
 TARGETS = {

@@ -29,9 +29,9 @@ from measures import cost, early, fairness, sets
 from measures.report import CASES_PAGE, Table, geometric
 from measures.specs import analysed
 
-from odtdsl.analysis import Analysis
-from odtdsl.result import Result
-from odtdsl.solving import solve
+from odtdsl.compiler import Analysis
+from odtdsl.driver.pipeline import solve
+from odtdsl.driver.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

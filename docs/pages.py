@@ -158,7 +158,7 @@ class Runner:
 
     def _odt(self, arguments: list[str]) -> str:
         """In this process: imports are paid once."""
-        from odtdsl.cli import app
+        from odtdsl.interfaces.cli.main import app
 
         text = io.StringIO()
         with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
@@ -175,7 +175,7 @@ class Runner:
             bin_.mkdir()
             (bin_ / "odt").write_text(
                 f'#!/bin/sh\nexec "{sys.executable}" -c '
-                '"from odtdsl.cli import main; main()" "$@"\n'
+                '"from odtdsl.interfaces.cli.main import main; main()" "$@"\n'
             )
             (bin_ / "odt").chmod(0o755)
             (bin_ / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -189,8 +189,8 @@ class Runner:
     # ---- the rest
 
     def _parses(self, body: str) -> None:
-        from odtdsl.source import Source
-        from odtdsl.syntax.parser import parse
+        from odtdsl.base.source import Source
+        from odtdsl.language.parser import parse
 
         parse(Source(name="a page", text=body))
 

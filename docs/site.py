@@ -55,7 +55,7 @@ highlight_language = "none"
 
 def setup(app):
     from docs.site import as_rst, foreign
-    from odtdsl.editor.lexer import OdtLexer
+    from odtdsl.interfaces.editor.lexer import OdtLexer
     app.connect("autodoc-process-docstring", as_rst, priority=1)  # before napoleon
     app.add_lexer("odt", OdtLexer)
     app.connect("autodoc-skip-member", foreign)

@@ -16,12 +16,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odtdsl import present as _present  # noqa: F401  # enters what methods of models do
+from odtdsl import presentation as _presentation  # noqa: F401  # enters what methods of models do
 
 if TYPE_CHECKING:
-    from odtdsl import datasets as datasets
     from odtdsl import words as words
-    from odtdsl.api import (
+    from odtdsl.auditor.audit import Audit
+    from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+    from odtdsl.data import synthetic as datasets
+    from odtdsl.driver.alternatives import Alternatives
+    from odtdsl.driver.comparison import Comparison
+    from odtdsl.driver.pipeline import Plan
+    from odtdsl.driver.result import Result
+    from odtdsl.estimators import (
+        OptimalDiagramClassifier,
+        OptimalTreeClassifier,
+        OptimalTreeRegressor,
+        OutputConstrainedForestRegressor,
+        OutputConstrainedTreeRegressor,
+    )
+    from odtdsl.insight.explanations import Curve, Explanation
+    from odtdsl.insight.tuning.result import Tuning
+    from odtdsl.interfaces.api import (
         Model,
         alternatives,
         audit,
@@ -39,24 +54,9 @@ if TYPE_CHECKING:
         plan,
         solve,
     )
-    from odtdsl.api.tuning import tune
-    from odtdsl.checker import Audit
-    from odtdsl.comparing import Comparison
-    from odtdsl.diagnostics.model import Diagnostic, OdtError
-    from odtdsl.estimators import (
-        OptimalDiagramClassifier,
-        OptimalTreeClassifier,
-        OptimalTreeRegressor,
-        OutputConstrainedForestRegressor,
-        OutputConstrainedTreeRegressor,
-    )
-    from odtdsl.explaining import Curve, Explanation
-    from odtdsl.near_optimal import Alternatives
+    from odtdsl.interfaces.api.tuning import tune
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
-    from odtdsl.result import Result
-    from odtdsl.solving import Plan
-    from odtdsl.tuning.result import Tuning
 
     __version__: str
 
@@ -71,20 +71,20 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Alternatives": "odtdsl.near_optimal",
-    "Audit": "odtdsl.checker",
-    "Comparison": "odtdsl.comparing",
-    "Curve": "odtdsl.explaining",
-    "Explanation": "odtdsl.explaining",
-    "Diagnostic": "odtdsl.diagnostics.model",
+    "Alternatives": "odtdsl.driver.alternatives",
+    "Audit": "odtdsl.auditor.audit",
+    "Comparison": "odtdsl.driver.comparison",
+    "Curve": "odtdsl.insight.explanations",
+    "Explanation": "odtdsl.insight.explanations",
+    "Diagnostic": "odtdsl.base.diagnostics.model",
     "Diagram": "odtdsl.predictors.diagram",
-    "OdtError": "odtdsl.diagnostics.model",
-    "Plan": "odtdsl.solving",
-    "Result": "odtdsl.result",
+    "OdtError": "odtdsl.base.diagnostics.model",
+    "Plan": "odtdsl.driver.pipeline",
+    "Result": "odtdsl.driver.result",
     "Tree": "odtdsl.predictors.tree",
-    "Tuning": "odtdsl.tuning.result",
+    "Tuning": "odtdsl.insight.tuning.result",
     "load_ipython_extension": "odtdsl.notebook",
-    "tune": "odtdsl.api.tuning",
+    "tune": "odtdsl.interfaces.api.tuning",
     "unload_ipython_extension": "odtdsl.notebook",
     **dict.fromkeys(
         (
@@ -115,21 +115,23 @@ _HOMES = {
             "plan",
             "solve",
         ),
-        "odtdsl.api",
+        "odtdsl.interfaces.api",
     ),
 }
 """Where each public name lives: it is imported when it is first asked for."""
+
+_MODULES = {"datasets": "odtdsl.data.synthetic", "words": "odtdsl.words"}
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "__version__":
-        from odtdsl.version import VERSION
+        from odtdsl.base.version import VERSION
 
         value: Any = VERSION
-    elif name in ("datasets", "words"):
-        return import_module(f"odtdsl.{name}")
+    elif name in _MODULES:
+        return import_module(_MODULES[name])
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

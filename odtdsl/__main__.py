@@ -1,12 +1,12 @@
 """`odt`, also as `python -m odtdsl`."""
 
-from odtdsl.interrupts import ends_quietly
+from odtdsl.base.interrupts import ends_quietly
 
 
 def main() -> None:
     """Entry point: Ctrl-C is heard before all that takes time to import."""
     ends_quietly()
-    from odtdsl.cli import main
+    from odtdsl.interfaces.cli.main import main
 
     main()
 

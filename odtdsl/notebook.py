@@ -8,12 +8,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Progress
-from odtdsl.console import explained, shown
-from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.presentation.console import explained, shown
 
 if TYPE_CHECKING:
-    from odtdsl.explaining import Explanation
-    from odtdsl.result import Result
+    from odtdsl.driver.result import Result
+    from odtdsl.insight.explanations import Explanation
 
 REFRESH = 0.2
 """Seconds between two looks at the progress."""
@@ -26,8 +26,8 @@ USAGE = (
 
 def load_ipython_extension(shell: Any) -> None:
     """Register the magic, and how results look; IPython calls it."""
-    from odtdsl.explaining import Explanation
-    from odtdsl.result import Result
+    from odtdsl.driver.result import Result
+    from odtdsl.insight.explanations import Explanation
 
     shell.register_magic_function(_Magic(shell), "cell", "odt")
     formatters = shell.display_formatter.formatters
@@ -74,8 +74,8 @@ class _Magic:
         return found
 
     def _run(self, wish: argparse.Namespace, cell: str) -> Any:
-        from odtdsl.api import check, explain, parse, plan, solve
-        from odtdsl.syntax import ast
+        from odtdsl.interfaces.api import check, explain, parse, plan, solve
+        from odtdsl.language import ast
 
         model = parse(cell, name="<cell>")
         inputs: dict[str, Any] = {"settings": dict(map(_setting, wish.set))}
@@ -94,7 +94,7 @@ class _Magic:
         if wish.check:
             return _Shown([str(OdtError([one])) for one in check(model, **inputs)], "no mistake")
         if wish.plan:
-            from odtdsl.console import planned
+            from odtdsl.presentation.console import planned
 
             return _Shown(list(planned(plan(model, using=wish.using, **inputs))))
         if wish.explain:

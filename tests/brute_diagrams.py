@@ -14,11 +14,11 @@ from itertools import chain, product
 
 import numpy as np
 
-from odtdsl.ir.diagrams import DiagramEvaluation, planes, sends_left
-from odtdsl.ir.evaluate import test_fault as fault_of
-from odtdsl.ir.forms import Core
-from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
+from odtdsl.problem.ir.diagrams import DiagramEvaluation, planes, sends_left
+from odtdsl.problem.ir.evaluate import test_fault as fault_of
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
 
 Key = tuple[int, tuple[tuple[tuple[object, ...], ...], ...]]
 Splits = list[tuple[RawTest, frozenset[int]]]

@@ -36,5 +36,5 @@ def encodings_find_their_optima(request: pytest.FixtureRequest) -> Iterator[None
     if "start_by_search" in request.fixturenames:
         yield
         return
-    with patch("odtdsl.backends.starts.searched", lambda core, step, limits, given, report: given):
+    with patch("odtdsl.driver.starts.searched", lambda core, step, limits, given, report: given):
         yield

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from odtdsl.analysis import analyse
-from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.diagnostics.render import render_text
-from odtdsl.ir.dump import dump_core, dump_problem
-from odtdsl.syntax.parser import parse, read_source
-from odtdsl.syntax.printer import format_source
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.diagnostics.render import render_text
+from odtdsl.compiler import analyse
+from odtdsl.language.parser import parse, read_source
+from odtdsl.language.printer import format_source
+from odtdsl.problem.ir.dump import dump_core, dump_problem
+from odtdsl.problem.terms.normalize import normalize
 
 GRAMMAR = Path(__file__).resolve().parents[1] / "grammar"
 BAD = sorted((GRAMMAR / "bad").glob("*.odt"))

@@ -25,18 +25,18 @@ from pysat.solvers import Solver
 from random_specs import Case, case, read, rule
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import after_exact, back_end, choose
-from odtdsl.backends.running import run
-from odtdsl.cpsat.diagrams import Diagrams
-from odtdsl.cpsat.program import Cost, Program
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawDiagram
-from odtdsl.sat.diagrams import DiagramCode
-from odtdsl.sat.diagrams_rules import ruled
-from odtdsl.sat.sums import Terms
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.clauses.diagram_rules import ruled
+from odtdsl.backends.clauses.diagrams import DiagramCode
+from odtdsl.backends.clauses.sums import Terms
+from odtdsl.backends.cpsat.diagrams import Diagrams
+from odtdsl.backends.cpsat.program import Cost, Program
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.choice import after_exact, back_end, choose
+from odtdsl.driver.execution import run
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawDiagram
+from odtdsl.problem.terms.normalize import normalize
 
 OBJECTIVES = (
     "errors", "error_rate + 0.1 * (splits - 1) / 14", "expected_loss then splits",

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import Value
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exports.names import identifiers
-from odtdsl.exports.plan import plan_of
-from odtdsl.predictors.diagram import AxisTest, Diagram, Hyperplane
-from odtdsl.predictors.tree import Branch, InBin, Test, Tree
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane
+from odtdsl.predictors.nodes import Branch, InBin, Test
+from odtdsl.predictors.tree import Tree
+from odtdsl.presentation.exports.names import identifiers
+from odtdsl.presentation.exports.plan import plan_of
 
 Row = dict[str, Any]
 Model = Tree | Diagram

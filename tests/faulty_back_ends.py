@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from odtdsl.backends.base import Limits, RawAnswer, Report
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawModel
-from odtdsl.sat.backend import Sat
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawModel
 
 
 class Right(Sat):
@@ -38,8 +38,8 @@ class ProvesItsStart(Right):
         self, core: Core, limits: Limits, start: RawModel | None = None,
         report: Report | None = None,
     ) -> RawAnswer:  # fmt: skip
-        from odtdsl.ir.diagrams import evaluated
-        from odtdsl.ir.raw import RawDiagram, RawLeaf
+        from odtdsl.problem.ir.diagrams import evaluated
+        from odtdsl.problem.ir.raw import RawDiagram, RawLeaf
 
         asked_for_diagram = type(core.skeleton).__name__ == "DiagramSkeleton"
         model: RawModel = RawDiagram(entry=~0) if asked_for_diagram else RawLeaf(label=0)

@@ -20,7 +20,7 @@ import typer
 from fuzzing import Target
 from typer.testing import CliRunner
 
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 
 CODES = {0, 1, 2, 3, 4}
 """Of the listed ones all but 70, a mistake of odtdsl, and 130: nobody interrupts."""

@@ -15,15 +15,15 @@ from typing import Any
 from fuzz_commands import command_lines
 from fuzzing import Target
 
+from odtdsl.base.diagnostics.codes import CODES
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.render import render_text, to_json
+from odtdsl.base.source import Source
 from odtdsl.data.request import DataRequest
-from odtdsl.diagnostics.codes import CODES
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.diagnostics.render import render_text, to_json
-from odtdsl.source import Source
-from odtdsl.syntax.expressions import name_text
-from odtdsl.syntax.grammar import keywords
-from odtdsl.syntax.parser import parse
-from odtdsl.syntax.printer import format_source, to_text
+from odtdsl.language.expressions import name_text
+from odtdsl.language.grammar import keywords
+from odtdsl.language.parser import parse
+from odtdsl.language.printer import format_source, to_text
 
 ROOT = Path(__file__).resolve().parents[1]
 ODD = (
@@ -70,7 +70,7 @@ def _whole(data: bytes) -> bool:
 
 def spec_words() -> tuple[bytes, ...]:
     """The words of the language, and odd pieces."""
-    from odtdsl.terms.registry import BY_NAME
+    from odtdsl.problem.terms.registry import BY_NAME
 
     words = [word for words in keywords().values() for word in words.split()]
     signs = ["<=", "<", "=", "!=", "+", "-", "*", "/", ",", ":", "(", ")", "{", "}", "[", "]", "%"]
@@ -199,7 +199,7 @@ def _options(head: bytes) -> dict[str, Any]:
 
 def run_data(data: bytes, folder: Path) -> None:
     """Read the file, and analyse a spec whose target is its last column."""
-    from odtdsl.analysis import analyse
+    from odtdsl.compiler import analyse
     from odtdsl.data.readers import read
 
     head, _, content = data.partition(b"\n")
@@ -341,8 +341,9 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def run_models(data: bytes, folder: Path) -> None:
     """Load; what loads is saved equal, drawn, and predicts."""
-    from odtdsl.api import load_model
-    from odtdsl.predictors import graphviz, saving, svg
+    from odtdsl.interfaces.api import load_model
+    from odtdsl.predictors import saving
+    from odtdsl.presentation.pictures import graphviz, svg
 
     path = folder / "model.json"
     path.write_bytes(data)
@@ -372,7 +373,7 @@ def run_models(data: bytes, folder: Path) -> None:
 @contextlib.contextmanager
 def editor() -> Iterator[Target]:
     """What the language server does with a text: mistakes with data, and every request."""
-    from odtdsl.editor.tables import Tables
+    from odtdsl.interfaces.editor.tables import Tables
 
     corpus = (ROOT / "grammar" / "good", ROOT / "grammar" / "bad")
     with tempfile.TemporaryDirectory() as folder:
@@ -391,11 +392,11 @@ def editor() -> Iterator[Target]:
 
 def run_editor(data: bytes, base: Path, tables: Any) -> None:
     """Check the text, then ask everything at places that the text itself decides."""
-    from odtdsl.editor import hover, positions
-    from odtdsl.editor.checking import checked
-    from odtdsl.editor.completion import complete
-    from odtdsl.editor.outline import Outline
-    from odtdsl.editor.worker import pack, unpack
+    from odtdsl.interfaces.editor import hover, positions
+    from odtdsl.interfaces.editor.checking import checked
+    from odtdsl.interfaces.editor.completion import complete
+    from odtdsl.interfaces.editor.outline import Outline
+    from odtdsl.interfaces.editor.worker import pack, unpack
 
     source = Source(name="t.odt", text=text_of(data))
     outline, size = Outline(source), len(source.text)
@@ -419,8 +420,8 @@ def run_editor(data: bytes, base: Path, tables: Any) -> None:
 
 def _renamed(outline: Any, named: Any, name: str) -> None:
     """A rename touches only the name, and a text that could be read still can."""
-    from odtdsl.editor import hover
-    from odtdsl.syntax import ast
+    from odtdsl.interfaces.editor import hover
+    from odtdsl.language import ast
 
     text = outline.source.text
     try:

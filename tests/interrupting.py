@@ -25,20 +25,20 @@ from unittest.mock import patch
 
 from random_specs import case, rule
 
-from odtdsl import solving
-from odtdsl.analysis import Analysis, analyse
 from odtdsl.backends.answers import same
 from odtdsl.backends.base import Progress
-from odtdsl.backends.choice import choose
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.engine import engine
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.explaining.infeasible import explain
-from odtdsl.ir.forms import Core, DepthStage
-from odtdsl.near_optimal import alternatives
-from odtdsl.result import Result
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.driver import pipeline
+from odtdsl.driver.alternatives import alternatives
+from odtdsl.driver.choice import choose
+from odtdsl.driver.result import Result
+from odtdsl.insight.explanations.conflicts import explain
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.forms import Core, DepthStage
+from odtdsl.problem.terms.normalize import normalize
 
 BACK_ENDS = ("exact", "greedy", "milp", "sat", "cpsat")
 TASKS = (*BACK_ENDS, "list", "explain")
@@ -91,7 +91,7 @@ def looking(looks: Looks, work: int = WORK) -> Iterator[None]:
     native.look_every(work)
     try:
         with (
-            patch.object(solving, "interruptible", interruptible),
+            patch.object(pipeline, "interruptible", interruptible),
             patch.object(time, "monotonic", looks.clock),
             patch.object(native, "solve", partial(native.solve, alone=0)),
             patch.object(native, "solve_ruled", partial(native.solve_ruled, alone=0)),
@@ -121,7 +121,7 @@ def drawn(seed: int) -> Problem | None:
         analysis = analyse(parse(source), source=source, frame=frame)
         core = normalize(analysis.rows)
         name = next(b for b in ("exact", "cpsat", "sat", "milp") if choose(core, b).name)
-        result = solving.solve(analysis, backend=name, seconds=20)
+        result = pipeline.solve(analysis, backend=name, seconds=20)
     except (OdtError, StopIteration) as refusal:
         if "X101" in str(refusal):
             raise
@@ -194,7 +194,7 @@ def run(task: str, here: Problem, looks: Looks) -> str:
             assert bool(listed.trees) == (listed.result.tree is not None), "lost, or from nowhere"
             assert all(one.audit.holds for one in listed.trees)
             return listed.stopped or "complete"
-        result = solving.solve(here.analysis, backend=task, seconds=limit, report=told.append)
+        result = pipeline.solve(here.analysis, backend=task, seconds=limit, report=told.append)
     check(here, result, told)
     return result.status
 

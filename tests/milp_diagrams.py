@@ -13,9 +13,12 @@ from milp_trees import clause, path_sum, random_rows
 from random_cores import HERE, errors_of, random_filter
 
 from odtdsl.backends.base import Limits
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.families import build_families
-from odtdsl.ir.forms import (
+from odtdsl.backends.milp.diagram_search import LoweredDiagram, lower_diagram
+from odtdsl.backends.milp.highs import Solver
+from odtdsl.backends.milp.pyomo_model import build, standard_form
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.forms import (
     Additive,
     Clause,
     Core,
@@ -26,13 +29,10 @@ from odtdsl.ir.forms import (
     PathTotal,
     SignedAtom,
     StageForm,
-)  # fmt: skip
-from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawDiagram
-from odtdsl.ir.rows import Rows
-from odtdsl.milp.diagram_search import LoweredDiagram, lower_diagram
-from odtdsl.milp.highs import Solver
-from odtdsl.milp.pyomo_model import build, standard_form
+)
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawDiagram
+from odtdsl.problem.ir.rows import Rows
 
 PATHS = ("used_path", "order", "budget")
 MODELS = ("used_model", "root", "depth", "linear_model", "path_total")

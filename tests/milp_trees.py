@@ -13,10 +13,13 @@ import numpy as np
 from random_cores import HERE, errors_of, random_filter, random_rows
 
 from odtdsl.backends.base import Limits
-from odtdsl.ir.evaluate import Evaluation, Visit, children, goes_left, split_fault
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import build_families
-from odtdsl.ir.forms import (
+from odtdsl.backends.milp.highs import Solver
+from odtdsl.backends.milp.pyomo_model import build, standard_form
+from odtdsl.backends.milp.search import Lowered, lower
+from odtdsl.problem.ir.evaluate import Evaluation, Visit, children, goes_left, split_fault
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.forms import (
     Additive,
     Atom,
     Budget,
@@ -39,12 +42,9 @@ from odtdsl.ir.forms import (
     StageForm,
     Used,
 )
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.ir.rows import Rows
-from odtdsl.milp.highs import Solver
-from odtdsl.milp.pyomo_model import build, standard_form
-from odtdsl.milp.search import Lowered, lower
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.ir.rows import Rows
 
 SCALE = int(os.environ.get("ODTDSL_MILP_SCALE", "1"))
 """Multiplies the number of random instances; 40 gives 200 per atom and 2,000 optima."""

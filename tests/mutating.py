@@ -74,7 +74,7 @@ _PLAIN = (
 @contextmanager
 def mutated(mutant: Mutant, seed: object) -> Iterator[list[bool]]:
     """All calls of the engine changed; the list says per call whether there was anything to."""
-    from odtdsl.exact import backend
+    from odtdsl.backends.exact import backend
 
     hits: list[bool] = []
     made = backend.engine

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog, minimize
 
-from odtdsl.ir.expr import AndC, Compare, Condition, Count, NotC, OneOf, OrC
-from odtdsl.ir.outputs import counted, difference, linear
+from odtdsl.problem.ir.expr import AndC, Compare, Condition, Count, NotC, OneOf, OrC
+from odtdsl.problem.ir.outputs import counted, difference, linear
 
 Array = npt.NDArray[np.float64]
 Row = tuple[Array, float, float]

@@ -12,9 +12,9 @@ from odtdsl.data.cells import build_table, column_from_numbers, column_from_text
 from odtdsl.data.dataset import Column, Dataset, Weights
 from odtdsl.data.request import DataRequest
 from odtdsl.data.typing import declare_type, encode
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import build_families
-from odtdsl.ir.forms import (
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.forms import (
     Additive,
     Atom,
     Budget,
@@ -37,18 +37,18 @@ from odtdsl.ir.forms import (
     SplitFilter,
     StageForm,
     Used,
-)  # fmt: skip
-from odtdsl.ir.intervals import EMPTY, FULL, RealSet
-from odtdsl.ir.problem import (
+)
+from odtdsl.problem.ir.intervals import EMPTY, FULL, RealSet
+from odtdsl.problem.ir.problem import (
     Candidates,
     Costs,
     FeatureDecl,
     Problem,
     TargetDecl,
     TreeSkeleton,
-)  # fmt: skip
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.ir.rows import Rows
+)
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.ir.rows import Rows
 
 HERE = Origin(rule="r")
 

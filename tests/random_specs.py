@@ -9,13 +9,13 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from odtdsl.analysis import Analysis, analyse
-from odtdsl.ir.evaluate import goes_left, local_gap
-from odtdsl.ir.families import place
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.evaluate import goes_left, local_gap
+from odtdsl.problem.ir.families import place
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 OPS = ("<=", ">=", "<", ">", "=", "!=")
 FEATURES = ("a", "b", "c", "o")

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import odtdsl
-from odtdsl.result import Result
+from odtdsl.driver.result import Result
 
 HOSTILE = {
     "tag": "</style></script><script>window.pwned = 'tag'</script>",

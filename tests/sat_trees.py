@@ -14,14 +14,14 @@ from pysat.solvers import Solver
 from worlds import Model
 
 from odtdsl.backends.base import Limits
-from odtdsl.cpsat.trees import Trees
-from odtdsl.ir.evaluate import goes_left
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.sat.formula import Formula
-from odtdsl.sat.lower import Lowered, Shape, deepest, shape_of
-from odtdsl.sat.search import Live, Search
-from odtdsl.sat.tree import TreeCode
+from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.lowering import Lowered, Shape, deepest, shape_of
+from odtdsl.backends.clauses.tree import TreeCode
+from odtdsl.backends.cpsat.trees import Trees
+from odtdsl.backends.sat.search import Live, Search
+from odtdsl.problem.ir.evaluate import goes_left
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 Partition = object
 """A tree by what it does with rows: a label, or a column and the rows and trees of both sides."""
@@ -111,7 +111,7 @@ class Lazy:
 @contextmanager
 def without_start() -> Iterator[None]:
     """Searches that no greedy tree begins: what the formula cannot find is not found."""
-    with patch("odtdsl.backends.running.best_start", return_value=None):
+    with patch("odtdsl.driver.execution.best_start", return_value=None):
         yield
 
 

@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl.cli import app
-from odtdsl.predictors.absent import missing_notes
-from odtdsl.predictors.graphviz import to_dot
+from odtdsl.interfaces.cli.main import app
+from odtdsl.predictors.missing_values import missing_notes
 from odtdsl.predictors.saving import save
-from odtdsl.report.facts import facts_of, notes_of
+from odtdsl.presentation.pictures.graphviz import to_dot
+from odtdsl.presentation.report.node_facts import facts_of, notes_of
 
 SPEC = """data frame target y
 missing {a} branch

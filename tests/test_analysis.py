@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from odtdsl.analysis import Analysis, analyse
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.expr import GroupArg
-from odtdsl.ir.forms import Linear, LinearStage
-from odtdsl.source import Source
-from odtdsl.syntax import ast
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.language import ast
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.expr import GroupArg
+from odtdsl.problem.ir.forms import Linear, LinearStage
+from odtdsl.problem.terms.normalize import normalize
 
 FRAME: dict[str, list[object]] = {
     "age": [20, 30, 40, 50, 60, None],
@@ -218,7 +218,7 @@ def test_directions(objective: str, warned: list[str]) -> None:
 
 
 def test_negations_of_outputs_are_pushed_inwards_before_they_are_closed() -> None:
-    from odtdsl.ir.expr import Compare, OrC
+    from odtdsl.problem.ir.expr import Compare, OrC
 
     frame = {"x": [1, 2, 3, 4], "a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 0.0, 0.0, 2.0]}
     text = "data frame\ntarget a, b: number\ntree depth <= 2\nminimize mse\n"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from corpus import BAD, GOOD
 
-from odtdsl.analysis import analyse
-from odtdsl.diagnostics.codes import CODES
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.dump import dump_core, dump_problem
-from odtdsl.syntax import ast
-from odtdsl.syntax.parser import parse, read_source
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.codes import CODES
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler import analyse
+from odtdsl.language import ast
+from odtdsl.language.parser import parse, read_source
+from odtdsl.problem.ir.dump import dump_core, dump_problem
+from odtdsl.problem.terms.normalize import normalize
 
 ODD: tuple[ast.Node, ...] = (
     ast.Number(value=Fraction(0)), ast.Number(value=Fraction(-3)), ast.Number(value=Fraction(1, 3)),

@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl.cli import app
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.interrupts import interrupted, interruptible
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.interrupts import interrupted, interruptible
+from odtdsl.base.signatures import is_ours
+from odtdsl.interfaces.cli.main import app
 from odtdsl.predictors.saving import save
-from odtdsl.written import is_ours
 
 ROWS = "a,b,y\n" + "".join(f"{i},{i * 7 % 5},{'u' if i * 3 % 7 < 3 else 'v'}\n" for i in range(20))
 SPEC = 'data "rows.csv"\ntarget y\ntree depth <= 2\nminimize errors\nrule few: leaves <= 3\n'
@@ -195,9 +195,9 @@ def test_a_failing_keep_file_does_not_end_a_tuning(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, text: str) -> None:
-        raise odtdsl.diagnostics.model.error("F301", f"`{path}` cannot be written: no space")
+        raise odtdsl.base.diagnostics.model.error("F301", f"`{path}` cannot be written: no space")
 
-    monkeypatch.setattr("odtdsl.tuning.store.write_text", full)
+    monkeypatch.setattr("odtdsl.insight.tuning.store.write_text", full)
     found = odtdsl.tune("s.odt", {"depth": [1, 2]}, cv=2, keep=folder / "k.json")
     assert found.complete
     assert found.result is not None
@@ -247,8 +247,8 @@ def hard(folder: Path) -> Path:
 
 ENDED = """
 import os, signal, sys
-from odtdsl.cli import main
-from odtdsl.cli_waiting import Waiting
+from odtdsl.interfaces.cli.main import main
+from odtdsl.interfaces.cli.progress import Waiting
 number, sent = getattr(signal, sys.argv.pop(1)), []
 def stop(self, _progress):
     if not sent:
@@ -303,7 +303,9 @@ main()
 
 @posix
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
-@pytest.mark.parametrize("module", ["typer", "odtdsl.cli", "odtdsl.cli_tune", "numpy", "lark"])
+@pytest.mark.parametrize(
+    "module", ["typer", "odtdsl.interfaces.cli.main", "odtdsl.interfaces.cli.tune", "numpy", "lark"]
+)
 def test_a_signal_during_imports_prints_no_traceback(
     folder: Path, module: str, number: str
 ) -> None:

@@ -52,7 +52,7 @@ str(model)
 heavy = "numpy lark scipy sklearn pandas polars pyarrow pyomo highspy narwhals typer rich".split()
 print(at_first, [name for name in heavy if name in sys.modules])
 """
-    light = ["odtdsl", "odtdsl.base", "odtdsl.base.methods", "odtdsl.present"]
+    light = ["odtdsl", "odtdsl.base", "odtdsl.base.methods", "odtdsl.presentation"]
     assert run(code) == f"{light} []\n"
 
 
@@ -78,11 +78,17 @@ def test_the_version_is_that_of_the_project() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "odtdsl", "odtdsl.api.auditing", "odtdsl.api.explaining", "odtdsl.api.formulas",
-        "odtdsl.api.model", "odtdsl.api.reading", "odtdsl.api.solving", "odtdsl.words",
+        "odtdsl",
+        "odtdsl.interfaces.api.auditing",
+        "odtdsl.interfaces.api.explaining",
+        "odtdsl.interfaces.api.formulas",
+        "odtdsl.interfaces.api.model",
+        "odtdsl.interfaces.api.reading",
+        "odtdsl.interfaces.api.solving",
+        "odtdsl.words",
         "odtdsl.words.expr",
     ],
-)  # fmt: skip
+)
 def test_examples_in_docstrings(name: str) -> None:
     module = importlib.import_module(name)
     found = doctest.testmod(module, extraglobs={"Model": odtdsl.Model})

@@ -17,7 +17,7 @@ from test_words import cells, codes, conditions, measures, names
 
 import odtdsl
 from odtdsl import Model, OdtError
-from odtdsl.syntax import ast
+from odtdsl.language import ast
 from odtdsl.words import (
     accuracy,
     before,

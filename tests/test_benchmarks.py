@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtdsl.predictors.tree import Branch, Leaf, Threshold, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Leaf, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "benchmarks" / "exact.py"

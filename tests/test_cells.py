@@ -15,12 +15,12 @@ import pytest
 from exported import by_c, by_package, by_python, by_rules, by_sql
 
 import odtdsl
-from odtdsl.api.model import Model
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.cells import Marks, column_from_texts
 from odtdsl.data.digest import digest
 from odtdsl.data.frames import read_frame
 from odtdsl.data.typing import declare_type
-from odtdsl.diagnostics.model import OdtError
+from odtdsl.interfaces.api.model import Model
 from odtdsl.predictors.json import from_json, to_json
 
 CODES = ("900000000000207008", "900000000000207009")

@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 
 import odtdsl
-from odtdsl import Model, checker
-from odtdsl.analysis import Analysis
+from odtdsl import Model
+from odtdsl.auditor import audit
+from odtdsl.auditor.audit import audit_rows
 from odtdsl.auditor.meanings import IN_FLOATS, MEANINGS
-from odtdsl.checker import audit_rows
+from odtdsl.compiler import Analysis
+from odtdsl.predictors.nodes import Branch, Leaf
 from odtdsl.predictors.saving import from_json, to_json
-from odtdsl.predictors.tree import Branch, Leaf, Tree
-from odtdsl.terms.registry import TERMS
+from odtdsl.predictors.tree import Tree
+from odtdsl.problem.terms.registry import TERMS
 
 HERE = {"x": [1, 2, 3, 4], "g": ["a", "b", "a", "b"], "y": ["no", "no", "yes", "yes"]}
 
@@ -66,7 +68,7 @@ FRAME = {
 
 def _called(model: Tree, analysis: Analysis) -> set[str]:
     """The files of the package whose code an audit runs."""
-    root, files = Path(checker.__file__).parent, set()
+    root, files = Path(odtdsl.__file__).parent, set()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         path = Path(frame.f_code.co_filename)
@@ -75,7 +77,7 @@ def _called(model: Tree, analysis: Analysis) -> set[str]:
 
     sys.setprofile(note)
     try:
-        found = checker.audit(model, analysis.rows)
+        found = audit.audit(model, analysis.rows)
     finally:
         sys.setprofile(None)
     assert found.holds
@@ -88,8 +90,8 @@ def test_an_audit_runs_no_code_of_terms_masks_or_back_ends() -> None:
     result = spec.solve()
     assert result.tree is not None
     ran = _called(result.tree, spec.analyse())
-    allowed = {"checker", "ir/expr", "ir/problem"}
-    values = ("auditor/", "data/", "predictors/tree", "predictors/check")
+    allowed = {"problem/ir/expr", "problem/ir/problem"}
+    values = ("auditor/", "data/", "predictors/tree", "predictors/validation")
     assert "auditor/meanings" in ran
     assert {name for name in ran - allowed if not name.startswith(values)} == set()
 
@@ -99,7 +101,7 @@ def test_every_term_has_a_meaning_for_the_audit() -> None:
         assert term.name in MEANINGS, (
             f"the audit does not know `{term.name}`: write what it means on a finished model, from"
             f' the language reference alone, as a function under @means("{term.name}") in'
-            " odtdsl/auditor/meanings.py; it must not use the code of odtdsl/terms"
+            " odtdsl/auditor/meanings.py; it must not use the code of odtdsl/problem/terms"
         )
     assert set(MEANINGS) == {term.name for term in TERMS}
     assert {term.name for term in TERMS if term.in_floats} == IN_FLOATS
@@ -128,7 +130,7 @@ def test_no_count_of_a_saved_model_can_be_changed(skeleton: str) -> None:
     spec = odtdsl.parse(text).data(FRAME)
     analysis, model = spec.analyse(), spec.solve().model
     assert model is not None
-    assert checker.audit(model, analysis.rows).holds
+    assert audit.audit(model, analysis.rows).holds
     tried = 0
     for place in range(len(list(_nodes(to_json(model))))):
         for key in ("size", "class_weights"):
@@ -139,7 +141,7 @@ def test_no_count_of_a_saved_model_can_be_changed(skeleton: str) -> None:
             weights = node.get("class_weights", [])
             node[key] = node["size"] + 1 if key == "size" else [*weights[1:], weights[0] + 1]
             broken = [
-                line for line in checker.audit(from_json(saved), analysis.rows).lines
+                line for line in audit.audit(from_json(saved), analysis.rows).lines
                 if not line.holds
             ]  # fmt: skip
             assert [line.rule.split()[-1] for line in broken] == ["counts"]
@@ -165,10 +167,10 @@ def test_columns_and_sides_of_missing_cells_of_a_saved_model_are_those_of_the_sp
         (replace(tree, root=replace(tree.root, size=0), features=tree.features), "counts"),
         (replace(tree, root=replace(tree.root, missing=other)), "missing"),
     ):
-        lines = checker.audit(changed, analysis.rows).lines
+        lines = audit.audit(changed, analysis.rows).lines
         assert f"tree {part}" in {line.rule for line in lines if not line.holds}
     silent = Branch(
         feature=tree.root.feature, test=tree.root.test, missing=tree.root.missing,
         left=Leaf(label=0), right=Leaf(label=1),
     )  # fmt: skip
-    assert checker.audit(replace(tree, root=silent), analysis.rows).holds, "it says no counts"
+    assert audit.audit(replace(tree, root=silent), analysis.rows).holds, "it says no counts"

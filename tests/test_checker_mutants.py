@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 import odtdsl
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, PathMeasure, TargetLoss
-from odtdsl.ir.rows import Rows
-from odtdsl.terms import normalize
-from odtdsl.terms.base import AllOf, AnyOf, Holds
-from odtdsl.terms.false_positive_rate import FalsePositiveRate
-from odtdsl.terms.formulas import negated
-from odtdsl.terms.recall import Recall
-from odtdsl.terms.registry import BY_NAME
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Additive, PathMeasure, TargetLoss
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms import normalize
+from odtdsl.problem.terms.base import AllOf, AnyOf, Holds
+from odtdsl.problem.terms.false_positive_rate import FalsePositiveRate
+from odtdsl.problem.terms.formulas import negated
+from odtdsl.problem.terms.recall import Recall
+from odtdsl.problem.terms.registry import BY_NAME
 
 FRAME = {
     "x": [1, 2, 3, 4, 5, 6, 7, 8], "z": [1, 2, 1, 2, 2, 1, 2, 1],

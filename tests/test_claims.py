@@ -123,9 +123,9 @@ def test_an_audit_loads_no_solver(tmp_path: Path) -> None:
     (tmp_path / "iris.odt").write_text(IRIS)
     code = f"""
 import sys
-for name in ("odtdsl._engine", "highspy", "pyomo", "pysat", "ortools"):
+for name in ("odtdsl.base._engine", "highspy", "pyomo", "pysat", "ortools"):
     sys.modules[name] = None
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 app(["audit", "iris.odt", {str(tree)!r}, "--json"])
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)

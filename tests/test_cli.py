@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 
 MODELS = Path(__file__).parent.parent / "models"
 IRIS = """data sklearn "iris"
@@ -265,7 +265,7 @@ def test_lists_that_cannot_be_asked_for(spec, options):
 LIST_INTERRUPTED = """
 import json, os, signal, sys, threading
 import odtdsl
-from odtdsl.near_optimal import _Collected
+from odtdsl.driver.alternatives import _Collected
 heard = _Collected.__call__
 def stop(self, raw, values):
     if self.seen == 5:
@@ -293,7 +293,7 @@ def test_internal_errors_leave_a_report_and_no_traceback(spec, monkeypatch):
     def fail(*_args: object, **_options: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("odtdsl.solving.solve", fail)
+    monkeypatch.setattr("odtdsl.driver.pipeline.solve", fail)
     result = odt("solve", spec(IRIS))
     assert result.exit_code == 70
     assert "boom" in result.stderr
@@ -316,7 +316,8 @@ def test_outputs_are_checked_before_the_search_and_full_disks_are_told(spec, tmp
     if Path("/dev/full").is_char_device():
         assert odt("solve", path, "-o", "/dev/full").exit_code == 1
         assert Path("/dev/full").is_char_device()
-        full = f"{sys.executable} -c 'from odtdsl.cli import main; main()' check {path} > /dev/full"
+        code = "from odtdsl.interfaces.cli.main import main; main()"
+        full = f"{sys.executable} -c '{code}' check {path} > /dev/full"
         assert subprocess.run(full, shell=True, capture_output=True, check=False).returncode == 1
 
 
@@ -360,15 +361,15 @@ def test_why_wants_one_row(spec, tmp_path, options):
 def test_a_run_of_highs_left_behind_does_not_hold_the_process(
     monkeypatch: pytest.MonkeyPatch, code: int | str | None, told: int
 ) -> None:
-    from odtdsl import cli_base
-    from odtdsl.milp import highs
+    from odtdsl.backends.milp import highs
+    from odtdsl.interfaces.cli import common
 
     codes: list[int] = []
-    monkeypatch.setattr(cli_base.os, "_exit", codes.append)
+    monkeypatch.setattr(common.os, "_exit", codes.append)
     monkeypatch.setattr(highs, "running", lambda: True)
-    cli_base.leave(SystemExit(code))
+    common.leave(SystemExit(code))
     assert codes == [told]
     monkeypatch.setattr(highs, "running", lambda: False)
     with pytest.raises(SystemExit) as ended:
-        cli_base.leave(SystemExit(code))
+        common.leave(SystemExit(code))
     assert ended.value.code == code

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl import comparing, solving
-from odtdsl.cli import app
-from odtdsl.comparing import contradictions
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.result import Result, Stage
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver import comparison, pipeline
+from odtdsl.driver.comparison import contradictions
+from odtdsl.driver.result import Result, Stage
+from odtdsl.interfaces.cli.main import app
 
 ROWS = {
     "a": [1, 2, 3, 4, 5, 6, 7, 8], "b": ["x", "y"] * 4,
@@ -142,13 +142,13 @@ def test_a_later_stage_counts_only_where_the_earlier_ones_agree() -> None:
 
 def test_a_disagreement_is_an_internal_error(monkeypatch: pytest.MonkeyPatch, spec) -> None:
     def lying(analysis, *, backend, **options):
-        result = solving.solve(analysis, backend=backend, **options)
+        result = pipeline.solve(analysis, backend=backend, **options)
         if backend != "milp":
             return result
         worse = replace(result.stages[0], value=Fraction(5), bound=Fraction(5))
         return replace(result, stages=(worse, *result.stages[1:]))
 
-    monkeypatch.setattr(comparing, "solve", lying)
+    monkeypatch.setattr(comparison, "solve", lying)
     with pytest.raises(OdtError, match="X102"):
         odtdsl.compare(SPEC, frame=ROWS, backends=["exact", "milp"])
     result = CliRunner().invoke(app, ["compare", spec(SPEC), "--on", "exact", "--on", "milp"])

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import odtdsl
-from odtdsl.explaining import Explanation, explain
+from odtdsl.insight.explanations import Explanation, explain
 
 SPECS = sorted((Path(__file__).resolve().parents[1] / "grammar" / "conflicts").glob("*.odt"))
 ALL = int(os.environ.get("ODTDSL_EXPLAIN_CASES", "0")) >= 1000

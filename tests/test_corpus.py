@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from corpus import BAD, FORMS, GOOD, SUFFIXES, bad_report, canonical, expected, good_report
 
-from odtdsl.diagnostics.codes import CODES
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse, read_source
-from odtdsl.syntax.printer import format_source, to_text
+from odtdsl.base.diagnostics.codes import CODES
+from odtdsl.base.source import Source
+from odtdsl.language.parser import parse, read_source
+from odtdsl.language.printer import format_source, to_text
 
 
 def _name(path: Path) -> str:

@@ -17,12 +17,12 @@ from diagram_models import plain, problem, same_optimum, same_price, same_set
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
-from odtdsl.backends.choice import back_end, choose
-from odtdsl.cpsat import backend
-from odtdsl.cpsat.search import Search
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.raw import RawDiagram
+from odtdsl.backends.cpsat import backend
+from odtdsl.backends.cpsat.search import Search
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.choice import back_end, choose
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.raw import RawDiagram
 
 
 def test_models_admit_what_enumeration_does() -> None:
@@ -152,8 +152,8 @@ def test_highs_runs_in_the_same_process() -> None:
 
 def test_hints_are_points_of_the_model() -> None:
     """A start that is best is found again by its hint alone."""
-    from odtdsl.cpsat.code import coded
-    from odtdsl.cpsat.program import Program
+    from odtdsl.backends.cpsat.code import coded
+    from odtdsl.backends.cpsat.program import Program
 
     tried = 0
     for index in range(12):

@@ -18,21 +18,21 @@ from sat_trees import without_start
 from test_every_term import MIXED, _expressed, case, core_of, solved
 
 import odtdsl
-from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, Progress
-from odtdsl.backends.choice import back_end, choose
-from odtdsl.cpsat import backend
-from odtdsl.cpsat.code import coded
-from odtdsl.cpsat.program import Cost, Program, Run
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import stage_values
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawLeaf, RawSplit
-from odtdsl.sat.formula import Formula
-from odtdsl.sat.sums import Terms
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.sums import Terms
+from odtdsl.backends.cpsat import backend
+from odtdsl.backends.cpsat.code import coded
+from odtdsl.backends.cpsat.program import Cost, Program, Run
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.driver.choice import back_end, choose
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.evaluate import stage_values
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit
+from odtdsl.problem.terms.normalize import normalize
 
 XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd", "even"] * 5}
 HEAD = "data frame target y tree depth <= 3 minimize errors + leaves / 10"
@@ -227,7 +227,7 @@ def test_a_limit_ends_the_writing_of_the_formula(monkeypatch: pytest.MonkeyPatch
     assert (told.status, told.size) == ("unknown", ())
     assert asked < 30
     code = coded(core(IRIS.format(depth=2)))
-    monkeypatch.setattr("odtdsl.cpsat.program.OFTEN", 1000)
+    monkeypatch.setattr("odtdsl.backends.cpsat.program.OFTEN", 1000)
     seen: list[None] = []
     Program(code.formula, code.one_of, lambda: seen.append(None))
     assert len(seen) > len(code.formula.clauses) // 1000

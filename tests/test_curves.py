@@ -28,12 +28,12 @@ from typer.testing import CliRunner
 from worlds import Model, TooMany, World, random_world
 
 import odtdsl
-from odtdsl import console
-from odtdsl.cli import app
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.explaining import Curve, walking
-from odtdsl.explaining.curves import Ended
-from odtdsl.result import Result
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.result import Result
+from odtdsl.insight.explanations import Curve, tracing
+from odtdsl.insight.explanations.curves import Ended
+from odtdsl.interfaces.cli.main import app
+from odtdsl.presentation import console
 
 CASES = int(os.environ.get("ODTDSL_CURVES_CASES", "40"))
 MOST_TREES = 500
@@ -340,7 +340,7 @@ class Giving:
 
     def __init__(self, patience: int, *, interrupted: bool = False, always: bool = True) -> None:
         self.patience, self.interrupted, self.always = patience, interrupted, always
-        self.asked, self.real = 0, walking.solve
+        self.asked, self.real = 0, tracing.solve
 
     def __call__(self, *args: object, **options: object) -> Result:
         self.asked += 1
@@ -360,7 +360,7 @@ def test_giving_up_says_only_what_is_proven(
     for seed in range(6):
         one = curved(f"giving {seed}")
         monkeypatch.undo()
-        monkeypatch.setattr(walking, "solve", Giving(patience, interrupted=interrupted))
+        monkeypatch.setattr(tracing, "solve", Giving(patience, interrupted=interrupted))
         found = traced(one, "exact")
         if found is None:
             continue

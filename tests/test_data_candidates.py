@@ -15,7 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import odtdsl
-from odtdsl.analysis import doubts
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler import rule_warnings
 from odtdsl.data import candidates
 from odtdsl.data.candidates import (
     bin_codes,
@@ -28,8 +29,7 @@ from odtdsl.data.candidates import (
 )
 from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.predictors.tree import Branch
+from odtdsl.predictors.nodes import Branch
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 Floats = npt.NDArray[np.float64]
@@ -204,7 +204,7 @@ def test_guessed_cuts_are_shortest_in_their_gaps() -> None:
 def test_of_many_rows_a_sample_is_boosted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cuts stand in the gaps of all rows, and hit those of the sample's."""
     monkeypatch.setattr(candidates, "BOOSTED_ROWS", 100)
-    monkeypatch.setattr(doubts, "BOOSTED_ROWS", 100)
+    monkeypatch.setattr(rule_warnings, "BOOSTED_ROWS", 100)
     rng = np.random.default_rng(3)
     x = np.round(rng.normal(size=1000), 3)
     y = ((x > -0.5) & (x < 0.7)).astype(np.int64)

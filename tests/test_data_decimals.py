@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from odtdsl import _engine
+from odtdsl.base import _engine
 from odtdsl.data.candidates import midpoint, short_cut
 from odtdsl.data.decimals import shortest
 
@@ -130,7 +130,8 @@ def test_the_examples_of_the_manual(low: float, high: float, short: float) -> No
 
 
 def test_a_lower_gap_in_a_gap_has_no_higher_threshold() -> None:
-    """What the search under rules on directions relies on: see `steady` in `exact/space.py`."""
+    """What the search under rules on directions relies on: see `steady` in
+    `backends/exact/feature_space.py`."""
     rng = random.Random(1)
     for _ in range(5000):
         scale = 10.0 ** rng.randrange(-3, 19)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.readers import read, read_test
 from odtdsl.data.request import DataRequest, TestFile, TestShare
 from odtdsl.data.table import Table
 from odtdsl.data.typing import levels_of
-from odtdsl.diagnostics.model import Diagnostic, OdtError
 
 
 def read_text(folder: Path, text: str | bytes, name: str = "t.csv", **options: object) -> Table:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.bundled import BUNDLED, read_openml
 from odtdsl.data.digest import digest
 from odtdsl.data.frames import read_frame
@@ -20,7 +21,6 @@ from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
 from odtdsl.data.typing import infer_type, levels_of
-from odtdsl.diagnostics.model import OdtError
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import odtdsl
-from odtdsl.predictors.tree import Branch, Threshold
+from odtdsl.predictors.nodes import Branch, Threshold
 
 STEPS = (Fraction(5), Fraction(1, 4), Fraction(2), Fraction(30), Fraction(3, 2))
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtdsl.auditor.rows import _stands_for
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
 from odtdsl.data.frames import read_frame
 from odtdsl.data.levels import as_levels, level_index, level_text
@@ -20,8 +21,7 @@ from odtdsl.data.table import RawColumn
 from odtdsl.data.typing import declare_type, encode, infer_type, levels_of
 from odtdsl.data.weights import ROOM, _exact, encode_weights
 from odtdsl.data.writing import number_text
-from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.predictors.encode import level_codes
+from odtdsl.predictors.encoding import level_codes
 
 
 def column(*values: Any) -> RawColumn:

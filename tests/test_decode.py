@@ -13,17 +13,17 @@ from random_cores import random_rows, random_sample, random_tree
 import odtdsl
 from odtdsl.backends import decode
 from odtdsl.backends.decode import NoCandidate, from_tree, simplify, to_tree
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.cells import build_table, column_from_numbers
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import Evaluation, route, stage_values, violations
-from odtdsl.ir.families import build_families, threshold_set
-from odtdsl.ir.forms import Additive, Core, LinearStage
-from odtdsl.ir.intervals import RealSet
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, walk
-from odtdsl.ir.rows import Rows
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold
 from odtdsl.predictors.routing import route as route_cells
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Threshold
+from odtdsl.problem.ir.evaluate import Evaluation, route, stage_values, violations
+from odtdsl.problem.ir.families import build_families, threshold_set
+from odtdsl.problem.ir.forms import Additive, Core, LinearStage
+from odtdsl.problem.ir.intervals import RealSet
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, walk
+from odtdsl.problem.ir.rows import Rows
 
 
 def stand_alone(core: Core, tree) -> bool:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from odtdsl.diagnostics.codes import CODES
-from odtdsl.diagnostics.model import Diagnostic, Label, OdtError, error
-from odtdsl.diagnostics.render import render_text, to_json
-from odtdsl.diagnostics.suggest import closest, distance
-from odtdsl.source import NOWHERE, Source, Span
-from odtdsl.syntax.parser import parse
+from odtdsl.base.diagnostics.codes import CODES
+from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.base.diagnostics.render import render_text, to_json
+from odtdsl.base.diagnostics.suggest import closest, distance
+from odtdsl.base.source import NOWHERE, Source, Span
+from odtdsl.language.parser import parse
 
 PACKAGE = Path(__file__).resolve().parents[1] / "odtdsl"
 TEXT = "rule a:\tcost <= 漢字 + é\nrule b: (x and\n   y or\n   w or\n  z)\n# end"
@@ -136,13 +136,15 @@ def test_every_code_in_the_package_is_registered_and_used() -> None:
             for code in re.findall(r'"([SNTDKORBFUXP]\d{3})"', path.read_text(encoding="utf-8")):
                 used.setdefault(code, set()).add(str(path.relative_to(PACKAGE)))
     unknown = {code: sorted(where) for code, where in used.items() if code not in CODES}
-    assert not unknown, "register these codes in odtdsl/diagnostics/codes.py"
+    assert not unknown, "register these codes in odtdsl/base/diagnostics/codes.py"
     assert not set(CODES) - set(used), "codes that nothing uses"
 
 
 def test_no_code_is_given_twice() -> None:
     listed = re.findall(
-        r'^    \(\s*"([A-Z]\d{3})"', (PACKAGE / "diagnostics/codes.py").read_text(), re.MULTILINE
+        r'^    \(\s*"([A-Z]\d{3})"',
+        (PACKAGE / "base/diagnostics/codes.py").read_text(),
+        re.MULTILINE,
     )
     assert len(listed) == len(set(listed)) == len(CODES)
 

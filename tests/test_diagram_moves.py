@@ -14,12 +14,12 @@ from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, core_of, unrolled
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.exact.layered import diagram_of
-from odtdsl.exact.moves import Engine, Moves, encoded, prefix
-from odtdsl.exact.unrolled import Unrolled
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawDiagram
+from odtdsl.backends.exact.layered_diagrams import diagram_of
+from odtdsl.backends.exact.moves import Engine, Moves, encoded, prefix
+from odtdsl.backends.exact.unrolled import Unrolled
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawDiagram
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 

@@ -14,24 +14,17 @@ import numpy as np
 import pytest
 
 import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.predictors.diagram import (
-    Arc,
-    AxisTest,
-    Diagram,
-    Hyperplane,
-    Node,
-    Terminal,
-    Weight,
-)  # fmt: skip
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_json import from_json, loads, to_json
-from odtdsl.predictors.diagram_layout import place
-from odtdsl.predictors.diagram_text import diagram_to_text
-from odtdsl.predictors.graphviz import to_dot
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Terminal, Weight
+from odtdsl.predictors.nodes import Equals, Threshold
 from odtdsl.predictors.saving import dumps, load, save
-from odtdsl.predictors.svg import to_svg
-from odtdsl.predictors.tree import Equals, Threshold
+from odtdsl.presentation.pictures.diagram_layout import place
+from odtdsl.presentation.pictures.diagram_text import diagram_to_text
+from odtdsl.presentation.pictures.graphviz import to_dot
+from odtdsl.presentation.pictures.svg import to_svg
 
 AGE = ColumnType(name="age", kind="number")
 SEX = ColumnType(name="sex", kind="category", levels=("f", "m", "x"))

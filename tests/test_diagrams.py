@@ -18,10 +18,9 @@ from brute_diagrams import (
 from random_specs import Case, case, read, rule
 
 import odtdsl
-from odtdsl.analysis import Analysis
+from odtdsl.auditor.audit import audit, judge
 from odtdsl.auditor.values import holds, instances
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import back_end
 from odtdsl.backends.decode import NoCandidate
 from odtdsl.backends.decode_diagram import (
     Routed,
@@ -30,15 +29,16 @@ from odtdsl.backends.decode_diagram import (
     from_routing,
     simplify_diagram,
     to_diagram,
-)  # fmt: skip
+)
 from odtdsl.backends.margins import widest_plane
-from odtdsl.checker import audit, judge
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Clause, Core, SplitFilter
-from odtdsl.ir.planes import planes
-from odtdsl.ir.raw import RawDiagram
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler import Analysis
+from odtdsl.driver.choice import back_end
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.forms import Clause, Core, SplitFilter
+from odtdsl.problem.ir.planes import planes
+from odtdsl.problem.ir.raw import RawDiagram
+from odtdsl.problem.terms.normalize import normalize
 
 SKIPPED = {"T221", "T222", "R304", "R207"}
 """No meaning on diagrams, under hyperplanes, or on the data."""

@@ -115,7 +115,7 @@ def test_json_page_names_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_exit_codes_are_those_of_the_program() -> None:
-    from odtdsl import cli_base as cli
+    from odtdsl.interfaces.cli import common as cli
 
     shown = set(re.findall(r"^\| (\d+) \|", generate.text("cli.md"), flags=re.M))
     names = ("OK", "WRONG", "USAGE", "INFEASIBLE", "LIMIT", "INTERNAL", "INTERRUPTED")
@@ -123,7 +123,7 @@ def test_exit_codes_are_those_of_the_program() -> None:
 
 
 def _commands() -> list[str]:
-    from odtdsl.cli import app
+    from odtdsl.interfaces.cli.main import app
 
     return [c.name or c.callback.__name__ for c in app.registered_commands if c.callback]
 

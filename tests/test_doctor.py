@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from odtdsl import doctor
-from odtdsl.cli import app
+from odtdsl.interfaces import health
+from odtdsl.interfaces.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -29,28 +29,28 @@ def test_the_doctor_finds_all_that_is_needed_working() -> None:
     assert found["ok"], [one for one in found["findings"] if one["state"] != "ok"]
     assert result.exit_code == 0
     states = {one["name"]: one["state"] for one in found["findings"]}
-    assert {f"back end {name}" for name in doctor.BACK_ENDS} <= set(states)
+    assert {f"back end {name}" for name in health.BACK_ENDS} <= set(states)
     assert set(states.values()) <= {"ok", "missing"}
 
 
 def test_what_is_broken_or_missing_is_told_and_sets_the_exit_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from odtdsl import api
+    from odtdsl.interfaces import api
 
     def broken(*_: object, using: str, **__: object) -> None:
         raise RuntimeError(f"{using} does not load")
 
     monkeypatch.setattr(api, "solve", broken)
     absent = {"ortools", "pygls"}
-    version = doctor.version
+    version = health.version
 
     def some(package: str) -> str:
         if package in absent:
-            raise doctor.PackageNotFoundError
+            raise health.PackageNotFoundError
         return version(package)
 
-    monkeypatch.setattr(doctor, "version", some)
+    monkeypatch.setattr(health, "version", some)
     result = CliRunner().invoke(app, ["doctor"])
     assert result.exit_code == 1
     assert "RuntimeError: milp does not load" in result.stdout
@@ -71,7 +71,7 @@ def test_the_version_names_the_solvers() -> None:
 
 def test_every_extra_that_is_named_is_one() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-    for _, _, _, how in doctor.EXTRAS:
+    for _, _, _, how in health.EXTRAS:
         if match := re.fullmatch(r"odtdsl\[(\w+)\]", how):
             assert match[1] in extras
 
@@ -100,7 +100,7 @@ def test_a_source_release_builds_installs_and_solves(tmp_path: Path) -> None:
         names = packed.namelist()
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert {"odtdsl/py.typed", "odtdsl/_data/grammar/odt.lark", "odtdsl/_data/models/iris.odt",
-            "odtdsl/report/page.html"} <= set(names)  # fmt: skip
+            "odtdsl/presentation/report/page.html"} <= set(names)  # fmt: skip
     assert not any(name.startswith("odtdsl/_data/grammar/bad") for name in names)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"

@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from odtdsl import OptimalTreeClassifier, OptimalTreeRegressor
-from odtdsl.checker import audit
-from odtdsl.diagnostics.model import OdtError
+from odtdsl.auditor.audit import audit
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.estimators import early
 from odtdsl.estimators.early import HeldOut, parted
 

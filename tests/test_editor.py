@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
 from odtdsl.data.request import DataRequest
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.editor import hover, positions
-from odtdsl.editor import keywords as meanings
-from odtdsl.editor.checking import checked
-from odtdsl.editor.completion import complete
-from odtdsl.editor.outline import Outline
-from odtdsl.editor.tables import Tables, Unread, head
-from odtdsl.source import Source
-from odtdsl.syntax.grammar import keywords
+from odtdsl.interfaces.editor import hover, positions
+from odtdsl.interfaces.editor import keywords as meanings
+from odtdsl.interfaces.editor.checking import checked
+from odtdsl.interfaces.editor.completion import complete
+from odtdsl.interfaces.editor.outline import Outline
+from odtdsl.interfaces.editor.tables import Tables, Unread, head
+from odtdsl.language.grammar import keywords
 
 TEXTS = st.text(st.sampled_from(["a", "é", "😀", "\n", "\r", "\u2028", "\x0c", " "]))
 """Also characters that end a line for some programs, but not for editors."""
@@ -111,7 +111,7 @@ def test_hostile_cells_and_names_stay_text(tmp_path: Path) -> None:
 def test_a_file_is_read_once_until_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from odtdsl.editor import tables as module
+    from odtdsl.interfaces.editor import tables as module
 
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,u\n2,v\n")
@@ -138,7 +138,7 @@ def test_a_file_is_read_once_until_it_changes(
 def test_neither_large_files_nor_the_network_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from odtdsl.editor import tables as module
+    from odtdsl.interfaces.editor import tables as module
 
     monkeypatch.setattr(module, "MAX_BYTES", 10)
     (tmp_path / "t.csv").write_text("age,`x y`,z\n1,u,2\n2,v,3\n")
@@ -169,10 +169,10 @@ def test_completion_of_names_that_need_backticks(tmp_path: Path) -> None:
 def test_the_server_asks_for_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 
-    from odtdsl import cli_lsp
-    from odtdsl.cli import app
+    from odtdsl.interfaces.cli import lsp
+    from odtdsl.interfaces.cli.main import app
 
-    monkeypatch.setattr(cli_lsp, "find_spec", lambda name: None)
+    monkeypatch.setattr(lsp, "find_spec", lambda name: None)
     result = CliRunner().invoke(app, ["lsp"])
     assert result.exit_code == 2
     assert "U351" in result.stderr

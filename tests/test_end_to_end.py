@@ -13,17 +13,17 @@ import pytest
 from milp_trees import SCALE, Live, best, reduced_trees
 from random_specs import Case, case, read, rule
 
-from odtdsl.analysis import Analysis
-from odtdsl.backends.choice import choose
+from odtdsl.auditor.audit import audit
 from odtdsl.backends.decode import to_tree
-from odtdsl.checker import audit
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import Evaluation
-from odtdsl.ir.expr import applications
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawTree
-from odtdsl.solving import solve
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler import Analysis
+from odtdsl.driver.choice import choose
+from odtdsl.driver.pipeline import solve
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.expr import applications
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawTree
+from odtdsl.problem.terms.normalize import normalize
 
 EACH = 5 * SCALE
 TREES = 20

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from engine_oracle import narrow, rank_columns
 
-engine = pytest.importorskip("odtdsl._engine")
+engine = pytest.importorskip("odtdsl.base._engine")
 
 INSTANCES = int(os.environ.get("ODTDSL_INSTANCES", "300"))
 

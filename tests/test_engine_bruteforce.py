@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from engine_oracle import INFINITE, brute_force, loss_table, narrow, rank_columns, tree_loss
 
-engine = pytest.importorskip("odtdsl._engine")
+engine = pytest.importorskip("odtdsl.base._engine")
 
 INSTANCES = int(os.environ.get("ODTDSL_INSTANCES", "300"))
 SETS = engine.instruction_sets()

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import odtdsl
-from odtdsl.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.model import OdtError
 
 pytest.importorskip("sklearn")
 

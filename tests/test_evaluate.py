@@ -1,4 +1,5 @@
-"""`ir.evaluate` against an independent reading of the forms, row by row and in plain Python."""
+"""`problem.ir.evaluate` against an independent reading of the forms, row by row and in plain
+Python."""
 
 from __future__ import annotations
 
@@ -12,17 +13,17 @@ import numpy as np
 import pytest
 from random_cores import HERE, Sample, random_sample, random_tree
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import (
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.problem.ir.evaluate import (
     BoundBroken,
     NotEvaluable,
     SplitBroken,
     route,
     stage_value,
     violations,
-)  # fmt: skip
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import (
+)
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
     Budget,
     Clause,
     Core,
@@ -36,9 +37,9 @@ from odtdsl.ir.forms import (
     Root,
     SignedAtom,
     Used,
-)  # fmt: skip
-from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+)
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 
 class Naive:
@@ -317,8 +318,8 @@ def test_diagrams_are_refused_with_the_reason() -> None:
 
 def test_admissible_tests_are_those_with_a_place() -> None:
     """The pieces of a set against one gap after the other."""
-    from odtdsl.ir.families import Family, admissible, place
-    from odtdsl.ir.intervals import FULL, RealSet
+    from odtdsl.problem.ir.families import Family, admissible, place
+    from odtdsl.problem.ir.intervals import FULL, RealSet
 
     for seed in range(400):
         rng = random.Random(f"admissible {seed}")

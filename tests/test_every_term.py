@@ -42,21 +42,21 @@ from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
 from worlds import Model, TooMany, World, random_world
 
 import odtdsl
-from odtdsl.analysis import analyse
-from odtdsl.backends.choice import choose
-from odtdsl.cpsat.backend import installed
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import goes_left
-from odtdsl.ir.families import admissible, threshold_set
-from odtdsl.ir.forms import Additive, Core, LinearStage
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.milp.search import lower
-from odtdsl.milp.subtrees import Subtrees
-from odtdsl.result import Stage
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
-from odtdsl.terms.registry import TERMS as REGISTERED
+from odtdsl.backends.cpsat.backend import installed
+from odtdsl.backends.milp.search import lower
+from odtdsl.backends.milp.subtrees import Subtrees
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.driver.choice import choose
+from odtdsl.driver.result import Stage
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.evaluate import goes_left
+from odtdsl.problem.ir.families import admissible, threshold_set
+from odtdsl.problem.ir.forms import Additive, Core, LinearStage
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.terms.normalize import normalize
+from odtdsl.problem.terms.registry import TERMS as REGISTERED
 
 SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
 MOST_TREES = 1500
@@ -224,7 +224,7 @@ def cpsat_both_ways(case_: Case) -> Counter[str]:
     found = Counter([f"started {solved(case_, 'cpsat')}"])
     with without_start():
         found[f"cold {solved(case_, 'cpsat')}"] += 1
-        with patch("odtdsl.cpsat.trees.FEW_TESTS", -1):
+        with patch("odtdsl.backends.cpsat.trees.FEW_TESTS", -1):
             found[f"by rows {solved(case_, 'cpsat')}"] += 1
     return found
 
@@ -430,7 +430,7 @@ def test_the_optimum_on_cpsat(name: str) -> None:
         if name in ASIDE or name == MIXED:
             cpsat_both_ways(one)
         by_rows = NAMES.index(name) % 2 if name in NAMES else False
-        with without_start(), patch("odtdsl.cpsat.trees.FEW_TESTS", -1 if by_rows else 50):
+        with without_start(), patch("odtdsl.backends.cpsat.trees.FEW_TESTS", -1 if by_rows else 50):
             solved(one, "cpsat")
 
 

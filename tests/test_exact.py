@@ -17,13 +17,13 @@ from random_cores import errors_of, random_filter, random_rows, random_tree
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import choose
-from odtdsl.exact.backend import Exact
-from odtdsl.exact.lower import features, from_raw, smallest_without_loss, to_raw
-from odtdsl.ir.evaluate import Evaluation, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import build_families
-from odtdsl.ir.forms import (
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.exact.lowering import features, from_raw, smallest_without_loss, to_raw
+from odtdsl.driver.choice import choose
+from odtdsl.problem.ir.evaluate import Evaluation, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.forms import (
     Additive,
     Clause,
     Core,
@@ -33,10 +33,10 @@ from odtdsl.ir.forms import (
     Origin,
     SignedAtom,
     StageForm,
-)  # fmt: skip
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawSplit, walk
-from odtdsl.ir.rows import Rows
+)
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawSplit, walk
+from odtdsl.problem.ir.rows import Rows
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 HERE = Origin(rule="here")

@@ -10,11 +10,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from odtdsl.api import solve
-from odtdsl.api.model import Model
-from odtdsl.api.reading import as_model
-from odtdsl.exact import paths as automata
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.exact import paths as automata
+from odtdsl.interfaces.api import solve
+from odtdsl.interfaces.api.model import Model
+from odtdsl.interfaces.api.reading import as_model
+from odtdsl.problem.terms.normalize import normalize
 
 
 def drawn(seed: int) -> tuple[str, dict[str, list[Any]]]:

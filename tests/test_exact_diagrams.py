@@ -15,12 +15,12 @@ from sat_trees import without_start
 from tiny_diagrams import PRICES, RULES, core_of
 
 import odtdsl
-from odtdsl.backends import choice
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import back_end
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exact import diagrams
-from odtdsl.ir.diagrams import DiagramEvaluation
+from odtdsl.backends.exact import diagrams
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver import choice
+from odtdsl.driver.choice import back_end
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 PARITY = {
@@ -114,7 +114,7 @@ def test_the_steps_that_ran_are_those_of_the_plan(
 
 
 def test_one_step_after_the_other_until_one_proves_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from odtdsl.exact.layered import Layered
+    from odtdsl.backends.exact.layered_diagrams import Layered
 
     text = SPEC.replace("1, 2, 2", "1, 2, 3")
     planned = [str(step) for step in odtdsl.plan(text, frame=SHAPES).choice.steps]
@@ -181,7 +181,7 @@ def test_a_later_stage_is_compared_only_after_equal_losses() -> None:
     (first, second) = model.stages
     from dataclasses import replace
 
-    from odtdsl.comparing import contradictions
+    from odtdsl.driver.comparison import contradictions
 
     assert first.value is not None
     assert second.value is not None

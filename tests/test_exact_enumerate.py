@@ -19,14 +19,14 @@ from random_cores import errors_of, random_filter, random_rows
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exact.enumerate import enumerate_trees
-from odtdsl.exact.idle import idle_splits_go
-from odtdsl.ir.evaluate import Visit, goes_left, local_gap, split_fault
-from odtdsl.ir.families import build_families
-from odtdsl.ir.forms import Additive, Core, LinearStage
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit
+from odtdsl.backends.exact.enumeration import enumerate_trees
+from odtdsl.backends.exact.idle_splits import idle_splits_go
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.problem.ir.evaluate import Visit, goes_left, local_gap, split_fault
+from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.forms import Additive, Core, LinearStage
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 
 SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from random_cores import random_sample
 
-from odtdsl.exact.lower import ruled_features
-from odtdsl.ir.families import admissible, threshold_set
+from odtdsl.backends.exact.lowering import ruled_features
+from odtdsl.problem.ir.families import admissible, threshold_set
 
 LEVELS, ROWS = 10_000, 20_000
 LIMIT = 2

@@ -17,12 +17,12 @@ from random_cores import HERE
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.exact.backend import Exact
-from odtdsl.exact.space import space
-from odtdsl.ir.evaluate import Visit, children, goes_left, split_fault, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import Family
-from odtdsl.ir.forms import (
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.exact.feature_space import space
+from odtdsl.problem.ir.evaluate import Visit, children, goes_left, split_fault, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import Family
+from odtdsl.problem.ir.forms import (
     Additive,
     Clause,
     Core,
@@ -32,10 +32,10 @@ from odtdsl.ir.forms import (
     Root,
     SignedAtom,
     SplitFilter,
-)  # fmt: skip
-from odtdsl.ir.intervals import RealSet
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree
+)
+from odtdsl.problem.ir.intervals import RealSet
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 VALUES = np.array([0, 1, 2.5, 6, 6.5, 13, 20, 21, 30, 44])
@@ -356,7 +356,7 @@ def ranks(rules: dict[str, object]) -> None:
 @pytest.mark.parametrize("mutant", [turned, forgotten, ranks])
 def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, mutant: Mutant) -> None:
     """Rules passed on wrongly give a wrong optimum somewhere."""
-    from odtdsl.exact import ruled
+    from odtdsl.backends.exact import ruled
 
     def wrong(*given: object) -> dict[str, object]:
         made = space(*given)  # type: ignore[arg-type]

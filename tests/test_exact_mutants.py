@@ -33,7 +33,7 @@ from test_every_term import (
 )
 
 import odtdsl
-from odtdsl.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.model import OdtError
 
 MEASURED = tuple(
     f"model {term}"
@@ -211,7 +211,7 @@ def test_paths_that_are_not_closed_are_not_for_the_plain_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its bounds rest on states that allow all that the states behind them do."""
-    monkeypatch.setattr("odtdsl.exact.paths.closed", lambda *_, **__: True)
+    monkeypatch.setattr("odtdsl.backends.exact.paths.closed", lambda *_, **__: True)
     for seed in range(200):
         try:
             solved(known("path requires", seed), "exact")

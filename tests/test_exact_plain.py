@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import odtdsl
-from odtdsl.exact import backend
+from odtdsl.backends.exact import backend
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 

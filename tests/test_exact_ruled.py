@@ -17,13 +17,13 @@ from random_cores import HERE
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
-from odtdsl.backends.choice import choose
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exact.backend import Exact
-from odtdsl.ir.evaluate import violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Clause, Core, LinearStage, Link, SignedAtom
-from odtdsl.ir.problem import TreeSkeleton
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.choice import choose
+from odtdsl.problem.ir.evaluate import violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Additive, Clause, Core, LinearStage, Link, SignedAtom
+from odtdsl.problem.ir.problem import TreeSkeleton
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 
@@ -194,16 +194,16 @@ def never_short(rules: dict[str, object]) -> None:
 )  # fmt: skip
 def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: Mutant) -> None:
     """Rules passed on a little too loose or too tight give a wrong optimum somewhere."""
-    from odtdsl.exact import under_rules
+    from odtdsl.backends.exact import ruled_search
 
-    made = under_rules.assemble
+    made = ruled_search.assemble
 
     def wrong(core: Core, depth: int) -> object:
         ruled = made(core, depth)
         mutant(ruled.rules)
         return ruled
 
-    monkeypatch.setattr(under_rules, "assemble", wrong)
+    monkeypatch.setattr(ruled_search, "assemble", wrong)
     for seed in range(60):
         rng = random.Random(f"mutant {kind} {seed}")
         core = tiny(rng, clauses=((kind,),))

@@ -8,12 +8,12 @@ import pytest
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import back_end
-from odtdsl.exact import shapes
-from odtdsl.exact.ruled import assemble
-from odtdsl.ir.evaluate import Evaluation
-from odtdsl.ir.forms import Core
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.exact import shapes
+from odtdsl.backends.exact.ruled import assemble
+from odtdsl.driver.choice import back_end
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.terms.normalize import normalize
 
 RULES = {
     "root": "forall split: if level = 0 then feature in {c, d}",

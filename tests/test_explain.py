@@ -28,12 +28,17 @@ from worlds import Model, TooMany, World, random_world
 
 import odtdsl
 from odtdsl.backends.base import Limits, RawAnswer, Support
-from odtdsl.backends.choice import back_end
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.explaining import Explanation, explain
-from odtdsl.explaining import oracle as oracles
-from odtdsl.explaining.sets import Conflicts, shrink, smallest_drop, smallest_hitting
-from odtdsl.ir.forms import Core
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.choice import back_end
+from odtdsl.insight.explanations import Explanation, explain
+from odtdsl.insight.explanations import oracle as oracles
+from odtdsl.insight.explanations.conflict_sets import (
+    Conflicts,
+    shrink,
+    smallest_drop,
+    smallest_hitting,
+)
+from odtdsl.problem.ir.forms import Core
 
 CASES = int(os.environ.get("ODTDSL_EXPLAIN_CASES", "24"))
 MOST_TREES = 700

@@ -28,10 +28,12 @@ from exported import (
     refused_by,
 )
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Hyperplane, Node, Terminal, Weight
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Terminal, Weight
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
 
 AGE = ColumnType(name="age", kind="number")
 DOSE = ColumnType(name="dose (mg)", kind="number")

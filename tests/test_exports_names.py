@@ -17,11 +17,13 @@ from exported import PACKAGES, Model, Row, by_c, by_package, by_python, by_rules
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exports.sql import number
-from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Node, Terminal
-from odtdsl.predictors.tree import Branch, Equals, Leaf, Threshold, Tree, TreeNode
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node, Terminal
+from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
+from odtdsl.presentation.exports.sql import number
 
 AGE = ColumnType(name="age", kind="number")
 PMML = "{http://www.dmg.org/PMML-4_4}"
@@ -275,7 +277,7 @@ def check_all(model: Model, rows: list[Row], folder: Path) -> None:
 def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from odtdsl.cli import app
+    from odtdsl.interfaces.cli.main import app
     from odtdsl.predictors.saving import save
 
     def odt(*arguments: str) -> Any:
@@ -330,7 +332,7 @@ def test_usual_numbers_stay_readable() -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for to in ("onnx", "treelite"):
-        monkeypatch.setattr(f"odtdsl.exports.{to}.find_spec", lambda name: None)
+        monkeypatch.setattr(f"odtdsl.presentation.exports.{to}.find_spec", lambda name: None)
         with pytest.raises(OdtError, match="U374") as caught:
             hostile("x").export(to)
         assert "odtdsl[export]" in str(caught.value)

@@ -17,18 +17,18 @@ from meanings import Judge
 from test_every_term import KINDS, MIXED, Case, case
 
 import odtdsl
-from odtdsl.analysis import analyse
-from odtdsl.analysis.doubts import Said, closed_by_thresholds, find
-from odtdsl.analysis.room import Frame, Room
-from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Clause, Linear, Origin, SignedAtom
-from odtdsl.ir.rows import Rows
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.base import EmptyDenominator, Unsupported
-from odtdsl.terms.formulas import TooManyCases
-from odtdsl.terms.normalize import rule_forms
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.compiler.bounds import Frame, Room
+from odtdsl.compiler.rule_warnings import Said, closed_by_thresholds, find
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Additive, Clause, Linear, Origin, SignedAtom
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.base import EmptyDenominator, Unsupported
+from odtdsl.problem.terms.formulas import TooManyCases
+from odtdsl.problem.terms.normalize import rule_forms
 
 SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
 
@@ -42,7 +42,7 @@ def analysed(case_: Case) -> Rows | None:
 
 
 def parts(rows: Rows) -> tuple[Frame, list[Said]]:
-    from odtdsl.ir.families import build_families
+    from odtdsl.problem.ir.families import build_families
 
     said = []
     for rule in rows.problem.rules:

@@ -22,14 +22,14 @@ from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.cli import app
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.raw import depth_of
-from odtdsl.result import Result
-from odtdsl.sat import assignment as assignments
-from odtdsl.sat.assignment import parse
-from odtdsl.sat.backend import Sat
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.formulas import assignment as assignments
+from odtdsl.driver.formulas.assignment import parse
+from odtdsl.driver.result import Result
+from odtdsl.interfaces.cli.main import app
+from odtdsl.problem.ir.raw import depth_of
+from odtdsl.problem.terms.normalize import normalize
 
 SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
 

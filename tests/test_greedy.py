@@ -15,13 +15,13 @@ from random_cores import HERE, errors_of, random_rows, random_sample, random_tre
 
 import odtdsl
 from odtdsl.backends.base import BackEnd, Limits, Progress
-from odtdsl.greedy import GreedyBackEnd
-from odtdsl.greedy.improve import settled
-from odtdsl.greedy.small import small_trees
-from odtdsl.ir.evaluate import Evaluation, route, stage_values, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import Family, admissible, build_families, threshold_set
-from odtdsl.ir.forms import (
+from odtdsl.backends.greedy import GreedyBackEnd
+from odtdsl.backends.greedy.exhaustive import small_trees
+from odtdsl.backends.greedy.local_search import settled
+from odtdsl.problem.ir.evaluate import Evaluation, route, stage_values, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import Family, admissible, build_families, threshold_set
+from odtdsl.problem.ir.forms import (
     Additive,
     Atom,
     Budget,
@@ -39,10 +39,10 @@ from odtdsl.ir.forms import (
     SplitFilter,
     StageForm,
     Used,
-)  # fmt: skip
-from odtdsl.ir.intervals import RealSet
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTree, depth_of, walk
+)
+from odtdsl.problem.ir.intervals import RealSet
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree, depth_of, walk
 
 
 def all_trees(core: Core, depth: int) -> Iterator[RawTree]:

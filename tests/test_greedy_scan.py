@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from random_cores import random_sample
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.greedy.tables import Tables, _scanner
-from odtdsl.ir.evaluate import goes_left
-from odtdsl.ir.families import Family
+from odtdsl.backends.greedy.tables import Tables, _scanner
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.problem.ir.evaluate import goes_left
+from odtdsl.problem.ir.families import Family
 
 
 def naive(family: Family, rows, gains, bounded, minima, mask) -> list[tuple[int, int, float, int]]:
@@ -117,7 +117,7 @@ def test_refuses_what_would_read_beyond_its_arrays() -> None:
 
 
 def test_says_how_to_build_the_native_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "odtdsl._engine", None)
+    monkeypatch.setitem(sys.modules, "odtdsl.base._engine", None)
     with pytest.raises(OdtError) as caught:
         Tables(random_sample(random.Random(0), rules=0).core)
     (diagnostic,) = caught.value.diagnostics

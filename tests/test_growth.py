@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import odtdsl
-from odtdsl.api import check
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.forms import Depth, SignedAtom
-from odtdsl.terms.base import AllOf, AnyOf, Formula, Holds
-from odtdsl.terms.formulas import clauses
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.interfaces.api import check
+from odtdsl.problem.ir.forms import Depth, SignedAtom
+from odtdsl.problem.terms.base import AllOf, AnyOf, Formula, Holds
+from odtdsl.problem.terms.formulas import clauses
 
 HEAD = 'data sklearn "iris" target target tree depth <= 2 '
 SECONDS = 30

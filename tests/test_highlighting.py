@@ -15,8 +15,8 @@ from types import ModuleType
 import pytest
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String
 
-from odtdsl.editor import lexer
-from odtdsl.syntax import grammar
+from odtdsl.interfaces.editor import lexer
+from odtdsl.language import grammar
 
 ROOT = Path(__file__).resolve().parents[1]
 VSCODE = ROOT / "grammar" / "vscode"
@@ -66,7 +66,7 @@ def test_what_each_piece_is() -> None:
 
 def test_the_lexer_is_found_by_its_name() -> None:
     declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert 'odt = "odtdsl.editor.lexer:OdtLexer"' in declared
+    assert 'odt = "odtdsl.interfaces.editor.lexer:OdtLexer"' in declared
     found = [one for one in entry_points(group="pygments.lexers") if one.name == "odt"]
     if not found:
         pytest.skip("odtdsl is not installed, only on the path")
@@ -113,6 +113,9 @@ def test_the_clients_code_is_javascript() -> None:
 
 
 def test_documents_do_not_load_the_solvers() -> None:
-    code = "import sys, odtdsl.editor.lexer; print('pyomo' in sys.modules, 'lark' in sys.modules)"
+    code = (
+        "import sys, odtdsl.interfaces.editor.lexer;"
+        " print('pyomo' in sys.modules, 'lark' in sys.modules)"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["False", "False"]

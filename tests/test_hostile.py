@@ -17,16 +17,18 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl.as_json import as_number
-from odtdsl.cli import app
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.numbers import as_number
 from odtdsl.data.dataset import ColumnType
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.predictors.check import check_tree
-from odtdsl.predictors.diagram import Arc, Diagram, Terminal
-from odtdsl.predictors.diagram_check import check_diagram
-from odtdsl.predictors.tree import Branch, Leaf, Threshold, Tree
-from odtdsl.scoring import OutputScore
-from odtdsl.scoring import TestScore as OutputTest
+from odtdsl.driver.scoring import OutputScore
+from odtdsl.driver.scoring import TestScore as OutputTest
+from odtdsl.interfaces.cli.main import app
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, Terminal
+from odtdsl.predictors.diagram_validation import check_diagram
+from odtdsl.predictors.nodes import Branch, Leaf, Threshold
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.validation import check_tree
 
 NOT_XML = ("\ufffe", "\uffff", "\x0b", "\x1b[31m", "]]>", "\x85", "\u202e", "&amp;", "<b>")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 
 CELLS = ("1e308", "-1e308", "1.7e308", "-1.7e308", "1", "0", "5e-324")
 HEAD = 'data "h.csv", test "h.csv" target y '

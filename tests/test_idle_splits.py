@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.decode import idle_splits, simplify
-from odtdsl.cli import app
-from odtdsl.ir.evaluate import Evaluation, violations
-from odtdsl.ir.raw import RawLeaf, RawSplit
+from odtdsl.interfaces.cli.main import app
+from odtdsl.problem.ir.evaluate import Evaluation, violations
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 
 ROWS = {
     "a": [1, 2, 3, 4, 5, 6, 7, 8], "noise": ["x", "y"] * 4,

@@ -9,15 +9,24 @@ import pytest
 from milp_trees import ATOMS, grown, tiny
 
 import odtdsl
-from odtdsl.analysis.room import Frame, Room
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exact.backend import Exact
-from odtdsl.ir.evaluate import Evaluation, path_numerator
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Atom, Budget, Core, Form, Linear, PathMeasure, PathTotal, SignedAtom
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.milp import Milp
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.milp import Milp
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler.bounds import Frame, Room
+from odtdsl.problem.ir.evaluate import Evaluation, path_numerator
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
+    Atom,
+    Budget,
+    Core,
+    Form,
+    Linear,
+    PathMeasure,
+    PathTotal,
+    SignedAtom,
+)
+from odtdsl.problem.ir.problem import TreeSkeleton
 
 FRAME = {
     "a": [1, 2, 3, 4, 5, 6], "b": ["x", "y"] * 3, "g": ["w", "w", "w", "m", "m", "m"],

@@ -8,17 +8,16 @@ from fractions import Fraction
 import pytest
 from interrupting import TASKS, Looks, interrupts, looking
 
-from odtdsl import solving
-from odtdsl.analysis import Analysis, analyse
-from odtdsl.backends import running
 from odtdsl.backends.answers import never_worse, unfounded
 from odtdsl.backends.base import Progress, RawAnswer, StageOutcome, Status
 from odtdsl.backends.progress import Told
-from odtdsl.ir.raw import RawLeaf, RawSplit
-from odtdsl.result import Result
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.driver import execution, pipeline
+from odtdsl.driver.result import Result
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit
+from odtdsl.problem.terms.normalize import normalize
 
 SEEDS = {"exact": 10, "greedy": 6, "milp": 3, "sat": 5, "cpsat": 4, "list": 4, "explain": 3}
 """Random problems of a task."""
@@ -43,14 +42,14 @@ def stopped(analysis: Analysis, at: int | None) -> tuple[Result, int, int]:
         first[0] = first[0] or looks.seen
 
     with looking(looks, work=50_000):
-        return solving.solve(analysis, backend="exact", report=note), first[0], looks.seen
+        return pipeline.solve(analysis, backend="exact", report=note), first[0], looks.seen
 
 
 def test_a_tree_that_is_made_smaller_before_it_is_shown_takes_its_claim_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without a start, the tree of an interrupted second stage has splits that say nothing."""
-    monkeypatch.setattr(running, "best_start", lambda *_: None)
+    monkeypatch.setattr(execution, "best_start", lambda *_: None)
     analysis = balance("depth then splits")
     *_, every = stopped(analysis, None)
     found = [stopped(analysis, int(share * every))[0] for share in (0.4, 0.7, 0.95)]
@@ -72,7 +71,7 @@ def test_a_tree_without_error_survives_a_stop_at_any_stage(goal: str) -> None:
 
 
 def test_a_limit_that_has_passed_leaves_a_tree() -> None:
-    result = solving.solve(balance("depth then leaves", levels=3), seconds=1e-3)
+    result = pipeline.solve(balance("depth then leaves", levels=3), seconds=1e-3)
     assert result.tree is not None
     assert result.timeline[0].incumbent is not None
     assert result.stages[0].value == result.timeline[-1].incumbent

@@ -16,12 +16,12 @@ import pytest
 from brute_diagrams import all_diagrams, best_priced
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
-from odtdsl import _engine
-from odtdsl.exact.layered import Layered, copies_of, shapes
-from odtdsl.exact.unrolled import Unrolled
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawDiagram
+from odtdsl.backends.exact.layered_diagrams import Layered, copies_of, shapes
+from odtdsl.backends.exact.unrolled import Unrolled
+from odtdsl.base import _engine
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawDiagram
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 

@@ -13,20 +13,21 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl import explaining, near_optimal
-from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, RawAnswer
-from odtdsl.backends.choice import back_end
-from odtdsl.cli import app
+from odtdsl.backends.clauses import sums
+from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.sums import Terms, at_most
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
 from odtdsl.data import candidates as boosting
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.forms import Core
-from odtdsl.sat import sums
-from odtdsl.sat.formula import Formula
-from odtdsl.sat.sums import Terms, at_most
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.driver import alternatives
+from odtdsl.driver.choice import back_end
+from odtdsl.insight import explanations
+from odtdsl.interfaces.cli.main import app
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.terms.normalize import normalize
 
 SPEC = 'data sklearn "breast_cancer" target target candidates * at quantiles 4 minimize errors '
 
@@ -59,15 +60,15 @@ def test_the_writing_of_a_formula_ends(
     def finished(*_: object) -> None:
         raise AssertionError("the formula was written to its end")
 
-    monkeypatch.setattr("odtdsl.cpsat.search.Program", finished)
-    monkeypatch.setattr("odtdsl.sat.search.Asking.true", finished)
+    monkeypatch.setattr("odtdsl.backends.cpsat.search.Program", finished)
+    monkeypatch.setattr("odtdsl.backends.sat.search.Asking.true", finished)
     answer, asked = cut(backend, core(skeleton), 60)
     assert (answer.status, answer.interrupted) == ("unknown", True)
     assert asked < 66, "some looks more to tell what is left"
 
 
 def test_the_giving_of_a_formula_to_a_solver_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    from odtdsl.sat import search
+    from odtdsl.backends.sat import search
 
     monkeypatch.setattr(search, "OFTEN", 10)
     formula = Formula()
@@ -120,9 +121,9 @@ def test_reading_and_analysis_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
     began = time.monotonic() - 100
     source = Source(name="limits.odt", text=SPEC + "tree depth <= 4")
-    from odtdsl import solving
+    from odtdsl.driver import pipeline
 
-    made = solving.solve(analyse(parse(source)), seconds=50, began=began)
+    made = pipeline.solve(analyse(parse(source)), seconds=50, began=began)
     assert made.status != "optimal"
     assert made.seconds > 50
 
@@ -169,18 +170,18 @@ def test_searches_count_from_when_the_call_began() -> None:
     text = BOOSTED.replace("candidates * at guessed", "").replace("depth <= 2", "depth <= 4")
     analysis = analyse(parse(Source(name="limits.odt", text=text)))
     began = time.monotonic() - 100
-    told = explaining.explain(analysis, seconds=50, began=began)
+    told = explanations.explain(analysis, seconds=50, began=began)
     assert told.seconds > 50
     assert told.prices is None or not all(one.proven for one in told.prices.prices)
-    assert not explaining.trace(analysis, "wide", seconds=50, began=began).complete
-    assert not near_optimal.alternatives(analysis, seconds=50, began=began).complete
+    assert not explanations.trace(analysis, "wide", seconds=50, began=began).complete
+    assert not alternatives.alternatives(analysis, seconds=50, began=began).complete
 
 
 def spent(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock on which the limit of a second is over at that look; small tables are looked at."""
     from types import SimpleNamespace
 
-    from odtdsl import limits
+    from odtdsl.base import limits
 
     seen = iter([*[0.0] * looks, *[2.0] * 1_000])
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: next(seen)))
@@ -193,9 +194,9 @@ def test_reading_and_analysis_end_at_every_look(
     quickly: bool, candidates: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever reads or analyses many cells asks for the time, also by the limit of the spec."""
+    from odtdsl.base.limits import counting
     from odtdsl.data import candidates as boosted
     from odtdsl.data import quick
-    from odtdsl.limits import counting
 
     monkeypatch.setattr(quick, "LEAST", 0 if quickly else 10**9)
     monkeypatch.setattr(quick, "LEAST_LINES", 0)
@@ -226,14 +227,14 @@ def test_reading_and_analysis_end_at_every_look(
 
 def test_no_limit_refuses_small_data() -> None:
     """However late it is: a search finds a tree at once then."""
-    from odtdsl import limits
+    from odtdsl.base import limits
 
     with limits.counting(0.0, 1e-9):
         assert core("tree depth <= 2").n_rows == 569
 
 
 def test_rows_of_equal_ranks_are_of_one_kind() -> None:
-    from odtdsl.exact.layered import kinds_of_rows
+    from odtdsl.backends.exact.layered_diagrams import kinds_of_rows
 
     rng = np.random.default_rng(0)
     for _ in range(500):

@@ -15,17 +15,17 @@ import pytest
 from milp_trees import best, reduced_trees, tiny
 
 import odtdsl
-from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import back_end, choose
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import Evaluation, stage_values, violations
-from odtdsl.ir.forms import Core, MaximaBound
-from odtdsl.ir.maxima import in_digits, written_out
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms import comparisons
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.driver.choice import back_end, choose
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.evaluate import Evaluation, stage_values, violations
+from odtdsl.problem.ir.forms import Core, MaximaBound
+from odtdsl.problem.ir.maxima import in_digits, written_out
+from odtdsl.problem.terms import comparisons
+from odtdsl.problem.terms.normalize import normalize
 
 PROVING = ("exact", "milp", "cpsat")
 SECONDS = 1

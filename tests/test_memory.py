@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from odtdsl import memory, solving
-from odtdsl.analysis import Analysis, analyse
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
+from odtdsl.base import memory
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.driver import pipeline
+from odtdsl.language.parser import parse
 
 SPEC = 'data sklearn "breast_cancer" target target tree depth <= 4 minimize errors '
 MANY = 10**6 * memory.MEGABYTE
@@ -72,7 +73,7 @@ def test_a_search_ends_where_memory_does(backend: str, monkeypatch: pytest.Monke
         return 0 if looks < 2 else MANY
 
     monkeypatch.setattr(memory, "held_bytes", held)
-    made = solving.solve(analysed(), backend=backend, seconds=60, memory_bytes=MANY)
+    made = pipeline.solve(analysed(), backend=backend, seconds=60, memory_bytes=MANY)
     assert made.status in ("feasible", "unknown")
     assert "B107" in [one.code for one in made.warnings]
     assert not made.interrupted
@@ -80,20 +81,20 @@ def test_a_search_ends_where_memory_does(backend: str, monkeypatch: pytest.Monke
 
 def test_a_limit_that_is_met_before_is_refused() -> None:
     with pytest.raises(OdtError) as caught:
-        solving.solve(analysed(), memory_bytes=memory.MEGABYTE)
+        pipeline.solve(analysed(), memory_bytes=memory.MEGABYTE)
     assert [one.code for one in caught.value.diagnostics] == ["B105"]
 
 
 def test_a_solver_that_cannot_be_stopped_is_refused() -> None:
     with pytest.raises(OdtError) as caught:
-        solving.solve(analysed(), solver="cadical153", memory_bytes=MANY)
+        pipeline.solve(analysed(), solver="cadical153", memory_bytes=MANY)
     assert [one.code for one in caught.value.diagnostics] == ["B106"]
 
 
 def test_a_system_that_tells_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "held_bytes", lambda: None)
     with pytest.raises(OdtError) as caught:
-        solving.solve(analysed(), memory_bytes=MANY)
+        pipeline.solve(analysed(), memory_bytes=MANY)
     assert [one.code for one in caught.value.diagnostics] == ["B106"]
 
 

@@ -7,11 +7,11 @@ from importlib import import_module
 import pytest
 
 from odtdsl.base import methods
-from odtdsl.explaining.curves import Curve
+from odtdsl.driver.result import Result
+from odtdsl.insight.explanations.curves import Curve
+from odtdsl.insight.tuning.result import Tuning
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result
-from odtdsl.tuning.result import Tuning
 
 OF = {"Model": (Tree, Diagram), "Result": (Result,), "Curve": (Curve,), "Tuning": (Tuning,)}
 

@@ -11,11 +11,15 @@ from milp_trees import ATOMS, SCALE, Live, best, depth_cap, reduced_trees, tiny
 from random_cores import HERE
 
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import stage_values, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import Family
-from odtdsl.ir.forms import (
+from odtdsl.backends.milp import Milp
+from odtdsl.backends.milp.backend import refuse
+from odtdsl.backends.milp.cptree import CpTree
+from odtdsl.backends.milp.search import lower
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.problem.ir.evaluate import stage_values, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import Family
+from odtdsl.problem.ir.forms import (
     Additive,
     Budget,
     Clause,
@@ -27,12 +31,8 @@ from odtdsl.ir.forms import (
     SignedAtom,
     Used,
 )
-from odtdsl.ir.problem import TreeSkeleton
-from odtdsl.ir.raw import RawLeaf, RawSplit
-from odtdsl.milp import Milp
-from odtdsl.milp.backend import refuse
-from odtdsl.milp.cptree import CpTree
-from odtdsl.milp.search import lower
+from odtdsl.problem.ir.problem import TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 
 KINDS = ("used_path", "order", "budget", "used_model", "linear_model", "linear_leaf", "link",
          "path_total")  # fmt: skip

@@ -15,12 +15,12 @@ from milp_trees import SCALE
 from test_diagrams import _tiny as priced
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import choose
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.raw import RawDiagram
-from odtdsl.milp import Milp
-from odtdsl.milp.write import write
+from odtdsl.backends.milp import Milp
+from odtdsl.backends.milp.writer import write
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.choice import choose
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.raw import RawDiagram
 
 ASKED = 25
 """Diagrams that a model is asked about, of those that keep the rules and of the others."""

@@ -11,10 +11,10 @@ from milp_trees import SCALE, best, few_trees, reduced_trees, tiny
 from random_cores import HERE
 
 from odtdsl.backends.base import Limits
-from odtdsl.ir.evaluate import Evaluation, stage_values, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Additive, Clause, Core, Linear, LinearStage, SignedAtom
-from odtdsl.milp import Milp
+from odtdsl.backends.milp import Milp
+from odtdsl.problem.ir.evaluate import Evaluation, stage_values, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage, SignedAtom
 
 LOST_BY_PRESOLVE = (849, 1060)
 """HiGHS 1.14.0 with presolve calls worse trees of these optimal."""

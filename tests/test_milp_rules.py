@@ -18,12 +18,12 @@ from milp_trees import ATOMS, SCALE, Live, best, grown, reduced_trees, tiny
 from random_cores import random_tree
 
 from odtdsl.backends.base import Limits
-from odtdsl.ir.evaluate import Evaluation, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Clause, Core, Origin
-from odtdsl.ir.raw import RawTree
-from odtdsl.milp import Milp, charges, clauses, monotone, pattern_flow, search, stages
-from odtdsl.milp.program import FREE, Program
+from odtdsl.backends.milp import Milp, charges, clauses, monotone, pattern_flow, search, stages
+from odtdsl.backends.milp.program import FREE, Program
+from odtdsl.problem.ir.evaluate import Evaluation, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Clause, Core, Origin
+from odtdsl.problem.ir.raw import RawTree
 
 EACH = 5 * SCALE
 TREES = 25

@@ -15,12 +15,18 @@ import pytest
 from milp_trees import Live, reduced_trees, tiny
 
 from odtdsl.backends.base import Limits, Progress
+from odtdsl.backends.milp import Milp, lookahead
+from odtdsl.backends.milp.highs import Solver
+from odtdsl.backends.milp.program import WIDEST
+from odtdsl.backends.milp.pyomo_model import build, standard_form
+from odtdsl.backends.milp.search import DEEPEST, deepest, lower
+from odtdsl.backends.milp.writer import write
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import stage_value, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.families import Family
-from odtdsl.ir.forms import (
+from odtdsl.problem.ir.evaluate import stage_value, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import Family
+from odtdsl.problem.ir.forms import (
     Additive,
     Budget,
     Clause,
@@ -34,14 +40,8 @@ from odtdsl.ir.forms import (
     PathMeasure,
     SignedAtom,
 )
-from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
-from odtdsl.ir.raw import RawLeaf
-from odtdsl.milp import Milp, lookahead
-from odtdsl.milp.highs import Solver
-from odtdsl.milp.program import WIDEST
-from odtdsl.milp.pyomo_model import build, standard_form
-from odtdsl.milp.search import DEEPEST, deepest, lower
-from odtdsl.milp.write import write
+from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf
 
 FOREVER = Limits()
 

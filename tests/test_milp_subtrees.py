@@ -10,12 +10,12 @@ from milp_trees import ATOMS, SCALE, Live, best, depth_cap, reduced_trees, tiny
 from random_cores import HERE
 
 from odtdsl.backends.base import Limits
-from odtdsl.ir.evaluate import stage_values, violations
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Clause, Core
-from odtdsl.milp import Milp
-from odtdsl.milp.search import lower
-from odtdsl.milp.subtrees import Subtrees
+from odtdsl.backends.milp import Milp
+from odtdsl.backends.milp.search import lower
+from odtdsl.backends.milp.subtrees import Subtrees
+from odtdsl.problem.ir.evaluate import stage_values, violations
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Clause, Core
 
 KINDS = tuple(kind for kind in ATOMS if kind != "monotone")
 PAIRS = tuple((a, b) for a in KINDS for b in KINDS if a <= b and ATOMS[a][0] is ATOMS[b][0])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 
 MODELS = Path(__file__).parent.parent / "models"
 

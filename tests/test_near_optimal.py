@@ -17,8 +17,8 @@ from sentences import MONOTONE
 from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Case, case
 from worlds import Model, TooMany
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.near_optimal import Alternatives
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.alternatives import Alternatives
 
 MOST_TREES = 4000
 SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))

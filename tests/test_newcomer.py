@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl.cli import app
-from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.interfaces.cli.main import app
 
 SPEC = "data frame target y {more} missing branch tree depth <= 2 minimize errors"
 Cells = dict[str, list[Any]]

@@ -21,7 +21,7 @@ from test_engine_regression import (
 )
 from test_outputs_trees import RULES, least, random_frame, set_of, spec
 
-engine = pytest.importorskip("odtdsl._engine")
+engine = pytest.importorskip("odtdsl.base._engine")
 
 WAYS = pytest.mark.parametrize(
     "way",

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.numerals import Numerals, numerals_of
 from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn
-from odtdsl.diagnostics.model import OdtError
 
 REST = "\ntarget y: class\ntree depth <= 1\nminimize errors\n"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from output_oracle import Case, absolute, cases, deviance, keeps, lowest, quadratic, together
 
-from odtdsl.ir.expr import (
+from odtdsl.problem.ir.expr import (
     AndC,
     Apply,
     Arith,
@@ -26,10 +26,10 @@ from odtdsl.ir.expr import (
     OneOf,
     OrC,
     TargetArg,
-)  # fmt: skip
-from odtdsl.ir.outputs import admits
-from odtdsl.outputs.feasible import FeasibleSet, compiled
-from odtdsl.outputs.union import Apart, OutputUnion, Piece, Range
+)
+from odtdsl.problem.ir.outputs import admits
+from odtdsl.problem.outputs.feasible import FeasibleSet, compiled
+from odtdsl.problem.outputs.union import Apart, OutputUnion, Piece, Range
 
 SETS = int(os.environ.get("ODTDSL_OUTPUT_SETS", "1500"))
 """Random sets per test; the run for the issue took 10,000."""

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import odtdsl as odt
-from odtdsl.analysis.analyse import analyse
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.outputs.feasible import FeasibleSet, compiled
-from odtdsl.outputs.union import Apart, OutputUnion, Piece, Range
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler.analysis import analyse
+from odtdsl.language.parser import parse
+from odtdsl.problem.outputs.feasible import FeasibleSet, compiled
+from odtdsl.problem.outputs.union import Apart, OutputUnion, Piece, Range
 
 TINY = int(os.environ.get("ODTDSL_OUTPUT_TREES", "150"))
 """Tiny instances of the comparisons with brute force; the run for the issue took 3,000."""
@@ -494,7 +494,7 @@ def test_relaxed_leaves_of_a_gap_and_a_grid_end() -> None:
 def test_the_outputs_that_rules_admit_are_shown(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from odtdsl.cli import app
+    from odtdsl.interfaces.cli.main import app
 
     columns = odt.datasets.elective_grades(60, 3, seed=1)
     frame = {name: [*map(str, values)] for name, values in columns.items()}
@@ -568,7 +568,7 @@ def test_a_grid_of_which_nothing_is_decided_asks_for_bounds() -> None:
     ],
 )  # fmt: skip
 def test_sets_are_said_in_words(rules: tuple[str, ...], step: str, said: tuple[str, ...]) -> None:
-    from odtdsl.outputs.feasible import feasible_lines
+    from odtdsl.problem.outputs.feasible import feasible_lines
 
     frame: Frame = {"a": [1.0, 2.0], "y0": [1.0, 4.0], "y1": [2.0, 3.0]}
     text = spec(rules, "mse", 1).replace("number", f"number{step}")

@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 
 import odtdsl
-from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawDiagram, RawNode, RawPlane
-from odtdsl.milp import Milp
-from odtdsl.milp.diagram_search import lower_diagram
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.milp import Milp
+from odtdsl.backends.milp.diagram_search import lower_diagram
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane
+from odtdsl.problem.terms.normalize import normalize
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 HEAD = "data frame\ntarget y\nfeature a, b: number\n"

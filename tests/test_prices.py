@@ -22,11 +22,11 @@ from sentences import MONOTONE, TERMS, Atoms, rule
 from worlds import Model, TooMany, World, random_world
 
 import odtdsl
-from odtdsl import console
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.explaining import Explanation, explain, prices
-from odtdsl.explaining.prices import Price, Range
-from odtdsl.result import Result
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.result import Result
+from odtdsl.insight.explanations import Explanation, explain, prices
+from odtdsl.insight.explanations.prices import Price, Range
+from odtdsl.presentation import console
 
 CASES = int(os.environ.get("ODTDSL_PRICES_CASES", "40"))
 MOST_TREES = 700

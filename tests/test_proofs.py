@@ -20,16 +20,16 @@ from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import back_end, choose
+from odtdsl.backends.sat.search import Live
 from odtdsl.base.engine import engine
-from odtdsl.cli import app
-from odtdsl.ir.forms import Core, LinearStage
-from odtdsl.proofs.check import check, reached
-from odtdsl.proofs.claims import Claim, depth_of, formula, optimum
-from odtdsl.proofs.commands import log
-from odtdsl.proofs.file import Proof, from_bytes, to_bytes
-from odtdsl.proofs.log import prove, refute
-from odtdsl.sat.search import Live
+from odtdsl.driver.choice import back_end, choose
+from odtdsl.insight.proofs.check import check, reached
+from odtdsl.insight.proofs.claims import Claim, depth_of, formula, optimum
+from odtdsl.insight.proofs.commands import log
+from odtdsl.insight.proofs.file import Proof, from_bytes, to_bytes
+from odtdsl.insight.proofs.log import prove, refute
+from odtdsl.interfaces.cli.main import app
+from odtdsl.problem.ir.forms import Core, LinearStage
 
 SCALE = int(os.environ.get("ODTDSL_PROOFS_SCALE", "1"))
 DATA = os.environ.get("ODTDSL_DATA")
@@ -222,7 +222,7 @@ def test_trees_that_end_early_are_in_the_formula(rule: str) -> None:
 
 
 def normalized(analysis) -> Core:
-    from odtdsl.terms.normalize import normalize
+    from odtdsl.problem.terms.normalize import normalize
 
     return normalize(analysis.rows)
 

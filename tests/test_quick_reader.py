@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data import quick
 from odtdsl.data.digest import digest
 from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
-from odtdsl.diagnostics.model import OdtError
 
 FILES = 3000
 NUMBERS = ["1", "1.0", "-2.5e3", "+4", ".5", "5.", "1e400", "inf", "nan", "NaN", "nan(1)", "0x1F"]

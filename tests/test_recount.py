@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 
 ROWS = "a,g,y\n1,u,n\n1,v,n\n2,u,p\n2,v,p\n2,u,n\n"
 TEST = "a,g,y\n1,u,n\n1,u,p\n2,v,p\n"

@@ -16,11 +16,11 @@ from regression_oracle import Case, brute_force, random_case
 
 import odtdsl as odt
 from odtdsl.backends.base import Limits
-from odtdsl.exact.backend import Exact
-from odtdsl.ir.evaluate import Evaluation, violations
-from odtdsl.ir.regression import fitted
-from odtdsl.result import Result
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.driver.result import Result
+from odtdsl.problem.ir.evaluate import Evaluation, violations
+from odtdsl.problem.ir.regression import fitted
+from odtdsl.problem.terms.normalize import normalize
 
 SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 

@@ -15,11 +15,12 @@ from typer.testing import CliRunner
 
 import odtdsl as odt
 from odtdsl import OdtError
+from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
-from odtdsl.checker import audit
-from odtdsl.cli import app
+from odtdsl.interfaces.cli.main import app
 from odtdsl.predictors.json import dumps, loads
-from odtdsl.predictors.tree import Branch, Leaf, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
+from odtdsl.predictors.tree import Tree
 from odtdsl.words import mse
 
 FRAME = {

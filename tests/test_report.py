@@ -17,16 +17,16 @@ import pytest
 import reports
 
 import odtdsl
-from odtdsl.ir.expr import GroupArg
+from odtdsl.driver.result import Result
+from odtdsl.insight.counterfactuals import why
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.graph import End, Joint, graph_of, rows_of
-from odtdsl.predictors.svg import picture_of
-from odtdsl.report.facts import facts_of
-from odtdsl.report.making import subject_of
-from odtdsl.report.markup import Markup, data, table, tag, text
-from odtdsl.report.page import page
-from odtdsl.result import Result
-from odtdsl.why import why
+from odtdsl.presentation.pictures.svg import picture_of
+from odtdsl.presentation.report.assembly import subject_of
+from odtdsl.presentation.report.markup import Markup, data, table, tag, text
+from odtdsl.presentation.report.node_facts import facts_of
+from odtdsl.presentation.report.page import page
+from odtdsl.problem.ir.expr import GroupArg
 
 NAMES = ("plain", "hostile", "diagram", "planes", "outputs", "conflict")
 NEVER = {"iframe", "object", "embed", "link", "base", "img", "video", "audio", "source", "image",
@@ -316,7 +316,7 @@ def test_rows_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
-    from odtdsl.report.saved import saved
+    from odtdsl.presentation.report.saved import saved
 
     spec = tmp_path / "s.odt"
     spec.write_text('data sklearn "iris"\ntarget target\ntree depth <= 2\nminimize errors\n')
@@ -353,7 +353,7 @@ def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_proof_is_believed_for_the_very_problem_alone(other: str, tmp_path: Path) -> None:
     """A better tree may be admitted where anything is asked otherwise: rules, skeleton, columns."""
-    from odtdsl.report.saved import saved
+    from odtdsl.presentation.report.saved import saved
 
     rows = [(a, b, (a * b) % 3) for a in range(7) for b in range(5)]
     frame = {name: [row[i] for row in rows] for i, name in enumerate("abc")}
@@ -373,7 +373,7 @@ def test_a_proof_is_believed_for_the_very_problem_alone(other: str, tmp_path: Pa
 def test_the_command_writes_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from odtdsl.cli import app
+    from odtdsl.interfaces.cli.main import app
 
     monkeypatch.chdir(tmp_path)
     Path("iris.odt").write_text(

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import reports
 
-from odtdsl.predictors.diagram import AxisTest
+from odtdsl.driver.result import Result
+from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import Joint
-from odtdsl.predictors.tree import Threshold
-from odtdsl.report.facts import facts_of
-from odtdsl.result import Result
+from odtdsl.predictors.nodes import Threshold
+from odtdsl.presentation.report.node_facts import facts_of
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 

@@ -14,13 +14,13 @@ import pytest
 from fuzzing import outcome
 from typer.testing import CliRunner
 
-from odtdsl.api import load_model
-from odtdsl.cli import app
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
 from odtdsl.data.readers import read
 from odtdsl.data.request import DataRequest
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
+from odtdsl.interfaces.api import load_model
+from odtdsl.interfaces.cli.main import app
+from odtdsl.language.parser import parse
 
 REST = " target y tree depth <= 1 minimize errors"
 
@@ -225,7 +225,7 @@ WATCHED = r"""
 import json, sys
 from pathlib import Path
 import odtdsl
-from odtdsl.api import load_model
+from odtdsl.interfaces.api import load_model
 
 def work(spec, model):
     solve = lambda: odtdsl.load(spec).solve(within=5)

@@ -10,11 +10,11 @@ from sat_trees import without_start
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.sat.backend import Sat
-from odtdsl.sat.formula import Formula
-from odtdsl.sat.sums import Counter
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.sums import Counter
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.problem.terms.normalize import normalize
 
 TABLE = {"a": [0, 1, 2, 3], "y": ["p", "p", "n", "p"]}
 HEAD = "data frame target y tree depth <= 2 minimize errors\n"

@@ -12,10 +12,10 @@ from meanings import Judge
 from test_every_term import MIXED, SCALE, case, core_of
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.choice import choose
-from odtdsl.ir.evaluate import violations
-from odtdsl.ir.forms import Additive, Core, LinearStage
-from odtdsl.sat.assuming import Assuming
+from odtdsl.backends.sat.assumptions import Assuming
+from odtdsl.driver.choice import choose
+from odtdsl.problem.ir.evaluate import violations
+from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 
 
 def test_every_subset_of_rules() -> None:

@@ -15,8 +15,8 @@ from diagram_models import plain, same_optimum, same_price, same_set
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.sat.backend import Sat
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.base.diagnostics.model import OdtError
 
 XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd", "even"] * 5}
 

@@ -10,8 +10,8 @@ from test_every_term import MIXED, PLAIN, PLAIN_PATHS, SCALE, case, solved
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
-from odtdsl.sat.backend import Sat
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.problem.terms.normalize import normalize
 
 
 @pytest.mark.parametrize("name", [MIXED, PLAIN, PLAIN_PATHS])

@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 from worlds import Model, TooMany, random_world
 
 import odtdsl
-from odtdsl.cli import app
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.sat.lower import shape_of
-from odtdsl.sat.paper import PaperCode
-from odtdsl.sat.solvers import MAXSAT, NAMES
+from odtdsl.backends.clauses.lowering import shape_of
+from odtdsl.backends.sat.paper_encoding import PaperCode
+from odtdsl.backends.sat.solvers import MAXSAT, NAMES
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.interfaces.cli.main import app
 
 DEPTH = Goal(text="depth", sign=1, value=lambda model: Fraction(model.depth))
 LEAVES = Goal(text="leaves", sign=1, value=lambda model: Fraction(len(model.leaves)))

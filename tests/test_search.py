@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from odtdsl.api import parse, solve
-from odtdsl.backends import patience
+from odtdsl.backends import stopping
 from odtdsl.backends.base import Progress
-from odtdsl.backends.patience import Patience
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.result import Result
+from odtdsl.backends.stopping import Patience
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.result import Result
+from odtdsl.interfaces.api import parse, solve
 
 
 def hard(rows: int = 1500, features: int = 8, seed: int = 1) -> dict[str, list[Any]]:
@@ -243,7 +243,7 @@ def test_it_ends_at_a_distance_in_units_of_the_objective() -> None:
 
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     now = [0.0]
-    monkeypatch.setattr(patience.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(stopping.time, "monotonic", lambda: now[0])
     return lambda seconds: now.__setitem__(0, seconds)
 
 

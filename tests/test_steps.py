@@ -11,16 +11,16 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl import solving
 from odtdsl.backends.answers import values_of
 from odtdsl.backends.base import RawAnswer, StageOutcome
-from odtdsl.backends.choice import available, back_end
+from odtdsl.backends.exact.diagrams import DiagramSearch
 from odtdsl.backends.steps import SEARCHED_START, START, Step
-from odtdsl.cli import app
-from odtdsl.exact.diagrams import DiagramSearch
-from odtdsl.ir.diagrams import evaluated
-from odtdsl.ir.raw import RawDiagram
-from odtdsl.solving import Plan
+from odtdsl.driver import pipeline
+from odtdsl.driver.choice import available, back_end
+from odtdsl.driver.pipeline import Plan
+from odtdsl.interfaces.cli.main import app
+from odtdsl.problem.ir.diagrams import evaluated
+from odtdsl.problem.ir.raw import RawDiagram
 
 pytestmark = pytest.mark.usefixtures("start_by_search")
 COLUMNS = {
@@ -120,7 +120,7 @@ def test_what_runs_is_what_the_plan_tells(text: str, monkeypatch: pytest.MonkeyP
     """Every back end is watched, so that one that is asked behind the plan's back is seen."""
     planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
     assert any(planned.values())
-    monkeypatch.setattr(solving, "STEADY", 0.2)  # of `search`, which proves nothing
+    monkeypatch.setattr(pipeline, "STEADY", 0.2)  # of `search`, which proves nothing
     asked = Asked()
     asked.hook(monkeypatch, None)
     for using, steps in planned.items():
@@ -156,7 +156,7 @@ def test_all_steps_run_where_none_closes_the_problem(
 
     for method in ("by_moves", "by_trees", "by_shapes"):
         monkeypatch.setattr(DiagramSearch, method, opened(method))
-    monkeypatch.setattr("odtdsl.backends.running._better", lambda core, *_: core)
+    monkeypatch.setattr("odtdsl.driver.execution._better", lambda core, *_: core)
     for using, steps in planned.items():
         if steps:
             asked.clear()
@@ -206,7 +206,7 @@ def test_a_start_keeps_to_its_share_and_has_its_least_time(monkeypatch: pytest.M
     """The deadline that `greedy` gets is that of the step."""
     import time
 
-    from odtdsl.greedy.backend import GreedyBackEnd
+    from odtdsl.backends.greedy.backend import GreedyBackEnd
 
     left: list[float] = []
 

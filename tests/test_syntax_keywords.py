@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source
-from odtdsl.syntax import build
-from odtdsl.syntax.grammar import OPTIONS, grammar_text, keywords
-from odtdsl.syntax.parser import parse
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.language import constructors
+from odtdsl.language.grammar import OPTIONS, grammar_text, keywords
+from odtdsl.language.parser import parse
 
 PLACES = {
     "target": "target {}, {}",
@@ -86,7 +86,7 @@ def test_backticks_make_a_name_of_every_word(place: str) -> None:
 
 
 def test_the_constructors_quote_all_that_hides() -> None:
-    assert set().union(*HIDDEN.values()) == build.HIDING
+    assert set().union(*HIDDEN.values()) == constructors.HIDING
 
 
 def test_a_keyword_is_called_by_its_word() -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source, Span
-from odtdsl.syntax import ast, files
-from odtdsl.syntax.parser import MAX_DEPTH, parse, read_source
-from odtdsl.syntax.printer import to_text
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source, Span
+from odtdsl.language import ast, files
+from odtdsl.language.parser import MAX_DEPTH, parse, read_source
+from odtdsl.language.printer import to_text
 
 SAMPLE = """\
 # what is asked first
@@ -310,7 +310,7 @@ def test_the_likely_encoding_and_place_are_said(tmp_path: Path) -> None:
 def test_a_broken_or_forbidden_cache_is_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from odtdsl.syntax import grammar
+    from odtdsl.language import grammar
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fresh = grammar.lark_parser.__wrapped__

@@ -8,11 +8,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source
-from odtdsl.syntax import ast, build
-from odtdsl.syntax.parser import parse
-from odtdsl.syntax.printer import expr_to_text, format_source, to_text
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.language import ast, constructors
+from odtdsl.language.parser import parse
+from odtdsl.language.printer import expr_to_text, format_source, to_text
 
 WORDS = ("a", "größe", "cost", "if", "not", "forall", "minimize", "maximize", "rule", "in", "is",
          "and", "then", "missing", "before", "at", "s", "frame", "x_1", "Ω")  # fmt: skip
@@ -38,7 +38,7 @@ texts = st.builds(lambda v: ast.Text(value=v), any_text)
 names = st.builds(lambda w: ast.Name(name=w, quoted=True), titles) | st.sampled_from(WORDS).map(
     lambda w: ast.Name(name=w)
 )
-safe_names = names.filter(lambda n: n.quoted or n.name not in build.HIDING)
+safe_names = names.filter(lambda n: n.quoted or n.name not in constructors.HIDING)
 literals = numbers | percents | texts | names
 sets = st.lists(literals, min_size=1, max_size=3).map(lambda i: ast.SetOf(items=tuple(i)))
 intervals = st.builds(lambda a, b: ast.Interval(low=a, high=b), numbers, numbers)
@@ -52,7 +52,7 @@ def _grow(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
     return st.one_of(
         st.builds(
             lambda f, a: ast.Call(function=f, args=tuple(a)),
-            plain.filter(lambda w: w not in build.HIDING),
+            plain.filter(lambda w: w not in constructors.HIDING),
             st.lists(inner, max_size=3),
         ),
         inner.filter(lambda e: not isinstance(e, ast.Number | ast.Percent)).map(
@@ -243,16 +243,16 @@ def test_parentheses_are_the_fewest(written: str, printed: str) -> None:
 
 
 def test_smart_constructors_build_what_the_parser_builds() -> None:
-    five = build.number(5)
-    assert build.negate(five) == build.number(-5) == ast.Number(value=Fraction(-5))
-    assert build.number(0.1) == ast.Number(value=Fraction(1, 10))
-    assert expr_to_text(build.number(Fraction(-1, 3))) == "-1 / 3"
-    a, b, c = (build.name(word) for word in ("a", "b c", "not"))
+    five = constructors.number(5)
+    assert constructors.negate(five) == constructors.number(-5) == ast.Number(value=Fraction(-5))
+    assert constructors.number(0.1) == ast.Number(value=Fraction(1, 10))
+    assert expr_to_text(constructors.number(Fraction(-1, 3))) == "-1 / 3"
+    a, b, c = (constructors.name(word) for word in ("a", "b c", "not"))
     assert [n.quoted for n in (a, b, c)] == [False, True, True]
-    both = build.conjunction([build.conjunction([a, b]), c])
+    both = constructors.conjunction([constructors.conjunction([a, b]), c])
     assert both == ast.And(items=(a, b, c))
-    assert build.disjunction([both]) is both
-    rule = ast.Rule(name="r", condition=build.disjunction([both, build.negate(a)]))
+    assert constructors.disjunction([both]) is both
+    rule = ast.Rule(name="r", condition=constructors.disjunction([both, constructors.negate(a)]))
     spec = ast.Spec(statements=(rule,))
     assert spec_of(to_text(spec)) == spec
 
@@ -277,5 +277,5 @@ def test_what_no_text_can_say_is_refused(expr: ast.Expr) -> None:
 
 def test_comments_without_a_place_are_kept_too() -> None:
     comments = (ast.Comment(text="by hand\ntwo lines", own_line=True),)
-    spec = ast.Spec(statements=(ast.Drop(columns=(build.name("a"),)),), comments=comments)
+    spec = ast.Spec(statements=(ast.Drop(columns=(constructors.name("a"),)),), comments=comments)
     assert to_text(spec) == "# by hand\n# two lines\ndrop a\n"

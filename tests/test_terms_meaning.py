@@ -1,8 +1,8 @@
 """Core forms mean what terms mean: random rules on random trees, both ways.
 
 The meaning on the finished tree (`odtdsl.auditor`, on decoded trees and raw cells, by which
-answers are audited) is compared with that of the core (`ir.evaluate`, on codes, to which back
-ends are held); a rule and its negation part the paths, leaves or splits of every tree.
+answers are audited) is compared with that of the core (`problem.ir.evaluate`, on codes, to which
+back ends are held); a rule and its negation part the paths, leaves or splits of every tree.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from fractions import Fraction
 import pytest
 from random_specs import Case, case, read, rule, tree
 
-from odtdsl.analysis import Analysis
+from odtdsl.auditor.audit import judge
 from odtdsl.auditor.routing import ModelOn
 from odtdsl.auditor.values import holds, instances, number
 from odtdsl.backends.decode import to_tree
-from odtdsl.checker import judge
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.ir.evaluate import Evaluation
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawTree
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler import Analysis
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawTree
+from odtdsl.problem.terms.normalize import normalize
 
 SCOPES = ("model", "path", "leaf", "split")
 TREES = 8

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import odtdsl
-from odtdsl import console
-from odtdsl.auditor.behind import Behind
+from odtdsl.auditor.support import Behind
+from odtdsl.presentation import console
 
 SPEC = """data frame
 target y positive "p"

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from odtdsl.api import parse, solve
+from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
 from odtdsl.backends.progress import Told
-from odtdsl.checker import audit
-from odtdsl.ir.raw import RawLeaf
+from odtdsl.driver.result import Result
+from odtdsl.interfaces.api import parse, solve
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result
+from odtdsl.problem.ir.raw import RawLeaf
 
 TREE = "data frame target y feature a, b, c, d: number\n"
 LEVELS = TREE.replace("c, d: number\n", "d: number\nfeature c: category\n")

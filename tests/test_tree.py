@@ -13,25 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType, Weights
 from odtdsl.data.frames import read_frame
 from odtdsl.data.typing import encode
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.predictors.check import check_tree
-from odtdsl.predictors.edit import collapse, with_counts
-from odtdsl.predictors.encode import encode_cells
+from odtdsl.predictors.editing import collapse, with_counts
+from odtdsl.predictors.encoding import encode_cells
 from odtdsl.predictors.json import dumps, from_json, loads, to_json
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.routing import paths, reach, route
-from odtdsl.predictors.tree import (
-    Branch,
-    Equals,
-    InBin,
-    Leaf,
-    Test,
-    Threshold,
-    Tree,
-    TreeNode,
-)
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.validation import check_tree
 
 AGE = ColumnType(name="age", kind="number")
 DOSE = ColumnType(name="dose (mg)", kind="number")

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType
-from odtdsl.diagnostics.model import OdtError
 from odtdsl.predictors import json as model_files
 from odtdsl.predictors.json import dumps, from_json, load, loads, save, to_json
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Threshold, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
 
 LEAVES = tuple(Leaf(label=i % 2, size=i, class_weights=(0.5, i / 3)) for i in range(4))
 TREE = Tree(

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.predictors.colours import PALETTE, class_colour
-from odtdsl.predictors.dot import quoted, to_dot
-from odtdsl.predictors.lettering import text_width, wrapped
-from odtdsl.predictors.svg import to_svg
-from odtdsl.predictors.text import to_text
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, number_text, printable, rounded, split_words
+from odtdsl.presentation.pictures.colours import PALETTE, class_colour
+from odtdsl.presentation.pictures.dot import quoted, to_dot
+from odtdsl.presentation.pictures.lettering import text_width, wrapped
+from odtdsl.presentation.pictures.svg import to_svg
+from odtdsl.presentation.pictures.text import to_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

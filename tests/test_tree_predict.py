@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType
 from odtdsl.data.frames import read_frame
-from odtdsl.diagnostics.model import OdtError
 from odtdsl.predictors.json import save
-from odtdsl.predictors.tree import Branch, Equals, Leaf, Threshold, Tree
+from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold
+from odtdsl.predictors.tree import Tree
 
 FEATURES = (
     ColumnType(name="unused", kind="number"),

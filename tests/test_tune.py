@@ -19,12 +19,12 @@ from tunings import SPEC, code, made
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl.cli import app
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.tuning.cells import Cell, Job
-from odtdsl.tuning.folds import deal
-from odtdsl.tuning.grid import grid_of, numbers, parse_vary
-from odtdsl.tuning.result import Trial, Tuning, choose
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.insight.tuning.folds import deal
+from odtdsl.insight.tuning.grid import grid_of, numbers, parse_vary
+from odtdsl.insight.tuning.result import Trial, Tuning, choose
+from odtdsl.insight.tuning.single_run import Cell, Job
+from odtdsl.interfaces.cli.main import app
 
 # ---- folds
 

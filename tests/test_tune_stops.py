@@ -18,10 +18,10 @@ import pytest
 from tunings import SPEC, code, made, said
 
 import odtdsl
-from odtdsl.api.model import Model
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.exact.backend import Exact
-from odtdsl.tuning.cells import Job
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.insight.tuning.single_run import Job
+from odtdsl.interfaces.api.model import Model
 
 # ---- stops
 
@@ -138,8 +138,15 @@ def test_ctrl_c_ends_the_command_with_what_was_done(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("a,b,c,d,e,f,g,h,y\n" + "\n".join(rows))
     spec = tmp_path / "s.odt"
     spec.write_text('data "s.csv"\ntarget y: class\ntree depth <= 3\nminimize errors')
-    command = [sys.executable, "-c", "from odtdsl.cli import main; main()", "tune", str(spec),
-               "--vary", "depth=1,4"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-c",
+        "from odtdsl.interfaces.cli.main import main; main()",
+        "tune",
+        str(spec),
+        "--vary",
+        "depth=1,4",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         keep = tmp_path / "s.tune.json"
         deadline = time.monotonic() + 120

@@ -12,14 +12,14 @@ import pandas as pd
 from brute_diagrams import best_priced
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
-from odtdsl.analysis import analyse
-from odtdsl.exact.unrolled import Shape, copies, narrowed
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.problem import DiagramSkeleton
-from odtdsl.ir.raw import RawDiagram, RawNode, RawTest
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.exact.unrolled import Shape, copies, narrowed
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
+from odtdsl.problem.terms.normalize import normalize
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 ANY = RawTest(family=0, test=0)

@@ -12,10 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import odtdsl
-from odtdsl import cli_waiting, explaining
 from odtdsl.backends.base import Progress
-from odtdsl.cli import app
-from odtdsl.cli_waiting import Waiting
+from odtdsl.insight import explanations
+from odtdsl.interfaces.cli import progress
+from odtdsl.interfaces.cli.main import app
+from odtdsl.interfaces.cli.progress import Waiting
 
 ROWS = "a,b,y\n" + "".join(f"{i},{i * 7 % 11},{'n' if i * i % 7 < 3 else 'p'}\n" for i in range(40))
 SPEC = """data "rows.csv"
@@ -36,8 +37,8 @@ class Screen(io.StringIO):
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_waiting, "FIRST", 0.05)
-    monkeypatch.setattr(cli_waiting, "REFRESH", 0.01)
+    monkeypatch.setattr(progress, "FIRST", 0.05)
+    monkeypatch.setattr(progress, "REFRESH", 0.01)
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_the_library_tells_who_asks_alone(
 ) -> None:  # fmt: skip
     heard: list[str] = []
     analysis = odtdsl.load(spec).analyse()
-    explaining.explain(analysis, tell=heard.append)
-    explaining.explain(analysis)
+    explanations.explain(analysis, tell=heard.append)
+    explanations.explain(analysis)
     assert any("under all rules" in one for one in heard)
     assert capsys.readouterr().err == ""

@@ -11,9 +11,9 @@ import pytest
 from worlds import LEVELS, World, random_world
 
 import odtdsl
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.predictors.tree import Branch, InBin, Threshold
-from odtdsl.result import Result
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.result import Result
+from odtdsl.predictors.nodes import Branch, InBin, Threshold
 
 
 def solved(rng: random.Random) -> tuple[World, Result]:

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 from odtdsl import words
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.source import Source
-from odtdsl.syntax import ast
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.base import Kind, Param, Term
-from odtdsl.terms.registry import BY_NAME, TERMS
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.language import ast
+from odtdsl.language.parser import parse
+from odtdsl.problem.terms.base import Kind, Param, Term
+from odtdsl.problem.terms.registry import BY_NAME, TERMS
 from odtdsl.words import (
     accuracy,
     before,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import odtdsl
-from odtdsl.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.estimators import OptimalTreeClassifier
 
 REST = "\ntarget y: class\ntree depth <= 1\nminimize errors\n"

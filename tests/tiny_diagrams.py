@@ -11,17 +11,17 @@ from itertools import islice
 import pandas as pd
 from brute_diagrams import all_diagrams
 
-from odtdsl import _engine
-from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, RawAnswer
-from odtdsl.exact.backend import Exact
-from odtdsl.exact.unrolled import Unrolled
-from odtdsl.ir.diagrams import DiagramEvaluation
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawDiagram
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.exact.unrolled import Unrolled
+from odtdsl.base import _engine
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawDiagram
+from odtdsl.problem.terms.normalize import normalize
 
 WIDTHS = ("1, 2", "1, 2, 1", "1, 2, 2", "1, 1, 2", "1, 2, 1, 1", "1, 2, 2, 1")
 PRICES = (Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(3, 2))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.tuning.result import Tuning
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.insight.tuning.result import Tuning
 
 SPEC = """
 data frame

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from odtdsl.predictors.colours import PALETTE
+from odtdsl.presentation.pictures.colours import PALETTE
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 430.0, 300.0, 62.0, 34.0, 14.0, 44.0
 STYLE = """

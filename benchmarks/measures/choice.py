@@ -10,12 +10,12 @@ from measures import sets
 from measures.report import Table
 from measures.sat import PAGE, SIZE, problem
 from odtdsl.backends.base import BackEnd, Limits, RawAnswer
-from odtdsl.backends.choice import back_end
-from odtdsl.ir.forms import Core
-from odtdsl.sat.backend import Sat
-from odtdsl.sat.lower import shape_of
-from odtdsl.sat.search import agreeing
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.clauses.lowering import shape_of
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.backends.sat.search import agreeing
+from odtdsl.driver.choice import back_end
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.terms.normalize import normalize
 
 
 def choice(args: Namespace) -> None:

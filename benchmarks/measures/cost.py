@@ -22,9 +22,10 @@ from measures.peers import Outcome, alternate
 from measures.report import CASES_PAGE, Table, geometric
 from measures.sets import Array
 from measures.specs import analysed, result_of, run
-from odtdsl.analysis import Analysis
-from odtdsl.checker import audit
-from odtdsl.predictors.tree import Branch, Threshold, Tree, TreeNode
+from odtdsl.auditor.audit import audit
+from odtdsl.compiler import Analysis
+from odtdsl.predictors.nodes import Branch, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
 
 PATH = ("exclusion on a path", "order on a path")
 ASKED = {

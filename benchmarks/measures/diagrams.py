@@ -90,11 +90,11 @@ def solved(
 
 def _solve(frame: pd.DataFrame, words: str, alpha: str, limit: float, rules: str = "") -> Any:
     """One spec, whose `let` is set as `--set alpha=...` does."""
-    from odtdsl.analysis import analyse
-    from odtdsl.solving import solve
-    from odtdsl.source import Source
-    from odtdsl.syntax import ast
-    from odtdsl.syntax.parser import parse
+    from odtdsl.base.source import Source
+    from odtdsl.compiler import analyse
+    from odtdsl.driver.pipeline import solve
+    from odtdsl.language import ast
+    from odtdsl.language.parser import parse
 
     warnings.simplefilter("ignore")
     text = (
@@ -118,7 +118,7 @@ def _right(model: Any, rows: pd.DataFrame) -> float:
 
 def _shares(model: Any, rows: int) -> tuple[float, ...]:
     """Of all training rows, those that come to each split."""
-    from odtdsl.predictors.tree import Leaf
+    from odtdsl.predictors.nodes import Leaf
 
     if model is None:
         return ()

@@ -29,7 +29,7 @@ def frame(name: str) -> pd.DataFrame:
 
 def errors(text: str, data: pd.DataFrame, limit: float, backend: str) -> Any:
     """The result, whose errors on raw data are those that it tells."""
-    from odtdsl.api import solve
+    from odtdsl.interfaces.api import solve
 
     result = solve(text, frame=data, using=backend, within=limit, threads=1)
     assert result.model is not None
@@ -50,7 +50,7 @@ def early(limit: float, _jobs: int) -> Table:
         for skeleton, widths in SKELETONS.items():
             text = f"data frame\ntarget y: class\ndiagram widths {widths}\nminimize errors\n"
             grown = errors(text, data, limit, "greedy")
-            with patch("odtdsl.exact.moves.Moves.run", lambda *_: None):
+            with patch("odtdsl.backends.exact.moves.Moves.run", lambda *_: None):
                 before = errors(text, data, limit, "auto")
             now = errors(text, data, limit, "auto")
             assert now.objective <= grown.objective

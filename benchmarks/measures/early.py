@@ -10,7 +10,7 @@ from measures import sets
 from measures.fairness import SETS, Social
 from measures.report import Table
 from measures.specs import analysed
-from odtdsl.solving import solve
+from odtdsl.driver.pipeline import solve
 
 MAGIC = Social(
     name="magic", folder="continuous",

@@ -8,14 +8,14 @@ from argparse import Namespace
 from measures import sets
 from measures.report import Table
 from measures.sat import PAGE
-from odtdsl.analysis import analyse
 from odtdsl.backends.base import Limits, RawAnswer
-from odtdsl.backends.choice import back_end
-from odtdsl.ir.forms import Core
-from odtdsl.ir.rows import Rows
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.driver.choice import back_end
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.normalize import normalize
 
 SPEC = 'data "{file}" target {target} tree depth <= {depth} minimize errors'
 BACK_ENDS = ("exact", "cpsat", "milp", "sat")

@@ -25,8 +25,8 @@ from measures.peers import Outcome, agree, alternate, streed_fair
 from measures.report import CASES_PAGE, Table, geometric
 from measures.sets import Array
 from measures.specs import analysed, result_of, run
-from odtdsl.analysis import Analysis
-from odtdsl.checker import audit
+from odtdsl.auditor.audit import audit
+from odtdsl.compiler import Analysis
 
 LIMIT = "5%"
 SHARE = 0.05

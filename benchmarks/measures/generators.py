@@ -13,15 +13,15 @@ import numpy as np
 from measures.report import Table
 from measures.sat import DEPTH, PAGE, SIZE, run
 from measures.sets import Array
-from odtdsl.analysis import analyse
-from odtdsl.backends.choice import back_end
-from odtdsl.ir.evaluate import goes_left
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawLeaf, RawTree
-from odtdsl.sat.backend import Sat
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.driver.choice import back_end
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.evaluate import goes_left
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawLeaf, RawTree
+from odtdsl.problem.terms.normalize import normalize
 
 FEATURES, LEVELS = 10, 5
 EVERY = (np.arange(2**FEATURES)[:, None] >> np.arange(FEATURES)) & 1

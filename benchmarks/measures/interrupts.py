@@ -94,7 +94,7 @@ def _checked(found: dict[str, Any], again: dict[str, Any], code: int) -> list[ob
 
 
 def _odt(*words: object) -> list[str]:
-    program = "from odtdsl.cli import main; main()"
+    program = "from odtdsl.interfaces.cli.main import main; main()"
     return [sys.executable, "-c", program, *map(str, words)]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from measures.sets import Array, ranked
-from odtdsl import _engine
+from odtdsl.base import _engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

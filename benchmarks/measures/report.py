@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from odtdsl import _engine
+from odtdsl.base import _engine
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "explanation" / "exact-measured.md"

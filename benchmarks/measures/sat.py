@@ -17,18 +17,18 @@ import numpy as np
 from measures import sets
 from measures.report import ROOT, Table, geometric
 from measures.sets import Array
-from odtdsl.analysis import Analysis, analyse
 from odtdsl.backends.base import BackEnd, Limits, Progress, RawAnswer
-from odtdsl.backends.choice import back_end
 from odtdsl.backends.decode import to_tree
-from odtdsl.ir.forms import Core
-from odtdsl.ir.raw import RawLeaf, depth_of, walk
-from odtdsl.result import score
-from odtdsl.sat.backend import Sat
-from odtdsl.sat.solvers import DEFAULT, NAMES
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
-from odtdsl.terms.normalize import normalize
+from odtdsl.backends.sat.backend import Sat
+from odtdsl.backends.sat.solvers import DEFAULT, NAMES
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.driver.choice import back_end
+from odtdsl.driver.result import score
+from odtdsl.language.parser import parse
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.raw import RawLeaf, depth_of, walk
+from odtdsl.problem.terms.normalize import normalize
 
 PAGE = ROOT / "docs" / "explanation" / "sat-measured.md"
 WHOLE = ("mouse", "monk1", "monk2", "iris", "wine", "car")

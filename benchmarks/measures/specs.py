@@ -12,12 +12,12 @@ from typing import Any
 from unittest.mock import patch
 
 from measures.peers import Outcome
-from odtdsl import _engine
-from odtdsl.analysis import Analysis, analyse
-from odtdsl.result import Result
-from odtdsl.solving import solve
-from odtdsl.source import Source
-from odtdsl.syntax.parser import parse
+from odtdsl.base import _engine
+from odtdsl.base.source import Source
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.driver.pipeline import solve
+from odtdsl.driver.result import Result
+from odtdsl.language.parser import parse
 
 PROOFS = ("optimal", "infeasible")
 

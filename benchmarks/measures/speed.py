@@ -13,7 +13,7 @@ from measures import sets
 from measures.peers import Outcome, Paired, agree, alternate, contree, ours, streed
 from measures.report import Table, geometric
 from measures.sets import Array
-from odtdsl import _engine
+from odtdsl.base import _engine
 
 HEAD = (
     "set", "rows", "features", "classes", "errors", "bound", "ours, s", "peer, s",

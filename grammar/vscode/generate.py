@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from odtdsl.editor.lexer import NUMBER, OPERATORS, QUOTED, TYPES, grammar_keywords, units
-from odtdsl.editor.lexer import keywords as all_keywords
-from odtdsl.syntax.vocabulary import STATEMENTS
+from odtdsl.interfaces.editor.lexer import NUMBER, OPERATORS, QUOTED, TYPES, grammar_keywords, units
+from odtdsl.interfaces.editor.lexer import keywords as all_keywords
+from odtdsl.language.vocabulary import STATEMENTS
 from odtdsl.words import TERM_WORDS
 
 PLACE = Path(__file__).resolve().parent / "syntaxes" / "odt.tmLanguage.json"

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from odtdsl.auditor.lines import Checked
+from odtdsl.auditor.results import Checked
 from odtdsl.auditor.routing import ModelOn, SplitOn
 from odtdsl.auditor.rows import Judged
 from odtdsl.data.candidates import guessed_cuts
 from odtdsl.data.table import FloatArray
-from odtdsl.ir.problem import FeatureDecl
-from odtdsl.predictors.tree import InBin, Threshold
+from odtdsl.predictors.nodes import InBin, Threshold
+from odtdsl.problem.ir.problem import FeatureDecl
 
 Guessed = dict[str, tuple[float, ...]]
 

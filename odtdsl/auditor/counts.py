@@ -13,14 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.auditor.lines import Checked
+from odtdsl.auditor.results import Checked
 from odtdsl.auditor.routing import DiagramOn, LeafOn, SplitOn, TreeOn
 from odtdsl.auditor.rows import Judged
 from odtdsl.data.dataset import ColumnType
 from odtdsl.data.levels import level_text
 from odtdsl.data.table import IntArray
-from odtdsl.ir.expr import applications
-from odtdsl.predictors.diagram import Arc
+from odtdsl.predictors.diagram_nodes import Arc
+from odtdsl.problem.ir.expr import applications
 
 SHOWN = 5
 

@@ -1,6 +1,6 @@
 """What each term means: the second meaning, written from the language reference alone.
 
-A term's first meaning is its translation, in `odtdsl/terms`; the searches work by it. These
+A term's first meaning is its translation, in `odtdsl/problem/terms`; the searches work by it. These
 functions take the finished model on raw cells and share nothing with that: an answer that the
 first meaning got wrong fails the audit. Every term of the language has one here.
 """
@@ -18,9 +18,9 @@ from odtdsl.auditor.monotone import is_monotone
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
 from odtdsl.auditor.rows import Judged, NoValue
 from odtdsl.data.table import BoolArray, FloatArray
-from odtdsl.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
-from odtdsl.ir.problem import DiagramSkeleton, Problem
-from odtdsl.predictors.tree import Threshold
+from odtdsl.predictors.nodes import Threshold
+from odtdsl.problem.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
+from odtdsl.problem.ir.problem import DiagramSkeleton, Problem
 
 NO_ROW = "there is no such row"
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from odtdsl.auditor.routing import TreeOn
 from odtdsl.data.dataset import ColumnType
-from odtdsl.ir.problem import TargetDecl
-from odtdsl.predictors.tree import Branch, InBin, Leaf, Side, Threshold, TreeNode
+from odtdsl.predictors.nodes import Branch, InBin, Leaf, Side, Threshold, TreeNode
+from odtdsl.problem.ir.problem import TargetDecl
 
 MISSING = math.nan
 """The probe of a missing value."""

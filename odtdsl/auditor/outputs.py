@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtdsl.auditor.lines import Checked
 from odtdsl.auditor.meanings import half_deviance
+from odtdsl.auditor.results import Checked
 from odtdsl.auditor.routing import LeafOn, TreeOn
 from odtdsl.auditor.rows import Judged
 from odtdsl.auditor.values import FLOAT_TOLERANCE, holds
 from odtdsl.data.table import BoolArray, FloatArray
-from odtdsl.ir.expr import Apply, TargetArg, applications
-from odtdsl.ir.problem import Growth, Problem, RuleDecl
 from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.expr import Apply, TargetArg, applications
+from odtdsl.problem.ir.problem import Growth, Problem, RuleDecl
 
 if TYPE_CHECKING:
-    from odtdsl.ir.rows import Rows
+    from odtdsl.problem.ir.rows import Rows
 
 CALLED_FOR = {
     "mse": "the mean of its rows", "mae": "a median of its rows",

@@ -13,13 +13,15 @@ from functools import cached_property
 import numpy as np
 
 from odtdsl.auditor.rows import MISSING, Judged
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.dataset import ColumnType
 from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.predictors.check import check_tree
-from odtdsl.predictors.diagram import AxisTest, Diagram, Hyperplane, Node
-from odtdsl.predictors.diagram_check import check_diagram
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Side, Test, Threshold, Tree
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane, Node
+from odtdsl.predictors.diagram_validation import check_diagram
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.validation import check_tree
 
 MOST_PATHS = 200_000
 """Diagrams with more paths that differ in what they ask are not audited."""

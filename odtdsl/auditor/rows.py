@@ -20,7 +20,7 @@ from odtdsl.data.cells import reading
 from odtdsl.data.dataset import ColumnType, Dataset, Value
 from odtdsl.data.levels import level_text
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
-from odtdsl.ir.expr import (
+from odtdsl.problem.ir.expr import (
     Arg,
     CellAnd,
     CellCompare,
@@ -31,8 +31,8 @@ from odtdsl.ir.expr import (
     CellOr,
     GroupArg,
     RowIn,
-)  # fmt: skip
-from odtdsl.ir.problem import Problem
+)
+from odtdsl.problem.ir.problem import Problem
 
 MISSING = -1
 UNKNOWN = -2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from odtdsl.auditor.lines import Checked
+from odtdsl.auditor.results import Checked
 from odtdsl.auditor.routing import DiagramOn, TreeOn
-from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
-from odtdsl.predictors.diagram import Arc
+from odtdsl.predictors.diagram_nodes import Arc
+from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 
 
 def tree_form(model: TreeOn) -> Iterator[Checked]:

@@ -14,7 +14,7 @@ from typing import assert_never
 from odtdsl.auditor.meanings import IN_FLOATS, MEANINGS, Share
 from odtdsl.auditor.routing import ModelOn, Place, SplitOn
 from odtdsl.auditor.rows import ORDER, nearest
-from odtdsl.ir.expr import (
+from odtdsl.problem.ir.expr import (
     COMPLEMENT,
     Abs,
     AndC,
@@ -35,8 +35,8 @@ from odtdsl.ir.expr import (
     RowShare,
     Scope,
     applications,
-)  # fmt: skip
-from odtdsl.ir.problem import RuleDecl
+)
+from odtdsl.problem.ir.problem import RuleDecl
 
 FLOAT_TOLERANCE = Fraction(1, 10**9)
 """Leaf outputs and losses of number targets are floats: `value <= bound` allows

@@ -1,0 +1,1 @@
+"""Back ends: what they share, and a folder for each."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from odtdsl.backends.base import RawAnswer, StageOutcome
-from odtdsl.ir.diagrams import evaluated
-from odtdsl.ir.forms import Core, RegressionStage, StageForm
-from odtdsl.ir.raw import RawDiagram, RawModel
-from odtdsl.ir.regression import near, rounding
+from odtdsl.problem.ir.diagrams import evaluated
+from odtdsl.problem.ir.forms import Core, RegressionStage, StageForm
+from odtdsl.problem.ir.raw import RawDiagram, RawModel
+from odtdsl.problem.ir.regression import near, rounding
 
 NOTHING = StageOutcome(value=None, bound=None, proven=False)
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from odtdsl.ir.forms import Core, Form, Origin
-from odtdsl.ir.raw import RawDiagram, RawModel, RawTree
-from odtdsl.memory import Guard, held_bytes
+from odtdsl.base.memory import Guard, held_bytes
+from odtdsl.problem.ir.forms import Core, Form, Origin
+from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
 if TYPE_CHECKING:
-    from odtdsl.backends.kept import Found
+    from odtdsl.backends.improvements import Found
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
 

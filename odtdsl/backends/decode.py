@@ -1,8 +1,8 @@
 """From raw trees to predictors and back, and splits collapsed that say nothing.
 
 A raw tree speaks of gaps between codes; a `Tree` of thresholds in raw units. Which one
-comes out is decided by `ir.families.place`: the shortest decimal that is admissible in the gap
-among the rows that reach the split.
+comes out is decided by `problem.ir.families.place`: the shortest decimal that is admissible in the
+gap among the rows that reach the split.
 """
 
 from __future__ import annotations
@@ -14,26 +14,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, violations
-from odtdsl.ir.families import Family, local_gap, place, placing
-from odtdsl.ir.forms import Clause, Core, Monotone, SplitFilter
-from odtdsl.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
-from odtdsl.ir.rows import Rows
-from odtdsl.outputs.leaves import fitted
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
 from odtdsl.predictors.routing import reach, route
-from odtdsl.predictors.tree import (
-    Branch,
-    Equals,
-    InBin,
-    Leaf,
-    Side,
-    Test,
-    Threshold,
-    Tree,
-    TreeNode,
-)  # fmt: skip
+from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, violations
+from odtdsl.problem.ir.families import Family, local_gap, place, placing
+from odtdsl.problem.ir.forms import Clause, Core, Monotone, SplitFilter
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.outputs.leaves import fitted
 
 
 def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:

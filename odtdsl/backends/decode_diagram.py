@@ -13,31 +13,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.backends.decode import (
-    NoCandidate,
-    axis_test,
-    internal,
-    missing_side,
-    parting_test,
-)  # fmt: skip
+from odtdsl.backends.decode import NoCandidate, axis_test, internal, missing_side, parting_test
 from odtdsl.backends.margins import widest_plane
 from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.ir.diagrams import DiagramEvaluation, NodeVisit, sends_left
-from odtdsl.ir.forms import Core
-from odtdsl.ir.planes import planes
-from odtdsl.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
-from odtdsl.ir.rows import Rows
 from odtdsl.predictors import diagram_routing
-from odtdsl.predictors.diagram import (
-    Arc,
-    AxisTest,
-    Diagram,
-    Hyperplane,
-    Node,
-    Split,
-    Terminal,
-    Weight,
-)  # fmt: skip
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Split, Terminal, Weight
+from odtdsl.problem.ir.diagrams import DiagramEvaluation, NodeVisit, sends_left
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.planes import planes
+from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
+from odtdsl.problem.ir.rows import Rows
 
 
 def to_diagram(core: Core, rows: Rows, raw: RawDiagram) -> Diagram:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.ir.forms import Core
-from odtdsl.ir.planes import Planes, planes
-from odtdsl.ir.raw import RawPlane
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.planes import Planes, planes
+from odtdsl.problem.ir.raw import RawPlane
 
 LEAST = 1e-9
 """Margins below this, on columns scaled to [0, 1], are none: floats cannot be trusted so far."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd
-from odtdsl.ir.expr import Scope
-from odtdsl.ir.forms import (
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
     Atom,
     Budget,
     Core,
@@ -28,8 +28,8 @@ from odtdsl.ir.forms import (
     RegressionStage,
     Root,
     Used,
-)  # fmt: skip
-from odtdsl.ir.problem import DiagramSkeleton, TreeSkeleton
+)
+from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

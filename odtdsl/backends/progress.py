@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from odtdsl.backends.base import Progress, Report
 
 if TYPE_CHECKING:
-    from odtdsl.backends.kept import Found
+    from odtdsl.backends.improvements import Found
 
 
 class Told:

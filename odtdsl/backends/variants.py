@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from odtdsl.backends.base import BackEnd
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.diagnostics.suggest import closest
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.suggest import closest
 
 Formulation = Literal["pattern", "subtrees", "cptree", "odd", "ordered", "paper"]
 

@@ -1,0 +1,1 @@
+"""What everything stands on: diagnostics, sources, files, limits, the engine's loader."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from odtdsl.diagnostics.model import error
+from odtdsl.base.diagnostics.model import error
 
 
 def engine() -> Any:
@@ -17,7 +17,7 @@ def engine() -> Any:
         X202: it is not built.
     """
     try:
-        return import_module("odtdsl._engine")
+        return import_module("odtdsl.base._engine")
     except ImportError as problem:
         raise error(
             "X202", "the native part of odtdsl is not built",

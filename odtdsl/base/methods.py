@@ -2,7 +2,7 @@
 
 A tree, a result and a curve are values: they know of no picture, no report and no export. Users
 write `tree.to_svg()` and `print(result)` all the same. Such a method looks up here what does it;
-`odtdsl.present` enters what there is, by name, so that nothing is imported before it is used.
+`odtdsl.presentation` enters what there is, by name, so that nothing is imported before it is used.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Rows: readers, types, candidates, weights, and made-up data sets."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.cells import (
     Marks,
     all_columns,
@@ -22,7 +23,6 @@ from odtdsl.data.cells import (
 from odtdsl.data.delimited import decode
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
-from odtdsl.diagnostics.model import OdtError, error
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)$", re.IGNORECASE)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.cells import (
     Marks,
     build_table,
@@ -19,7 +20,6 @@ from odtdsl.data.cells import (
 )
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
-from odtdsl.diagnostics.model import OdtError, error
 
 BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
 """The sets that come with scikit-learn and need no network."""

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.limits import READING, look
 from odtdsl.data.numerals import PLAIN, Numerals
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
 from odtdsl.data.writing import Coded, Numbers, Texts, objects
-from odtdsl.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.limits import READING, look
 
 WHOLE = re.compile("[+-]?[0-9]+")
 """Texts of whole numbers."""

@@ -11,6 +11,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.limits import READING, look
 from odtdsl.data.cells import (
     HALF_PAIR,
     Marks,
@@ -23,8 +25,6 @@ from odtdsl.data.numerals import numerals_of
 from odtdsl.data.quick import first_line, quick_column, quick_lines
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import Table
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.limits import READING, look
 
 _NO_FILES = ("idna", "punycode")
 """Codecs of host names, which take time quadratic in the length of a text."""

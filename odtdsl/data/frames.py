@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.cells import (
     HALF_PAIR,
     NO_MARKS,
@@ -32,7 +33,6 @@ from odtdsl.data.limits import MAX_BYTES, MAX_CELLS, too_large
 from odtdsl.data.request import DataRequest
 from odtdsl.data.table import RawColumn, Table
 from odtdsl.data.writing import number_text
-from odtdsl.diagnostics.model import OdtError, error
 
 _FLOATS = (np.float16, np.float32, np.float64)
 """Floats that float64 holds: there are longer ones."""

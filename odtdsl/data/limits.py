@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odtdsl.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error
 
 MAX_BYTES = 4_000_000_000
 """Of a file, also a sparse one; and of the texts of a Parquet file, which may be packed small."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from odtdsl.diagnostics.model import error
+from odtdsl.base.diagnostics.model import error
 
 _ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 """Signs that look alike: blanks that no line ends at, the curved apostrophe."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.base.limits import READING, look
 from odtdsl.data.cells import Marks, Place, column_from_coded, marked_as_numbers
 from odtdsl.data.numerals import PLAIN, Numerals
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
 from odtdsl.data.writing import LONG, objects
-from odtdsl.limits import READING, look
 
 LEAST = 1_000_000
 """Characters of a file; a smaller one is read sooner than pyarrow is imported."""

@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.files import check_regular, keep_from_writers
 from odtdsl.data.limits import MAX_BYTES, too_large
 from odtdsl.data.request import DataRequest, TestFile
 from odtdsl.data.table import Table
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.files import check_regular, keep_from_writers
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)

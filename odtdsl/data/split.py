@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.table import IntArray, Table
-from odtdsl.diagnostics.model import OdtError, error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,12 +13,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.cells import number_of, reading, row_place
 from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Kind, Value
 from odtdsl.data.levels import as_levels, by_number, level_text, sorted_texts
 from odtdsl.data.numerals import Numerals
 from odtdsl.data.table import FloatArray, IntArray, RawColumn
-from odtdsl.diagnostics.model import OdtError, error
 
 _SHOWN = 5
 

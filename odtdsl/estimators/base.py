@@ -22,13 +22,13 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from odtdsl.api.model import Model
 from odtdsl.backends.steps import WITHOUT_PROOF
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted
-from odtdsl.estimators.elsewhere import data_of
+from odtdsl.estimators.new_rows import data_of
 from odtdsl.estimators.problems import (
     AUTO,
     Columns,
@@ -41,21 +41,16 @@ from odtdsl.estimators.problems import (
     only_deep,
     problem,
 )
-from odtdsl.estimators.versions import (
-    CallbackSupportMixin,
-    Told,
-    callback_task,
-    with_callbacks,
-)
-from odtdsl.scoring import TestScore, score
-from odtdsl.syntax import ast
+from odtdsl.estimators.versions import CallbackSupportMixin, Told, callback_task, with_callbacks
+from odtdsl.interfaces.api.model import Model
+from odtdsl.language import ast
 from odtdsl.words import values
 
 if TYPE_CHECKING:
     from odtdsl.backends.base import Progress
+    from odtdsl.driver.result import Result
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
-    from odtdsl.result import Result
 
 POLICIES = ("branch", "left", "right", "drop", "refuse")
 
@@ -204,8 +199,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         self, model: Model, table: dict[str, Any], told: Told | None,
         rounded: tuple[Diagnostic, ...], held: dict[str, Any] | None = None,
     ) -> Result:  # fmt: skip
-        from odtdsl import solving
-        from odtdsl.analysis.suspects import of_program
+        from odtdsl.compiler.column_warnings import of_program
+        from odtdsl.driver import pipeline
 
         analysis = model.analyse(frame=table)
         guessed = of_program(
@@ -225,7 +220,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                 beside.hear(progress)
 
         listens = told is not None or beside is not None
-        result = solving.solve(
+        result = pipeline.solve(
             analysis, report=report if listens else None,
             stop=(lambda: stopped or (beside is not None and beside.over())) if listens else None,
         )  # fmt: skip
@@ -374,7 +369,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """The fitted model as text, else the estimator with its parameters."""
         if not hasattr(self, "result_"):
             return repr(self)
-        from odtdsl.console import drawn, status_line
+        from odtdsl.presentation.console import drawn, status_line
 
         return f"{drawn(self._fitted)}\n{status_line(self.result_)}"
 
@@ -383,7 +378,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         box: str = estimator_html_repr(self)
         if not hasattr(self, "result_"):
             return box
-        from odtdsl.report.fragment import fragment
+        from odtdsl.presentation.report.fragment import fragment
 
         return f"{box}\n{fragment(self.result_)}"
 
@@ -428,7 +423,7 @@ def _with_digits(
 
     And a warning (D209) that says so: objective, bound and audit are then of these weights.
     """
-    from odtdsl.terms.normalize import normalize
+    from odtdsl.problem.terms.normalize import normalize
 
     weights = table[name]
     if (weights == np.rint(weights)).all():

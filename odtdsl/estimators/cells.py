@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.cells import number_of, reading
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.frames import read_frame
@@ -18,7 +19,6 @@ from odtdsl.data.levels import level_text
 from odtdsl.data.table import BoolArray, FloatArray, RawColumn
 from odtdsl.data.typing import check_apart, encode
 from odtdsl.data.writing import objects
-from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.estimators.versions import remembered, validated
 
 Array = npt.NDArray[Any]

@@ -16,9 +16,9 @@ from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import check_labels, labels_of, name_of
 from odtdsl.estimators.problems import AUTO, Target, Wishes, declared_order, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
+from odtdsl.language import ast
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.syntax import ast
 
 
 class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]

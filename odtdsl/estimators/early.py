@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from odtdsl.auditor.audit import audit, values_of
 from odtdsl.backends.base import Progress, relative_gap
-from odtdsl.checker import audit, values_of
+from odtdsl.base.diagnostics.model import error
 from odtdsl.data.table import BoolArray
-from odtdsl.diagnostics.model import error
-from odtdsl.estimators.elsewhere import data_of
-from odtdsl.ir.rows import Rows
+from odtdsl.driver.result import Result, Stage
+from odtdsl.estimators.new_rows import data_of
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
-from odtdsl.result import Result, Stage
+from odtdsl.problem.ir.rows import Rows
 
 Values = tuple[Fraction, ...]
 

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from odtdsl.api.model import Model
+from odtdsl.base.diagnostics.model import error
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.diagnostics.model import error
 from odtdsl.estimators.base import free_name
 from odtdsl.estimators.cells import Cells, read_features, read_numbers
 from odtdsl.estimators.problems import Columns, Target, Wishes, problem
-from odtdsl.outputs.feasible import FeasibleSet, anything, feasible_set
+from odtdsl.interfaces.api.model import Model
 from odtdsl.predictors.tree import Tree
+from odtdsl.problem.outputs.feasible import FeasibleSet, anything, feasible_set
 
 
 class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -159,7 +159,7 @@ _INSTEAD = "impute missing cells in a pipeline"
 
 
 def _feasible(model: Model, table: dict[str, Any], n_targets: int) -> FeasibleSet:
-    from odtdsl.terms.normalize import normalize
+    from odtdsl.problem.terms.normalize import normalize
 
     analysis = model.analyse(frame=table)
     return feasible_set(normalize(analysis.rows)) or anything(n_targets)

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from odtdsl.api import load, parse
-from odtdsl.api import statements as say
-from odtdsl.api.model import Model
+from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import number_indices, text_index
-from odtdsl.diagnostics.model import error
 from odtdsl.estimators.cells import Cells, Kind
 from odtdsl.estimators.rules import Rules, add_groups, add_rules, append
-from odtdsl.syntax import ast, build
-from odtdsl.syntax.expressions import label_text
-from odtdsl.syntax.printer import statement_to_text
+from odtdsl.interfaces.api import load, parse
+from odtdsl.interfaces.api import statements as say
+from odtdsl.interfaces.api.model import Model
+from odtdsl.language import ast, constructors
+from odtdsl.language.expressions import label_text
+from odtdsl.language.printer import statement_to_text
 from odtdsl.words import values
 
 
@@ -346,7 +346,7 @@ def _sizes(model: Model, wishes: Wishes) -> None:
         if isinstance(size, float) and exact < 1:
             bound: ast.Expr = ast.Percent(value=exact * 100)
         elif exact > least:
-            bound = build.number(exact)
+            bound = constructors.number(exact)
         else:
             continue
         taken = {one.name for one in model.spec.statements if isinstance(one, ast.Rule)}

@@ -14,8 +14,8 @@ from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import read_numbers
 from odtdsl.estimators.problems import AUTO, Target, Wishes, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
+from odtdsl.language import ast
 from odtdsl.predictors.tree import Tree
-from odtdsl.syntax import ast
 from odtdsl.words import values
 
 CRITERIA = {"squared_error": "mse", "absolute_error": "mae", "poisson": "poisson"}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from odtdsl.api import parse
-from odtdsl.api import statements as say
-from odtdsl.api.model import Model
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.syntax import ast
-from odtdsl.syntax.fragments import without_places
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.interfaces.api import parse
+from odtdsl.interfaces.api import statements as say
+from odtdsl.interfaces.api.model import Model
+from odtdsl.language import ast
+from odtdsl.language.fragments import without_places
 from odtdsl.words import col, values
 from odtdsl.words.expr import Condition, Expression
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtdsl.data.table import IntArray
-from odtdsl.predictors.tree import Branch, Leaf, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
+from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Split, Terminal, Weight
-from odtdsl.predictors.drawn import Drawn
+from odtdsl.predictors.diagram_nodes import Arc, Node, Terminal
+from odtdsl.predictors.display import Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class Diagram(Drawn):
         OdtError
             As `apply`.
         """
-        from odtdsl.predictors.predict import label_array
+        from odtdsl.predictors.prediction import label_array
 
         return label_array(self.classes)[self.apply(data)]
 
@@ -167,15 +167,3 @@ class Diagram(Drawn):
             that is not installed; F301, a file that cannot be written.
         """
         return cast("str | bytes", method("Model.export")(self, to, path, name=name))
-
-
-__all__ = [
-    "Arc",
-    "AxisTest",
-    "Diagram",
-    "Hyperplane",
-    "Node",
-    "Split",
-    "Terminal",
-    "Weight",
-]

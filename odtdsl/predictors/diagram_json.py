@@ -24,19 +24,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.predictors.check import MAX_DEPTH
-from odtdsl.predictors.diagram import (
-    Arc,
-    AxisTest,
-    Diagram,
-    Hyperplane,
-    Node,
-    Split,
-    Terminal,
-    Weight,
-)  # fmt: skip
-from odtdsl.predictors.diagram_check import check_diagram
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Split, Terminal, Weight
+from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.json import (
     MAX_MESSAGES,
     VERSION,
@@ -48,8 +39,9 @@ from odtdsl.predictors.json import (
     parsed,
     plain,
     test_object,
-)  # fmt: skip
-from odtdsl.predictors.tree import Side, Threshold
+)
+from odtdsl.predictors.nodes import Side, Threshold
+from odtdsl.predictors.validation import MAX_DEPTH
 
 FORMAT = "odtdsl.diagram"
 

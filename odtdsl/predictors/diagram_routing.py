@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, Table
-from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.predictors.diagram_check import check_diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node
-from odtdsl.predictors.encode import Cells
+from odtdsl.predictors.diagram_validation import check_diagram
+from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.routing import encoded, passes
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.frames import read_frame
 from odtdsl.data.table import RawColumn, Table
 from odtdsl.data.writing import Numbers, Texts
-from odtdsl.diagnostics.model import OdtError, error
 from odtdsl.predictors.routing import Asks, absent
 
 NAME = "the data"

@@ -14,7 +14,8 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree, TreeNode
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
 
 Cut = tuple[float, int]
 """A place on the number line: before the number (0), or behind it (1)."""

@@ -12,8 +12,10 @@ import numpy as np
 
 from odtdsl.data.table import IntArray, Table
 from odtdsl.predictors import diagram_routing, routing
-from odtdsl.predictors.diagram import Arc, AxisTest, Diagram, Split
-from odtdsl.predictors.tree import Branch, Leaf, Tree
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split
+from odtdsl.predictors.nodes import Branch, Leaf
+from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import as_leaf
 
 

@@ -31,21 +31,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from odtdsl import files
+from odtdsl.base import files
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.files import write_text
 from odtdsl.data.dataset import ColumnType, Kind, Value
-from odtdsl.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.files import write_text
-from odtdsl.predictors.check import MAX_DEPTH, check_tree
-from odtdsl.predictors.tree import (
-    Branch,
-    Equals,
-    InBin,
-    Leaf,
-    Test,
-    Threshold,
-    Tree,
-    TreeNode,
-)
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.validation import MAX_DEPTH, check_tree
 
 FORMAT = "odtdsl.tree"
 VERSION = 2

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import BoolArray, IntArray, RawColumn, Table
-from odtdsl.diagnostics.model import Diagnostic, OdtError
-from odtdsl.predictors.check import check_tree
-from odtdsl.predictors.encode import Cells, encode_cells
+from odtdsl.predictors.encoding import Cells, encode_cells
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
+from odtdsl.predictors.validation import check_tree
 
 if TYPE_CHECKING:
     from odtdsl.predictors.tree import Tree
@@ -144,7 +144,7 @@ def encoded(model: Asks, columns: Mapping[str, RawColumn], name: str) -> dict[st
 
 def absent(feature: str, columns: Iterable[str], name: str) -> Diagnostic:
     """The diagnostic of a tested column that the data do not have."""
-    from odtdsl.diagnostics.suggest import closest
+    from odtdsl.base.diagnostics.suggest import closest
 
     known = list(columns)
     near = closest(feature, known)

@@ -25,7 +25,7 @@ def dumps(model: Predictor) -> str:
 
 def save(model: Predictor, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all; F301 where it cannot be written."""
-    from odtdsl.files import write_text
+    from odtdsl.base.files import write_text
 
     write_text(Path(path), dumps(model))
 

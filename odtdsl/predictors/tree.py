@@ -12,8 +12,8 @@ import numpy.typing as npt
 from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.predictors.drawn import Drawn
-from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
+from odtdsl.predictors.display import Drawn
+from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Tree(Drawn):
             not a number; U204 an unknown level of an ordered column; U205 a mapping to single
             values; D132 to D135 data that is no frame, or cells that cannot be read.
         """
-        from odtdsl.predictors.predict import apply
+        from odtdsl.predictors.prediction import apply
 
         return apply(self, data)
 
@@ -120,7 +120,7 @@ class Tree(Drawn):
         OdtError
             As `apply`.
         """
-        from odtdsl.predictors.predict import predict
+        from odtdsl.predictors.prediction import predict
 
         return predict(self, data)
 
@@ -144,7 +144,7 @@ class Tree(Drawn):
         OdtError
             As `apply`; U206 where the targets are numbers.
         """
-        from odtdsl.predictors.predict import predict_proba
+        from odtdsl.predictors.prediction import predict_proba
 
         return predict_proba(self, data)
 
@@ -175,16 +175,3 @@ class Tree(Drawn):
             that is not installed; F301, a file that cannot be written.
         """
         return cast("str | bytes", method("Model.export")(self, to, path, name=name))
-
-
-__all__ = [
-    "Branch",
-    "Equals",
-    "InBin",
-    "Leaf",
-    "Side",
-    "Test",
-    "Threshold",
-    "Tree",
-    "TreeNode",
-]

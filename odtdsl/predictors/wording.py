@@ -6,8 +6,10 @@ import math
 import unicodedata
 
 from odtdsl.data.dataset import Value
-from odtdsl.predictors.diagram import AxisTest, Diagram, Split, Terminal, Weight
-from odtdsl.predictors.tree import Branch, Equals, InBin, Leaf, Test, Threshold, Tree
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold
+from odtdsl.predictors.tree import Tree
 
 
 def number_text(value: float) -> str:

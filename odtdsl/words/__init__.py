@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from odtdsl.syntax import ast
+from odtdsl.language import ast
 from odtdsl.words import values
 from odtdsl.words.expr import (
     ColumnWord,

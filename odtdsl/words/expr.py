@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NoReturn
 
-from odtdsl.diagnostics.model import OdtError
-from odtdsl.syntax import ast, build
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.language import ast, constructors
 from odtdsl.words import values
 from odtdsl.words.values import Label, Numeric
 
@@ -25,7 +25,7 @@ class Expression:
     node: ast.Expr
 
     def __repr__(self) -> str:
-        from odtdsl.syntax.expressions import expr_to_text
+        from odtdsl.language.expressions import expr_to_text
 
         try:
             return expr_to_text(self.node)
@@ -55,12 +55,12 @@ class Condition(Expression):
     def __and__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
-        return Condition(node=build.conjunction([self.node, other.node]))
+        return Condition(node=constructors.conjunction([self.node, other.node]))
 
     def __or__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
-        return Condition(node=build.disjunction([self.node, other.node]))
+        return Condition(node=constructors.disjunction([self.node, other.node]))
 
     def __invert__(self) -> Condition:
         return Condition(node=ast.Not(operand=self.node))
@@ -114,7 +114,7 @@ class Measure(Expression):
         return _arithmetic("/", other, self)
 
     def __neg__(self) -> Measure:
-        return Measure(node=build.negate(self.node))
+        return Measure(node=constructors.negate(self.node))
 
     def __pos__(self) -> Measure:
         return self

@@ -8,9 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
-from odtdsl.diagnostics.model import OdtError, error
-from odtdsl.syntax import ast, build
-from odtdsl.syntax.builder import MAX_DIGITS
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.language import ast, constructors
+from odtdsl.language.transformer import MAX_DIGITS
 
 Numeric = int | float | Decimal | Fraction
 """A number: a float stands for the decimal that Python prints for it, so 0.1 is one tenth."""
@@ -60,7 +60,7 @@ def number(value: object) -> ast.Number | ast.Binary | None:
             "S090", f"a number of more than {MAX_DIGITS} digits cannot be written in a spec",
             helps=("round it",),
         )  # fmt: skip
-    return build.number(found)
+    return constructors.number(found)
 
 
 def _digits(value: Fraction) -> int:
@@ -68,7 +68,7 @@ def _digits(value: Fraction) -> int:
     largest = max(abs(value.numerator), value.denominator)
     if largest.bit_length() > 4 * MAX_DIGITS:
         return MAX_DIGITS + 1
-    shown = build.decimal_text(value)
+    shown = constructors.decimal_text(value)
     return len(str(largest) if shown is None else shown)
 
 
@@ -159,7 +159,7 @@ def name(value: object, place: str = "a column") -> ast.Name:
         raise wrong(place, value, "give its name as a text")
     if not word or "\n" in word or "\r" in word:
         raise error("S090", f"{place} named {word!r} cannot be written in a spec")
-    return build.name(str(word))
+    return constructors.name(str(word))
 
 
 def names(values: object, place: str = "columns") -> tuple[ast.Name, ...]:

@@ -1,4 +1,4 @@
-// Trees under rules: a dictionary of arrays in (see odtdsl/exact/ruled.py), a dictionary out.
+// Trees under rules: a dictionary of arrays in (see odtdsl/backends/exact/ruled.py), a dictionary out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>

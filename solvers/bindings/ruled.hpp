@@ -1,4 +1,4 @@
-// A problem under rules, from the dictionary that odtdsl/exact/ruled.py makes.
+// A problem under rules, from the dictionary that odtdsl/backends/exact/ruled.py makes.
 #pragma once
 
 #include <optional>

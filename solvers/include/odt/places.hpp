@@ -1,4 +1,4 @@
-// Where in a gap the threshold of a split comes out: the arithmetic of odtdsl/ir/intervals.py and odtdsl/data/decimals.py,
+// Where in a gap the threshold of a split comes out: the arithmetic of odtdsl/problem/ir/intervals.py and odtdsl/data/decimals.py,
 // in the same floats.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The feature space beyond the training rows: what of a column a path leaves, and where a point goes.
 //
-// As odtdsl/ir/monotone.py has it: (low, high] of thresholds, or a set of values with one for all that no row has; and
+// As odtdsl/problem/ir/monotone.py has it: (low, high] of thresholds, or a set of values with one for all that no row has; and
 // whether missing cells remain.
 #pragma once
 

@@ -1,9 +1,0 @@
-"""Analysis: from a syntax tree and data to a typed problem.
-
-`analyse` reads the data, resolves every name and type, and returns a `Problem` with its
-training rows. All mistakes of a spec are collected before it gives up.
-"""
-
-from odtdsl.analysis.analyse import Analysis, analyse
-
-__all__ = ["Analysis", "analyse"]

@@ -1,0 +1,237 @@
+"""The audit: a finished model against its spec, rule by rule, by a second opinion.
+
+It takes the analysed problem, the cells as they were read, and the finished model. It routes
+rows, weighs them, and computes skeleton, candidates, rules and objective by code of its own: it
+uses no back end, no core form, and none of the masks and translations that these are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from odtdsl.auditor.candidates import candidates
+from odtdsl.auditor.counts import counted
+from odtdsl.auditor.meanings import Share, wrong
+from odtdsl.auditor.outputs import audited_outputs, growth_of, on_outputs, softened
+from odtdsl.auditor.results import Audit, AuditOfRows, Checked
+from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
+from odtdsl.auditor.rows import Judged, NoValue
+from odtdsl.auditor.skeleton import diagram_form, tree_form
+from odtdsl.auditor.support import behind
+from odtdsl.auditor.values import holds, instances, number
+from odtdsl.base.diagnostics.model import error
+from odtdsl.data.dataset import Dataset
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.expr import Compare, Condition, Count, Scope
+from odtdsl.problem.ir.problem import DiagramSkeleton, Problem, RuleDecl, StageDecl
+
+if TYPE_CHECKING:
+    from odtdsl.problem.ir.rows import Rows
+
+_JUDGED: WeakKeyDictionary[Dataset, tuple[Problem, Judged]] = WeakKeyDictionary()
+"""Cells that were read once, for many models of one problem."""
+
+
+def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> Audit:
+    """Check a tree or a diagram against a problem on its training rows.
+
+    Parameters
+    ----------
+    model, rows
+        The tree or diagram, and the problem with its rows.
+    backend
+        What made the tree, where the spec does not say it: the ways of `greedy` are its own.
+
+    Raises
+    ------
+    OdtError
+        U301: the model is not one for this problem (other classes or targets, or a tree for a
+        diagram). U201 to U204: the data lack a column that the model tests, or hold cells that
+        it cannot read. R304: a stage of the objective is a share of no row.
+    """
+    here = judge(model, rows.problem, rows.data)
+    soft = False
+    if isinstance(here, DiagramOn):
+        lines = [*diagram_form(here), candidates(here), *counted(here)]
+    else:
+        lines = [*tree_form(here), candidates(here), *counted(here)]
+        if rows.problem.target.kind == "number":
+            growth = growth_of(rows.problem, backend)
+            soft = growth.leaf in ("relaxed", "average")
+            lines += audited_outputs(here, growth)
+    lines += _weights(here.rows)
+    for rule in rows.problem.rules:
+        line = _check(rule, here)
+        if soft and isinstance(here, TreeOn) and on_outputs(rule):
+            line = softened(line, rule, here)
+        lines.append(line)
+    objective = tuple(_stage(stage, here) for stage in rows.problem.objective)
+    errors = None
+    if rows.problem.target.kind == "class":
+        errors = here.rows.weight(wrong(here))
+    return Audit(lines=tuple(lines), objective=objective, errors=errors)
+
+
+def audit_rows(model: Tree | Diagram, problem: Problem, data: Dataset) -> AuditOfRows:
+    """The rules and the objective of a problem on any rows, such as test rows.
+
+    What training rows alone decide (candidates, that every leaf holds a row, counts) is not
+    asked, nor what no rows decide (skeleton, grids of outputs). A share of no row here has no
+    value, nor has what names training rows: its line holds, and its note says so.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    here = judge(model, problem, data, training=False)
+    return AuditOfRows(
+        lines=tuple(_check(rule, here) for rule in problem.rules),
+        objective=tuple(_value(stage, here) for stage in problem.objective),
+        of_rows=tuple(bool(behind(stage.measure, here)) for stage in problem.objective),
+        n_rows=here.rows.n_rows,
+    )  # fmt: skip
+
+
+def values_of(
+    model: Tree | Diagram, problem: Problem, data: Dataset
+) -> tuple[Fraction | None, ...]:
+    """The value of each stage of the objective on the training rows; None where it has none.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    here = judge(model, problem, data)
+    return tuple(_value(stage, here) for stage in problem.objective)
+
+
+def judge(
+    model: Tree | Diagram, problem: Problem, data: Dataset, *, training: bool = True
+) -> TreeOn | DiagramOn:
+    """A model on the rows of a problem: where they go, and what they are.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    _fits(model, problem)
+    known = _JUDGED.get(data)
+    if known is None or known[0] is not problem or known[1].training != training:
+        known = (problem, Judged(problem, data, training=training))
+        _JUDGED[data] = known
+    return model_on(model, known[1])
+
+
+def _value(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction | None:
+    try:
+        return plain(number(stage.measure, here))
+    except NoValue:
+        return None
+
+
+def _stage(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction:
+    try:
+        return plain(number(stage.measure, here))
+    except NoValue as reason:
+        raise error("R304", f"`{stage.text}` has no value: {reason}") from None
+
+
+def _fits(model: Tree | Diagram, problem: Problem) -> None:
+    target = problem.target
+    if isinstance(model, Diagram) != isinstance(problem.skeleton, DiagramSkeleton):
+        one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")
+        raise error("U301", f"this model is a {one}, and the spec asks for a {other}")
+    if model.classes != target.classes or model.targets != target.names:
+        raise error(
+            "U301",
+            "this model predicts something else than the spec asks for",
+            notes=(
+                f"model: {', '.join(model.targets)} {_shown(model.classes)}",
+                f"spec: {', '.join(target.names)} {_shown(target.classes)}",
+            ),
+        )
+
+
+def _shown(classes: Sequence[object]) -> str:
+    return "{" + ", ".join(map(str, classes)) + "}" if classes else ": number"
+
+
+def plain(value: Fraction | Share) -> Fraction:
+    """A value as a number; a share of nothing is 0."""
+    if isinstance(value, Share):
+        return Fraction(0) if value.under == 0 else value.over / value.under
+    return value
+
+
+def _weights(rows: Judged) -> list[Checked]:
+    """A line where weights are not what their cells say, as far as they may be."""
+    if not rows.rounding:
+        return []
+    note = f"off by at most {float(rows.rounding):.2g} of the largest"
+    text = "row weights are those of the data"
+    return [Checked(rule="weights", text=text, holds=rows.may_round, note=note)]
+
+
+# ---- rules
+
+
+def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
+    """A rule over all it ranges over, with the sides of a comparison where it is tightest."""
+    over = instances(rule, here)
+    line = Checked(rule=rule.name, text=rule.text, holds=True, instances=len(over))
+    if not over:
+        return replace(line, note=f"vacuous: the {here.kind} has no such {rule.scope.value}")
+    try:
+        line = replace(line, holds=all(holds(rule.condition, instance) for instance in over))
+        sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]
+        if rule.scope is Scope.MODEL:
+            line = replace(line, rows=behind(rule.condition, here))
+        if len(sides) < len(over):
+            return line
+        vacuous = rule.scope is Scope.MODEL and _is_vacuous(rule.condition, here)
+    except NoValue as reason:
+        return replace(line, note=f"no value: {reason}", holds=not here.rows.training)
+    at = min(range(len(sides)), key=lambda place: sides[place][2])
+    value, bound, slack = sides[at]
+    return replace(
+        line, value=value, bound=bound, slack=slack, rows=behind(rule.condition, over[at]),
+        note="vacuous: nothing is predicted so" if vacuous else "",
+    )  # fmt: skip
+
+
+def _sides(condition: Condition, place: Place) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Left side, right side and slack of a comparison; None for other conditions."""
+    if not isinstance(condition, Compare):
+        return None
+    if isinstance(condition.left, Count) or isinstance(condition.right, Count):
+        return None  # of outputs at their bounds no number is the count
+    left, right = plain(number(condition.left, place)), plain(number(condition.right, place))
+    match condition.op:
+        case "<=" | "<":
+            return left, right, right - left
+        case ">=" | ">":
+            return left, right, left - right
+        case "=":
+            return left, right, -abs(left - right)
+        case _:
+            return left, right, abs(left - right)
+
+
+def _is_vacuous(condition: Condition, place: Place) -> bool:
+    if not isinstance(condition, Compare):
+        return False
+    sides = (number(condition.left, place), number(condition.right, place))
+    return any(isinstance(side, Share) and side.under == 0 for side in sides)
+
+
+__all__ = [
+    "Audit", "AuditOfRows", "Checked", "audit", "audit_rows", "judge", "plain", "values_of",
+]  # fmt: skip

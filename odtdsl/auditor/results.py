@@ -1,0 +1,100 @@
+"""What an audit says: a line for each rule and each part of the skeleton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from odtdsl.base.numbers import as_number
+
+if TYPE_CHECKING:
+    from odtdsl.auditor.support import Behind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One line of an audit.
+
+    Attributes
+    ----------
+    rule
+        The rule's name, or a part of the skeleton.
+    value, bound, slack
+        For a comparison, the sides where it is tightest and how much room is left
+        (negative where it is broken); None for other conditions. Exact.
+    instances
+        How many paths, leaves or splits the rule ranges over; 1 for the whole model.
+    rows
+        How many rows each measure of the rule is taken over; where it ranges over leaves or
+        splits, those of the one where it is tightest.
+    note
+        Why the line deserves a second look, such as "vacuous".
+    soft
+        Whether the spec only wishes for it: a rule on outputs whose leaves are `relaxed` or
+        `average`. Then it may be broken, and `note` says in how many leaves.
+    """
+
+    rule: str
+    text: str
+    holds: bool
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    slack: Fraction | None = None
+    instances: int = 1
+    rows: tuple[Behind, ...] = ()
+    note: str = ""
+    soft: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """All rules and the skeleton, checked; and the objective, recomputed.
+
+    Attributes
+    ----------
+    objective
+        The value of each stage, in the terms of the spec.
+    errors
+        Weight of the wrong predictions on the training rows; None for number targets.
+    """
+
+    lines: tuple[Checked, ...]
+    objective: tuple[Fraction, ...]
+    errors: Fraction | None
+
+    @property
+    def holds(self) -> bool:
+        return all(line.holds or line.soft for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOfRows:
+    """Rules and objective on rows other than those of training.
+
+    Attributes
+    ----------
+    objective
+        The value of each stage; None where it is a share of no row here.
+    of_rows
+        Whether each stage speaks of rows: `minimize leaves` has one value on any rows.
+    """
+
+    lines: tuple[Checked, ...]
+    objective: tuple[Fraction | None, ...]
+    of_rows: tuple[bool, ...]
+    n_rows: int
+
+
+def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
+    """The lines of an audit; numbers as floats where they are not whole."""
+    return [
+        {
+            "rule": line.rule, "text": line.text, "holds": line.holds,
+            "value": as_number(line.value), "bound": as_number(line.bound),
+            "slack": as_number(line.slack), "instances": line.instances,
+            "rows": [{"of": one.of, "rows": one.rows} for one in line.rows], "note": line.note,
+            **({"soft": True} if line.soft else {}),
+        }
+        for line in audit.lines
+    ]  # fmt: skip

@@ -1,0 +1,77 @@
+"""How many rows stand behind what an audit says: those that a measure is taken over.
+
+A rate over twelve rows moves by eight points with one of them. Every rule says how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from odtdsl.auditor.meanings import class_of
+from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn
+from odtdsl.auditor.rows import NoValue
+from odtdsl.data.table import BoolArray
+from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, applications
+
+WHOLE = frozenset({
+    "errors", "error_rate", "accuracy", "loss", "expected_loss", "rate", "count_predicted",
+    "expected_cost", "mse", "mae", "poisson",
+})  # fmt: skip
+"""Measures of all rows, or of all rows of their group."""
+
+PARTS = frozenset({"recall", "false_positive_rate", "precision"})
+"""Measures of the rows of a class, of the other classes, and of those that are predicted so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """How many rows something is measured on; `of` says which, and is empty for all rows."""
+
+    of: str
+    rows: int
+
+
+def behind(said: Condition | Expr, place: Place) -> tuple[Behind, ...]:
+    """The rows that each measure in a condition is taken over, in the order of the text.
+
+    Of a leaf or a split its own rows; nothing where no row is spoken of.
+    """
+    if isinstance(place, LeafOn | SplitOn):
+        name = "leaf" if isinstance(place, LeafOn) else "split"
+        return (Behind(of=f"the tightest {name}", rows=len(place.inside)),)
+    if isinstance(place, PathOn):
+        return ()
+    found: dict[str, Behind] = {}
+    for call in _measures(applications(said)):
+        try:
+            name, rows = _rows_of(call, place.rows.of_group(call.args), place)
+        except NoValue:
+            continue
+        found.setdefault(name, Behind(of=name, rows=int(rows.sum())))
+    return tuple(found.values())
+
+
+def _measures(calls: list[Apply]) -> Iterator[Apply]:
+    """The measures of rows; `gap` and `ratio` as that of each of their groups."""
+    inside = [call.of for call in calls if call.of is not None]
+    for call in calls:
+        if call.of is not None:
+            for group in call.args:
+                yield replace(call.of, args=(*call.of.args, group))
+        elif call.term in WHOLE | PARTS and not any(call is one for one in inside):
+            yield call
+
+
+def _rows_of(call: Apply, group: BoolArray, model: ModelOn) -> tuple[str, BoolArray]:
+    rows = model.rows
+    names = [arg.name for arg in call.args if isinstance(arg, GroupArg)]
+    if call.term not in PARTS:
+        return ", ".join(names), group
+    label = class_of(call)
+    named = str(rows.problem.target.classes[label])
+    if call.term == "recall":
+        return ", ".join([*names, named]), group & (rows.classes == label)
+    if call.term == "false_positive_rate":
+        return ", ".join([*names, f"not {named}"]), group & (rows.classes != label)
+    return ", ".join([*names, f"predicted {named}"]), group & (model.predicted == label)

@@ -1,0 +1,133 @@
+"""The `cpsat` back end: trees and diagrams by clauses and sums on CP-SAT of OR-tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.problem.ir.forms import Core, Form
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawModel
+
+DEEPEST = 8
+"""The deepest perfect tree that a formula is built on: 256 slots, each with all kinds of rows."""
+
+INSTALL = '`pip install "odtdsl[cpsat]"`'
+MISSING = f"OR-tools is not installed; it comes with the extra `cpsat`: {INSTALL}"
+
+_UNSUPPORTED = {
+    Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
+    Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
+    Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
+    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
+    Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
+    Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
+}
+
+_PATHS = "a literal per kind of rows, node and price; not on diagrams"
+
+_COSTLY = {
+    Form.PATH_TOTAL: _PATHS,
+    Form.OBJECTIVE_PATH_SUM: _PATHS,
+    Form.TREE_UNBOUNDED: f"a perfect tree as deep as rows and leaves allow, {DEEPEST} at most",
+}
+
+
+class CpSat:
+    """Trees and diagrams by clauses and sums."""
+
+    name = "cpsat"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether clauses express a form, alone or inside a disjunction."""
+        if form in _UNSUPPORTED:
+            return Support(level="unsupported", reason=_UNSUPPORTED[form])
+        if form in _COSTLY:
+            return Support(level="costly", reason=_COSTLY[form])
+        return EXACT
+
+    def missing(self) -> OdtError | None:
+        """B104 where OR-tools is not there."""
+        if installed():
+            return None
+        return error(
+            "B104", "the back end `cpsat` needs OR-tools, which is not installed",
+            helps=(f"{INSTALL}, or leave the back end to `auto`",),
+        )  # fmt: skip
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """OR-tools that is not installed; trees that may be deeper than perfect trees are built;
+        on diagrams, rules on paths that remember too much."""
+        from odtdsl.backends.clauses.diagram_rules import too_many_states
+        from odtdsl.backends.clauses.lowering import deepest
+        from odtdsl.backends.needs import SKELETON
+
+        asked = isinstance(core.skeleton, DiagramSkeleton)
+        if not installed():
+            form = Form.DIAGRAM if asked else Form.TREE
+            return (Objection(form=form, origin=SKELETON, reason=MISSING),)
+        if not asked:
+            reason = (
+                f"its trees are of depth {DEEPEST} at most, and this one may be deeper;"
+                f" write `tree depth <= {DEEPEST}` or less"
+            )
+            deep = deepest(core) > DEEPEST
+            return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),) if deep else ()
+        states = (
+            Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
+            for clause, reason in too_many_states(core)
+        )
+        return (*states, *_of_paths(core))
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """Size of the formula: variables, clauses, literals, and sums that stay sums."""
+        from odtdsl.backends.cpsat.code import coded
+
+        formula = coded(core).formula
+        assert formula.bounds is not None, "sums stay sums"
+        return (*formula.size(), ("sums", len(formula.bounds)))
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None = None,
+        report: Report | None = None,
+    ) -> RawAnswer:  # fmt: skip
+        """Search until proven or a limit is met.
+
+        Parameters
+        ----------
+        core
+            The problem.
+        limits
+            Time counts from the caller's clock.
+        start
+            A model that keeps all rules, or None.
+        report
+            Called with every better value and bound.
+
+        Raises
+        ------
+        OdtError
+            B104: OR-tools is not installed. B220, B221: numbers with too many digits.
+        """
+        from odtdsl.backends.cpsat.search import Search
+
+        if (problem := self.missing()) is not None:
+            raise problem
+        return Search(core, limits, start, report).run()
+
+
+def _of_paths(core: Core) -> Iterator[Objection]:
+    """What diagrams do not have: sums over rows of what their paths cost."""
+    from odtdsl.backends.needs import needs
+
+    reason = "a sum over rows of what their paths cost takes clauses beyond number on diagrams"
+    for need in needs(core):
+        if need.form in (Form.PATH_TOTAL, Form.OBJECTIVE_PATH_SUM):
+            yield Objection(form=need.form, origin=need.origin, reason=reason)
+
+
+def installed() -> bool:
+    """Whether OR-tools is there."""
+    return find_spec("ortools") is not None

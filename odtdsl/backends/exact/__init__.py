@@ -1,0 +1,1 @@
+"""The `exact` and `search` back ends: branch and bound, and the anytime search, in C++."""

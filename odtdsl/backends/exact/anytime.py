@@ -1,0 +1,47 @@
+"""The `search` back end: the anytime search of `exact` without the proof beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.exact.backend import Exact
+from odtdsl.problem.ir.forms import Core, Form
+from odtdsl.problem.ir.raw import RawModel
+
+
+class Search:
+    """Good trees early, and no proof: `docs/explanation/exact.md`, "Before a proof".
+
+    What it does under a seed and a limit of steps is the same on every machine.
+    """
+
+    name = "search"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        if form is Form.DIAGRAM:
+            reason = "it moves subtrees of trees; `using exact` finds good diagrams early"
+            return Support(level="unsupported", reason=reason)
+        if form is Form.OBJECTIVE_DEPTH:
+            reason = "a least depth is found by refuting those below it: `using exact`"
+            return Support(level="unsupported", reason=reason)
+        return Exact().supports(form, inside_or=inside_or)
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """What keeps the search from this very problem."""
+        return Exact().objections(core)
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        return Exact().size(core)
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> RawAnswer:
+        """Search until a limit is met, or until no row is told wrong that could be told right.
+
+        Raises
+        ------
+        OdtError
+            X202: the native part of the package is not built.
+        """
+        return Exact().solve(core, replace(limits, proves=False), start, report)

@@ -1,0 +1,347 @@
+"""The `exact` back end: our branch-and-bound search over axis splits, in C++.
+
+Trees are searched here and in the modules beside; diagrams by moves, trees and shapes.
+"""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from odtdsl.backends.base import (
+    EXACT,
+    Limits,
+    Objection,
+    Progress,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Status,
+    Support,
+    started,
+)
+from odtdsl.backends.exact import regression
+from odtdsl.backends.exact.diagrams import Rest, diagram_objections, diagram_size, solve_diagram
+from odtdsl.backends.exact.lowering import (
+    Features,
+    Losses,
+    about_rules,
+    deepest_of,
+    features,
+    from_raw,
+    least,
+    losses,
+    merged,
+    most_leaves,
+    objections,
+    size_of,
+    smallest_without_loss,
+    to_raw,
+)
+from odtdsl.backends.exact.packed import Arrays, Packed
+from odtdsl.backends.exact.plain_rules import PlainRules, plain_rules
+from odtdsl.backends.exact.ruled import ruled_objections
+from odtdsl.backends.exact.ruled_search import RuledSearch
+from odtdsl.backends.exact.shapes import refuted
+from odtdsl.backends.needs import Need, needs, refusals
+from odtdsl.backends.steps import OF_DIAGRAMS, Step
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.engine import engine
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.forms import Core, DepthStage, Form, LinearStage, MaximaBound
+from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawModel, RawTree, depth_of
+
+_REFUSED = {
+    Form.HYPERPLANE: "the search tests one feature at a split",
+}
+_PARTLY = {
+    Form.DIAGRAM: "of one additive stage; it may end without a proof, under rules above all",
+    Form.REGRESSION: "`mse`, `mae` and `poisson`, of one target or several",
+    Form.OBJECTIVE_LOSS: "with a price per leaf, and the number of leaves as a second stage",
+    Form.LOSS_BOUND: "of the loss that is the objective, from above",
+    Form.MAXIMA_BOUND: f"its cases are written out, {MOST_CASES:,} at most; beyond, use `milp`",
+}
+_PLAIN = {
+    Form.TREE, Form.TREE_UNBOUNDED, Form.SPLIT_FILTER, Form.LINEAR_MODEL, Form.MISSING_BRANCH,
+    Form.OBJECTIVE_LINEAR, Form.OBJECTIVE_DEPTH, Form.REGRESSION, Form.OBJECTIVE_LOSS,
+    Form.LOSS_BOUND, Form.OUTPUT_SET,
+}  # fmt: skip
+
+
+class Exact:
+    """Branch and bound over sub-trees: `docs/explanation/exact.md`."""
+
+    name = "exact"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        reason = _REFUSED.get(form)
+        if form is Form.LOSS_BOUND and inside_or:
+            reason = "the search does not branch on disjunctions of losses"
+        if reason is not None:
+            return Support(level="unsupported", reason=reason)
+        if form in _PARTLY:
+            return Support(level="costly", reason=_PARTLY[form])
+        return EXACT
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """What keeps the search from this very problem."""
+        written = of_cases(core)
+        if not isinstance(written, Core):
+            return written
+        core = written
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return tuple(diagram_objections(core))
+        if core.targets is not None:
+            special = tuple(
+                Objection(
+                    form=need.form, origin=need.origin,
+                    reason="the search for number targets does not carry this rule yet",
+                )
+                for need in _special(core)
+                if need.form is not Form.LINEAR_LEAF  # `regression.objections` looks at these
+            )  # fmt: skip
+            return (*special, *about_rules(core), *regression.objections(core))
+        return () if plain_of(core) is not None else tuple(ruled_objections(core))
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        core = written_out(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return diagram_size(core)
+        return size_of(core)
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> RawAnswer:
+        """Search until proven or a limit is met.
+
+        Raises
+        ------
+        OdtError
+            X202: the native part of the package is not built.
+        """
+        core = written_out(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return self.diagrams(core, OF_DIAGRAMS, limits, start, report)[0]
+        first = started(start)
+        if core.targets is not None:
+            return regression.RegressionSearch(engine(), core, limits, first, report).run()
+        if refuted(core):
+            return RawAnswer(status="infeasible", tree=None)
+        if (rules := plain_of(core)) is not None:
+            return PlainSearch(core, rules, limits, first, report).run()
+        return RuledSearch(core, limits, first, report, engine()).run()
+
+    def diagrams(
+        self, core: Core, steps: tuple[Step, ...], limits: Limits, start: RawModel | None,
+        report: Report | None, rest: Rest | None = None,
+    ) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
+        """Diagrams by steps; `rest` answers for another back end what these leave open."""
+        return solve_diagram(core, steps, limits, start, report, self._of_trees, rest)
+
+    def _of_trees(self, core: Core, limits: Limits) -> RawAnswer | None:
+        return None if refusals(self, core) else self.solve(core, limits, None, None)
+
+
+@lru_cache(maxsize=1)  # asked for by `objections`, then by the search
+def of_cases(core: Core) -> Core | tuple[Objection, ...]:
+    """The problem with the cases of sums of maxima in their place, or why it has none."""
+    many = tuple(
+        Objection(
+            form=Form.MAXIMA_BOUND, origin=clause.origin,
+            reason=f"it stands for {count:,} cases, and {MOST_CASES:,} are written out at most",
+        )
+        for clause, count in too_many(core)
+    )  # fmt: skip
+    if many:
+        return many
+    try:
+        return written_out(core)
+    except OdtError as problem:
+        summed = [
+            clause.origin
+            for clause in core.clauses
+            if any(isinstance(literal.atom, MaximaBound) for literal in clause.literals)
+        ]
+        reason = f"of its cases, {problem.diagnostics[0].message}"
+        return (Objection(form=Form.MAXIMA_BOUND, origin=summed[0], reason=reason),)
+
+
+def _special(core: Core) -> tuple[Need, ...]:
+    """What a problem needs and the plain search does not have."""
+    return tuple(
+        need for need in needs(core)
+        if need.form not in _PLAIN or (need.form is Form.LINEAR_MODEL and need.inside_or)
+    )  # fmt: skip
+
+
+def plain_of(core: Core) -> PlainRules | None:
+    """The rules of a problem, if the plain search, the fastest, expresses all of it."""
+    found = plain_rules(core)
+    if found is None:
+        return None
+    rules, rest = found
+    return None if _special(rest) or any(True for _ in objections(rest)) else rules
+
+
+class PlainSearch:
+    """One solve: a single search, or one per depth where the depth is made least."""
+
+    def __init__(
+        self, core: Core, rules: PlainRules, limits: Limits, start: RawTree | None,
+        report: Report | None,
+    ) -> None:  # fmt: skip
+        self.core, self.limits, self.start, self.report = core, limits, start, report
+        self.rules = rules
+        self.engine = engine()
+        self.began = time.monotonic()
+        found = features(core)
+        self.size = size_of(core, found)
+        self.features: Features = merged(rules.restricted(core, found))
+        self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
+        self.least = least(self.stages[0].measure) if self.stages else 0
+        self.by_depth = isinstance(core.objective[0], DepthStage)
+        self.timeline: list[Progress] = []
+
+    def run(self) -> RawAnswer:
+        deepest, self.cut_off = deepest_of(self.core)
+        if most_leaves(self.core, deepest) < 1:
+            return RawAnswer(status="infeasible", tree=None)
+        if not self.by_depth:
+            return self._answer(self._search(deepest), deepest)
+        if self.rules.none and smallest_without_loss(self.core, deepest):
+            return self._smallest(deepest)
+        for depth in range(deepest + 1):
+            found = self._search(depth)
+            if found["status"] != "infeasible":
+                return self._answer(found, depth)
+        return self._answer(found, deepest)
+
+    def _search(self, depth: int) -> dict[str, Any]:
+        """One search at a depth, on the stacked losses."""
+        self.losses: Losses = losses(self.core, self.stages, depth)
+        self.depth = depth
+        bound = None if self.losses.limit is None else self.losses.limit - 1
+        return self._asked(
+            depth, time_limit=self._left(),
+            relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
+            threads=self.limits.threads, memory_limit=self.limits.table_bytes(),
+            upper_bound=bound, start=self._start(depth), progress=self._progress,
+            interrupted=self.limits.interrupted, **self.limits.of_search(),
+        )  # fmt: skip
+
+    def _asked(self, depth: int, **limits: Any) -> dict[str, Any]:
+        """The engine's answer for this problem."""
+        found: dict[str, Any] = self.engine.solve(
+            self.features.ranks, self.features.distinct, self.losses.classes,
+            self.losses.n_classes, depth, allowed=list(self.features.allowed),
+            weights=self.losses.weights, costs=self.losses.costs,
+            max_leaves=most_leaves(self.core, depth), leaf_price=self.losses.price,
+            **self.rules.engine(self.core, self.features), **limits,
+        )  # fmt: skip
+        return found
+
+    def unpacked(self, told: Packed) -> RawTree:
+        """The tree of a plan that this search told."""
+        self.losses = losses(self.core, self.stages, told.depth)
+        found = self._asked(told.depth, plan=told.arrays)
+        return to_raw(self.core, self.features, found["tree"])
+
+    def _smallest(self, deepest: int) -> RawAnswer:
+        """Least depth, then least leaves, by the search for trees without loss.
+
+        A tree comes only when all smaller depths are refuted, so its depth is proven.
+        """
+        self.losses = losses(self.core, (), deepest)
+        found = self.engine.solve(
+            self.features.ranks, self.features.distinct, self.losses.classes,
+            self.losses.n_classes, deepest, allowed=list(self.features.allowed), smallest=True,
+            time_limit=self._left(), memory_limit=self.limits.table_bytes(),
+            interrupted=self.limits.interrupted,
+        )  # fmt: skip
+        if found["tree"] is None:
+            return self._answer(found, 0 if found["status"] == "unknown" else deepest)
+        tree = to_raw(self.core, self.features, found["tree"])
+        return self._answer(found, depth_of(tree))
+
+    def _left(self) -> float | None:
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - time.monotonic())
+
+    def _start(self, depth: int) -> Any:
+        if self.start is None or depth_of(self.start) > depth:
+            return None
+        return from_raw(self.core, self.features, self.start)
+
+    # ---- values
+
+    def _first(self, value: int) -> Fraction:
+        """A stacked value (or a bound of it) as one of the first linear stage."""
+        stage = self.stages[0].measure
+        steps = value if self.losses.limit is None else value % self.losses.limit
+        return Fraction(self.least + steps // self.losses.units[0], stage.denominator)
+
+    def _progress(
+        self, value: int, bound: int, seconds: float, found: Arrays | None = None
+    ) -> None:
+        if not self.stages or self.by_depth:
+            return
+        broken = self.losses.limit is not None and value >= self.losses.limit
+        progress = Progress(
+            stage=0, incumbent=None if broken else self._first(value), bound=self._first(bound),
+            seconds=seconds,
+            found=None if broken or found is None else Packed(_finishing, self.depth, found),
+        )  # fmt: skip
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
+
+    def _answer(self, found: dict[str, Any], depth: int) -> RawAnswer:
+        tree = None if found["tree"] is None else to_raw(self.core, self.features, found["tree"])
+        status: Status = self._status(found)
+        if status == "unknown" and self.start is not None:  # a start deeper than was asked
+            tree, status = self.start, "feasible"
+        return RawAnswer(
+            status=status, tree=tree, stages=self._outcomes(tree, status, found, depth),
+            timeline=tuple(self.timeline), size=self.size,
+            counters=tuple(found["counters"].items()),
+            interrupted=bool(found["interrupted"]),
+        )  # fmt: skip
+
+    def _status(self, found: dict[str, Any]) -> Status:
+        """What is proven of all trees: those deeper than `DEEPEST` were not looked at."""
+        status: Status = found["status"]
+        if not self.cut_off or (self.by_depth and status == "optimal"):
+            return status
+        if status == "infeasible":
+            return "unknown"
+        perfect = found["objective"] is not None and found["objective"] <= self.losses.price
+        return "feasible" if status == "optimal" and not perfect else status
+
+    def _outcomes(
+        self, tree: RawTree | None, status: Status, found: dict[str, Any], depth: int
+    ) -> tuple[StageOutcome, ...]:
+        evaluation = None if tree is None else Evaluation(self.core, tree)
+        outcomes: list[StageOutcome] = []
+        for index, stage in enumerate(self.core.objective):
+            value = None if evaluation is None else evaluation.stage_value(stage)
+            bound = value if status == "optimal" else None
+            proven = status == "optimal"
+            if isinstance(stage, DepthStage):  # all smaller depths are refuted
+                bound, proven = Fraction(depth), value == depth
+            elif bound is None and index == 0 and status != "infeasible":
+                # Of trees deeper than `DEEPEST` nothing is known.
+                bound = self._first(0 if self.cut_off else int(found["bound"]))
+            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
+        return tuple(outcomes)
+
+
+def _finishing(core: Core) -> PlainSearch:
+    """A search that is only asked to finish trees."""
+    rules = plain_of(core)
+    assert rules is not None, "the plain search told the tree"
+    return PlainSearch(core, rules, Limits(), None, None)

@@ -1,0 +1,544 @@
+"""A core as ranks, labels and integer losses: what the engine's search reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.backends.base import Objection
+from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, local_gap, threshold_set
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Clause,
+    Core,
+    DepthStage,
+    Form,
+    Linear,
+    LinearStage,
+    Origin,
+)
+from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
+
+LARGEST = 2**53
+"""Sums of scaled losses stay below this."""
+
+MOST_CLASSES = 255
+
+MOST_BITS = 2**32
+"""Rows times tests that the search over bit sets may hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Features:
+    """The tests of all families as features with ranks: `rank <= cut` goes left.
+
+    Attributes
+    ----------
+    ranks
+        uint32 (n_features, n_rows), dense from 0.
+    distinct
+        uint32 (n_features,): ranks of each feature.
+    allowed
+        Per feature None, or bool (distinct,): where a cut may stand.
+    tests
+        Per feature its family, and its test where the family's tests are features of their
+        own (equality, bins); -1 for thresholds, whose test is the cut.
+    by_level
+        Per level as `allowed`, where rules tell levels apart; else empty.
+    cuts
+        Per feature None, or int64 (distinct - 1,): the cuts between its ranks, where ranks
+        stand for several values (`merged`); else empty.
+    """
+
+    ranks: npt.NDArray[np.uint32]
+    distinct: npt.NDArray[np.uint32]
+    allowed: tuple[BoolArray | None, ...]
+    tests: tuple[tuple[int, int], ...]
+    by_level: tuple[tuple[BoolArray | None, ...], ...] = ()
+    cuts: tuple[IntArray | None, ...] = ()
+
+
+def features(core: Core) -> Features:
+    """Tests that the rules on splits refuse everywhere are left out."""
+    return ruled_features(core, 1)
+
+
+def ruled_features(core: Core, depth: int) -> Features:
+    """The tests that may stand at any of the first levels.
+
+    Missing cells of a threshold that go left have the least rank, those that go right the
+    largest.
+    """
+    by_levels = any(rule.levels is not None for rule in core.filters)
+    levels = range(max(1, depth) if by_levels else 1)
+    admitted: list[tuple[int, list[BoolArray]]] = []
+    tests: list[tuple[int, int]] = []
+    for index, family in enumerate(core.families):
+        flags = [admissible(family, threshold_set(family, core.filters, at)) for at in levels]
+        asked = np.flatnonzero(np.any(flags, axis=0))
+        if len(asked):
+            admitted.append((index, flags))
+            single = family.kind == "threshold"
+            tests += [(index, -1)] if single else [(index, t) for t in asked.tolist()]
+    # One column without a cut where there is none: the search wants a feature.
+    ranks = np.zeros((max(1, len(tests)), core.n_rows), dtype=np.uint32)
+    distinct = np.full(len(ranks), 2 if tests else 1, dtype=np.uint32)
+    by_level: list[list[BoolArray | None]] = [[] if tests else [None] for _ in levels]
+    at = 0
+    for index, flags in admitted:
+        family = core.families[index]
+        if family.kind == "threshold":
+            before, after = int(family.missing == "left"), int(family.missing == "right")
+            ranks[at] = family.codes + before
+            distinct[at] = len(family.values) + before + after
+            no = np.zeros(1, dtype=bool)
+            for level, allowed in zip(by_level, flags, strict=True):
+                padded = np.concatenate([no[:before], allowed, no, no[:after]])
+                level.append(None if padded[:-1].all() else padded)
+            at += 1
+        else:
+            asked = np.flatnonzero(np.any(flags, axis=0))
+            _fill_equals(ranks[at : at + len(asked)], family, asked)
+            for level, allowed in zip(by_level, flags, strict=True):
+                level += [None if allowed[test] else _NOWHERE for test in asked]
+            at += len(asked)
+    anywhere = tuple(_either([level[f] for level in by_level]) for f in range(len(ranks)))
+    return Features(
+        ranks=ranks, distinct=distinct, allowed=anywhere, tests=tuple(tests),
+        by_level=tuple(tuple(level) for level in by_level) if len(levels) > 1 else (),
+    )  # fmt: skip
+
+
+_NOWHERE = np.zeros(2, dtype=bool)
+"""Where the cut of a 0/1 feature may stand at a level that does not admit it."""
+
+
+def _fill_equals(ranks: npt.NDArray[np.uint32], family: Family, tests: IntArray) -> None:
+    """Rank 0 where a test sends a row left, in place: a category may have thousands of levels."""
+    ranks[:] = 1
+    ranks[:, family.codes == LEFT_CODE] = 0
+    found = np.searchsorted(tests, family.codes)
+    found[found == len(tests)] = 0
+    rows = np.flatnonzero(tests[found] == family.codes)
+    ranks[found[rows], rows] = 0
+
+
+def merged(found: Features) -> Features:
+    """The same partitions with one rank for all values between two cuts that may stand.
+
+    No test parts such values, and the search scans fewer of them.
+    """
+    if all(allowed is None for allowed in found.allowed):
+        return found
+    ranks, distinct = found.ranks.copy(), found.distinct.copy()
+    cuts: list[IntArray | None] = []
+    for feature, allowed in enumerate(found.allowed):
+        if allowed is None:
+            cuts.append(None)
+            continue
+        kept = allowed[:-1].nonzero()[0]
+        below = np.zeros(len(allowed), dtype=np.uint32)
+        allowed[:-1].cumsum(out=below[1:])
+        ranks[feature] = below[ranks[feature]]
+        distinct[feature] = len(kept) + 1
+        cuts.append(kept)
+    return replace(
+        found, ranks=ranks, distinct=distinct, allowed=(None,) * len(cuts), cuts=tuple(cuts)
+    )
+
+
+def size_of(core: Core, found: Features | None = None) -> tuple[tuple[str, int], ...]:
+    """Rows, features and cuts that the search looks at."""
+    found = features(core) if found is None else found
+    cuts = int((found.distinct.astype(np.int64) - 1).sum())
+    return (("rows", core.n_rows), ("features", len(found.tests)), ("cuts", cuts))
+
+
+def _either(flags: list[BoolArray | None]) -> BoolArray | None:
+    if len(flags) == 1:
+        return flags[0]
+    known = [flag for flag in flags if flag is not None]
+    return np.any(known, axis=0) if len(known) == len(flags) else None
+
+
+# ---- losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Losses:
+    """All stages and hard demands as one integer loss per row and label, and a price per leaf.
+
+    The value of a tree is `base` + the sum over rows of `weights[i] * costs[classes[i],
+    label]` + `price` * leaves. Stages stand above each other like digits: `units[j]` is what
+    one step of stage j weighs, more than all later stages together can. A tree breaks a
+    demand iff its value without `base` is `limit` or more.
+
+    Attributes
+    ----------
+    classes
+        int32 (n_rows,): rows with proportional losses are of one class; a row's own class
+        where its losses are those of a plain error.
+    weights
+        int64 (n_rows,), or None where all are 1.
+    costs
+        int64 (n, n), or None for plain errors.
+    """
+
+    classes: npt.NDArray[np.int32]
+    n_classes: int
+    weights: IntArray | None
+    costs: IntArray | None
+    price: int
+    base: int
+    units: tuple[int, ...]
+    limit: int | None
+
+
+def demands(core: Core) -> Iterator[tuple[Clause, Additive]]:
+    """Rules that every row gets one of its best labels, such as `errors = 0`."""
+    for clause in core.clauses:
+        if clause.scope is Scope.MODEL and len(clause.literals) == 1:
+            atom = clause.literals[0].atom
+            if isinstance(atom, Linear) and _is_demand(atom):
+                yield clause, atom.measure
+
+
+def _is_demand(atom: Linear) -> bool:
+    measure = atom.measure
+    if measure.leaves or measure.columns is not None or measure.output is None:
+        return False
+    return int(measure.output.min(axis=1).sum()) + constant_of(measure) == atom.at_most
+
+
+def leaf_bound(atom: Linear) -> int | None:
+    """The k of a rule `leaves <= k`; None for other rules."""
+    measure = atom.measure
+    if not _counts_leaves(measure):
+        return None
+    labels = 0 if measure.output is None else int(measure.output[:, 0].sum())
+    return (atom.at_most - constant_of(measure) - labels) // measure.leaves
+
+
+def leaf_rows(clause: Clause) -> int | None:
+    """The k of a rule that each leaf holds at least k rows; None for other rules."""
+    if clause.scope is not Scope.LEAF or len(clause.literals) != 1:
+        return None
+    atom = clause.literals[0].atom
+    if not isinstance(atom, Linear) or atom.measure.rows is None or _varies(atom.measure):
+        return None
+    each = atom.measure.rows
+    if atom.measure.output is not None:
+        each = each + atom.measure.output[:, 0]
+    if len(each) == 0 or each[0] >= 0 or (each != each[0]).any():
+        return None
+    return max(1, -((atom.at_most - atom.measure.constant) // -int(each[0])))
+
+
+def least_leaf_rows(core: Core) -> int:
+    """Rows that every leaf must hold, by the rules on sizes of leaves."""
+    least = max((rows for clause in core.clauses if (rows := leaf_rows(clause))), default=1)
+    return min(least, core.n_rows + 1)  # no leaf has more, and the engine counts in 32 bits
+
+
+def constant_of(measure: Additive) -> int:
+    """What a measure of the model is whatever the tree."""
+    return measure.constant + (0 if measure.rows is None else int(measure.rows.sum()))
+
+
+def _varies(measure: Additive) -> bool:
+    """Whether the measure depends on labels."""
+    output = measure.output
+    return output is not None and bool((output != output[:, :1]).any())
+
+
+def most_leaves(core: Core, depth: int) -> int:
+    """Leaves that a tree of the depth may have, by skeleton and rules."""
+    assert isinstance(core.skeleton, TreeSkeleton)
+    bounds: list[int] = [1 << depth, core.n_rows]
+    if core.skeleton.leaves is not None:
+        bounds.append(core.skeleton.leaves)
+    for clause in core.clauses:
+        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
+        if isinstance(atom, Linear):
+            bound = leaf_bound(atom)
+            if bound is not None:
+                bounds.append(bound)
+    return min(bounds)
+
+
+def deepest_of(core: Core) -> tuple[int, bool]:
+    """The depth that is searched, and whether a reduced tree could be deeper."""
+    assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
+    needed = core.skeleton.depth
+    if needed is None:  # a tree of so many leaves is no deeper
+        needed = max(0, most_leaves(core, DEEPEST) - 1)
+    return min(DEEPEST, needed), needed > DEEPEST
+
+
+def smallest_without_loss(core: Core, depth: int) -> bool:
+    """Whether least depth, then (at most) least leaves is asked, all training rows right.
+
+    Only where every row has one right label, nothing bounds the leaves below what depth and
+    rows do, and the rows of all tests fit as bits.
+    """
+    depth_first, *later = core.objective
+    if not isinstance(depth_first, DepthStage) or not any(True for _ in demands(core)):
+        return False
+    for stage in later:
+        if not isinstance(stage, LinearStage) or not _counts_leaves(stage.measure):
+            return False
+    if most_leaves(core, depth) < min(1 << depth, core.n_rows):
+        return False
+    cuts = int((features(core).distinct.astype(np.int64) - 1).sum())
+    found = losses(core, (), depth)
+    return (
+        found.weights is None and found.costs is None and found.n_classes > 1
+        and cuts * core.n_rows <= MOST_BITS
+    )  # fmt: skip
+
+
+def _counts_leaves(measure: Additive) -> bool:
+    return measure.leaves > 0 and measure.columns is None and not _varies(measure)
+
+
+def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
+    """Stack demands and stages into one loss; `limit` is None without a demand."""
+    leaves = max(1, most_leaves(core, depth))
+    shape = (core.n_rows, core.n_classes)
+    measures = [stage.measure for stage in stages]
+    hard = [measure for _, measure in demands(core)]
+    digits = [_digit(measure, shape, leaves) for measure in (*hard, *measures)]
+    units: list[int] = []
+    unit = 1
+    for _, _, span in reversed(digits):
+        units.append(unit)
+        unit *= span + 1
+    units.reverse()
+    total = np.zeros(shape, dtype=np.int64)
+    price = 0
+    for (output, per_leaf, _), weight in zip(digits, units, strict=True):
+        total += output * weight
+        price += per_leaf * weight
+    classes, n_classes, weights, costs = _classes(total)
+    return Losses(
+        classes=classes, n_classes=n_classes, weights=weights, costs=costs, price=price, base=0,
+        units=tuple(units[len(hard):]), limit=units[len(hard) - 1] if hard else None,
+    )  # fmt: skip
+
+
+def span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
+    """The largest value that the stacked loss can take."""
+    leaves = max(1, most_leaves(core, depth))
+    shape = (core.n_rows, core.n_classes)
+    measures = [*(m for _, m in demands(core)), *(stage.measure for stage in stages)]
+    largest = 1
+    for measure in measures:
+        largest *= _digit(measure, shape, leaves)[2] + 1
+    return largest
+
+
+def least(measure: Additive) -> int:
+    """The least numerator that labels alone allow, leaves apart."""
+    return constant_of(measure) + (
+        0 if measure.output is None else int(measure.output.min(axis=1).sum())
+    )
+
+
+def _digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:
+    """Losses above each row's least, the price of a leaf, and the largest sum of both."""
+    output = np.zeros(shape, dtype=np.int64) if measure.output is None else measure.output
+    output = output - output.min(axis=1, keepdims=True)
+    return output, measure.leaves, int(output.max(axis=1).sum()) + measure.leaves * leaves
+
+
+def _classes(
+    total: IntArray,
+) -> tuple[npt.NDArray[np.int32], int, IntArray | None, IntArray | None]:
+    """Rows with proportional losses as classes, with weights; plain errors where they are."""
+    n_rows, n_labels = total.shape
+    weights = np.gcd.reduce(total, axis=1)
+    shapes = total // np.maximum(weights, 1)[:, None]
+    plain = 1 - np.eye(n_labels, dtype=np.int64)
+    zero = weights == 0
+    right = shapes.argmin(axis=1)
+    if (zero | (shapes == plain[right]).all(axis=1)).all():
+        costs, classes, n_classes = None, right, n_labels
+    else:
+        kinds, classes = np.unique(shapes, axis=0, return_inverse=True)
+        n_classes = max(len(kinds), n_labels)
+        costs = np.zeros((n_classes, n_classes), dtype=np.int64)
+        costs[: len(kinds), :n_labels] = kinds
+        # What fills up is no better than the worst label: the first of the best is a label.
+        costs[: len(kinds), n_labels:] = kinds.max(axis=1, keepdims=True)
+    found = None if (weights == 1).all() else weights
+    return classes.astype(np.int32).reshape(n_rows), n_classes, found, costs
+
+
+# ---- what the engine does not take
+
+
+def objections(core: Core) -> Iterator[Objection]:
+    """Reasons that lie in the numbers or the shape of a problem, not in a form as such."""
+    yield from about_rules(core)
+    yield from about_objective(core)
+
+
+def about_rules(core: Core) -> Iterator[Objection]:
+    """Rules, and features with missing cells, that are refused whatever the objective."""
+    for rule in core.filters:
+        if rule.levels is not None:
+            yield Objection(
+                form=Form.SPLIT_FILTER, origin=rule.origin,
+                reason="the search does not tell levels apart yet",
+            )  # fmt: skip
+    for family in core.families:
+        if family.kind == "threshold" and family.missing is not None:
+            yield Objection(
+                form=Form.MISSING_BRANCH, origin=Origin(rule="skeleton"),
+                reason=f"the number column `{core.columns[family.column]}` has missing cells",
+            )  # fmt: skip
+    hard = {id(clause) for clause, _ in demands(core)}
+    for clause in core.clauses:
+        if not clause.literals:
+            yield Objection(
+                form=Form.LINEAR_MODEL, origin=clause.origin, reason="the rule can never hold"
+            )
+            continue
+        atom = clause.literals[0].atom
+        if not isinstance(atom, Linear) or leaf_rows(clause) is not None:
+            continue
+        if id(clause) not in hard and leaf_bound(atom) is None:
+            yield Objection(
+                form=Form.LINEAR_MODEL, origin=clause.origin,
+                reason="the search takes bounds on leaves and `errors = 0`, not this bound yet",
+            )  # fmt: skip
+
+
+def about_objective(core: Core) -> Iterator[Objection]:
+    """Objectives that the search for trees does not take, or not in its 15 digits."""
+    origin = Origin(rule="objective")
+    later = core.objective[1:]
+    if any(isinstance(stage, DepthStage) for stage in later):
+        yield Objection(
+            form=Form.OBJECTIVE_DEPTH, origin=origin, reason="the depth comes first, or not at all"
+        )
+    linear = tuple(stage for stage in core.objective if isinstance(stage, LinearStage))
+    for stage in linear:
+        if stage.measure.leaves < 0 or stage.measure.columns is not None:
+            yield Objection(
+                form=Form.OBJECTIVE_LINEAR, origin=origin,
+                reason="a reward for leaves, or a price by feature, is not searched yet",
+            )  # fmt: skip
+            return
+    assert isinstance(core.skeleton, TreeSkeleton)
+    depth = core.skeleton.depth if core.skeleton.depth is not None else 20
+    if span_of(core, linear, depth) >= LARGEST:
+        yield Objection(
+            form=Form.OBJECTIVE_LINEAR, origin=origin,
+            reason="the stages together need more than 15 digits",
+        )  # fmt: skip
+    elif losses(core, linear, depth).n_classes > MOST_CLASSES:
+        yield Objection(
+            form=Form.OBJECTIVE_LINEAR, origin=origin,
+            reason=f"rows have more than {MOST_CLASSES} kinds of losses",
+        )  # fmt: skip
+
+
+# ---- trees, both ways
+
+
+def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) -> RawTree:
+    """The engine's arrays as a raw tree; equality and bin tests as themselves."""
+
+    def node(at: int) -> RawTree:
+        feature = int(tree["feature"][at])
+        if feature < 0:
+            return RawLeaf(label=int(tree["label"][at]))
+        asked = raw_test(core, found, feature, int(tree["cut"][at]))
+        return RawSplit(
+            family=asked.family, test=asked.test,
+            left=node(int(tree["left"][at])), right=node(int(tree["right"][at])),
+        )  # fmt: skip
+
+    return node(0)
+
+
+def raw_test(core: Core, found: Features, feature: int, cut: int) -> RawTest:
+    """The engine's feature and cut as a test of its family."""
+    family, test = found.tests[feature]
+    if test < 0:
+        test = _cut(found, feature, cut) - (core.families[family].missing == "left")
+    return RawTest(family=family, test=test)
+
+
+def _cut(found: Features, feature: int, cut: int) -> int:
+    """The engine's cut as one between the values of the feature."""
+    cuts = found.cuts[feature] if found.cuts else None
+    return cut if cuts is None else int(cuts[cut])
+
+
+def from_raw(core: Core, found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]] | None:
+    """A raw tree as the engine's arrays; None where it holds a test that is no feature."""
+    where = {pair: index for index, pair in enumerate(found.tests)}
+    visits = Evaluation(core, tree).visits
+    rows: list[list[int]] = []
+
+    def add(node: RawTree) -> int:
+        at = len(rows)
+        rows.append([-1, -1, -1, -1, -1])
+        if isinstance(node, RawLeaf):
+            rows[at][4] = node.label
+            return at
+        feature, cut = where.get((node.family, -1)), 0
+        if feature is None:
+            feature = where.get((node.family, node.test))
+        elif (cut := _allowed_cut(core, found, feature, node, visits[at].rows)) < 0:
+            raise KeyError
+        if feature is None:
+            raise KeyError
+        rows[at][0], rows[at][1] = feature, cut
+        rows[at][2] = add(node.left)
+        rows[at][3] = add(node.right)
+        return at
+
+    try:
+        add(tree)
+    except KeyError:
+        return None
+    columns = np.array(rows, dtype=np.int64).T
+    names = ("feature", "cut", "left", "right", "label")
+    kinds = (np.int32, np.int64, np.int32, np.int32, np.int32)
+    return {
+        name: np.ascontiguousarray(column.astype(kind))
+        for name, column, kind in zip(names, columns, kinds, strict=True)
+    }
+
+
+def _allowed_cut(core: Core, found: Features, feature: int, split: RawSplit, rows: IntArray) -> int:
+    """The cut that parts the rows of a node as a threshold does, and may stand; -1 without.
+
+    Between two neighbouring values of these rows there can be several, of which one is allowed.
+    """
+    family = core.families[split.family]
+    gap = local_gap(family, split.test, family.codes[rows])
+    if gap is None:
+        return -1
+    shift = int(family.missing == "left")
+    cuts = np.arange(gap[0], gap[1]) + shift
+    allowed = found.allowed[feature]
+    if allowed is not None:
+        cuts = cuts[allowed[cuts]]
+    kept = found.cuts[feature] if found.cuts else None
+    if kept is not None:
+        cuts = np.intersect1d(cuts, kept, assume_unique=True)
+    if not cuts.size:
+        return -1
+    cut = int(cuts[np.abs(cuts - shift - split.test).argmin()])
+    return cut if kept is None else int(np.searchsorted(kept, cut))

@@ -1,0 +1,367 @@
+"""`exact` on number targets: the search for trees of least squared or absolute error, or deviance.
+
+Values are floats here. What is called proven is proven up to `TOLERANCE` of the loss of a
+single leaf, which covers the rounding of sums in the search.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from odtdsl.backends.base import Limits, Objection, Progress, RawAnswer, Report, StageOutcome
+from odtdsl.backends.exact.lowering import (
+    features,
+    from_raw,
+    leaf_rows,
+    least_leaf_rows,
+    most_leaves,
+    size_of,
+    to_raw,
+)
+from odtdsl.backends.exact.packed import Arrays, Packed
+from odtdsl.base.engine import engine
+from odtdsl.data.table import IntArray
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Clause,
+    Core,
+    Form,
+    Linear,
+    LinearStage,
+    LossBound,
+    Origin,
+    RegressionStage,
+)
+from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of
+from odtdsl.problem.ir.regression import TOLERANCE, room
+from odtdsl.problem.outputs.feasible import anything, feasible_set
+from odtdsl.problem.outputs.leaves import fitted, target_weights
+
+OBJECTIVE = Origin(rule="objective")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The best tree under a bound on leaves; `value` and `bound` are of the first stage."""
+
+    tree: RawTree
+    value: Fraction
+    bound: Fraction
+    proven: bool
+    refuted: bool
+    counters: tuple[tuple[str, int], ...]
+    interrupted: bool
+
+
+class RegressionSearch:
+    """One solve: a search, and one per number of leaves where these are made few."""
+
+    def __init__(
+        self, engine: Any, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> None:
+        self.engine, self.core, self.limits, self.report = engine, core, limits, report
+        self.began = time.monotonic()
+        self.features = features(core)
+        first = core.objective[0]
+        assert isinstance(first, RegressionStage), "objections() asks for a loss first"
+        assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
+        assert core.targets is not None, "a loss of number targets has targets"
+        self.stage = first
+        self.factor = max(first.loss.factors)
+        self.weights = _unequal(first.loss.weights)
+        total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
+        self.unit = self.factor / total  # what one of the engine's units of loss is worth
+        self.target = np.ascontiguousarray(core.targets[:, 0])
+        self.vectors = takes_vectors(core)
+        self.space = feasible_set(core) or anything(core.targets.shape[1])
+        needed = core.skeleton.depth
+        if needed is None:  # no reduced tree is deeper
+            needed = max(0, most_leaves(core, DEEPEST) - 1)
+        self.depth = min(DEEPEST, needed)
+        self.cut_off = self.depth < needed
+        self.single = fitted(core, RawLeaf())
+        self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
+        self.starts = [self.single, *([] if start is None else [start])]
+        self.timeline: list[Progress] = []
+        self.later = False
+
+    def run(self) -> RawAnswer:
+        leaves = most_leaves(self.core, self.depth)
+        if leaves < 1:
+            return RawAnswer(status="infeasible", tree=None)
+        best = self._search(leaves, self._upper())
+        if best.refuted or any(
+            not Evaluation(self.core, best.tree).keeps(clause)
+            for clause, _ in loss_bounds(self.core)
+        ):
+            return self._without(best)
+        outcomes = [StageOutcome(value=best.value, bound=best.bound, proven=best.proven)]
+        tree, counters, interrupted = best.tree, best.counters, best.interrupted
+        for stage in self.core.objective[1:]:
+            assert isinstance(stage, LinearStage), "objections() lets only leaves follow"
+            tree, least = self._fewest(best)
+            value = Evaluation(self.core, tree).stage_value(stage)
+            bound = Fraction(
+                stage.measure.leaves * least + stage.measure.constant, stage.measure.denominator
+            )
+            proven = best.proven and value == bound
+            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
+            outcomes[0] = StageOutcome(
+                value=self._value(tree), bound=best.bound, proven=best.proven
+            )
+        return RawAnswer(
+            status="optimal" if all(o.proven for o in outcomes) else "feasible", tree=tree,
+            stages=tuple(outcomes), timeline=tuple(self.timeline),
+            size=size_of(self.core), counters=counters,
+            interrupted=interrupted or self.limits.interrupted(),
+        )  # fmt: skip
+
+    def _upper(self) -> Fraction | None:
+        """The largest value of the first stage that the bounds on the loss admit."""
+        bounds = [
+            (atom.at_most + room(atom.at_most)) * self.factor / atom.loss.factors[0]
+            for _, atom in loss_bounds(self.core)
+        ]
+        return min(bounds) + self._rest(0) if bounds else None
+
+    def _without(self, best: _Found) -> RawAnswer:
+        """No tree under the bound: proven infeasible, or not met so far."""
+        nothing = StageOutcome(value=None, bound=best.bound, proven=False)
+        return RawAnswer(
+            status="infeasible" if best.refuted else "unknown", tree=None,
+            stages=() if best.refuted else (nothing,),
+            timeline=tuple(self.timeline), size=size_of(self.core), counters=best.counters,
+            interrupted=best.interrupted,
+        )  # fmt: skip
+
+    def _fewest(self, best: _Found) -> tuple[RawTree, int]:
+        """A tree of the same value with the fewest leaves, and how many it takes at least."""
+        self.later = True
+        tree, least = best.tree, 1
+        most = best.value + self.slack
+        if not self.limits.proves:  # it would not end by itself where nothing is found
+            return tree, least
+        while least < (now := _count(tree)):
+            middle = (least + now - 1) // 2
+            found = self._search(middle, most)
+            if found.value <= most:
+                tree = found.tree
+            elif found.refuted:
+                least = middle + 1
+            else:
+                break
+        return tree, least
+
+    # ---- one search
+
+    def _search(self, leaves: int, upper: Fraction | None = None) -> _Found:
+        """The best tree of at most so many leaves; `refuted` where none is as good as `upper`."""
+        found = self._asked(leaves, upper)
+        met = [tree for tree in self.starts if self._fits(tree, leaves)]
+        if found["tree"] is not None:
+            met.append(fitted(self.core, to_raw(self.core, self.features, found["tree"])))
+        tree = min(reversed(met), key=self._value)
+        value = self._value(tree)
+        proven = found["status"] == "optimal"
+        bound = value if proven else min(value, self._of_engine(found["bound"]))
+        if self.cut_off:  # deeper trees were not looked at
+            bound = self._rest(1)
+            proven = value <= bound
+        self.starts.append(tree)
+        return _Found(
+            tree=tree, value=value, bound=bound, proven=proven,
+            refuted=found["status"] == "infeasible" and not self.cut_off,
+            counters=tuple(found["counters"].items()), interrupted=bool(found["interrupted"]),
+        )  # fmt: skip
+
+    def _asked(self, leaves: int, upper: Fraction | None) -> dict[str, Any]:
+        """The engine's answer: of the search for vectors of outputs, or for one free number."""
+        return self._engine({
+            "max_leaves": leaves, "time_limit": self._left(),
+            "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
+            "memory_limit": self.limits.table_bytes(),
+            "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
+            "start": self._start(leaves), "threads": self.limits.threads,
+            "progress": self._progress, "interrupted": self.limits.interrupted,
+            **self.limits.of_search(),
+        })  # fmt: skip
+
+    def unpacked(self, told: Packed) -> RawTree:
+        """The tree of a plan that this search told, with outputs."""
+        found = self._engine({"plan": told.arrays})
+        return fitted(self.core, to_raw(self.core, self.features, found["tree"]))
+
+    def _engine(self, asked: dict[str, Any]) -> dict[str, Any]:
+        features = self.features
+        given: dict[str, Any] = {
+            "allowed": list(features.allowed), "weights": self.weights,
+            "leaf_price": float(self._price() / self.unit), **asked,
+        }  # fmt: skip
+        found: dict[str, Any]
+        if self.vectors:
+            assert self.core.targets is not None
+            found = self.engine.solve_outputs(
+                features.ranks, features.distinct, np.ascontiguousarray(self.core.targets),
+                target_weights(self.core), self.space.native, self.depth,
+                loss=self.stage.loss.kind, leaf_rows=least_leaf_rows(self.core), **given,
+            )  # fmt: skip
+        else:
+            found = self.engine.solve_regression(
+                features.ranks, features.distinct, self.target, self.depth,
+                absolute=self.stage.loss.kind == "absolute", **given,
+            )  # fmt: skip
+        return found
+
+    def _start(self, leaves: int) -> Any:
+        """The best tree so far that fits, as the engine's arrays."""
+        met = [tree for tree in self.starts[1:] if self._fits(tree, leaves)]
+        return from_raw(self.core, self.features, min(met, key=self._value)) if met else None
+
+    def _fits(self, tree: RawTree, leaves: int) -> bool:
+        return _count(tree) <= leaves and depth_of(tree) <= self.depth
+
+    def _left(self) -> float | None:
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - time.monotonic())
+
+    # ---- values of the first stage
+
+    def _value(self, tree: RawTree) -> Fraction:
+        return Evaluation(self.core, tree).stage_value(self.stage)
+
+    def _price(self) -> Fraction:
+        return Fraction(self.stage.rest.leaves, self.stage.rest.denominator)
+
+    def _rest(self, leaves: int) -> Fraction:
+        """What a tree of so many leaves costs beside its loss."""
+        rest = self.stage.rest
+        return Fraction(rest.constant + rest.leaves * leaves, rest.denominator)
+
+    def _of_engine(self, value: float) -> Fraction:
+        """The engine's sum of losses and prices as a value of the stage."""
+        return Fraction(value) * self.unit + self._rest(0)
+
+    def _progress(
+        self, value: float, bound: float, _seconds: float, found: Arrays | None = None
+    ) -> None:
+        """The engine's incumbent, where it has one, and bound; of the first search only."""
+        if self.later:
+            return
+        incumbent = self._of_engine(value) if math.isfinite(value) else None
+        progress = Progress(
+            stage=0, incumbent=incumbent, bound=self._of_engine(bound),
+            seconds=time.monotonic() - self.began,
+            found=None if found is None else Packed(_finishing, self.depth, found),
+        )  # fmt: skip
+        self.timeline.append(progress)
+        if self.report is not None:
+            self.report(progress)
+
+
+def _unequal(weights: IntArray) -> Any:
+    """Weights as floats; None where rows count alike."""
+    return None if (weights == weights[0]).all() else weights.astype(np.float64)
+
+
+def _count(tree: RawTree) -> int:
+    return 1 if isinstance(tree, RawLeaf) else _count(tree.left) + _count(tree.right)
+
+
+def loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
+    """The rules that bound a loss."""
+    for clause in core.clauses:
+        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
+        if isinstance(atom, LossBound):
+            yield clause, atom
+
+
+# ---- what the search does not take
+
+
+def objections(core: Core) -> Iterator[Objection]:
+    """Reasons that lie in targets, objective and bounds on the loss."""
+    assert core.targets is not None
+    first, *later = core.objective
+    if not isinstance(first, RegressionStage):
+        yield Objection(
+            form=Form.REGRESSION, origin=OBJECTIVE,
+            reason="the search wants `mse` or `mae` as the first stage of the objective",
+        )  # fmt: skip
+        return
+    for clause in core.clauses:
+        kinds = {type(literal.atom) for literal in clause.literals}
+        if clause.scope is Scope.LEAF and kinds == {Linear} and leaf_rows(clause) is None:
+            yield Objection(
+                form=Form.LINEAR_LEAF, origin=clause.origin,
+                reason="of rules on leaves the search takes outputs and `size >= k`",
+            )  # fmt: skip
+    if takes_vectors(core):
+        yield from _vectors_refused(core, first)
+    if first.rest.leaves < 0 or first.rest.columns is not None:
+        yield Objection(
+            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            reason="a reward for leaves, or a price by feature, is not searched yet",
+        )  # fmt: skip
+    if len(later) > 1 or not all(_counts_leaves(stage) for stage in later):
+        yield Objection(
+            form=Form.OBJECTIVE_LINEAR, origin=OBJECTIVE,
+            reason="after the loss of a number target comes the number of leaves, or nothing",
+        )  # fmt: skip
+    for clause, atom in loss_bounds(core):
+        if (reason := _bound_refused(clause, atom, first)) is not None:
+            yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
+
+
+def takes_vectors(core: Core) -> bool:
+    """Whether a problem needs the search for output vectors: several targets, rules on outputs,
+    least leaf sizes, or a deviance."""
+    assert core.targets is not None
+    first = core.objective[0] if core.objective else None
+    poisson = isinstance(first, RegressionStage) and first.loss.kind == "poisson"
+    return (
+        poisson or core.targets.shape[1] > 1 or feasible_set(core) is not None
+        or least_leaf_rows(core) > 1
+    )  # fmt: skip
+
+
+def _vectors_refused(core: Core, first: RegressionStage) -> Iterator[Objection]:
+    """What the search for output vectors does not take."""
+    assert core.targets is not None
+    if not all(first.loss.factors):
+        yield Objection(
+            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            reason="every number target needs a loss in the objective",
+        )  # fmt: skip
+
+
+def _counts_leaves(stage: object) -> bool:
+    if not isinstance(stage, LinearStage) or stage.maxima or stage.path_sum is not None:
+        return False
+    measure: Additive = stage.measure
+    return measure.leaves > 0 and measure.columns is None
+
+
+def _bound_refused(clause: Clause, atom: LossBound, first: RegressionStage) -> str | None:
+    if not clause.literals[0].positive:
+        return "a loss is bounded from above only"
+    if atom.loss.kind != first.loss.kind:
+        return "the rule bounds another loss than the objective's"
+    if first.rest.leaves:
+        return "a bound on the loss goes with the loss alone as objective, without a price"
+    return None
+
+
+def _finishing(core: Core) -> RegressionSearch:
+    """A search that is only asked to finish trees."""
+    return RegressionSearch(engine(), core, Limits(), None, None)

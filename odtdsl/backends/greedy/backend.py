@@ -1,0 +1,295 @@
+"""The `greedy` back end: a good tree at once, without a proof.
+
+It grows CART under the rules, labels, prunes and improves the tree, and starts again with
+perturbed scores and with more weight on the rules that were broken. What it answers is
+valid by `problem.ir.evaluate`; where it meets no valid tree it says `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from odtdsl.backends.base import (
+    EXACT,
+    Limits,
+    Objection,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Support,
+    started,
+)
+from odtdsl.backends.decode import simplify
+from odtdsl.backends.greedy.costs import Aim, Aims
+from odtdsl.backends.greedy.exhaustive import small_trees
+from odtdsl.backends.greedy.growth import Grower, Plan
+from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.labels import label_leaves
+from odtdsl.backends.greedy.local_search import alternate, settled, with_column
+from odtdsl.backends.greedy.outputs import OutputGrowth, is_soft, softened
+from odtdsl.backends.greedy.paths import PathRules
+from odtdsl.backends.greedy.regression import RegressionGrowth
+from odtdsl.backends.greedy.tables import Node, Tables
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Core, DepthStage, Form, Origin, Used
+from odtdsl.problem.ir.problem import DiagramSkeleton, Growth
+from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawTree
+from odtdsl.problem.ir.regression import loss_in
+from odtdsl.problem.outputs.feasible import feasible_set
+
+ATTEMPTS = 60
+"""Trees grown at most."""
+WORK = 40_000_000
+"""Cells scanned at most, once a valid tree is known; four times as many before."""
+NODE = 2_000
+"""Cells that labelling and judging one node costs as much time as."""
+BRIEF, TRIALS = 2_000_000, 4
+"""Of a brief run: cells scanned at most once a valid tree is known, four times as many before, and
+trees grown at most where rules bound predictions, two times as many before; else the first tree
+will do."""
+TRIMS = 40
+"""Trees of more splits are not trimmed by trying every fold."""
+
+
+class GreedyBackEnd:
+    """CART under the rules of a spec.
+
+    Parameters
+    ----------
+    growth
+        How splits are scored and leaves filled, of number targets.
+    brief
+        Whether the first good tree will do: for a search that finds better ones by itself.
+    """
+
+    name = "greedy"
+
+    def __init__(self, growth: Growth | None = None, *, brief: bool = False) -> None:
+        self.growth = Growth() if growth is None else growth
+        self.brief = brief
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether trees are judged by a form; `greedy` promises nothing but validity."""
+        return EXACT
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """Hyperplanes of a tree; else what is expressed is so whatever the numbers."""
+        skeleton = core.skeleton
+        if skeleton.splits == "hyperplane" and not isinstance(skeleton, DiagramSkeleton):
+            reason = "`greedy` tests one feature at a split of a tree"
+            origin = Origin(rule="skeleton")
+            return (Objection(form=Form.HYPERPLANE, origin=origin, reason=reason),)
+        return ()
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """The rows and the candidate tests that are scanned."""
+        return (("rows", core.n_rows), ("tests", sum(f.n_tests for f in core.families)))
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> RawAnswer:
+        """Grow trees until the effort is spent; deterministic for a seed within the limits.
+
+        The status is `feasible` or `unknown`, never a proof.
+
+        Raises
+        ------
+        OdtError
+            X202: the native part of the package is not built.
+        """
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.greedy.diagrams import grow
+
+            return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
+        judged = softened(core) if is_soft(self.growth) else core
+        judge: Judge[RawTree] = Judge(judged, limits, report)
+        if (first := started(start)) is not None:
+            judge.offer(first)
+        if core.targets is None:
+            _Search(core, judge, limits.seed, brief=self.brief).run()
+        elif self.grows_vectors(core):
+            OutputGrowth(core, judge, limits.seed, self.growth).run()
+        else:
+            RegressionGrowth(core, judge, limits.seed, brief=self.brief).run()
+        return _answer(judged, judge)
+
+    def grows_vectors(self, core: Core) -> bool:
+        """Whether the growth for output vectors is asked for, with its ways of scoring."""
+        assert core.targets is not None
+        loss = loss_in(core)
+        plain = core.targets.shape[1] == 1 and (loss is None or loss.kind != "poisson")
+        return not plain or self.growth != Growth() or feasible_set(core) is not None
+
+
+def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
+    if judge.best is None:
+        return RawAnswer(
+            status="unknown", tree=None, timeline=tuple(judge.timeline),
+            interrupted=judge.interrupted,
+        )  # fmt: skip
+    tree = settled(core, simplify(core, judge.best))
+    evaluation = Evaluation(core, tree)
+    outcomes = tuple(
+        StageOutcome(value=evaluation.stage_value(stage), bound=None, proven=False)
+        for stage in core.objective
+    )
+    return RawAnswer(
+        status="feasible", tree=tree, stages=outcomes, timeline=tuple(judge.timeline),
+        interrupted=judge.interrupted,
+    )  # fmt: skip
+
+
+class _Search:
+    """One run: restarts over a judge."""
+
+    def __init__(
+        self, core: Core, judge: Judge[RawTree], seed: int, *, brief: bool = False
+    ) -> None:
+        self.core = core
+        self.judge = judge
+        self.brief = brief
+        self.tables = Tables(core)
+        self.rules = PathRules(core)
+        self.grower = Grower(self.tables, self.rules, judge.stopped, seed)
+        self.aims = Aims(core)
+        self.required = _required(core)
+
+    def run(self) -> None:
+        self._single_leaves()
+        for grown, (plan, plain) in enumerate(self._plans()):
+            if self._spent() or (self.brief and self._suffices(grown)):
+                break
+            self._attempt(plan, plain)
+        if self.brief:
+            return
+        if self.judge.best is None:
+            for tree in small_trees(self.core, self.tables.depth):
+                if self.judge.stopped():
+                    break
+                self.judge.offer(tree)
+        if self.judge.best is not None:
+            self._trim()
+
+    def _spent(self) -> bool:
+        limit = WORK if self.judge.best is not None else 4 * WORK
+        return self.judge.stopped() or self.tables.work > limit
+
+    def _suffices(self, grown: int) -> bool:
+        """Whether a brief run has seen enough after so many trees."""
+        known = self.judge.best is not None
+        most = TRIALS if self.aims.clauses or not known else 1
+        factor = 1 if known else 2
+        return grown >= factor * most or self.tables.work > factor**2 * BRIEF
+
+    def _single_leaves(self) -> None:
+        for label in range(self.core.n_classes):
+            self.judge.offer(RawLeaf(label=label))
+
+    def _plans(self) -> Iterator[tuple[Plan, bool]]:
+        """Plain growth first, then stumps, forced roots, and perturbed restarts."""
+        depth, leaves = self._depth(), self.tables.leaves
+        base = Plan(depth=depth, leaves=leaves)
+        yield base, False
+        yield replace(base, gain_last=False), False
+        yield base, True
+        for shallow in range(1, min(depth, 3)):
+            yield replace(base, depth=shallow), False
+        for column in self.required:
+            yield replace(base, first=column), False
+        for attempt in range(ATTEMPTS):
+            wide = attempt % 3 == 1 and leaves is not None
+            yield (
+                Plan(
+                    depth=self._depth(),
+                    leaves=None if wide else leaves,
+                    noise=(0.1, 0.3, 0.6, 1.0)[attempt % 4],
+                    gain_last=attempt % 2 == 0,
+                    full=bool(self.aims.clauses) and attempt % 3 == 2,
+                ),
+                attempt % 7 == 6,
+            )
+
+    def _depth(self) -> int:
+        """The depth to grow to: below the best one where depth is what counts most."""
+        first = self.core.objective[0] if self.core.objective else None
+        if isinstance(first, DepthStage) and self.judge.values is not None:
+            return max(0, min(self.tables.depth, int(self.judge.values[0]) - 1))
+        return self.tables.depth
+
+    # ---- one restart
+
+    def _attempt(self, plan: Plan, plain: bool) -> None:
+        aim = self.aims.current(plain=plain)
+        root = self.grower.grow(self.tables.root(), aim, plan)
+        for column in self.required:
+            if column not in {self.core.families[n.family].column for n in root.splits()}:
+                with_column(self.grower, root, column, aim, plan.depth)
+        # Learnt from the labels that the aim likes: flips hide what the structure breaks.
+        label_leaves(self.core, root, aim, flips=False)
+        self.aims.learn(Evaluation(self.core, root.raw()))
+        self._offer(root, aim)
+        self.grower.fold_broken(root)
+        self._offer(root, aim)
+        for _ in range(2):
+            if self.judge.stopped():
+                return
+            self.grower.prune(root, aim)
+            self._shrink(root, aim)
+            self._offer(root, aim)
+            alternate(self.grower, root, aim)
+            self._offer(root, aim)
+
+    def _offer(self, root: Node, aim: Aim) -> bool:
+        self.tables.work += NODE * len(root.nodes())
+        label_leaves(self.core, root, aim)
+        return self.judge.offer(root.raw())
+
+    def _shrink(self, root: Node, aim: Aim) -> None:
+        """Fold the splits that lose least until the bound on leaves holds."""
+        limit = self.tables.leaves
+        if limit is None:
+            return
+        while len(root.leaves()) > limit and not self.judge.stopped():
+            losses = []
+            for index, node in enumerate(root.splits()):
+                if any(child.children for child in node.children):
+                    continue
+                apart = sum(
+                    int(aim.gains[child.rows].sum(axis=0).max(initial=0)) for child in node.children
+                )
+                alone = int(aim.gains[node.rows].sum(axis=0).max(initial=0))
+                losses.append((apart - alone, index, node))
+            min(losses, key=lambda item: item[:2])[2].fold()
+
+    # ---- the best tree
+
+    def _trim(self) -> None:
+        """Fold single splits of the best tree while a fold makes it better."""
+        improved = True
+        while improved and self.judge.best is not None and not self.judge.stopped():
+            improved = False
+            root = self.tables.placed(self.judge.best)
+            if len(root.splits()) > TRIMS:
+                return
+            for index in range(len(root.splits())):
+                smaller = self.tables.placed(self.judge.best)
+                smaller.splits()[index].fold()
+                aim = self.aims.current()
+                if self._offer(smaller, aim):
+                    improved = True
+                    break
+
+
+def _required(core: Core) -> list[int]:
+    """Columns that a rule wants some split to test: the first of each such rule."""
+    found: list[int] = []
+    for clause in core.clauses:
+        if clause.scope is Scope.MODEL:
+            wanted = [x for x in clause.literals if isinstance(x.atom, Used) and x.positive]
+            if wanted and len(wanted) == len(clause.literals):
+                atom = wanted[0].atom
+                assert isinstance(atom, Used)
+                found.append(atom.column)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,207 @@
+"""`greedy` for diagrams: many starts of layered growth, each reworked, pruned, judged exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
+from odtdsl.backends.decode_diagram import Draft, canonical, folded, simplify_diagram
+from odtdsl.backends.greedy.costs import Aim, Aims
+from odtdsl.backends.greedy.diagram_local_search import Rework, pruned
+from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.layers import LayerGrower, Start
+from odtdsl.backends.greedy.scans import Scans
+from odtdsl.data.candidates import short_cut
+from odtdsl.problem.ir.diagrams import DiagramEvaluation
+from odtdsl.problem.ir.evaluate import NotEvaluable
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Core, Depth, Linear, Used
+from odtdsl.problem.ir.planes import planes
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
+
+ATTEMPTS = 400
+"""Starts at most."""
+PATIENCE = 100
+"""Starts without anything better after which there are no more."""
+WORK = 60_000_000
+"""Cells counted at most, once a valid diagram is known; four times as many before."""
+SHARE = 0.6
+"""Of the features, how many each split looks at after the first start (as in the study)."""
+
+
+def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | None) -> RawAnswer:
+    """The best diagram of many starts; deterministic for a seed within the limits.
+
+    Under hyperplanes splits weigh one feature each, as in the study's first step. The status
+    is `feasible` or `unknown`, never a proof.
+    """
+    judge: Judge[RawDiagram] = Judge(core, limits, report)
+    if start is not None:
+        judge.offer(start)
+    _Starts(core, judge, limits.seed).run()
+    if judge.best is None:
+        return RawAnswer(
+            status="unknown", tree=None, timeline=tuple(judge.timeline),
+            interrupted=judge.interrupted,
+        )  # fmt: skip
+    best = simplify_diagram(core, judge.best)
+    evaluation = DiagramEvaluation(core, best)
+    return RawAnswer(
+        status="feasible", tree=None, diagram=best, timeline=tuple(judge.timeline),
+        interrupted=judge.interrupted,
+        stages=tuple(
+            StageOutcome(value=evaluation.stage_value(stage), bound=None, proven=False)
+            for stage in core.objective
+        ),
+    )  # fmt: skip
+
+
+class _Starts:
+    """One run: starts over a judge."""
+
+    def __init__(self, core: Core, judge: Judge[RawDiagram], seed: int) -> None:
+        assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
+        self.core = core
+        self.judge = judge
+        self.planes = core.skeleton.splits == "hyperplane"
+        widths = core.skeleton.widths[: _depth(core)]
+        self.axis = replace(core, skeleton=replace(core.skeleton, widths=widths, splits="axis"))
+        self.scans = Scans(self.axis)
+        self.rng = np.random.default_rng(seed)
+        self.aims = Aims(core)
+        self.most = _most_splits(core)
+        self.required = _required(core)
+        self.free = not any(clause.scope is Scope.PATH for clause in core.clauses)
+
+    def run(self) -> None:
+        for label in range(self.core.n_classes):
+            self.judge.offer(RawDiagram(entry=~label))
+        idle = 0
+        for widths, start, first in self._plans():
+            limit = WORK if self.judge.best is not None else 4 * WORK
+            if self.judge.stopped() or self.scans.work > limit or not self.scans.n_tests:
+                return
+            before = self.judge.values
+            self._attempt(widths, start, first)
+            idle = idle + 1 if self.judge.values == before else 0
+            if idle > PATIENCE and self.judge.best is not None:
+                return
+
+    def _plans(self) -> Iterator[tuple[tuple[int, ...], Start, int | None]]:
+        """Plain growth, forced roots, shallow diagrams, then starts at random."""
+        skeleton = self.axis.skeleton
+        assert isinstance(skeleton, DiagramSkeleton)
+        widths = skeleton.widths
+        if not widths:
+            return  # a rule leaves no room for a split
+        yield widths, Start(), None
+        for column in self.required:
+            yield widths, Start(), column
+        for depth in range(1, min(len(widths), 4)):
+            yield widths[:depth], Start(), None
+        for attempt in range(ATTEMPTS):
+            depth = len(widths) if attempt % 4 else 1 + int(self.rng.integers(len(widths)))
+            yield widths[:depth], Start(share=SHARE, loose=attempt % 2 == 1), None
+
+    def _attempt(self, widths: tuple[int, ...], start: Start, first: int | None) -> None:
+        aim = self.aims.current()
+        gains = aim.gains.astype(np.float64)
+        grower = LayerGrower(self.axis, widths, self.scans, self.rng)
+        layers: list[list[RawNode | None]] = [list(x) for x in grower.grow(gains, start, first)]
+        grown = folded(Draft(entry=0, layers=layers)) if layers else None
+        if grown is None or not grown.layers:
+            return
+        self._offer(grown)
+        self._offer(pruned(self.axis, grown, aim, self.scans, self.most))
+        if self.judge.stopped():
+            return
+        better = self._reworked(grown, aim)
+        small = pruned(self.axis, better, aim, self.scans, self.most)
+        self._offer(small)
+        again = self._reworked(small, aim)
+        self._offer(pruned(self.axis, again, aim, self.scans, self.most))
+
+    def _reworked(self, raw: RawDiagram, aim: Aim) -> RawDiagram:
+        if not raw.layers:
+            return raw
+        work = Rework(self.axis, raw, aim.gains.astype(np.float64), self.scans)
+        work.improve(set(range(len(self.core.columns))) if self.free else None)
+        return work.raw() or raw
+
+    def _offer(self, raw: RawDiagram) -> None:
+        """Judge a diagram of axis splits; what it breaks is learnt from."""
+        raw = canonical(raw)
+        if self.planes:
+            raw = as_planes(self.core, raw)
+        try:
+            self.judge.offer(raw)
+            self.aims.learn(DiagramEvaluation(self.core, raw))
+        except NotEvaluable:
+            return
+
+
+def as_planes(core: Core, raw: RawDiagram) -> RawDiagram:
+    """A diagram of axis splits as one of hyperplanes that weigh one column each."""
+    index = {(c.column, c.level): i for i, c in enumerate(planes(core).columns)}
+
+    def plane(split: RawTest | RawPlane) -> RawPlane:
+        if isinstance(split, RawPlane):
+            return split
+        family = core.families[split.family]
+        if family.kind == "threshold":
+            low, high = float(family.values[split.test]), float(family.values[split.test + 1])
+            # `x < bound` goes left: of (low, high], as floats.
+            bound = short_cut(math.nextafter(low, math.inf), math.nextafter(high, math.inf))
+            return RawPlane(weights=((index[family.column, None], 1.0),), bound=bound)
+        level = int(family.values[split.test])
+        return RawPlane(weights=((index[family.column, level], -1.0),), bound=-0.5)
+
+    layers = tuple(
+        tuple(replace(node, split=plane(node.split)) for node in layer) for layer in raw.layers
+    )
+    return RawDiagram(entry=raw.entry, layers=layers)
+
+
+def _depth(core: Core) -> int:
+    assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
+    limits = [len(core.skeleton.widths)]
+    for clause in core.clauses:
+        if len(clause.literals) == 1 and clause.literals[0].positive:
+            atom = clause.literals[0].atom
+            if isinstance(atom, Depth):
+                limits.append(atom.at_most)
+    return max(0, min(limits))
+
+
+def _most_splits(core: Core) -> int | None:
+    """The bound of a rule on the number of splits; None without one."""
+    limits: list[int] = []
+    for clause in core.clauses:
+        if clause.scope is Scope.MODEL and len(clause.literals) == 1:
+            literal = clause.literals[0]
+            if isinstance(literal.atom, Linear) and literal.positive:
+                measure = literal.atom.measure
+                plain = measure.output is None and measure.columns is None and not measure.leaves
+                if measure.splits > 0 and plain:
+                    rows = 0 if measure.rows is None else int(measure.rows.sum())
+                    limits.append(
+                        (literal.atom.at_most - measure.constant - rows) // measure.splits
+                    )
+    return max(0, min(limits)) if limits else None
+
+
+def _required(core: Core) -> list[int]:
+    """Columns that rules want some split to test."""
+    return list(
+        dict.fromkeys(
+            literal.atom.column
+            for clause in core.clauses
+            for literal in clause.literals
+            if isinstance(literal.atom, Used) and literal.positive
+        )
+    )

@@ -1,0 +1,162 @@
+"""Greedy growth for output vectors: splits scored, and leaves filled, in one of four ways each.
+
+`optimal` takes the feasible output of least loss, `relaxed` weighs violations, `medoid` takes
+a row's own outputs, `average` the free optimum. The study's S(O):L(O) is
+`greedy(split = optimal, leaf = optimal)`.
+
+References: Output-Constrained Decision Trees, sections 2.1 and 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from odtdsl.backends.exact.lowering import features, to_raw
+from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.regression import RegressionGrowth
+from odtdsl.backends.greedy.tables import Node
+from odtdsl.base.engine import engine
+from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.problem.ir.forms import Core, OutputSet
+from odtdsl.problem.ir.problem import Growth
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.ir.regression import fitted as free_outputs
+from odtdsl.problem.ir.regression import loss_in
+from odtdsl.problem.outputs.feasible import anything, feasible_set
+from odtdsl.problem.outputs.leaves import target_weights
+
+SOFT = ("relaxed", "average")
+"""Ways of filling leaves that may leave the rules on outputs."""
+
+
+def is_soft(growth: Growth) -> bool:
+    """Whether rules on outputs are only counted."""
+    return growth.leaf in SOFT
+
+
+def softened(core: Core) -> Core:
+    """The core without its rules on outputs."""
+    clauses = tuple(
+        clause for clause in core.clauses
+        if not any(isinstance(literal.atom, OutputSet) for literal in clause.literals)
+    )  # fmt: skip
+    return replace(core, clauses=clauses, steps=())
+
+
+class OutputGrowth(RegressionGrowth):
+    """One tree, grown as asked, and folded where rules or prices want it."""
+
+    def __init__(self, core: Core, judge: Judge[RawTree], seed: int, growth: Growth) -> None:
+        super().__init__(core, judge, seed)
+        self.growth = growth
+        self.kind = "squared" if (loss := loss_in(core)) is None else loss.kind
+        self.found = feasible_set(core) or anything(len(target_weights(core)))
+        self.factors = target_weights(core)
+        self.unequal = None if (self.weights == self.weights[0]).all() else self.weights
+
+    def run(self) -> None:
+        """Offer the tree, and what folding makes of it."""
+        whole = self._grown_at_once()
+        if whole is None:
+            super().run()
+            return
+        whole = self._tidied(whole)
+        self.judge.offer(whole)
+        if self.judge.best is None or self.price:
+            self._fold(self.tables.placed(whole))
+
+    def _tidied(self, tree: RawTree) -> RawTree:
+        """Best outputs that no rule bends, anew: about a centre, zeros alone have a mean near 0."""
+        way = self.growth.leaf
+        bent = way == "medoid" or (way != "average" and feasible_set(self.core) is not None)
+        return tree if bent else free_outputs(self.core, tree)
+
+    def _plans(self) -> Iterator[tuple[float, bool, int]]:
+        yield 1.0, False, self.tables.depth
+
+    # ---- the whole tree in the engine
+
+    def _grown_at_once(self) -> RawTree | None:
+        """The tree, where no rule tells nodes apart; else None."""
+        rules = self.rules
+        columns = {family.column for family in self.core.families if family.n_tests}
+        if rules.clauses or rules.roots is not None or set(rules.columns) != columns:
+            return None
+        if any(rule.levels is not None for rule in self.core.filters):
+            return None
+        if any(f.kind == "threshold" and f.missing is not None for f in self.core.families):
+            return None
+        found = features(self.core)
+        answer = self._engine(
+            found.ranks, found.distinct, list(found.allowed), np.arange(self.core.n_rows),
+            depth=self.tables.depth, leaves=self.tables.leaves, leaf=self.growth.leaf,
+        )  # fmt: skip
+        tree = answer["tree"]
+        raw = to_raw(self.core, found, tree)
+        return _with_outputs(raw, tree, tree["output"].reshape(-1, len(self.factors)))
+
+    def _engine(
+        self, ranks: Any, distinct: Any, allowed: list[BoolArray] | Any, rows: IntArray, *,
+        depth: int, leaves: int | None, leaf: str,
+    ) -> dict[str, Any]:  # fmt: skip
+        assert self.core.targets is not None
+        growth = self.growth
+        price = growth.leaf_penalty if leaf == growth.leaf else growth.split_penalty
+        found: dict[str, Any] = engine().grow_outputs(
+            ranks, distinct, np.ascontiguousarray(self.core.targets[rows]), self.factors,
+            self.found.native, depth, allowed=allowed,
+            weights=None if self.unequal is None else self.unequal[rows], loss=self.kind,
+            split=growth.split, leaf=leaf, split_price=float(growth.split_penalty),
+            leaf_price=float(price), max_leaves=leaves,
+            bounded=np.ascontiguousarray(self.tables.bounded[rows]), minima=self.tables.minima,
+            interrupted=self.judge.stopped,
+        )  # fmt: skip
+        return found
+
+    # ---- node by node, under rules on paths and levels
+
+    def _searched(
+        self, node: Node, ranks: list[IntArray], allowed: list[BoolArray], depth: int
+    ) -> dict[str, Any]:
+        distinct = np.array([len(one) for one in allowed], dtype=np.uint32)
+        found = self._engine(
+            np.array(ranks, dtype=np.uint32), distinct, allowed, node.rows, depth=1, leaves=None,
+            leaf=self.growth.split,
+        )  # fmt: skip
+        return {"tree": found["tree"], "objective": found["value"]}
+
+    def _loss(self, rows: IntArray) -> float:
+        return float(self._alone(rows, self.growth.split)["value"])
+
+    def _alone(self, rows: IntArray, leaf: str) -> dict[str, Any]:
+        """One leaf of some rows."""
+        ranks = np.zeros((1, len(rows)), dtype=np.uint32)
+        one = np.ones(1, dtype=np.uint32)
+        return self._engine(ranks, one, None, rows, depth=0, leaves=None, leaf=leaf)
+
+    def _offer(self, root: Node) -> None:
+        self.tables.work += 100 * len(root.nodes())
+        self.judge.offer(self._tidied(self._filled(root)))
+
+    def _filled(self, node: Node) -> RawTree:
+        if node.left is None or node.right is None:
+            output = self._alone(node.rows, self.growth.leaf)["tree"]["output"]
+            return RawLeaf(output=tuple(output.tolist()))
+        return RawSplit(
+            family=node.family, test=node.test, left=self._filled(node.left),
+            right=self._filled(node.right),
+        )  # fmt: skip
+
+
+def _with_outputs(raw: RawTree, tree: dict[str, Any], outputs: Any, at: int = 0) -> RawTree:
+    if isinstance(raw, RawLeaf):
+        return RawLeaf(output=tuple(outputs[at].tolist()))
+    return replace(
+        raw,
+        left=_with_outputs(raw.left, tree, outputs, int(tree["left"][at])),
+        right=_with_outputs(raw.right, tree, outputs, int(tree["right"][at])),
+    )

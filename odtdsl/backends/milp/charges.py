@@ -1,0 +1,166 @@
+"""What the tests on the way of every pattern cost: sums over rows of a path measure.
+
+A pattern x pays for a test of column a at node n iff it is at n and n tests a: a product,
+written as a column `tested(x,n,a)` between 0 and 1, with A the columns that cost something:
+
+- `tested(x,n,a) <= use(n,a)`; `sum over a of tested(x,n,a) <= at(x,n)`;
+- `sum over a of tested(x,n,a) >= at(x,n) + sum over a of use(n,a) - 1`.
+
+What is paid once (for a column, or for a set that shares an amount) is a column
+`charged(x,S)`: at least the sum over S of `tested` at each level where it is paid, at most
+their sum over all levels where it is a rebate.
+
+References: the CPTree study, section 4.3, which charges every test again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from odtdsl.backends.milp.patterns import Patterns
+from odtdsl.backends.milp.program import Affine, Completion, sum_of
+from odtdsl.data.table import IntArray
+from odtdsl.problem.ir.forms import Origin, PathMeasure, PathSum
+
+if TYPE_CHECKING:
+    from odtdsl.backends.milp.clauses import Encoding
+
+Tested = dict[tuple[int, int], Affine]
+"""By node and column: 1 iff the pattern is at the node, and the node tests the column."""
+
+
+class Charges:
+    """The columns of one encoding, made once for all rules and stages that ask for them."""
+
+    def __init__(self) -> None:
+        self._tested: dict[tuple[int, tuple[int, ...]], Tested] = {}
+        self._once: dict[tuple[int, tuple[int, ...], bool], Affine] = {}
+
+    def total(self, encoding: Encoding, paths: PathSum, origin: Origin) -> Affine:
+        """The numerator of a path sum, equal to its value on every tree."""
+        measure = paths.measure
+        columns = _priced(measure)
+        weights = encoding.patterns.sum_rows(paths.weights)
+        result = Affine(constant=measure.constant * int(weights.sum()))
+        sets: list[tuple[tuple[int, ...], int]] = [
+            ((c,), amount) for c, amount in enumerate(measure.once) if amount
+        ]
+        sets += [(tuple(sorted(set(s.columns))), s.amount) for s in measure.shared if s.amount]
+        for x in np.flatnonzero(weights).tolist():
+            weight = int(weights[x])
+            tested = self._tests(encoding, x, columns, origin)
+            for (_, column), on in tested.items():
+                result.add(on, weight * measure.per_test[column])
+            for some, amount in sets:
+                result.add(
+                    self._charged(encoding, x, some, tested, weight * amount > 0, origin),
+                    weight * amount,
+                )
+        return result
+
+    def _tests(
+        self, encoding: Encoding, x: int, columns: tuple[int, ...], origin: Origin
+    ) -> Tested:
+        key = (x, columns)
+        if key not in self._tested:
+            found: Tested = {}
+            for node in range(encoding.perfect.n_branches):
+                found.update(_at_node(encoding, x, node, columns, origin))
+            self._tested[key] = found
+        return self._tested[key]
+
+    def _charged(
+        self, encoding: Encoding, x: int, some: tuple[int, ...], tested: Tested, pays: bool,
+        origin: Origin,
+    ) -> Affine:  # fmt: skip
+        """1 iff the pattern's path tests one of the columns, bounded where the sign needs it."""
+        perfect, program = encoding.perfect, encoding.program
+        levels = [
+            sum_of([tested[n, c] for n in perfect.at_level(j) for c in some if (n, c) in tested])
+            for j in range(perfect.depth)
+        ]
+        asked = [level for level in levels if level.terms]
+        if len(asked) <= 1:
+            return sum_of(asked)
+        key = (x, some, pays)
+        if key not in self._once:
+            label = encoding.column_names[some[0]]
+            name = f"charged(p{x},{label}{len(some) if len(some) > 1 else ''})"
+            column = program.column(name)
+            program.completed_by(column, _any_of(asked))
+            charged = Affine().add_term(column)
+            if pays:
+                for j, level in enumerate(asked):
+                    row = level.copy().add(charged, -1)
+                    program.row(f"pays_{name}_{j}", origin, row, upper=0)
+            else:
+                row = charged.copy().add(sum_of(asked), -1)
+                program.row(f"saves_{name}", origin, row, upper=0)
+            self._once[key] = charged
+        return self._once[key]
+
+
+def _priced(measure: PathMeasure) -> tuple[int, ...]:
+    """The columns whose tests cost something."""
+    shared = {c for s in measure.shared if s.amount for c in s.columns}
+    pairs = enumerate(zip(measure.per_test, measure.once, strict=True))
+    return tuple(c for c, amounts in pairs if any(amounts) or c in shared)
+
+
+def _at_node(
+    encoding: Encoding, x: int, node: int, columns: tuple[int, ...], origin: Origin
+) -> Tested:
+    program = encoding.program
+    at = encoding.at(x, node)
+    uses = {c: use for c in columns if (use := encoding.use(node, c)).terms}
+    if not at.terms or not uses:  # everything is at the root
+        return {(node, c): use for c, use in uses.items()}
+    found: Tested = {}
+    for c, use in uses.items():
+        name = f"tested(p{x},n{node},{encoding.column_names[c]})"
+        column = program.column(name)
+        program.completed_by(column, _product(use, at))
+        found[node, c] = Affine().add_term(column)
+        program.row(f"use_{name}", origin, found[node, c].copy().add(use, -1), upper=0)
+    some = sum_of(list(found.values())).add(at, -1)
+    program.row(f"asked_at(p{x},n{node})", origin, some, upper=0)
+    some.add(sum_of(list(uses.values())), -1)
+    program.row(f"asks_at(p{x},n{node})", origin, some, lower=-1)
+    return found
+
+
+def _product(a: Affine, b: Affine) -> Completion:
+    return lambda point: a.at(point) * b.at(point)
+
+
+def _any_of(parts: list[Affine]) -> Completion:
+    return lambda point: int(any(part.at(point) > 0 for part in parts))
+
+
+# ---- bounds
+
+
+def most_spent(measure: PathMeasure, length: int) -> int:
+    """An upper bound of a path measure's numerator on paths of at most `length` splits."""
+    per_test = max([0, *measure.per_test]) * length
+    once = sum(sorted((x for x in measure.once if x > 0), reverse=True)[:length])
+    shared = sum(max(0, s.amount) for s in measure.shared) if length else 0
+    return measure.constant + per_test + once + shared
+
+
+def least_spent(measure: PathMeasure, length: int) -> int:
+    """A lower bound of a path measure's numerator on paths of at most `length` splits."""
+    per_test = min([0, *measure.per_test]) * length
+    once = sum(sorted(x for x in measure.once if x < 0)[:length])
+    shared = sum(min(0, s.amount) for s in measure.shared) if length else 0
+    return measure.constant + per_test + once + shared
+
+
+def total_range(paths: PathSum, patterns: Patterns, length: int) -> tuple[int, int]:
+    """Bounds of a path sum's numerator on trees of at most `length` splits per path."""
+    weights: IntArray = patterns.sum_rows(paths.weights)
+    plus, minus = int(weights[weights > 0].sum()), int(weights[weights < 0].sum())
+    least, most = least_spent(paths.measure, length), most_spent(paths.measure, length)
+    return plus * least + minus * most, plus * most + minus * least

@@ -1,0 +1,170 @@
+"""One problem on a diagram, stage by stage, within its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.backends.milp.charges import total_range
+from odtdsl.backends.milp.clauses import Point
+from odtdsl.backends.milp.diagram_flow import DiagramFlow
+from odtdsl.backends.milp.diagram_planes import PlaneFlow
+from odtdsl.backends.milp.diagram_rules import DiagramRules
+from odtdsl.backends.milp.flows import Flows
+from odtdsl.backends.milp.highs import Run
+from odtdsl.backends.milp.layers import layers_of
+from odtdsl.backends.milp.patterns import Patterns, find_patterns, gains_of
+from odtdsl.backends.milp.program import Numbers, Program
+from odtdsl.backends.milp.search import Kept, Model, Search
+from odtdsl.backends.milp.stages import Goal, keep, lower_stage
+from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
+from odtdsl.backends.milp.support import Formulation
+from odtdsl.problem.ir.forms import Additive, Core, DepthStage, RegressionStage, StageForm
+from odtdsl.problem.ir.raw import RawDiagram, RawModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LoweredDiagram:
+    """A problem at a stage as a program, and the way back to diagrams."""
+
+    encoding: Flows
+    goal: Goal | None
+    hint: RawDiagram | None = None
+
+    @property
+    def program(self) -> Program:
+        return self.encoding.program
+
+    def decode(self, point: Point) -> RawModel | None:
+        """The diagram of a solution."""
+        return self.encoding.decode(point)
+
+    def full_start(self, tree: RawModel) -> Numbers | None:
+        """Every column of a diagram; None where it does not fit or breaks a row."""
+        assert isinstance(tree, RawDiagram), "diagrams only"
+        point = self.encoding.assignment(tree)
+        if point is None:
+            return None
+        self.program.complete(point)
+        return point if bool(self.program.holds(point).all()) else None
+
+
+def lower_diagram(
+    core: Core, stage: int | None, kept: Kept = (), tick: Tick = lambda: None,
+    formulation: Formulation = "pattern",
+) -> LoweredDiagram:  # fmt: skip
+    """The program of a problem with a diagram.
+
+    Parameters
+    ----------
+    core
+        The problem.
+    stage
+        The stage to minimize; None for any diagram.
+    kept
+        Earlier stages that must stay at their optimum.
+    tick
+        Called often; may raise to stop.
+    formulation
+        `odd` for the study's own; else `pattern`.
+
+    Raises
+    ------
+    OdtError
+        B220, B221 numbers that spread too far for a solver with floats.
+    """
+    encoding: Flows
+    if formulation == "odd" or core.skeleton.splits == "hyperplane":
+        encoding = PlaneFlow(core, tick, study=formulation == "odd")
+    else:
+        encoding = DiagramFlow(core, tick)
+    rules = DiagramRules(encoding, core.n_classes, tick)
+    for clause in core.clauses:
+        rules.add(clause)
+    for index, value in kept:
+        keep(encoding, lower_stage(encoding, core.objective[index], index), index, value)
+    if stage is None:
+        return LoweredDiagram(encoding=encoding, goal=None)
+    goal = lower_stage(encoding, core.objective[stage], stage)
+    encoding.program.objective = goal.cost
+    return LoweredDiagram(encoding=encoding, goal=goal)
+
+
+class DiagramSearch(Search):
+    """The state of one solve."""
+
+    by_depth = False
+
+    def _deepest(self) -> int:
+        return layers_of(self.core).depth
+
+    @property
+    def of_margin(self) -> bool:
+        """Whether the model is one of the splits that leave a margin only."""
+        return self.formulation == "odd" or self.core.skeleton.splits == "hyperplane"
+
+    def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
+        return lower_diagram(self.core, stage, kept, self._tick, self.formulation)
+
+    def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
+        run = super()._solve(depth, stage, kept)
+        if self.of_margin and run.verdict == "infeasible" and self.best.tree is not None:
+            assert stage is not None, "every stage is a model of its own"
+            self._raise_bound(stage, self.best.values[stage])  # its margins are smaller
+            return Run(verdict="optimal", point=None, bound=np.inf)
+        return run
+
+    def _take(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
+        """Splits found from rows may not be there: then a solution is none, and proves nothing."""
+        super()._take(tree, stage, claimed=claimed and not self.of_margin)
+
+    def _consider(self, tree: RawModel, stage: int) -> None:
+        super()._consider(tree, stage)
+        if self.of_margin:
+            for index, bound in self.lower.items():
+                self.lower[index] = min(bound, self.best.values[index])
+
+    def _raise_bound(self, stage: int, bound: Fraction) -> bool:
+        """A diagram whose margins are smaller than the model's may be below its bound."""
+        if self.of_margin and self.best.tree is not None:
+            bound = min(bound, self.best.values[stage])
+        return super()._raise_bound(stage, bound)
+
+    def _options(self, program: Program) -> dict[str, object]:
+        """As for trees; but simplex takes minutes at the root, interior points seconds."""
+        return {**super()._options(program), "mip_lp_solver": "ipm"}
+
+    def _note_trivial(self, stage: int, depth: int) -> None:
+        """The bound of rows that no test tells apart."""
+        patterns = find_patterns(
+            self.core, usable_tests(self.core, tests_by_level(self.core, depth))
+        )
+        form = self.core.objective[stage]
+        most = layers_of(self.core).n_branches
+        self._raise_bound(stage, least_of_diagrams(form, patterns, self.core.n_classes, most))
+
+
+def least_of_diagrams(
+    stage: StageForm, patterns: Patterns, n_classes: int, most_splits: int
+) -> Fraction:
+    """A bound that needs no solver: every pattern has its best label."""
+    if isinstance(stage, DepthStage):
+        return Fraction(0)
+    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
+
+    def least(part: Additive) -> Fraction:
+        cheapest = 0 if part.columns is None else int(part.columns.min(initial=0))
+        total = part.constant + most_splits * min(0, cheapest + part.splits)
+        total += part.leaves if part.leaves > 0 else part.leaves * n_classes
+        total += int(gains_of(part, patterns, n_classes).by_label.min(axis=1).sum())
+        return Fraction(total, part.denominator)
+
+    value = least(stage.measure)
+    for factor, parts in stage.maxima:
+        value += factor * max(least(part) for part in parts)
+    if (paths := stage.path_sum) is not None:
+        lowest = total_range(paths, patterns, most_splits)[0]
+        value += Fraction(lowest, paths.whole_denominator)
+    return value

@@ -1,0 +1,256 @@
+"""What `milp` expresses, form by form, and why not where it does not."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from odtdsl.backends.base import EXACT, Objection, Support
+from odtdsl.backends.needs import OBJECTIVE, SKELETON, form_of
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Atom,
+    Budget,
+    Core,
+    Form,
+    Linear,
+    LinearStage,
+    MaximaBound,
+    Monotone,
+    Order,
+    PathTotal,
+    Root,
+    Used,
+)
+from odtdsl.problem.ir.intervals import FULL
+from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
+
+Formulation = Literal["pattern", "cptree", "subtrees", "odd"]
+
+
+def _costly(reason: str) -> Support:
+    return Support(level="costly", reason=reason)
+
+
+def _no(reason: str) -> Support:
+    return Support(level="unsupported", reason=reason)
+
+
+_CHOICE = _costly("a disjunction takes one more binary column per literal and instance")
+
+_UNSUPPORTED = {
+    Form.REGRESSION: "a leaf's output would be a number times the flow, not one of a few labels",
+    Form.LOSS_BOUND: "outputs of leaves are numbers, and the model has labels only",
+    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and the model has labels only",
+    Form.OUTPUT_SET: "outputs of leaves are numbers, and the model has labels only",
+}
+
+_MARGIN = (
+    "a column per row and layer, and rows with large numbers; planes leave 0.0001 between the sides"
+)
+
+_PER_ROW = "a column per pattern, split and feature that costs something"
+
+_COSTLY = {
+    Form.MONOTONE: "every pair of leaves is compared, and thresholds by the rows at their splits:"
+    " columns grow with the square of a feature's values",
+    Form.PATH_TOTAL: _PER_ROW,
+    Form.OBJECTIVE_PATH_SUM: _PER_ROW,
+    Form.TREE_UNBOUNDED: "one model per depth, from 0 upwards, until one has a tree",
+    Form.HYPERPLANE: _MARGIN,
+    Form.MISSING_BRANCH: "every column with missing cells has its tests twice, one set per side",
+}
+
+_IN_CHOICES = frozenset(
+    {
+        Form.USED_PATH, Form.USED_MODEL, Form.ORDER, Form.ROOT, Form.BUDGET, Form.LINEAR_MODEL,
+        Form.LINEAR_LEAF, Form.LINEAR_SPLIT, Form.DEPTH, Form.LINK, Form.MONOTONE, Form.PATH_TOTAL,
+        Form.MAXIMA_BOUND,
+    }
+)  # fmt: skip
+"""The atoms: forms that may stand inside a disjunction."""
+
+
+def flow_supports(form: Form, *, inside_or: bool) -> Support:
+    """Whether the pattern-flow model expresses a form."""
+    if form in _UNSUPPORTED:
+        return _no(_UNSUPPORTED[form])
+    if inside_or and form in _IN_CHOICES:
+        return _CHOICE if form not in _COSTLY else _costly(f"{_COSTLY[form]}; {_CHOICE.reason}")
+    if form in _COSTLY:
+        return _costly(_COSTLY[form])
+    return EXACT
+
+
+MOST_GAPS = 100_000
+"""Columns that the order of thresholds may take in a model, see `backends.milp.monotone`."""
+
+
+def too_many_gaps(core: Core) -> tuple[Objection, ...]:
+    """Rules on the order of predictions that would need more columns than `MOST_GAPS`."""
+    rules = [
+        clause.origin
+        for clause in core.clauses
+        if any(isinstance(literal.atom, Monotone) for literal in clause.literals)
+    ]
+    if not rules or not isinstance(core.skeleton, TreeSkeleton):
+        return ()
+    counts = {f.column: len(f.values) for f in core.families if f.kind == "threshold"}
+    pairs = sum(count * (count - 1) // 2 for count in counts.values())
+    bounds = [len(core.columns), core.skeleton.depth, (core.skeleton.leaves or 2**10) - 1]
+    depth = min(bound for bound in bounds if bound is not None)
+    needed = pairs * max(0, 2**depth - 2)
+    if needed <= MOST_GAPS:
+        return ()
+    reason = (
+        f"the thresholds of two splits are compared by the values around them: {needed:,} columns,"
+        f" more than {MOST_GAPS:,}; write `candidates * at bins 3`, or round the numbers"
+    )
+    return tuple(
+        Objection(form=Form.MONOTONE, origin=origin, reason=reason)
+        for origin in dict.fromkeys(rules)
+    )
+
+
+def too_many_paths(core: Core) -> tuple[Objection, ...]:
+    """Rules on paths of diagrams with more sequences of nodes than a model has columns for."""
+    from odtdsl.backends.milp.layers import MOST_PATHS, layers_of
+
+    rules = [clause for clause in core.clauses if clause.scope is Scope.PATH]
+    if not rules or not isinstance(core.skeleton, DiagramSkeleton):
+        return ()
+    many = layers_of(core).n_paths
+    if many <= MOST_PATHS:
+        return ()
+    reason = (
+        f"the layers admit {many:,} sequences of nodes, and a rule on paths needs a column for"
+        f" each, {MOST_PATHS:,} at most; write narrower layers or fewer"
+    )
+    found = {
+        (form_of(literal.atom, clause.scope), clause.origin)
+        for clause in rules
+        for literal in clause.literals
+    }
+    return tuple(Objection(form=form, origin=origin, reason=reason) for form, origin in found)
+
+
+def beyond_planes(core: Core) -> tuple[Objection, ...]:
+    """What the model of hyperplanes does not say: all that speaks of the features of a plane."""
+    if core.skeleton.splits != "hyperplane":
+        return ()
+    if isinstance(core.skeleton, TreeSkeleton):
+        reason = "the model of hyperplanes is one of a bounded depth"
+        return (Objection(form=Form.HYPERPLANE, origin=SKELETON, reason=reason),)
+    reason = "which features a hyperplane weighs is found after the search, from the rows it parts"
+    found = [
+        Objection(form=Form.SPLIT_FILTER, origin=one.origin, reason=reason)
+        for one in core.filters
+        if one.allowed and one.allowed != FULL
+    ]
+    for clause in core.clauses:
+        for literal in clause.literals:
+            if _of_features(literal.atom):
+                form = form_of(literal.atom, clause.scope)
+                found.append(Objection(form=form, origin=clause.origin, reason=reason))
+    for stage in core.objective:
+        if isinstance(stage, LinearStage):
+            measures = [stage.measure, *(part for _, parts in stage.maxima for part in parts)]
+            if any(_by_columns(measure) for measure in measures):
+                found.append(Objection(form=Form.OBJECTIVE_LINEAR, origin=OBJECTIVE, reason=reason))
+            if stage.path_sum is not None:
+                found.append(
+                    Objection(form=Form.OBJECTIVE_PATH_SUM, origin=OBJECTIVE, reason=reason)
+                )
+    return tuple(dict.fromkeys(found))
+
+
+def _of_features(atom: Atom) -> bool:
+    if isinstance(atom, Budget):
+        measure = atom.measure
+        return any(measure.per_test) or any(measure.once) or any(s.amount for s in measure.shared)
+    if isinstance(atom, Linear):
+        return _by_columns(atom.measure)
+    if isinstance(atom, MaximaBound):
+        return any(map(_by_columns, atom.measures))
+    return isinstance(atom, Used | Order | Root | PathTotal)
+
+
+def _by_columns(measure: Additive) -> bool:
+    return measure.columns is not None and bool(measure.columns.any())
+
+
+def beyond_odd(core: Core) -> list[tuple[str, str]]:
+    """What the ODD study's model cannot say although the forms are there: what, and why."""
+    from odtdsl.backends.milp.diagram_planes import MARGIN
+    from odtdsl.problem.ir.planes import WIDEST, planes
+
+    if not isinstance(core.skeleton, DiagramSkeleton):
+        return [("trees", "the ODD study's model is one of diagrams; write `diagram widths ...`")]
+    found: list[tuple[str, str]] = []
+    for family in core.families:
+        name = core.columns[family.column]
+        if family.missing is not None:
+            found.append((f"missing cells of `{name}`", "the study weighs every cell"))
+        if family.kind == "threshold" and np.abs(family.values).max(initial=0) > WIDEST:
+            found.append((f"the cells of `{name}`", "sums of cells beyond 1e150 leave floats"))
+        if family.kind == "bin" or family.domain != FULL:
+            found.append((f"the candidates of `{name}`", "the study's splits may stand anywhere"))
+    for one in core.filters:
+        if one.allowed and one.allowed != FULL:
+            found.append((f"`{one.origin.rule}`", "the study's splits may stand anywhere"))
+    if not found and core.skeleton.splits == "axis":
+        of = planes(core)
+        for index, column in enumerate(of.columns):
+            gaps = np.diff(np.unique(of.scaled[:, index]))
+            if gaps.min() < MARGIN:
+                why = f"two values are closer than {MARGIN} of the range, the study's least margin"
+                found.append((f"cuts of `{core.columns[column.column]}`", why))
+    return found
+
+
+_PAPER_ONLY = {
+    Form.DIAGRAM: "the study's branches are those of a tree",
+    Form.TREE_UNBOUNDED: "the study's branches have a fixed length and number",
+    Form.MISSING_BRANCH: "the study routes each row by its values, without missing cells",
+    Form.ROOT: "the study has no rule on the root",
+    Form.LINEAR_SPLIT: "the study counts rows in leaves only",
+    Form.DEPTH: "the study's branches have a fixed length",
+    Form.MONOTONE: "the study compares rows, and has no rule beyond them",
+    Form.MAXIMA_BOUND: "the study has no maxima",
+    Form.OBJECTIVE_MAX: "the study minimizes errors",
+    Form.OBJECTIVE_DEPTH: "the study minimizes errors",
+}
+
+
+def cptree_supports(form: Form, *, inside_or: bool) -> Support:
+    """Whether the CPTree study's model expresses a form."""
+    if form in _UNSUPPORTED:
+        return _no(_UNSUPPORTED[form])
+    if form in _PAPER_ONLY:
+        return _no(f"{_PAPER_ONLY[form]}; use the default model of `milp`")
+    return flow_supports(form, inside_or=inside_or)
+
+
+def beyond_cptree(core: Core) -> list[tuple[str, str]]:
+    """What the study's model cannot say although the form as such is there: what, and why."""
+    found: list[tuple[str, str]] = []
+    for family in core.families:
+        if family.kind == "threshold" and family.missing is not None:
+            name = core.columns[family.column]
+            reason = "the study routes each row by its values, without missing cells"
+            found.append((f"thresholds on `{name}`, which has missing cells", reason))
+    measures: list[tuple[str, Additive]] = []
+    for clause in core.clauses:
+        atoms = [literal.atom for literal in clause.literals]
+        found_here = [a for a in atoms if isinstance(a, Linear | PathTotal)]
+        measures += [(clause.origin.rule, atom.measure) for atom in found_here]
+    for stage in core.objective:
+        if isinstance(stage, LinearStage):
+            measures.append(("objective", stage.measure))
+    for rule, measure in measures:
+        if measure.columns is not None and measure.columns.any():
+            reason = "a split is part of several branches, and the study does not count it once"
+            found.append((f"the number of splits by feature in `{rule}`", reason))
+    return found

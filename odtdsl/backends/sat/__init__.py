@@ -1,0 +1,1 @@
+"""The `sat` back end: clauses on the solvers of python-sat."""

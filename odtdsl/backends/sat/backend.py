@@ -1,0 +1,194 @@
+"""The `sat` back end: least depth, size and errors by clauses, on a solver of python-sat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support, started
+from odtdsl.base.diagnostics.model import error
+from odtdsl.problem.ir.forms import Core, Form
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawDiagram, RawModel
+
+if TYPE_CHECKING:
+    from odtdsl.backends.clauses.lowering import Lowered
+    from odtdsl.backends.sat.paper_encoding import PaperCode
+
+Encoding = Literal["ordered", "paper"]
+
+_UNSUPPORTED = {
+    Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
+    Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
+    Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
+    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
+    Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
+    Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
+    Form.PATH_TOTAL: "a sum over rows of what their paths cost takes clauses beyond number",
+    Form.OBJECTIVE_PATH_SUM: "a sum over rows of what their paths cost takes clauses beyond number",
+    Form.MAXIMA_BOUND: "a sum of maxima would need them as numbers; use `milp` or `cpsat`",
+    Form.OBJECTIVE_MAX: "a largest of sums would need them as numbers; use `exact` or `milp`",
+}
+
+_ALL_ROWS = "all rows are in the formula, with a counter"
+
+_COSTLY = {
+    Form.LINEAR_MODEL: f"but for demands of no error: {_ALL_ROWS}",
+    Form.LINEAR_LEAF: f"{_ALL_ROWS} per leaf",
+    Form.LINEAR_SPLIT: f"{_ALL_ROWS} per node",
+    Form.OBJECTIVE_LINEAR: f"but for the number of leaves: {_ALL_ROWS}",
+}
+
+
+class Sat:
+    """Trees and diagrams by clauses.
+
+    Parameters
+    ----------
+    solver
+        A name of python-sat's, such as `minisat22` or `cadical153`; `rc2` makes sums least by
+        MaxSAT.
+    encoding
+        `ordered`: prefixes of an order of thresholds. `paper`: the study's own, for what that
+        study has.
+
+    Raises
+    ------
+    OdtError
+        U318: an unknown solver. U302: one that the encoding has no use for.
+    """
+
+    name = "sat"
+
+    def __init__(self, solver: str | None = None, encoding: Encoding = "ordered") -> None:
+        from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, known
+
+        self.solver, self.encoding = known(solver or DEFAULT), encoding
+        if encoding == "paper" and self.solver == MAXSAT:
+            raise error(
+                "U302", "the study's encoding has no sums for a MaxSAT solver",
+                helps=(f"leave out `--solver {MAXSAT}` or `--encoding paper`",),
+            )  # fmt: skip
+
+    def with_formulation(self, encoding: Encoding) -> Sat:
+        """The same back end with another encoding."""
+        return Sat(self.solver, encoding)
+
+    def with_solver(self, solver: str) -> Sat:
+        """The same back end with another solver."""
+        return Sat(solver, self.encoding)
+
+    def check(self, core: Core) -> None:
+        """Raise B102 for what the encoding, or MaxSAT, does not express."""
+        from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT
+
+        plain = self.encoding == "ordered" and self.solver != MAXSAT
+        if isinstance(core.skeleton, DiagramSkeleton) and not plain:
+            option = f"--solver {MAXSAT}" if self.solver == MAXSAT else "--encoding paper"
+            raise error(
+                "B102", f"`sat` has diagrams without `{option}` only",
+                helps=(f"leave it out: diagrams are solved by `{DEFAULT}`, or another solver",),
+            )  # fmt: skip
+        if self.encoding == "paper":
+            from odtdsl.backends.sat.paper_encoding import refuse
+
+            refuse(core)
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether clauses express a form, alone or inside a disjunction."""
+        if form in _UNSUPPORTED:
+            return Support(level="unsupported", reason=_UNSUPPORTED[form])
+        if form in _COSTLY:
+            return Support(level="costly", reason=_COSTLY[form])
+        return EXACT
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """Trees that may be deeper than perfect trees are built; on diagrams, rules on paths
+        that remember too much."""
+        from odtdsl.backends.clauses.lowering import DEEPEST, deepest, depth_first
+        from odtdsl.backends.needs import SKELETON
+
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.clauses.diagram_rules import too_many_states
+
+            return tuple(
+                Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
+                for clause, reason in too_many_states(core)
+            )
+        if depth_first(core) or deepest(core) <= DEEPEST:
+            return ()
+        reason = (
+            f"formulas are of trees of depth {DEEPEST} at most, and this one may be deeper;"
+            " write `minimize depth then ...`, or bound the depth"
+        )
+        return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),)
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """Size of the formula with all rows, at the depth that the skeleton allows (at most 3
+        where the depth is for the search to find)."""
+        from odtdsl.backends.clauses.lowering import deepest, depth_first
+
+        self.check(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.clauses.diagram_rules import ruled
+
+            return ruled(core).formula.size()
+        depth = min(3, deepest(core)) if depth_first(core) else deepest(core)
+        lowered = self._code(core, depth)
+        lowered.add_rows(range(core.n_rows))
+        return (*lowered.formula.size(), ("depth", depth))
+
+    def _code(self, core: Core, depth: int) -> Lowered | PaperCode:
+        from odtdsl.backends.clauses.lowering import Lowered, shape_of
+
+        if self.encoding == "ordered":
+            return Lowered(core, depth, shape_of(core))
+        from odtdsl.backends.sat.paper_encoding import PaperCode
+
+        return PaperCode(core, depth, shape_of(core))
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None = None,
+        report: Report | None = None,
+    ) -> RawAnswer:  # fmt: skip
+        """Search until proven or a limit is met.
+
+        Parameters
+        ----------
+        core
+            The problem.
+        limits
+            Time counts from the caller's clock.
+        start
+            A tree that keeps all rules, or None.
+        report
+            Called with every better tree and bound.
+
+        Raises
+        ------
+        OdtError
+            B102: forms that the encoding does not express. B106: a memory limit for a solver that
+            looks at none.
+        """
+        from odtdsl.backends.sat.search import Search
+        from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, WHOLE_CALLS
+
+        self.check(core)
+        if self.solver in WHOLE_CALLS and limits.memory_bytes is not None:
+            raise error(
+                "B106", f"`{self.solver}` cannot be stopped within a call, to keep `memory`",
+                helps=(f"leave `memory` out, or take `--solver {DEFAULT}`",),
+            )  # fmt: skip
+        if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.sat.diagram_search import DiagramSearch
+
+            first = start if isinstance(start, RawDiagram) else None
+            return DiagramSearch(core, limits, first, report, self.solver).run()
+        if self.encoding == "paper":
+            from odtdsl.backends.sat.paper_encoding import PaperSearch
+
+            return PaperSearch(core, limits, started(start), report, self.solver).run()
+        if self.solver == MAXSAT:
+            from odtdsl.backends.sat.maxsat import MaxSatSearch
+
+            return MaxSatSearch(core, limits, started(start), report, DEFAULT).run()
+        return Search(core, limits, started(start), report, self.solver).run()

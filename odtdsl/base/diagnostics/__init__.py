@@ -1,0 +1,1 @@
+"""Mistakes and warnings as values: codes, places, and what to write instead."""

@@ -1,0 +1,83 @@
+"""Diagnostics as values: a stable code, what is wrong, where, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from odtdsl.base.source import Source, Span
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A place in the source and, optionally, what to say about it."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One message.
+
+    Attributes
+    ----------
+    code
+        Stable: a letter for the stage (S syntax, N names, T types, D data, K skeleton,
+        O objective, R rules, B back ends, F files, U use, X internal) and three digits.
+        Warnings carry codes of the same stages.
+    message
+        One sentence, lower case, without a final stop: what is wrong.
+    labels
+        The first is the primary place.
+    notes, helps
+        Facts that explain it; what to write instead.
+    source
+        The text that the labels point into; None where there is none (a Python model).
+    """
+
+    code: str
+    message: str
+    severity: Severity = "error"
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+    source: Source | None = None
+
+
+class OdtError(Exception):
+    """One or more diagnostics that stop the work. `str()` renders them as plain text."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        from odtdsl.base.diagnostics.render import render_text
+
+        return "\n\n".join(render_text(diagnostic) for diagnostic in self.diagnostics)
+
+
+def error(
+    code: str,
+    message: str,
+    *,
+    span: Span | None = None,
+    label: str = "",
+    notes: Iterable[str] = (),
+    helps: Iterable[str] = (),
+    source: Source | None = None,
+) -> OdtError:
+    """An `OdtError` of a single diagnostic, ready to raise."""
+    labels = () if span is None else (Label(span=span, text=label),)
+    return OdtError(
+        [
+            Diagnostic(
+                code=code, message=message, labels=labels, notes=tuple(notes),
+                helps=tuple(helps), source=source,
+            )
+        ]
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""Limits as people write them: `60`, `60s`, `2min`, `1h`, `1%`, `0.01`; and what keeps that of
+time before a search."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from fractions import Fraction
+
+from odtdsl.base.diagnostics.model import error
+
+_SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600}
+DECIMAL = r"\d{1,18}(?:\.\d{1,18})?"
+"""A number of an option, as a pattern: Python reads no integers of thousands of digits."""
+
+
+def parse_seconds(text: str) -> float:
+    """Seconds of a time limit.
+
+    Raises
+    ------
+    OdtError
+        U305: no time limit.
+    """
+    match = re.fullmatch(rf"\s*({DECIMAL})\s*(s|min|h|)\s*", text)
+    if match is None or float(match[1]) <= 0:
+        raise error("U305", f"`{text}` is no time limit", helps=("write 60, 60s, 2min or 1h",))
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_gap(text: str) -> Fraction:
+    """A gap: below 1 it is relative, else in the units of the objective.
+
+    Raises
+    ------
+    OdtError
+        U306: no gap.
+    """
+    match = re.fullmatch(rf"\s*({DECIMAL})\s*(%?)\s*", text)
+    if match is not None:
+        gap = Fraction(match[1])
+        if not match[2]:
+            return gap
+        if gap < 100:
+            return gap / 100
+    raise error("U306", f"`{text}` is no gap", helps=("write 1%, 0.01, or 18 for 18 errors",))
+
+
+BLOCK = 1_000_000
+"""Cells that are read or analysed between two looks at the clock: less is done in a moment, and
+no limit is a reason to refuse it."""
+
+
+READING = "reading the data"
+ANALYSIS = "the analysis of the data"
+"""What takes the time, as messages name it."""
+
+
+@dataclass(slots=True)
+class _Counting:
+    """What time counts from, the limit in seconds, and the cells since the last look."""
+
+    began: float
+    seconds: float | None
+    cells: int = 0
+
+
+_counting: ContextVar[_Counting | None] = ContextVar("counting", default=None)
+
+
+@contextmanager
+def counting(began: float, seconds: float | None) -> Iterator[None]:
+    """Time counts from `began`, a `time.monotonic()` value, for what is read and analysed inside.
+
+    Without `seconds` the limit is that of the spec, which `allow` tells once it is read.
+    """
+    token = _counting.set(_Counting(began, seconds))
+    try:
+        yield
+    finally:
+        _counting.reset(token)
+
+
+def allow(seconds: float | None) -> None:
+    """The limit of the spec, where time counts and none was given before."""
+    if (now := _counting.get()) is not None and now.seconds is None:
+        now.seconds = seconds
+
+
+def look(what: str, cells: int = BLOCK) -> None:
+    """End where the limit is over before the search.
+
+    Parameters
+    ----------
+    what
+        What takes the time, as messages name it.
+    cells
+        How many cells were read or analysed since the last look. The clock is looked at once they
+        are `BLOCK`.
+
+    Raises
+    ------
+    OdtError
+        B108: it is.
+    """
+    now = _counting.get()
+    if now is None or now.seconds is None:
+        return
+    now.cells += cells
+    if now.cells < BLOCK:
+        return
+    now.cells = 0
+    if time.monotonic() > now.began + now.seconds:
+        raise error(
+            "B108",
+            f"the time limit of {now.seconds:g} s ended before the search: {what} takes longer",
+            helps=("give it more time (`within`)",),
+        )  # fmt: skip

@@ -1,0 +1,344 @@
+"""The analysis of a whole spec: data, columns, groups, skeleton, objective, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.limits import allow
+from odtdsl.base.source import Source
+from odtdsl.compiler.cell_conditions import Cells
+from odtdsl.compiler.column_warnings import suspects
+from odtdsl.compiler.columns import Columns
+from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.expansion import check_categories, check_growth
+from odtdsl.compiler.namespace import WORDS, World
+from odtdsl.compiler.output_warnings import output_doubts
+from odtdsl.compiler.rows import RowChoice, with_target
+from odtdsl.compiler.rule_warnings import doubts
+from odtdsl.compiler.rules import rules, stages
+from odtdsl.compiler.skeleton import options, skeleton
+from odtdsl.compiler.sources import data_request
+from odtdsl.compiler.statements import Statements, sort_statements
+from odtdsl.data import readers
+from odtdsl.data.dataset import ColumnType, Dataset
+from odtdsl.data.request import DataRequest
+from odtdsl.data.split import Division
+from odtdsl.data.table import Table
+from odtdsl.language import ast
+from odtdsl.problem.ir.expr import GroupArg
+from odtdsl.problem.ir.planes import WIDEST
+from odtdsl.problem.ir.problem import (
+    DiagramSkeleton,
+    FeatureDecl,
+    GroupDecl,
+    Problem,
+    TargetDecl,
+    TreeSkeleton,
+)
+from odtdsl.problem.ir.rows import Rows, present
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Analysis:
+    """A spec understood.
+
+    Attributes
+    ----------
+    rows
+        The problem with its training rows.
+    test
+        The test rows, None without any.
+    warnings
+        What is allowed but probably not meant.
+    table
+        All rows as read, those that are not for training too.
+    """
+
+    problem: Problem
+    rows: Rows
+    test: Dataset | None
+    warnings: tuple[Diagnostic, ...]
+    table: Table
+
+
+class Files(Protocol):
+    """What reads rows: the module `odtdsl.data.readers`, or something like it."""
+
+    def read(self, request: DataRequest, *, base: Path, frame: Any = None) -> Table: ...
+    def read_test(
+        self, request: DataRequest, *, base: Path, test_frame: Any = None
+    ) -> Table | None: ...
+
+
+def analyse(
+    spec: ast.Spec, *, source: Source | None = None, base: Path | None = None,
+    frame: Any = None, test_frame: Any = None, data: str | None = None, test: str | None = None,
+    settings: Mapping[str, ast.Expr] | None = None, division: Division | None = None,
+    files: Files = readers,
+) -> Analysis:  # fmt: skip
+    """Resolve a spec against its data.
+
+    Parameters
+    ----------
+    spec
+        The syntax tree.
+    source
+        Its text, for excerpts in messages.
+    base
+        The folder that paths in the spec are relative to; default the current one.
+    frame, test_frame
+        The rows where the spec says `data frame`, and test rows for them.
+    data, test
+        Files that replace the spec's paths (relative to the current folder).
+    settings
+        Values that replace those of `let` names.
+    division
+        Rows that were read before, and which of them are for training and for testing. Nothing
+        is read then.
+    files
+        What reads the rows; an editor keeps them between its calls.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes that were found.
+    """
+    desk = Desk(source)
+    statements = sort_statements(spec, desk, settings or {})
+    check_growth(statements, desk)
+    desk.check()
+    assert statements.data is not None, "a spec without data stops before"
+    request = data_request(statements.data, desk, data=data, test=test)
+    desk.check()
+    allow(options(statements.solves, Desk(source)).seconds)  # mistakes are filed later
+    if division is not None:
+        return _Analyser(statements, request, division.table, None, desk, division).run()
+    try:
+        table = files.read(request, base=base or Path(), frame=frame)
+        test_table = files.read_test(request, base=base or Path(), test_frame=test_frame)
+    except OdtError as error:
+        desk.adopt(error, statements.data.source)
+        desk.check()
+        raise
+    return _Analyser(statements, request, table, test_table, desk).run()
+
+
+class _Analyser:
+    """One analysis; its methods run in the order in which they stand."""
+
+    def __init__(
+        self, statements: Statements, request: DataRequest, table: Table,
+        test_table: Table | None, desk: Desk, division: Division | None = None,
+    ) -> None:  # fmt: skip
+        self.statements, self.request, self.desk = statements, request, desk
+        self.division = division
+        self.table, self.test_table = table, test_table
+        self.columns = Columns(table, statements, desk)
+
+    def run(self) -> Analysis:
+        statements = self.statements
+        types = self.columns.types(self._compared_columns())
+        features = self.columns.features(types)
+        check_categories(features, self.table.n_rows, statements, self.desk)
+        costs = self.columns.costs([feature.name for feature in features])
+        shape = self._skeleton()
+        chosen = options(statements.solves, self.desk)
+        self._check_lets()
+        target = self._target()
+        if target is None:
+            self.desk.check()
+        assert target is not None, "a target that is given up has been filed"
+        types = with_target(types, target, self.table)
+        losses = self.columns.losses(target)
+        rows = RowChoice(
+            self.request, self.table, self.test_table, self.columns, statements,
+            self._compared_columns(), target, features, self.desk, self.division,
+        )  # fmt: skip
+        world = self._world(types, features, target, rows)
+        objective = stages(statements.objective, world, self.desk) if statements.objective else ()
+        resolved = rules(statements.rules, world, self.desk)
+        self.desk.check()
+        assert shape is not None, "a skeleton that is given up has been filed"
+        problem = Problem(
+            data=self.request, features=features, target=target, skeleton=shape,
+            objective=objective, rules=resolved, groups=tuple(world.groups), costs=costs,
+            losses=losses, options=chosen, source=self.desk.source,
+            weight=None if statements.weight is None else statements.weight.column.name,
+        )  # fmt: skip
+        return self._finished(problem, rows, types)
+
+    def _target(self) -> TargetDecl | None:
+        try:
+            return self.columns.target()
+        except Stop:
+            return None
+
+    def _skeleton(self) -> TreeSkeleton | DiagramSkeleton | None:
+        assert self.statements.skeleton is not None, "a spec without a skeleton stops before"
+        try:
+            return skeleton(self.statements.skeleton, self.statements.objective, self.desk)
+        except Stop:
+            return None
+
+    def _check_lets(self) -> None:
+        """A `let` name never hides another meaning of its word."""
+        for name, let in self.statements.lets.items():
+            other = "a term" if name in WORDS else "a column"
+            if name in WORDS or name in self.table.columns:
+                self.desk.error(
+                    "N122", f"`let {name}` has the name of {other}", let,
+                    helps=("take another name for it",),
+                )  # fmt: skip
+
+    def _compared_columns(self) -> list[str]:
+        """The columns whose cells groups compare, also those that `gap` and `ratio` part by."""
+        found = [name for group in self.statements.groups for name in _names(group.condition)]
+        exprs = [rule.condition for rule in self.statements.rules]
+        if self.statements.objective is not None:
+            exprs += [stage.measure for stage in self.statements.objective.stages]
+        exprs += [let.value for let in self.statements.lets.values()]
+        declared = {group.name for group in self.statements.groups}
+        for expr in exprs:
+            found += [name for name in _parted_by(expr) if name not in declared]
+        return [name for name in dict.fromkeys(found) if name in self.table.columns]
+
+    def _world(
+        self, types: dict[str, ColumnType], features: tuple[FeatureDecl, ...],
+        target: TargetDecl, rows: RowChoice,
+    ) -> World:  # fmt: skip
+        statements = self.statements
+        constants = {name: let.value for name, let in statements.lets.items()}
+        cells = Cells(types, rows.names(), constants, self.desk, id_column=self.request.id_column)
+        groups: list[GroupDecl] = []
+        for statement in statements.groups:
+            try:
+                condition = cells.condition(statement.condition)
+            except Stop:
+                continue
+            groups.append(GroupDecl(name=statement.name, condition=condition))
+        planes = getattr(statements.skeleton, "splits", None) == "hyperplane"
+        return World(
+            features=features, target=target, columns=self.columns, cells=cells,
+            training=self.table.take(rows.train), groups=groups, lets=statements.lets,
+            group_names=tuple(group.name for group in statements.groups),
+            # trees of hyperplanes are diagrams too
+            diagram=isinstance(statements.skeleton, ast.Diagram) or planes,
+            hyperplanes=planes,
+        )  # fmt: skip
+
+    def _finished(
+        self, problem: Problem, chosen: RowChoice, types: dict[str, ColumnType]
+    ) -> Analysis:
+        train = chosen.dataset(self.table, chosen.train, types)
+        test = None if chosen.test is None else chosen.dataset(*chosen.test, types)
+        self.desk.check()
+        assert train is not None, "cells that do not fit have been filed"
+        rows = Rows(problem, train)
+        self._check_groups(rows)
+        self._check_hyperplanes(rows)
+        self._check_diagram(rows)
+        self.desk.check()
+        suspects(rows, self.statements, self.desk)
+        doubts(rows, self.desk)
+        output_doubts(rows, self.desk)
+        self.desk.check()
+        return Analysis(
+            problem=problem, rows=rows, test=test, warnings=self.desk.warnings, table=self.table
+        )
+
+    def _check_groups(self, rows: Rows) -> None:
+        for statement in self.statements.groups:
+            mask = rows.mask(GroupArg(name=statement.name))
+            if not mask.any():
+                self.desk.error(
+                    "D202", f"group `{statement.name}` holds no training row", statement,
+                    helps=("check the values that it compares with",),
+                )  # fmt: skip
+            elif mask.all():
+                self.desk.warn(
+                    "D203", f"group `{statement.name}` holds every training row", statement,
+                    helps=("check the values that it compares with, or leave the group out",),
+                )  # fmt: skip
+
+    def _check_hyperplanes(self, rows: Rows) -> None:
+        """A hyperplane weighs all numbers of a row, so none may be missing."""
+        if rows.problem.skeleton.splits != "hyperplane":
+            return
+        for candidates in self.statements.candidates:
+            self.desk.error(
+                "K119", "hyperplanes have no candidates: they weigh all numbers as they are",
+                candidates, helps=("leave `candidates` out, or write `splits axis`",),
+            )  # fmt: skip
+        for feature in rows.problem.features:
+            column = rows.data.columns[feature.name]
+            if not present(column).all():
+                self.desk.error(
+                    "D211", f"`{feature.name}` has missing values, which hyperplanes refuse",
+                    self.statements.skeleton, helps=("write `missing drop`, or `splits axis`",),
+                )  # fmt: skip
+            elif column.numbers is not None and np.abs(column.numbers).max(initial=0) > WIDEST:
+                self.desk.error(
+                    "R301", f"hyperplanes cannot weigh `{feature.name}`: its cells reach beyond"
+                    f" {WIDEST:g}, and sums of their products leave floats",
+                    self.statements.skeleton, helps=("give it in another unit, or `drop` it",),
+                )  # fmt: skip
+
+    def _check_diagram(self, rows: Rows) -> None:
+        """One terminal per class needs classes."""
+        if isinstance(rows.problem.skeleton, DiagramSkeleton) and rows.data.labels is None:
+            what = "a diagram has one terminal per class"
+            if rows.problem.skeleton.tree:
+                what = "trees of hyperplanes are for classes"
+            self.desk.error(
+                "K118", f"{what}, and the target is a number",
+                self.statements.skeleton,
+                helps=("write `tree depth <= 3`, or give the target classes",),
+            )  # fmt: skip
+
+
+def _names(expr: ast.Expr) -> list[str]:
+    """The names of a group's condition whose cells are compared."""
+    match expr:
+        case ast.Name():
+            return [expr.name]
+        case ast.And() | ast.Or():
+            return [name for item in expr.items for name in _names(item)]
+        case ast.Not():
+            return _names(expr.operand)
+        case ast.If():
+            return _names(expr.condition) + _names(expr.consequence)
+        case ast.Compare():
+            return [name for item in expr.operands for name in _names(item)]
+        case ast.Member():
+            return _names(expr.item)
+        case _:
+            return []  # `is missing` among them: it asks for missing cells
+
+
+def _parted_by(expr: ast.Expr) -> list[str]:
+    """The names behind the measure of every `gap` and `ratio` in an expression."""
+    match expr:
+        case ast.Call(function="gap" | "ratio"):
+            return [arg.name for arg in expr.args[1:] if isinstance(arg, ast.Name)]
+        case ast.Call():
+            return [name for arg in expr.args for name in _parted_by(arg)]
+        case ast.And() | ast.Or():
+            return [name for item in expr.items for name in _parted_by(item)]
+        case ast.Not() | ast.Negate():
+            return _parted_by(expr.operand)
+        case ast.If():
+            return _parted_by(expr.condition) + _parted_by(expr.consequence)
+        case ast.Compare():
+            return [name for item in expr.operands for name in _parted_by(item)]
+        case ast.Binary() | ast.Infix():
+            return _parted_by(expr.left) + _parted_by(expr.right)
+        case ast.Member():
+            return _parted_by(expr.item)
+        case _:
+            return []

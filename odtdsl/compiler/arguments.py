@@ -1,0 +1,425 @@
+"""Terms with their arguments: scopes, signatures, features, classes, groups, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import TypeVar, assert_never
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.namespace import FUNCTIONS, WORDS, World
+from odtdsl.data.dataset import Value
+from odtdsl.data.levels import as_levels
+from odtdsl.data.typing import distinct, encode
+from odtdsl.data.writing import number_text
+from odtdsl.language import ast
+from odtdsl.language.expressions import backticks, coded, expr_to_text, name_text
+from odtdsl.problem.ir.expr import (
+    Apply,
+    Arg,
+    CellCompare,
+    FeatureArg,
+    GroupArg,
+    LabelArg,
+    RowArg,
+    Scope,
+    TargetArg,
+)
+from odtdsl.problem.ir.problem import GroupDecl
+from odtdsl.problem.terms.base import Kind, Param, Signature, Term
+from odtdsl.problem.terms.registry import BY_NAME
+
+MOST_GROUPS_OF_COLUMN = 20
+ELSEWHERE = {
+    "squared_error": "mse", "mean_squared_error": "mse", "absolute_error": "mae",
+    "mean_absolute_error": "mae", "misclassifications": "errors", "misclassification": "errors",
+    "accuracy_score": "accuracy", "sensitivity": "recall", "true_positive_rate": "recall",
+    "tpr": "recall", "fpr": "false_positive_rate", "n_leaves": "leaves", "max_leaf_nodes": "leaves",
+    "max_depth": "depth", "min_samples_leaf": "size", "samples": "size", "support": "size",
+    "min_samples_split": "size", "n_samples": "size", "height": "depth", "loss": "expected_loss",
+    "recall_score": "recall", "hit_rate": "recall", "precision_score": "precision",
+    "ppv": "precision", "positive_predictive_value": "precision", "selection_rate": "rate",
+    "fall_out": "false_positive_rate", "fallout": "false_positive_rate", "monotonic": "increasing",
+    "monotone": "increasing", "specificity": '1 - false_positive_rate("yes")',
+    "tnr": '1 - false_positive_rate("yes")', "fnr": '1 - recall("yes")',
+    "demographic_parity": 'gap(rate("yes"), sex) <= 5%',
+    "statistical_parity": 'gap(rate("yes"), sex) <= 5%',
+    "equal_opportunity": 'gap(recall("yes"), sex) <= 5%',
+    "predictive_equality": 'gap(false_positive_rate("yes"), sex) <= 5%',
+    "disparate_impact": 'ratio(rate("yes"), sex) >= 80%',
+}  # fmt: skip
+"""Words of scikit-learn and of statistics for our terms, or an example of how we say them."""
+R = TypeVar("R")
+
+
+class Arguments:
+    """Resolves terms and their arguments in one scope."""
+
+    def __init__(self, world: World, scope: Scope, desk: Desk) -> None:
+        self.world, self.scope, self.desk = world, scope, desk
+
+    def each(self, items: Iterable[ast.Expr], resolve: Callable[[ast.Expr], R]) -> tuple[R, ...]:
+        """Resolve each, so that the mistakes of all are told at once."""
+        found: list[R] = []
+        failed = False
+        for item in items:
+            try:
+                found.append(resolve(item))
+            except Stop:
+                failed = True
+        if failed:
+            raise Stop
+        return tuple(found)
+
+    # ---- terms
+
+    def apply(self, expr: ast.Name | ast.Call) -> tuple[Apply, Kind]:
+        """A term with its arguments, and the kind of its value."""
+        name = expr.name if isinstance(expr, ast.Name) else expr.function
+        given = () if isinstance(expr, ast.Name) else expr.args
+        if name not in WORDS or (isinstance(expr, ast.Name) and expr.quoted):
+            raise self._no_term(name, expr)
+        term = self.in_scope(name, expr)
+        if term.kind is Kind.COLUMN:
+            raise self.desk.error(
+                "T216", f"`{name}` is compared with features", expr,
+                helps=(f"write `{name} in {{age, sex}}`",),
+            )  # fmt: skip
+        signature = self._signature(term, given, expr)
+        of: Apply | None = None
+        args: list[Arg] = []
+        failed = False
+        for param, arg in zip(_params(signature, len(given)), given, strict=True):
+            try:
+                if param is Param.MEASURE:
+                    of = self._measure(arg)
+                elif param is Param.BY:
+                    args += self._by(arg)
+                else:
+                    args.append(self._arg(param, arg))
+            except Stop:
+                failed = True
+        if failed:
+            raise Stop
+        if of is not None:
+            self._check_groups(term, args, expr)
+        self._check_monotone(term, args, expr)
+        self._check_threshold(term, args, expr)
+        return Apply(term=term.name, args=tuple(args), of=of), term.kind
+
+    def _no_term(self, name: str, expr: ast.Name | ast.Call) -> Stop:
+        world = self.world
+        if isinstance(expr, ast.Call):
+            # Those that may stand here come first: of equally near ones they are meant.
+            here = {word for word in WORDS if self.scope in BY_NAME[word].scopes}
+            known = [*FUNCTIONS, *sorted(here), *sorted(WORDS - here)]
+            return self._unknown("term", name, known, expr)
+        if name in world.group_names:
+            return self.desk.error(
+                "T217", f"`{name}` is a group of rows, not a number or condition", expr,
+                helps=(f"write `accuracy({name})`, or `size({name})` on leaves",),
+            )  # fmt: skip
+        if name in world.columns.table.columns:
+            shown = name_text(name)
+            is_feature = name in world.feature_names
+            uses, threshold = coded(f"uses({shown})"), coded(f"threshold({shown})")
+            helps = (f"write {uses}, or {threshold} on splits",)
+            return self.desk.error(
+                "T218", f"`{name}` is a column, not a number or condition", expr,
+                helps=helps if is_feature else (),
+            )  # fmt: skip
+        terms = sorted(WORDS - {"root", "feature"})
+        near = [*terms, *world.lets, *world.group_names]
+        if world.target.kind == "number" and self.scope is Scope.LEAF:
+            # What a leaf puts out comes first, then what else may be said of leaves.
+            terms.sort(key=lambda word: Scope.LEAF not in BY_NAME[word].scopes)
+            near = [*world.target.names, *terms, *world.lets, *world.group_names]
+        return self._unknown("name", name, near, expr)
+
+    def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> Stop:
+        """A word that is none here; of those that others use for a term, the term."""
+        ours = ELSEWHERE.get(name.casefold())
+        if ours is None:
+            return self.desk.unknown("N201", what, name, known, expr)
+        return self.desk.error(
+            "N201", f"{what} `{name}` is unknown", expr, helps=(
+                f"write for example `{ours}`" if "(" in ours else f"here it is called `{ours}`",
+            ),
+        )  # fmt: skip
+
+    def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
+        """The term of a word, if it may stand here; `shown` is how the spec calls it."""
+        term = BY_NAME[name]
+        word = shown or name
+        kind = self.world.target.kind
+        if term.target is not None and term.target != kind:
+            raise self._other_target(term, word, at)
+        if self.scope not in term.scopes:
+            where = " or ".join(
+                "the whole model" if scope is Scope.MODEL else f"a {scope.value}"
+                for scope in term.scopes
+            )
+            label = (
+                "a rule without `forall` speaks of the whole model"
+                if self.scope is Scope.MODEL
+                else f"this rule speaks of every {self.scope.value}"
+            )
+            hint = term.hint or f"write `{word}` in a rule without `forall`"
+            if shown is not None:
+                code = coded(f"forall leaf: {name_text(shown)} >= 0")
+                hint = f"write {code} for the output of every leaf"
+            raise self.desk.error(
+                "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
+            )
+        if self.world.diagram and not term.on_diagrams and self.scope is not Scope.SPLIT:
+            raise self.desk.error(
+                "T221", f"`{word}` has no meaning on a diagram: it has one terminal per class", at,
+                helps=("for how many rows a node holds write `forall split: size >= 10%`",),
+            )  # fmt: skip
+        if self.world.hyperplanes and term.kind is Kind.THRESHOLD:
+            raise self.desk.error(
+                "T222", "hyperplanes weigh several features and have no thresholds", at,
+                helps=("leave the rule out, or write `splits axis`",),
+            )  # fmt: skip
+        return term
+
+    def _other_target(self, term: Term, word: str, at: ast.Node) -> Stop:
+        target = self.world.target
+        wanted = "a class target" if term.target == "class" else "a number target"
+        if target.kind == "number":
+            helps = ["for number targets there are `mse`, `mae` and `poisson`"]
+            if word in target.names:
+                helps.append(
+                    f"for the output of a leaf write the target in backticks: `` `{word}` ``"
+                )
+        else:
+            name = name_text(target.names[0])
+            helps = [f"write `minimize errors`, or {coded(f'target {name}: number')}"]
+        return self.desk.error(
+            "T219", f"`{word}` needs {wanted}, but the target is a {target.kind}", at, helps=helps
+        )
+
+    def _signature(self, term: Term, given: Sequence[ast.Expr], at: ast.Node) -> Signature:
+        for signature in term.signatures:
+            n = len(signature.params)
+            if len(given) == n or (signature.repeat and len(given) >= n):
+                return signature
+        shapes = " or ".join(_shape(term, signature) for signature in term.signatures)
+        raise self.desk.error(
+            "T214",
+            f"`{term.name}` does not take {len(given)} argument{'s' * (len(given) != 1)}", at,
+            helps=(f"write {shapes}",),
+        )  # fmt: skip
+
+    def _check_threshold(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
+        if term.kind is not Kind.THRESHOLD:
+            return
+        arg = args[0]
+        assert isinstance(arg, FeatureArg)
+        feature = self.world.feature(arg.name)
+        if feature.type.kind not in ("number", "ordered"):
+            raise self.desk.error(
+                "T222",
+                f"`{arg.name}` is of type {feature.type.kind}: its splits have no threshold",
+                at, helps=("thresholds are of numbers and ordered columns",),
+            )  # fmt: skip
+        if feature.candidates.place == "bins":
+            raise self.desk.error(
+                "T222", f"`{arg.name}` is split by bins, which have no threshold", at,
+                helps=(
+                    f"write {coded(f'candidates {name_text(arg.name)} at quantiles 4')} for"
+                    " thresholds",
+                ),
+            )  # fmt: skip
+
+    def _check_monotone(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
+        """`increasing` and `decreasing` need an order of the feature and of the classes."""
+        if term.name not in ("increasing", "decreasing"):
+            return
+        (arg,) = args
+        assert isinstance(arg, FeatureArg)
+        kind = self.world.feature(arg.name).type.kind
+        if kind not in ("number", "ordered"):
+            raise self.desk.error(
+                "T228", f"`{arg.name}` is of type {kind}: its values do not grow", at,
+                helps=(
+                    f"declare an order: {coded(f'feature {name_text(arg.name)}: ordered {{...}}')}",
+                ),
+            )  # fmt: skip
+        target = self.world.target
+        two = len(target.classes) == 2 and target.positive is not None
+        if target.kind == "class" and not (target.ordered or two):
+            name = name_text(target.names[0])
+            positive = coded(f'target {name} positive "yes"')
+            raise self.desk.error(
+                "T228", f"the classes of `{target.names[0]}` have no order", at,
+                helps=(
+                    f"of two classes say which is higher: {positive}"
+                    if len(target.classes) == 2
+                    else f"declare one: {coded(f'target {name}: ordered {{...}}')}",
+                ),
+            )  # fmt: skip
+
+    def _check_groups(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
+        """`gap` and `ratio` compare at least two groups, each named once."""
+        if len(set(args)) < len(args):
+            raise self.desk.error("T227", f"`{term.name}` names a group twice", at)
+        if len(args) < 2:
+            raise self.desk.error(
+                "T227", f"`{term.name}` compares at least two groups", at,
+                helps=(
+                    f"name another group, or a column: `{term.name}(..., women, men)`",
+                ),
+            )  # fmt: skip
+
+    # ---- arguments
+
+    def _arg(self, param: Param, expr: ast.Expr) -> Arg:
+        match param:
+            case Param.FEATURE:
+                return self.feature(expr)
+            case Param.TARGET:
+                return self._target(expr)
+            case Param.LABEL:
+                return self._label(expr)
+            case Param.GROUP:
+                return self._group(expr)
+            case Param.ROW:
+                return RowArg(text=expr_to_text(expr), index=self.world.cells.row(expr))
+            case Param.MEASURE | Param.BY:
+                raise AssertionError("resolved by the caller")
+            case _:
+                assert_never(param)
+
+    def feature(self, expr: ast.Expr) -> FeatureArg:
+        if isinstance(expr, ast.Text):
+            raise self.desk.error(
+                "T223", "a text where a feature should stand", expr,
+                helps=(f"columns are written without quotes, or in backticks: `{expr.value}`",),
+            )  # fmt: skip
+        if not isinstance(expr, ast.Name):
+            raise self.desk.error(
+                "T223", "a feature's name should stand here", expr,
+                helps=self._meant(expr),
+            )  # fmt: skip
+        names = self.world.feature_names
+        column = self.world.columns.feature(expr, names)
+        return FeatureArg(name=column, index=names.index(column))
+
+    def _meant(self, expr: ast.Expr) -> tuple[str, ...]:
+        """A column whose name is no word may have been written bare: `debt-to-income`."""
+        source = self.desk.source
+        said = "" if source is None else source.text[expr.span.start : expr.span.end]
+        column = next((name for name in self.world.feature_names if name.strip() == said), None)
+        if column is not None:
+            return (f"this name needs backticks: {backticks(column)}",)
+        return ("names that are no single word stand in backticks, such as `debt-to-income`",)
+
+    def _target(self, expr: ast.Expr) -> TargetArg:
+        names = self.world.target.names
+        if not isinstance(expr, ast.Name) or expr.name not in names:
+            raise self.desk.unknown("N118", "target", expr_to_text(expr).strip("`"), names, expr)
+        return TargetArg(name=expr.name, index=names.index(expr.name))
+
+    def _label(self, expr: ast.Expr) -> LabelArg:
+        classes = self.world.target.classes
+        literal = self.world.opened(expr)
+        if isinstance(literal, ast.Number | ast.Text | ast.Name | ast.Percent):
+            index = self.world.columns.label(literal, classes)
+            label = classes[index]
+            shown = f'"{label}"' if isinstance(label, str) else str(label)
+            return LabelArg(text=shown, index=index)
+        raise self.desk.error(
+            "T224", "a class label should stand here", expr,
+            helps=(f"the classes are {', '.join(map(str, classes))}",),
+        )  # fmt: skip
+
+    def _group(self, expr: ast.Expr) -> GroupArg:
+        if not isinstance(expr, ast.Name):
+            raise self.desk.error(
+                "T225", "a group's name should stand here", expr,
+                helps=("name the rows first: `group women = sex = \"female\"`",),
+            )  # fmt: skip
+        known = self.world.group_names
+        if expr.name not in known:
+            helps = () if known else (f"define it: {coded(f'group {name_text(expr.name)} = ...')}",)
+            raise self.desk.unknown("N119", "group", expr.name, known, expr, helps=helps)
+        return self._declared(expr)
+
+    def _declared(self, expr: ast.Name) -> GroupArg:
+        """A declared group; one whose condition is wrong has been told already."""
+        if not any(group.name == expr.name for group in self.world.groups):
+            raise Stop
+        return GroupArg(name=expr.name)
+
+    def _measure(self, expr: ast.Expr) -> Apply:
+        if not isinstance(expr, ast.Name | ast.Call):
+            raise self.desk.error("T226", 'a measure such as `rate("yes")` should stand here', expr)
+        apply, kind = self.apply(expr)
+        takes_group = any(Param.GROUP in s.params for s in BY_NAME[apply.term].signatures)
+        if not takes_group or kind not in (Kind.SHARE, Kind.ROW_COUNT, Kind.NUMBER):
+            raise self.desk.error(
+                "T226", f"`{apply.term}` is no measure of groups", expr,
+                helps=("take accuracy, error_rate, rate, recall or false_positive_rate",),
+            )  # fmt: skip
+        if any(isinstance(arg, GroupArg) for arg in apply.args):
+            raise self.desk.error(
+                "T226", "the measure is taken of each group in turn: name none", expr
+            )
+        return apply
+
+    def _by(self, expr: ast.Expr) -> list[GroupArg]:
+        """A group, or the groups that the values of a column make of the training rows."""
+        if isinstance(expr, ast.Name) and expr.name in self.world.group_names:
+            return [self._declared(expr)]
+        column = self.world.cells.column(expr)
+        levels = self._values(column)
+        example = f'= "{levels[0]}"' if levels and isinstance(levels[0], str) else "< 30"
+        if len(levels) > MOST_GROUPS_OF_COLUMN:
+            raise self.desk.error(
+                "T227", f"`{column}` has {len(levels)} values, too many to compare as groups", expr,
+                helps=(
+                    f"make groups of it: {coded(f'group young = {name_text(column)} {example}')}",
+                ),
+            )  # fmt: skip
+        if len(levels) < 2:
+            raise self.desk.error("T227", f"`{column}` makes fewer than two groups", expr)
+        return [self._of_value(column, level) for level in levels]
+
+    def _values(self, column: str) -> tuple[Value, ...]:
+        """The values of a column that training rows have."""
+        type_ = self.world.cells.types[column]
+        raw = self.world.training.columns[column]
+        try:
+            cells = encode(raw, type_)
+        except OdtError:  # which the rows tell later
+            raise Stop from None
+        if cells.numbers is not None:
+            return as_levels(map(number_text, distinct(cells.numbers)))
+        assert cells.codes is not None, "a column has numbers or codes"
+        codes = np.unique(cells.codes).tolist()
+        return tuple(type_.levels[code] for code in codes if code >= 0)
+
+    def _of_value(self, column: str, level: Value) -> GroupArg:
+        value = level if isinstance(level, str) else Fraction(str(level))
+        shown = f'"{level}"' if isinstance(level, str) else str(level)
+        condition = CellCompare(column=column, op="=", value=value)
+        group = GroupDecl(name=f"{name_text(column)} = {shown}", condition=condition)
+        if group not in self.world.groups:
+            self.world.groups.append(group)
+        return GroupArg(name=group.name)
+
+
+def _params(signature: Signature, count: int) -> tuple[Param, ...]:
+    params = signature.params
+    return params + (params[-1],) * (count - len(params)) if count > len(params) else params
+
+
+def _shape(term: Term, signature: Signature) -> str:
+    if not signature.params:
+        return f"`{term.name}`"
+    shown = ", ".join(param.value for param in signature.params)
+    return f"`{term.name}({shown}{', ...' if signature.repeat else ''})`"

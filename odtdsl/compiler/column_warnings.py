@@ -1,0 +1,404 @@
+"""Warnings about columns that are allowed as they are, and probably not meant so.
+
+All of them are traps of real files: a column that never differs, `NA` among numbers, which makes
+texts of them all, a name of rows taken for a feature, and a number taken for classes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.base.limits import ANALYSIS, look
+from odtdsl.compiler.context import Desk
+from odtdsl.compiler.lookalikes import Written, numerals_of_all, way_of
+from odtdsl.compiler.statements import Statements
+from odtdsl.data.cells import number_of
+from odtdsl.data.dataset import Column, Value
+from odtdsl.data.numerals import Numerals
+from odtdsl.data.request import TestShare
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.language import ast
+from odtdsl.language.expressions import coded, name_text
+from odtdsl.problem.ir.problem import FeatureDecl
+from odtdsl.problem.ir.rows import Rows
+
+SHOWN = 6
+"""Columns that one warning tells of; it counts the others."""
+FEW_ROWS = 20
+"""With fewer rows, values that all differ say nothing."""
+LEAST_NUMBERS = 5
+"""Numbers among texts are levels (`2`, `3`, `4`, `5more`) where they are fewer."""
+MOST_MARKS = 3
+MOST_CLASSES = 20
+"""Whole numbers beyond so many are rarely classes."""
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """File warnings about the features and the target; what a spec declares is meant."""
+    declared = _declared(statements)
+    _same_everywhere(rows, statements, desk)
+    _merged_blanks(rows, statements, desk)
+    _marked_values(rows, statements, desk)
+    unsaid = (one for one in rows.problem.features if one.name not in declared)
+    _doubted(rows, unsaid, statements, desk)
+    _number_as_classes(rows, statements, desk)
+    _like_classes(rows, statements, desk)
+    _never_seen(rows, statements, desk)
+
+
+def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tuple[Diagnostic, ...]:
+    """The doubts about what a program declared by the cells: these categories, and the `classes`.
+
+    So do estimators: what they say of a column nobody has meant yet.
+    """
+    desk = Desk(None)
+    said = Statements(data=ast.Data(source=ast.FrameSource(), options=()))
+    guessed = (one for one in rows.problem.features if one.name in categories)
+    _doubted(rows, guessed, said, desk)
+    if classes:
+        _like_classes(rows, said, desk)
+    return desk.warnings
+
+
+def _doubted(
+    rows: Rows, features: Iterable[FeatureDecl], statements: Statements, desk: Desk
+) -> None:  # fmt: skip
+    """Features that may not be meant as they are taken."""
+    signed: dict[str, list[str]] = {}
+    for feature in features:
+        column = rows.data.columns[feature.name]
+        look(ANALYSIS, rows.data.n_rows)
+        if feature.type.kind == "category" and (written := way_of(_words(feature))) is not None:
+            if written.way == "numerals":
+                signed[feature.name] = _words(feature)
+            else:
+                _signs_of(feature.name, written, statements, desk)
+            continue
+        if feature.type.kind == "category" and column.codes is not None:
+            _texts(feature, column, statements, desk)
+        elif column.numbers is not None and names_rows(column):
+            _name_of_rows(feature.name, rows.n_rows, "these are whole numbers without gaps, each"
+                          " of one row", statements, desk)  # fmt: skip
+    if signed:
+        _signed_numbers(signed, statements, desk)
+
+
+def _declared(statements: Statements) -> set[str]:
+    """The features whose type the spec says by name."""
+    return {
+        column.name
+        for statement in statements.features
+        if not isinstance(statement.columns, ast.Star)
+        for column in statement.columns
+    }
+
+
+# ---- columns that divide nothing
+
+
+def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """All features that no split can test, in one warning."""
+    told = [
+        (feature.name, said)
+        for feature in rows.problem.features
+        if (said := _only_value(feature, rows.data.columns[feature.name], rows.n_rows)) is not None
+    ]
+    if not told:
+        return
+    names = [name for name, _ in told]
+    notes = [f"`{name}` {said}" for name, said in told[:SHOWN]]
+    if len(told) > SHOWN:
+        notes.append(f"and {len(told) - SHOWN} more")
+    desk.warn(
+        "D213", f"no split can test {_listed(names)}: the training rows do not differ there",
+        statements.data, notes=notes,
+        helps=(
+            f"leave {'it' if len(names) == 1 else 'them'} out: {coded(f'drop {_columns(names)}')}",
+        ),
+    )  # fmt: skip
+
+
+def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None:
+    """What a column holds that has no two sides; None for one that has.
+
+    Of a category with gaps, `x == v` asks for the gap where it may go right, apart from v.
+    """
+    if column.numbers is not None:
+        here: FloatArray | IntArray = column.numbers[~np.isnan(column.numbers)]
+        asks = feature.candidates.place == "bins"
+    else:
+        assert column.codes is not None, "a column has numbers or codes"
+        here = column.codes[column.codes >= 0]
+        asks = feature.type.kind in ("category", "binary")
+    gaps = len(here) < n_rows
+    apart = gaps and asks and feature.missing in ("right", "branch")
+    if here.size and (apart or here.min() != here.max()):
+        return None
+    if not here.size:
+        return "has no value at all"
+    only = here[0].item() if column.codes is None else feature.type.levels[int(here[0])]
+    shown = f"{only:.15g}" if isinstance(only, float) else _value(only)
+    return f"is {shown} wherever it is there" if gaps else f"is {shown} in every row"
+
+
+# ---- columns of texts
+
+
+def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Values that differ only in the blanks around them, which are dropped."""
+    problem = rows.problem
+    for name in (*problem.target.names, *(feature.name for feature in problem.features)):
+        merged = rows.data.table.columns[name].blanks
+        if not merged or rows.data.columns[name].codes is None:
+            continue
+        shown = ", ".join(f'"{text}"' for text in merged[:SHOWN])
+        more = f" and {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
+        desk.warn(
+            "D218", f"`{name}` has {shown}{more} with different blanks around, taken for the same",
+            statements.data, notes=("blanks around a cell never count",),
+            helps=("if they are different values, write something else for the blanks",),
+        )  # fmt: skip
+
+
+def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Values that are missing because they read as the number of a mark, which they are not."""
+    for feature in rows.problem.features:
+        marked = rows.data.table.columns[feature.name].marked
+        if not marked or feature.type.kind == "number":
+            continue
+        shown = ", ".join(f'"{text}"' for text in marked[:SHOWN])
+        more = f" and {len(marked) - SHOWN} more" if len(marked) > SHOWN else ""
+        desk.warn(
+            "D223", f"{shown}{more} of `{feature.name}` is taken for a mark of missing values",
+            statements.data, notes=("a mark that is a number marks all cells that read as it",),
+            helps=(
+                "where it is a value, give the missing cells another mark, or leave them empty",
+                "where it is a mark too, name it in `na` as it is written",
+            ),
+        )  # fmt: skip
+
+
+def _words(feature: FeatureDecl) -> list[str]:
+    return [level for level in feature.type.levels if isinstance(level, str)]
+
+
+def _signed_numbers(
+    columns: Mapping[str, Sequence[str]], statements: Statements, desk: Desk
+) -> None:
+    """All columns of the file whose numbers have decimal commas or groups of thousands."""
+    numerals = numerals_of_all(columns)
+    assert numerals is not None, "every column has such a number"
+    names = list(columns)
+    examples = ", ".join(
+        f"`{next(x for x in levels if number_of(x) is None)}` in `{name}`"
+        for name, levels in list(columns.items())[:SHOWN]
+    )
+    options = f'decimal "{numerals.decimal}"' if numerals.decimal != "." else ""
+    if numerals.thousands is not None:
+        options += f'{", " * bool(options)}thousands "{numerals.thousands}"'
+    helps = [f"if they are numbers, add `{options}` to the data statement"]
+    if numerals == Numerals(".", ","):
+        helps.append('if the comma stands before decimals, add `decimal ","` instead')
+    if statements.data is not None and not isinstance(statements.data.source, ast.FileSource):
+        helps = ["if they are numbers, turn them into numbers in the frame"]
+    helps.append(f"if they are codes: {coded(f'feature {_columns(names)}: category')}")
+    desk.warn(
+        "D220", f"numbers of {_listed(names)} have signs that are not read, so they are texts",
+        statements.data, notes=(examples,), helps=helps,
+    )  # fmt: skip
+
+
+def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -> None:
+    """A column of dates, percentages or amounts of money."""
+    what, instead = {
+        "date": ("dates or times", "write them as numbers, such as days since the first"),
+        "percent": ("percentages", "write the numbers without the sign"),
+        "currency": ("amounts of money", "write the numbers without the currency"),
+    }[written.way]
+    column = name_text(name)
+    desk.warn(
+        "D221", f"`{name}` holds {what}, such as `{written.example}`, and is taken for a category",
+        statements.data, notes=("tests ask for one value of it at a time",),
+        helps=(instead, f"if it is meant as it is: {coded(f'feature {column}: category')}"),
+    )  # fmt: skip
+
+
+def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Classes that are the same but for capitals, where the spec does not list them."""
+    target = rows.problem.target
+    said = None if statements.target is None else statements.target.type
+    if target.kind != "class" or (said is not None and said.values is not None):
+        return
+    found: dict[str, list[str]] = {}
+    for one in target.classes:
+        if isinstance(one, str):
+            found.setdefault(one.casefold(), []).append(one)
+    for same in found.values():
+        if len(same) > 1:
+            desk.warn(
+                "D222", f"the classes {', '.join(map(_value, same))} differ only in capitals",
+                statements.target or statements.data, helps=(
+                    "write them alike in the data if they are one class",
+                    "if they are two, list the classes: "
+                    + coded(f"target {name_text(target.names[0])}: class {{...}}"),
+                ),
+            )  # fmt: skip
+
+
+def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: Desk) -> None:
+    """A category that is numbers with marks among them, or that has a value for each row."""
+    assert column.codes is not None, "a category has codes"
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(feature.type.levels))
+    levels = [str(level) for level in feature.type.levels]
+    if all(isinstance(level, str) for level in feature.type.levels) and _numbers_as_texts(
+        feature.name, levels, counts.tolist(), statements, desk
+    ):
+        return
+    n_rows, distinct = len(column.codes), int((counts > 0).sum())
+    if n_rows >= FEW_ROWS and 2 * distinct > n_rows:
+        test = coded(f"{name_text(feature.name)} == ...")
+        note = f"tests are {test}, for one value at a time"
+        _name_of_rows(feature.name, distinct, note, statements, desk)
+
+
+def _numbers_as_texts(
+    name: str, levels: Sequence[str], counts: Sequence[int], statements: Statements, desk: Desk
+) -> bool:
+    """Whether most cells write numbers, which was told then."""
+    commas = [bool(DECIMAL_COMMA.fullmatch(level)) for level in levels]
+    plain = [_writes_number(level) for level in levels]
+    total = sum(counts)
+    cells = sum(n for n, comma, number in zip(counts, commas, plain, strict=True)
+                if comma or number)  # fmt: skip
+    if sum(plain) + sum(commas) < LEAST_NUMBERS or 2 * cells <= total:
+        return False
+    comma = next((level for level, is_one in zip(levels, commas, strict=True) if is_one), None)
+    others = [level for level, one, two in zip(levels, plain, commas, strict=True)
+              if not one and not two]  # fmt: skip
+    if comma is None and not others:
+        return False  # levels that the source declares
+    notes, helps = [], []
+    if comma is not None:
+        notes.append(f"`{comma}` is a text: numbers are written with a point")
+    if others:
+        notes.append("not numbers: " + ", ".join(map(_value, others[:SHOWN]))
+                     + (", ..." if len(others) > SHOWN else ""))  # fmt: skip
+    if 0 < len(others) <= MOST_MARKS:
+        helps.append(_marks(others, statements))
+    helps.append(f"if they are names of kinds: {coded(f'feature {name_text(name)}: category')}")
+    desk.warn(
+        "D214", f"`{name}` is taken for a category, though {cells} of {total} cells are numbers",
+        statements.data, notes=notes, helps=helps,
+    )  # fmt: skip
+    return True
+
+
+def _writes_number(text: str) -> bool:
+    number = number_of(text)
+    return number is not None and math.isfinite(number)
+
+
+def _marks(others: Sequence[str], statements: Statements) -> str:
+    """What to write where the texts among numbers stand for missing cells."""
+    marks = ", ".join(map(_value, others))
+    if statements.data is not None and isinstance(statements.data.source, ast.FrameSource):
+        return f"where a value is missing, let the frame have None or NaN and not {marks}"
+    return f"where these mean a missing value, add `na {{{marks}}}` to the data statement"
+
+
+# ---- names of rows
+
+
+def names_rows(column: Column) -> bool:
+    """Whether numbers are a count of the rows: whole, all different, and hardly a gap.
+
+    Where a share of the rows is for testing, up to half of the numbers are not there.
+    """
+    numbers = column.numbers
+    if numbers is None or len(numbers) < FEW_ROWS or not np.isfinite(numbers).all():
+        return False
+    span = float(numbers.max()) - float(numbers.min())  # infinite without a warning of numpy
+    if span + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():
+        return False
+    return len(np.unique(numbers)) == len(numbers)
+
+
+def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, desk: Desk) -> None:
+    column = name_text(name)
+    desk.warn(
+        "D215", f"`{name}` looks like a name of rows, not a feature: it has {distinct} values",
+        statements.data, notes=(note,),
+        helps=(
+            f"leave it out: {coded(f'drop {column}')}, or {coded(f'id {column}')} in the data"
+            " statement of a file",
+            "if it is meant as a feature, declare its type:"
+            f" {coded(f'feature {column}: number')} or `category`",
+        ),
+    )  # fmt: skip
+
+
+# ---- the target
+
+
+def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
+    target = rows.problem.target
+    declared = statements.target is not None and statements.target.type is not None
+    if target.kind != "class" or declared or len(target.classes) <= MOST_CLASSES:
+        return
+    if all(not isinstance(one, str) for one in target.classes):
+        (name,) = target.names
+        desk.warn(
+            "T122", f"target `{name}` is taken for {len(target.classes)} classes, all numbers",
+            statements.target, helps=(
+                f"to predict a number write {coded(f'target {name_text(name)}: number')}"
+                " and `minimize mse`",
+                f"if they are classes: {coded(f'target {name_text(name)}: class')}",
+            ),
+        )  # fmt: skip
+
+
+def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
+    """Classes that a share of the rows took from training; declared ones are told by T108."""
+    target = rows.problem.target
+    said = None if statements.target is None else statements.target.type
+    if rows.data.labels is None or (said is not None and said.values is not None):
+        return
+    there = np.bincount(rows.data.labels, minlength=len(target.classes))
+    gone = [_value(target.classes[at]) for at in np.flatnonzero(there == 0).tolist()]
+    if not gone:
+        return
+    more = f" or {len(gone) - SHOWN} others" if len(gone) > SHOWN else ""
+    test = rows.problem.data.test
+    notes, helps = [], []
+    if isinstance(test, TestShare):
+        notes.append("its rows are all among those for testing")
+        if not test.stratified:
+            helps.append("`stratified` behind the share leaves rows of each class for training")
+    desk.warn(
+        "D216", f"no training row has the class {', '.join(gone[:SHOWN])}{more}",
+        statements.data, notes=notes, helps=helps,
+    )  # fmt: skip
+
+
+# ---- wording
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in names]
+    if len(shown) > SHOWN:
+        return f"{', '.join(shown[:SHOWN])} and {len(shown) - SHOWN} other features"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _columns(names: Sequence[str]) -> str:
+    return ", ".join(map(name_text, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+
+
+def _value(value: Value) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

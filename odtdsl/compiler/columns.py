@@ -1,0 +1,476 @@
+"""Columns: which are features, of which type, where they may be split, what is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from functools import cached_property
+
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.literals import is_quoted, level_of, literal_constant, plain_value
+from odtdsl.compiler.statements import Statements
+from odtdsl.data.dataset import ColumnType, Kind, Value
+from odtdsl.data.levels import as_levels, level_text, text_index
+from odtdsl.data.table import RawColumn, Table
+from odtdsl.data.typing import declare_type, infer_type, levels_of
+from odtdsl.language import ast
+from odtdsl.language.expressions import coded, name_text
+from odtdsl.problem.ir.intervals import nearest_float
+from odtdsl.problem.ir.problem import (
+    Candidates,
+    Costs,
+    FeatureDecl,
+    MissingPolicy,
+    SharedCost,
+    TargetDecl,
+)
+
+MOST_CLASSES = 1000
+MOST_SHARES = 10_000
+KINDS: dict[str, Kind] = {
+    "number": "number", "integer": "number", "category": "category", "binary": "binary",
+    "ordered": "ordered",
+}  # fmt: skip
+POLICIES: dict[str, MissingPolicy] = {
+    "refuse": "refuse", "drop": "drop", "left": "left", "right": "right", "branch": "branch",
+}  # fmt: skip
+
+
+class Columns:
+    """Resolves columns of a table under the statements of a spec."""
+
+    def __init__(self, table: Table, statements: Statements, desk: Desk) -> None:
+        self.table = table
+        self.statements = statements
+        self.desk = desk
+        self.targets = tuple(c.name for c in statements.target.columns) if statements.target else ()
+        self.dropped = {name.name for drop in statements.drops for name in drop.columns}
+
+    def find(self, name: ast.Name, *, code: str = "N103") -> str:
+        """The column of a name; files an unknown one."""
+        if name.name not in self.table.columns:
+            raise self.desk.unknown(code, "column", name.name, list(self.table.columns), name)
+        return name.name
+
+    def known(self, names: Iterable[ast.Name]) -> list[str]:
+        """Those of the names that are columns; files the others."""
+        found: list[str] = []
+        for name in names:
+            try:
+                found.append(self.find(name))
+            except Stop:
+                continue
+        return found
+
+    # ---- target
+
+    def target(self) -> TargetDecl:
+        statement = self.statements.target
+        assert statement is not None, "a spec without a target stops before"
+        names = self.known(statement.columns)
+        if len(names) < len(statement.columns):
+            raise Stop
+        if len(set(names)) < len(names):
+            raise self.desk.error("N104", "a target is named twice", statement)
+        kind = "class" if statement.type is None else statement.type.kind
+        if kind in ("number", "integer"):
+            return self._number_target(statement, names)
+        if len(names) > 1:
+            raise self.desk.error(
+                "T103", f"{len(names)} targets are classes; only number targets can be several",
+                statement, helps=(
+                    f"write {coded('target ' + ', '.join(map(name_text, names)) + ': number')},"
+                    " or one column",
+                ),
+            )  # fmt: skip
+        return self._class_target(statement, names[0])
+
+    def _number_target(self, statement: ast.Target, names: list[str]) -> TargetDecl:
+        assert statement.type is not None
+        step = self._step(statement.type)
+        if statement.positive is not None:
+            raise self.desk.error(
+                "T105", "a number target has no positive class", statement.positive
+            )
+        return TargetDecl(names=tuple(names), kind="number", step=step)
+
+    def _class_target(self, statement: ast.Target, name: str) -> TargetDecl:
+        declared = statement.type.values if statement.type is not None else None
+        present = levels_of(self.table.columns[name])
+        if declared is not None:
+            classes = self._declared(declared, self.table.columns[name])
+        else:
+            classes = present
+            if len(present) > MOST_CLASSES or (len(present) > 20 and self._looks_continuous(name)):
+                raise self.desk.error(
+                    "T106", f"target `{name}` has {len(present)} distinct values", statement,
+                    helps=(
+                        f"for a number write {coded(f'target {name_text(name)}: number')}",
+                        "or list the classes: " + coded(f"target {name_text(name)}: class {{...}}"),
+                    ),
+                )  # fmt: skip
+        for value in present:
+            if text_index(classes, level_text(value)) is None:
+                raise self.desk.error(
+                    "T107", f"column `{name}` holds the class `{value}`, which is not declared",
+                    statement.type, notes=(f"declared: {', '.join(str(c) for c in classes)}",),
+                    helps=("add it to the classes, or mark it as missing with `na`",),
+                )  # fmt: skip
+        for value in classes:
+            if declared is not None and text_index(present, level_text(value)) is None:
+                self.desk.warn("T108", f"no row has the class `{value}`", statement.type)
+        if len(present) == 1:
+            self.desk.warn(
+                "T121",
+                f"every row has the class `{present[0]}`: nothing is left to learn",
+                statement,
+            )
+        if not classes:
+            raise self.desk.error("D205", f"target `{name}` has no value at all", statement)
+        positive = None
+        if statement.positive is not None:
+            positive = self.label(statement.positive, classes)
+        ordered = statement.type is not None and statement.type.kind == "ordered"
+        return TargetDecl(
+            names=(name,), kind="class", classes=classes, ordered=ordered, positive=positive
+        )
+
+    def _looks_continuous(self, name: str) -> bool:
+        numbers = self.table.columns[name].numbers
+        return numbers is not None and bool((numbers[numbers == numbers] % 1 != 0).any())
+
+    def _declared(self, literals: tuple[ast.Literal, ...], column: RawColumn) -> tuple[Value, ...]:
+        """The levels that a spec lists: texts of the column where it has them.
+
+        Where one of them stands in quotes, all are texts.
+        """
+        present = levels_of(column)
+        texts: dict[str, None] = {}
+        for literal in literals:
+            constant = literal_constant(literal, self.desk)
+            at = level_of(present, constant, self.desk, literal, by_value=column.by_value)
+            text = constant.written if at is None else level_text(present[at])
+            if text in texts:
+                raise self.desk.error("N105", f"`{text}` is listed twice", literal)
+            texts[text] = None
+        return tuple(texts) if is_quoted(literals) else as_levels(list(texts))
+
+    def label(self, literal: ast.Literal, classes: tuple[Value, ...]) -> int:
+        """The index of a class label."""
+        constant = literal_constant(literal, self.desk)
+        by_value = any(self.table.columns[name].by_value for name in self.targets)
+        index = level_of(classes, constant, self.desk, literal, by_value=by_value)
+        if index is None:
+            shown = plain_value(constant)
+            raise self.desk.unknown("N106", "class", str(shown), classes, literal, values=True)
+        return index
+
+    # ---- features
+
+    def types(self, compared: Collection[str] = ()) -> dict[str, ColumnType]:
+        """The type of every column of the table; names of rows that groups compare are texts."""
+        declared, star = self._declared_types()
+        option = self._id_option()
+        names = {option.column.name} & set(compared) if option is not None else set()
+        out = self._not_features()
+        found: dict[str, ColumnType] = {}
+        for name, raw in self.table.columns.items():
+            spec = declared.get(name, None if name in out else star)
+            try:
+                if name in names and spec is None:
+                    found[name] = declare_type(raw, "category")
+                    continue
+                found[name] = infer_type(raw) if spec is None else self._declare(name, spec)
+            except Stop:
+                found[name] = infer_type(raw)
+        return found
+
+    def _declared_types(self) -> tuple[dict[str, ast.TypeSpec], ast.TypeSpec | None]:
+        """What `feature` statements say of columns, and of all others (`feature *`)."""
+        declared: dict[str, ast.TypeSpec] = {}
+        star: ast.TypeSpec | None = None
+        for statement in self.statements.features:
+            if isinstance(statement.columns, ast.Star):
+                if star is not None:
+                    self.desk.error("N107", "the type of `*` is declared twice", statement)
+                star = statement.type
+                continue
+            for name in statement.columns:
+                self._check_declared(name, declared)
+            for column in self.known(statement.columns):
+                declared[column] = statement.type
+        return declared, star
+
+    def _check_declared(self, name: ast.Name, declared: Collection[str]) -> None:
+        if name.name in declared:
+            self.desk.error("N107", f"the type of `{name.name}` is declared twice", name)
+        if name.name in self.targets:
+            self.desk.error(
+                "N108", f"`{name.name}` is the target, not a feature", name,
+                helps=("take it out of the features",),
+            )  # fmt: skip
+        elif name.name in self._not_features() - self.dropped:
+            self.desk.error(
+                "N112", f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                name, helps=("take it out of the features",),
+            )  # fmt: skip
+
+    def _declare(self, name: str, spec: ast.TypeSpec) -> ColumnType:
+        column = self.table.columns[name]
+        levels = None if spec.values is None else self._declared(spec.values, column)
+        step = self._step(spec)
+        kind = KINDS.get(spec.kind)
+        if kind is None:
+            raise self.desk.unknown("S030", "type of features", spec.kind, list(KINDS), spec)
+        try:
+            return declare_type(column, kind, levels=levels, step=step)
+        except OdtError as error:
+            self.desk.adopt(error, spec)
+            raise Stop from None
+
+    def _step(self, spec: ast.TypeSpec) -> Fraction | None:
+        """The grid of a number; `integer` is one of step 1."""
+        if spec.step is None:
+            return Fraction(1) if spec.kind == "integer" else None
+        if spec.step.value <= 0:
+            raise self.desk.error("T104", "a step is above 0", spec.step)
+        return spec.step.value
+
+    def _not_features(self) -> set[str]:
+        out = {*self.targets, *self.dropped}
+        if self.statements.weight is not None:
+            out.add(self.statements.weight.column.name)
+        if (option := self._id_option()) is not None:
+            out.add(option.column.name)
+        return out
+
+    def features(self, types: dict[str, ColumnType]) -> tuple[FeatureDecl, ...]:
+        """Features in the order of the data, with candidates and missing policies."""
+        for drop in self.statements.drops:
+            self.known(drop.columns)
+            for column in drop.columns:
+                if column.name in self.targets:
+                    self.desk.error(
+                        "N109", f"`{column.name}` is the target and cannot be dropped", column
+                    )
+        self._check_weight_and_id()
+        out = self._not_features()
+        names = [name for name in types if name not in out]
+        if not names:
+            self.desk.error("K103", "no column is left as a feature")
+        candidates = self._candidates(types, names)
+        missing = self._missing(names)
+        return tuple(
+            FeatureDecl(type=types[name], candidates=candidates[name], missing=missing[name])
+            for name in names
+        )
+
+    def _check_weight_and_id(self) -> None:
+        weight, option = self.statements.weight, self._id_option()
+        if weight is not None:
+            self.known([weight.column])
+            if weight.column.name in self.targets:
+                self.desk.error("N108", "the target cannot be the weight too", weight.column)
+        if option is not None:
+            self.known([option.column])
+
+    def _id_option(self) -> ast.IdColumn | None:
+        options = () if self.statements.data is None else self.statements.data.options
+        return next((option for option in options if isinstance(option, ast.IdColumn)), None)
+
+    def _candidates(self, types: dict[str, ColumnType], names: list[str]) -> dict[str, Candidates]:
+        """Those that columns name themselves, else those of `candidates *`."""
+        named: dict[str, Candidates] = {}
+        star: Candidates | None = None
+        for statement in self.statements.candidates:
+            try:
+                place = self._place(statement)
+            except Stop:
+                place = Candidates()
+            if not isinstance(statement.columns, ast.Star):
+                for name in statement.columns:
+                    self._candidates_of(name, place, types, names, named)
+                continue
+            if star is not None:
+                self.desk.error("N110", "candidates of `*` are said twice", statement)
+            star = place
+        numbers = [name for name in names if types[name].kind == "number"]
+        others = dict.fromkeys(numbers, star or Candidates())
+        return {**dict.fromkeys(names, Candidates()), **others, **named}
+
+    def _candidates_of(
+        self, name: ast.Name, place: Candidates, types: dict[str, ColumnType], names: list[str],
+        named: dict[str, Candidates],
+    ) -> None:  # fmt: skip
+        try:
+            column = self.feature(name, names)
+        except Stop:
+            return
+        if types[column].kind != "number":
+            self.desk.error(
+                "T109", f"`{column}` is no number: every value of it is a candidate", name,
+                notes=(f"it is of type {types[column].kind}",),
+                helps=(
+                    f"write {coded(f'feature {name_text(column)}: number')}, or take it out here",
+                ),
+            )  # fmt: skip
+        elif column in named:
+            self.desk.error("N110", f"candidates of `{column}` are said twice", name)
+        named[column] = place
+
+    def _place(self, statement: ast.Candidates) -> Candidates:
+        match statement.place:
+            case "midpoints":
+                return Candidates()
+            case "midpoints exact" | "guessed" as place:
+                return Candidates(place="guessed" if place == "guessed" else "midpoints exact")
+            case "quantiles" | "bins" as place:
+                count = statement.count or 0
+                if not 2 <= count <= MOST_SHARES:
+                    raise self.desk.error(
+                        "T110", f"`at {place} {count}` makes no cut", statement,
+                        helps=(f"take from 2 to {MOST_SHARES} shares",),
+                    )  # fmt: skip
+                return Candidates(
+                    place="quantiles" if place == "quantiles" else "bins", count=count
+                )
+            case _:
+                values: list[Fraction] = []
+                for literal in statement.values or ():
+                    value = literal_constant(literal, self.desk).value
+                    if isinstance(value, str):
+                        raise self.desk.error(
+                            "T111", "a threshold is a number", literal,
+                            helps=("numbers stand without quotes",),
+                        )  # fmt: skip
+                    if math.isinf(nearest_float(value)):
+                        raise self.desk.error("T111", "no threshold is as large as this", literal)
+                    values.append(value)
+                return Candidates(place="values", values=tuple(sorted(set(values))))
+
+    def _missing(self, names: list[str]) -> dict[str, MissingPolicy]:
+        """The policy of every feature."""
+        policies = self.missing_policies
+        return {name: policies.get(name, self.default_missing) for name in names}
+
+    @cached_property
+    def missing_policies(self) -> dict[str, MissingPolicy]:
+        """The policies of columns that a `missing` statement names, features or not."""
+        named: dict[str, MissingPolicy] = {}
+        for statement in self.statements.missing:
+            policy = self._policy(statement)
+            for column in statement.columns or ():
+                name = column.name
+                if name in named:
+                    self.desk.error("N111", f"the policy of `{name}` is said twice", column)
+                elif name in self._whole_columns and policy not in ("refuse", "drop"):
+                    self.desk.error(
+                        "N111", f"`{name}` is no feature: its missing values go to no side", column,
+                        helps=("write `drop`, which leaves such rows out, or `refuse`",),
+                    )  # fmt: skip
+                elif self.known([column]):
+                    named[name] = policy
+        return named
+
+    @cached_property
+    def default_missing(self) -> MissingPolicy:
+        """The policy of all columns that no statement names."""
+        found = [s for s in self.statements.missing if s.columns is None]
+        for again in found[1:]:
+            self.desk.error("N111", "the policy of all columns is said twice", again)
+        return self._policy(found[0]) if found else "refuse"
+
+    @property
+    def _whole_columns(self) -> set[str]:
+        """Columns without whose value a row says nothing: targets and weights."""
+        weight = self.statements.weight
+        return {*self.targets, *([] if weight is None else [weight.column.name])}
+
+    def _policy(self, statement: ast.Missing) -> MissingPolicy:
+        policy = POLICIES.get(statement.policy)
+        if policy is None:
+            self.desk.unknown(
+                "N111", "missing-value policy", statement.policy, list(POLICIES), statement
+            )
+        return policy or "refuse"
+
+    def feature(self, name: ast.Name, names: list[str]) -> str:
+        """The feature of a name; files targets, dropped columns and unknown ones."""
+        if name.name in names:
+            return name.name
+        if name.name in self.targets:
+            raise self.desk.error("N108", f"`{name.name}` is the target, not a feature", name)
+        if name.name in self.dropped:
+            raise self.desk.error(
+                "N112", f"`{name.name}` is dropped, so no split tests it", name,
+                helps=("take it out of `drop`, or leave it out here",),
+            )  # fmt: skip
+        if name.name in self.table.columns:
+            raise self.desk.error(
+                "N112",
+                f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                name,
+            )
+        raise self.desk.unknown("N103", "column", name.name, names, name)
+
+    # ---- costs and losses
+
+    def costs(self, names: list[str]) -> Costs:
+        default: Fraction | None = None
+        prices: dict[str, Fraction] = {}
+        shared: list[SharedCost] = []
+        for statement in self.statements.costs:
+            for item in statement.items:
+                try:
+                    if item.amount.value < 0:
+                        raise self.desk.error("T112", "a cost is at least 0", item.amount)
+                    if isinstance(item.columns, ast.Star):
+                        if default is not None:
+                            raise self.desk.error("N114", "the cost of `*` is said twice", item)
+                        default = item.amount.value
+                        continue
+                    columns = [self.feature(name, names) for name in item.columns]
+                    if item.shared:
+                        indices = tuple(sorted({names.index(c) for c in columns}))
+                        shared.append(SharedCost(features=indices, amount=item.amount.value))
+                        continue
+                    for column, name in zip(columns, item.columns, strict=True):
+                        if column in prices:
+                            raise self.desk.error(
+                                "N114", f"the cost of `{column}` is said twice", name
+                            )
+                        prices[column] = item.amount.value
+                except Stop:
+                    continue
+        return Costs(
+            features=tuple(prices.get(name, default or Fraction(0)) for name in names),
+            shared=tuple(shared),
+        )
+
+    def losses(self, target: TargetDecl) -> tuple[tuple[Fraction, ...], ...]:
+        n = len(target.classes)
+        if target.kind == "number":
+            for statement in self.statements.losses:
+                self.desk.error(
+                    "T113", "`loss` speaks of classes, but the target is a number", statement
+                )
+            return ()
+        matrix = [[Fraction(int(i != j)) for j in range(n)] for i in range(n)]
+        said: set[tuple[int, int]] = set()
+        for statement in self.statements.losses:
+            try:
+                predicted = self.label(statement.predicted, target.classes)
+                actual = self.label(statement.actual, target.classes)
+                if predicted == actual:
+                    raise self.desk.error("T114", "a right answer costs 0", statement)
+                if statement.amount.value < 0:
+                    raise self.desk.error("T112", "a loss is at least 0", statement.amount)
+                if (actual, predicted) in said:
+                    raise self.desk.error("N114", "this loss is said twice", statement)
+            except Stop:
+                continue
+            said.add((actual, predicted))
+            matrix[actual][predicted] = statement.amount.value
+        return tuple(tuple(row) for row in matrix)

@@ -1,0 +1,114 @@
+"""Literals of a spec as levels of a column: a text stands for itself, a number for a level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from odtdsl.compiler.context import Desk, Stop
+from odtdsl.data.cells import reading
+from odtdsl.data.dataset import Value
+from odtdsl.data.levels import as_number, level_text, number_indices, text_index
+from odtdsl.language import ast
+from odtdsl.problem.ir.intervals import nearest_float
+
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant:
+    """What a literal stands for, or arithmetic of some; `written`: the text of a number."""
+
+    value: Fraction | str
+    written: str
+
+    @classmethod
+    def number(cls, value: Fraction, written: str = "") -> Constant:
+        return cls(value=value, written=written or decimal(value))
+
+    @classmethod
+    def text(cls, value: str) -> Constant:
+        return cls(value=value, written=value)
+
+
+def decimal(value: Fraction) -> str:
+    """A number as a person writes it."""
+    return str(value) if value.denominator == 1 else repr(nearest_float(value))
+
+
+def literal_constant(literal: ast.Literal, desk: Desk) -> Constant:
+    """The constant of a label or level; files and raises `Stop` for what can be none."""
+    match literal:
+        case ast.Number():
+            return Constant.number(literal.value, literal.text)
+        case ast.Text():
+            return Constant.text(literal.value)
+        case ast.Percent():
+            raise desk.error(
+                "T101", "a percentage is no label", literal, helps=("write the value as it stands",)
+            )
+        case ast.Name():
+            raise desk.error(
+                "T102", f"`{literal.name}` is a bare word where a value should stand", literal,
+                helps=(f'write values in quotes: "{literal.name}"',),
+            )  # fmt: skip
+
+
+def level_of(
+    levels: Sequence[Value], constant: Constant, desk: Desk, at: ast.Node, *, by_value: bool = False
+) -> int | None:
+    """The index of the level that a constant stands for, None where it is none.
+
+    It is the level of the same text; for a number, or where the levels are numbers of a frame
+    (`by_value`), else the one level that reads as it. Where several do, that is filed, and `Stop`
+    raised.
+    """
+    exact = text_index(levels, constant.written)
+    if exact is not None:
+        return exact
+    number = constant.value
+    if isinstance(number, str):
+        read = reading(number) if by_value else None
+        if read is None:
+            return None
+        number = Fraction(read)
+    same = number_indices(levels, number)
+    if len(same) > 1:
+        raise unclear(constant.written, [level_text(levels[i]) for i in same], desk, at)
+    return same[0] if same else None
+
+
+def unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> Stop:
+    """File that a number may mean several texts."""
+    listed = ", ".join(f'"{text}"' for text in texts[:SHOWN])
+    more = ", ..." if len(texts) > SHOWN else ""
+    return desk.error(
+        "N123", f"`{written}` may mean any of {listed}{more}: they read as this number", at,
+        notes=("values of a column are told apart as they are written",),
+        helps=(f'write the value in quotes, such as "{texts[0]}"',),
+    )  # fmt: skip
+
+
+def named_row(rows: Mapping[str, int], constant: Constant, desk: Desk, at: ast.Node) -> str | None:
+    """The name among `rows` that a constant stands for, None where it is none."""
+    if constant.written in rows or isinstance(constant.value, str):
+        return constant.written if constant.written in rows else None
+    number = as_number(constant.value)
+    same = [name for name in rows if reading(name) == number]
+    if len(same) > 1:
+        raise unclear(constant.written, same, desk, at)
+    return same[0] if same else None
+
+
+def plain_value(constant: Constant) -> Value:
+    """A number as int or float, a text as it is."""
+    value = constant.value
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else nearest_float(value)
+    return value
+
+
+def is_quoted(literals: Collection[ast.Literal]) -> bool:
+    """Whether a value among them stands in quotes."""
+    return any(isinstance(literal, ast.Text) for literal in literals)

@@ -1,0 +1,105 @@
+"""Doubts about rules on leaf outputs: that nothing obeys them, and that training rows do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler.context import Desk
+from odtdsl.problem.ir.expr import applications
+from odtdsl.problem.ir.problem import RuleDecl
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.outputs.feasible import FeasibleSet, compiled
+
+SHOWN = 3
+"""Rows that a warning names."""
+
+
+def output_doubts(rows: Rows, desk: Desk) -> None:
+    """File an error where no output obeys all rules, and a warning where rows do not."""
+    rules = [rule for rule in rows.problem.rules if _speaks_of_outputs(rule)]
+    if not rules or rows.data.targets is None:
+        return
+    try:
+        found = _set(rules, rows)
+        if found.is_empty:
+            _tell_empty(rules, rows, desk)
+        else:
+            _tell_rows(rules, rows, desk)
+            _tell_infinite(found, rules, rows, desk)
+    except OdtError:  # too many cases, or no engine: what solves tells it
+        return
+
+
+def _speaks_of_outputs(rule: RuleDecl) -> bool:
+    return any(call.term == "output" for call in applications(rule.condition))
+
+
+def _set(rules: Sequence[RuleDecl], rows: Rows) -> FeasibleSet:
+    target = rows.problem.target
+    return compiled([rule.condition for rule in rules], (target.step,) * len(target.names))
+
+
+def _tell_empty(rules: list[RuleDecl], rows: Rows, desk: Desk) -> None:
+    """A smallest set of rules that nothing obeys."""
+    least = list(rules)
+    for rule in rules:
+        fewer = [one for one in least if one is not rule]
+        if fewer and _set(fewer, rows).is_empty:
+            least = fewer
+    names = " and ".join(f"`{rule.name}`" for rule in least)
+    step = rows.problem.target.step
+    grid = () if step is None else (f"outputs are multiples of {step}, the step of the target",)
+    desk.error(
+        "R112",
+        f"no output obeys rules {names} together" if len(least) > 1
+        else f"no output obeys rule {names}",
+        least[0].span, also=tuple((rule.span, "") for rule in least[1:]), notes=grid,
+        helps=("drop or loosen one of them",) if len(least) > 1 else (),
+    )  # fmt: skip
+
+
+def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
+    """How many training rows each rule refuses, and the first of them."""
+    assert rows.data.targets is not None
+    notes: list[str] = []
+    refused = np.zeros(rows.n_rows, dtype=bool)
+    worst: RuleDecl | None = None
+    for rule in rules:
+        wrong = ~_set([rule], rows).contains(rows.data.targets)
+        if not wrong.any():
+            continue
+        refused |= wrong
+        worst = worst or rule
+        first = rows.data.row_numbers[np.flatnonzero(wrong)[:SHOWN]].tolist()
+        listed = ", ".join(map(str, first)) + (", ..." if int(wrong.sum()) > SHOWN else "")
+        rows_ = "row" if int(wrong.sum()) == 1 else "rows"
+        notes.append(f"rule `{rule.name}` refuses {int(wrong.sum())} {rows_}: {listed}")
+    if worst is None:
+        return
+    desk.warn(
+        "R113",
+        f"the targets of {int(refused.sum())} of {rows.n_rows} training rows break rules on"
+        " outputs",
+        worst.span, notes=notes,
+        helps=("check rows and rules; predictions obey the rules all the same",),
+    )  # fmt: skip
+
+
+def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
+    """Under `poisson`, rules that let no output be above 0 where rows are."""
+    measures = [stage.measure for stage in rows.problem.objective]
+    calls = [call.term for measure in measures for call in applications(measure)]
+    assert rows.data.targets is not None
+    if "poisson" not in calls or rows.data.targets.min() < 0:
+        return
+    values, _ = found.deviance(rows.data.targets.mean(axis=0)[None])
+    if not np.isfinite(values[0]):
+        desk.error(
+            "R114", "the rules on outputs force a target to 0 that rows have above 0:"
+            " its Poisson deviance is infinite", rules[0].span,
+            also=tuple((rule.span, "") for rule in rules[1:]),
+            helps=("admit a small output, such as `>= 0.01`, or minimize `mse`",),
+        )  # fmt: skip

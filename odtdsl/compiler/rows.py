@@ -1,0 +1,258 @@
+"""Rows: which are for training and which for testing, what missing cells do, encoded columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.limits import ANALYSIS, look
+from odtdsl.compiler.columns import Columns
+from odtdsl.compiler.context import Desk
+from odtdsl.compiler.statements import Statements
+from odtdsl.data.dataset import Column, ColumnType, Dataset, Kind, Weights
+from odtdsl.data.request import DataRequest, TestShare
+from odtdsl.data.split import Division, split_rows
+from odtdsl.data.table import BoolArray, IntArray, Table
+from odtdsl.data.typing import check_apart, encode
+from odtdsl.data.weights import encode_weights
+from odtdsl.language import ast
+from odtdsl.language.expressions import coded, name_text
+from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
+
+SHOWN_ROWS = 5
+
+
+class RowChoice:
+    """The rows of one analysis.
+
+    Attributes
+    ----------
+    train
+        int64: the training rows, as positions in the table as read.
+    test
+        The test table and its rows; None without any.
+    """
+
+    def __init__(
+        self, request: DataRequest, table: Table, test_table: Table | None, columns: Columns,
+        statements: Statements, compared: Iterable[str], target: TargetDecl,
+        features: tuple[FeatureDecl, ...], desk: Desk, division: Division | None = None,
+    ) -> None:  # fmt: skip
+        self.request, self.table, self.columns = request, table, columns
+        self.statements, self.desk, self.target = statements, desk, target
+        self.features = features
+        self._policies = self._all_policies(compared)
+        chosen, kept_back = self._split() if division is None else (division.train, division.test)
+        self.train = self._complete(table, chosen, test=False)
+        self.test: tuple[Table, IntArray] | None = None
+        if test_table is not None:
+            if self._fits(test_table):
+                everything = np.arange(test_table.n_rows, dtype=np.int64)
+                self.test = (test_table, self._complete(test_table, everything, test=True))
+        elif len(kept_back):
+            self.test = (table, self._complete(table, kept_back, test=True))
+
+    def _all_policies(self, compared: Iterable[str]) -> dict[str, str]:
+        """What a missing cell does, by column: `refuse`, `drop`, or nothing at all.
+
+        Targets and weights cannot be missing. A column that only groups compare is refused
+        where that is the default; under the other policies its comparisons are just false.
+        """
+        default, named = self.columns.default_missing, self.columns.missing_policies
+        policies: dict[str, str] = {f.name: f.missing for f in self.features}
+        for name in compared:
+            policies.setdefault(name, named.get(name, default))
+        whole = list(self.target.names)
+        if self.statements.weight is not None:
+            whole.append(self.statements.weight.column.name)
+        for name in whole:
+            policies[name] = "drop" if named.get(name, default) == "drop" else "refuse"
+        return policies
+
+    def _split(self) -> tuple[IntArray, IntArray]:
+        everything = np.arange(self.table.n_rows, dtype=np.int64)
+        share = self.request.test
+        if not isinstance(share, TestShare):
+            return everything, everything[:0]
+        labels: IntArray | None = None
+        if share.stratified:
+            if self.target.kind != "class":
+                self.desk.error(
+                    "D206", "a stratified share needs a class target", self.statements.data,
+                    helps=("leave `stratified` out",),
+                )  # fmt: skip
+                return everything, everything[:0]
+            texts = self.table.columns[self.target.names[0]].texts
+            labels = np.unique([str(text) for text in texts], return_inverse=True)[1]
+        try:
+            return split_rows(self.table.n_rows, share.fraction, labels, share.seed)
+        except OdtError as error:
+            self.desk.adopt(error, self.statements.data)
+            return everything, everything[:0]
+
+    def _fits(self, test: Table) -> bool:
+        """Whether a test table has every column that is read of it."""
+        needed = dict.fromkeys([*(f.name for f in self.features), *self._policies])
+        lacking = [n for n in needed if n in self.table.columns and n not in test.columns]
+        for name in lacking:
+            self.desk.error("D207", f"the test data lack the column `{name}`", self.statements.data)
+        return not lacking
+
+    # ---- missing cells
+
+    def _complete(self, table: Table, rows: IntArray, *, test: bool) -> IntArray:
+        """The rows without those that `missing drop` takes out; files refused missing cells."""
+        gone = np.zeros(len(rows), dtype=bool)
+        for name, policy in self._policies.items():
+            if policy == "drop" and name in table.columns:
+                gone |= table.columns[name].missing[rows]
+        kept = rows[~gone]
+        closed = [n for n, p in self._policies.items() if p == "refuse" and n in table.columns]
+        features = {feature.name for feature in self.features}
+        for name in closed:
+            missing = table.columns[name].missing[kept]
+            if missing.any() and (name not in features or not test):
+                self._refuse(name, missing, kept, test=test)
+        if not len(kept) and not test:
+            self.desk.error(
+                "D208", "no training row is left", self.statements.data,
+                notes=(
+                    ("the data have no row",)
+                    if not len(rows)
+                    else (f"`missing drop` leaves out all {len(rows)} rows",)
+                ),
+            )  # fmt: skip
+        return kept
+
+    def _refuse(self, name: str, missing: BoolArray, rows: IntArray, *, test: bool) -> None:
+        where = ", ".join(str(row) for row in rows[missing][:SHOWN_ROWS])
+        more = ", ..." if missing.sum() > SHOWN_ROWS else ""
+        of = "test" if test else "training"
+        count = int(missing.sum())
+        shown = name_text(name)
+        if any(feature.name == name for feature in self.features):
+            helps = [
+                "for all columns write `missing drop`, `left`, `right` or `branch`",
+                f"or for this one: {coded(f'missing {{{shown}}} branch')}",
+            ]
+        else:
+            helps = [f"leave such rows out: {coded(f'missing {{{shown}}} drop')}"]
+        self.desk.error(
+            "D201", f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
+            self._place_of(name), helps=helps,
+            notes=(f"row{'s' * (count > 1)} {where}{more}, counted from 0",),
+        )  # fmt: skip
+
+    def _place_of(self, name: str) -> ast.Node | None:
+        """Where the spec speaks of a column first."""
+        statements = self.statements
+        named = [*(statements.target.columns if statements.target else ())]
+        for feature in statements.features:
+            named += () if isinstance(feature.columns, ast.Star) else feature.columns
+        if statements.weight is not None:
+            named.append(statements.weight.column)
+        return next((column for column in named if column.name == name), statements.data)
+
+    # ---- encoding
+
+    def dataset(self, table: Table, rows: IntArray, types: dict[str, ColumnType]) -> Dataset | None:
+        """The rows under the types of their columns; None where cells do not fit."""
+        taken = table.take(rows)
+        columns: dict[str, Column] = {}
+        failed = False
+        for name, type_ in types.items():
+            if name not in taken.columns:
+                continue
+            look(ANALYSIS, len(rows))
+            try:
+                closed = name in self.target.names
+                columns[name] = encode(taken.columns[name], type_, closed=closed)
+                if name in self._policies:  # others are read by nobody
+                    check_apart(taken.columns[name], columns[name])
+            except OdtError as error:
+                found = _of_target(error, name) if name in self.target.names else error
+                self.desk.adopt(found, self._place_of(name))
+                failed = True
+        if failed:
+            return None
+        labels = targets = None
+        if self.target.kind == "class":
+            labels = columns[self.target.names[0]].codes
+        else:
+            numbers = [columns[name].numbers for name in self.target.names]
+            targets = np.column_stack([n for n in numbers if n is not None])
+        return Dataset(
+            table=taken, columns=columns, labels=labels, targets=targets,
+            weights=self._weights(taken), row_numbers=rows,
+        )  # fmt: skip
+
+    def _weights(self, table: Table) -> Weights:
+        statement = self.statements.weight
+        ones = Weights(numerators=np.ones(table.n_rows, dtype=np.int64), denominator=1)
+        if statement is None or statement.column.name not in table.columns:
+            return ones
+        raw = table.columns[statement.column.name]
+        if raw.missing.any() or not table.n_rows:
+            return ones  # filed as missing already
+        try:
+            weights, rounded = encode_weights(raw)
+        except OdtError as error:
+            self.desk.adopt(error, statement)
+            return ones
+        if rounded:
+            self.desk.warn(
+                "D209",
+                "row weights have too many digits; they are rounded to 2^-40 of the largest",
+                statement,
+            )  # fmt: skip
+        return weights
+
+    def names(self) -> dict[str, int]:
+        """How a rule can call each training row: its index by its position or its id.
+
+        -1 where several rows have the same id.
+        """
+        name = self.request.id_column
+        if name is None:
+            return {str(number): index for index, number in enumerate(self.train.tolist())}
+        if name not in self.table.columns:
+            return {}
+        column = self.table.columns[name]
+        found: dict[str, int] = {}
+        for index, row in enumerate(self.train.tolist()):
+            text = column.texts[row]
+            if text is not None:
+                found[text] = -1 if text in found else index
+        return found
+
+
+def _of_target(error: OdtError, name: str) -> OdtError:
+    """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
+    as_class = coded(f"target {name_text(name)}")
+    helps = {
+        "D141": lambda one: (*one.helps[:1], f"else write {as_class}: a class"),
+        "D146": lambda one: (f"if they are codes of classes: {as_class}", *one.helps[2:]),
+    }
+    return OdtError(
+        replace(one, helps=helps[one.code](one)) if one.code in helps else one
+        for one in error.diagnostics
+    )
+
+
+def with_target(
+    types: dict[str, ColumnType], target: TargetDecl, table: Table
+) -> dict[str, ColumnType]:
+    """The types of all columns, those of the targets as they are declared."""
+    found = dict(types)
+    for name in target.names:
+        kind: Kind = "number"
+        if target.kind == "class":
+            kind = "ordered" if target.ordered else "category"
+        found[name] = ColumnType(
+            name=name, kind=kind, levels=target.classes, step=target.step,
+            by_value=target.kind == "class" and table.columns[name].by_value,
+        )  # fmt: skip
+    return found

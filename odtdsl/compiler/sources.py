@@ -1,0 +1,93 @@
+"""The `data` statement as a request: options said once, with what their words mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from odtdsl.compiler.context import Desk
+from odtdsl.data.request import DataRequest, TestFile, TestShare
+from odtdsl.language import ast
+
+LIBRARIES = ("sklearn", "openml")
+
+
+def data_request(
+    statement: ast.Data, desk: Desk, *, data: str | None, test: str | None
+) -> DataRequest:
+    """What to read. `data` and `test` are files that replace those of the spec."""
+    request = _source(statement, desk)
+    said: dict[type[ast.Node], ast.Node] = {}
+    for option in statement.options:
+        kind = ast.TestFile if isinstance(option, ast.TestShare) else type(option)
+        if kind in said:
+            desk.error(
+                "N102", "this option of `data` is said twice", option, label="again here",
+                also=((said[kind], "first here"),),
+            )  # fmt: skip
+            continue
+        said[kind] = option
+        request = _with(request, option, desk)
+    if data is not None:
+        request = replace(request, kind="file", name=str(Path(data).absolute()))
+    if test is not None:
+        request = replace(request, test=TestFile(path=str(Path(test).absolute())))
+    return request
+
+
+def _source(statement: ast.Data, desk: Desk) -> DataRequest:
+    match statement.source:
+        case ast.FileSource() as file:
+            return DataRequest(kind="file", name=file.path)
+        case ast.FrameSource():
+            return DataRequest(kind="frame")
+        case ast.LibrarySource(library="sklearn") as library:
+            return DataRequest(kind="sklearn", name=library.name)
+        case ast.LibrarySource(library="openml") as library:
+            return DataRequest(kind="openml", name=library.name)
+        case ast.LibrarySource() as library:
+            desk.unknown("N120", "library", library.library, LIBRARIES, library)
+            return DataRequest(kind="sklearn", name=library.name)
+
+
+def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataRequest:
+    match option:
+        case ast.TestFile():
+            return replace(request, test=TestFile(path=option.path))
+        case ast.TestShare():
+            share = option.share.value / 100
+            if not 0 < share < 1:
+                desk.error("D151", "a test share is above 0% and below 100%", option.share)
+            test = TestShare(fraction=share, stratified=option.stratified, seed=option.seed or 0)
+            return replace(request, test=test)
+        case ast.NaMarks():
+            return replace(request, na=tuple(_mark(mark) for mark in option.marks))
+        case ast.Separator():
+            return replace(request, separator=option.text)
+        case ast.Decimal():
+            return replace(request, decimal=option.text)
+        case ast.Thousands():
+            return replace(request, thousands=option.text)
+        case ast.Header():
+            if option.word != "none":
+                desk.error(
+                    "N121", f"`header {option.word}` is unknown", option,
+                    helps=("write `header none` where the first line is data",),
+                )  # fmt: skip
+            return replace(request, header=False)
+        case ast.Encoding():
+            return replace(request, encoding=option.name)
+        case ast.IdColumn():
+            return replace(request, id_column=option.column.name)
+
+
+def _mark(mark: ast.Literal) -> str:
+    match mark:
+        case ast.Text():
+            return mark.value
+        case ast.Name():
+            return mark.name
+        case ast.Number():
+            return mark.text or str(mark.value)
+        case ast.Percent():
+            return mark.text or f"{mark.value}%"

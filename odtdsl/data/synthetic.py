@@ -1,0 +1,186 @@
+"""Made-up data whose outputs obey rules: seeded, and called what they are.
+
+Each function returns columns by name, for `data frame` or a data frame's constructor. The same
+seed gives the same numbers. `elective_grades` follows Appendix C of the Output-Constrained
+Decision Trees study; `manifold` and `series` are of the kinds of its larger sets, and
+`exam_scores` and `car_claims` are shaped like the sets of its section 3.1, made from scratch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.data.table import FloatArray
+
+Columns = dict[str, list[object]]
+"""Columns by name, each a list of cells."""
+
+
+def elective_grades(rows: int = 500, targets: int = 3, seed: int = 0) -> Columns:
+    """Grades of elective courses, of which a student takes a few (Appendix C).
+
+    Features as in its Table 1: `EnrolledElectiveBefore` 0 or 1, `GradeAvgPrevElec` and `Grade`
+    clipped normal, `Major` 1 to 3, `Class` 1 to 4, `GradePerm` a permutation of `Grade`. A
+    grade is the mean of both averages and noise within 10, or `Grade` and about 10 for who had
+    no elective; first-year students may take the first two courses. At most two of a student's
+    grades are above 0: most often one.
+
+    Parameters
+    ----------
+    rows, targets, seed
+        `Course1`, `Course2`, ... are the targets; at least 2.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows or targets.
+    """
+    _enough(rows, targets, 2)
+    random = np.random.default_rng(seed)
+    before = random.integers(0, 2, rows)
+    previous = np.where(before == 1, np.clip(random.normal(60, 15, rows), 0, 100), 0).round(2)
+    grade = np.clip(random.normal(70, 10, rows), 0, 100).round(2)
+    major, year = random.integers(1, 4, rows), random.integers(1, 5, rows)
+    blended = (grade + previous) / 2 + random.uniform(-10, 10, rows)
+    fresh = grade + random.normal(10, 2, rows)
+    level = np.clip(np.where(previous > 0, blended, fresh), 0, 100)
+    grades = np.zeros((rows, targets))
+    for row in range(rows):
+        open_to = 2 if year[row] == 1 else targets
+        taken = random.choice(open_to, size=1 + int(random.random() < 0.38), replace=False)
+        own = level[row] + random.normal(0, 2, len(taken))
+        grades[row, taken] = np.clip(own, 1, 100).round(2)
+    columns: Columns = {
+        "EnrolledElectiveBefore": before.tolist(), "GradeAvgPrevElec": previous.tolist(),
+        "Grade": grade.tolist(), "Major": major.tolist(), "Class": year.tolist(),
+        "GradePerm": random.permutation(grade).tolist(),
+    }  # fmt: skip
+    return columns | _named("Course", grades)
+
+
+def manifold(rows: int = 500, targets: int = 5, seed: int = 0) -> Columns:
+    """Targets beside a plane that their rules describe: six features on a grid of tenths.
+
+    The rules of h = targets // 2: every target at least 0, the first h sum to 1, and
+    y(h + 2j) - y(h + 2j + 1) = (j + 1) / 10. Targets are smooth functions of the features with
+    noise, so that hardly a row obeys the rules.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows or targets.
+    """
+    _enough(rows, targets, 4)
+    random = np.random.default_rng(seed)
+    features = random.integers(0, 10, (rows, 6)) / 10
+    slopes = random.normal(0, 1, (6, targets))
+    waves = np.sin(3 * features @ random.normal(0, 1, (6, targets)))
+    values = features @ slopes + waves
+    half = targets // 2
+    values[:, :half] += (1 - values[:, :half].sum(axis=1, keepdims=True)) / half
+    for first in range(half - 1, targets - 1, 2):
+        values[:, first + 1] = values[:, first] - (first - half + 3) // 2 / 10
+    values += random.normal(0, 0.2, values.shape)
+    return _named("X", features) | _named("y", values)
+
+
+def series(rows: int = 500, seed: int = 0) -> Columns:
+    """Sales of 13 articles in a period: whole numbers that sum to 15, at most 4 above 0.
+
+    Six features on a grid of ninths decide which articles are wanted.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows.
+    """
+    _enough(rows, 13, 13)
+    random = np.random.default_rng(seed)
+    features = random.integers(0, 10, (rows, 6)) / 9
+    wanted = features @ random.normal(0, 2, (6, 13)) + random.normal(0, 0.7, (rows, 13))
+    sold = np.zeros((rows, 13))
+    for row in range(rows):
+        chosen = np.argsort(-wanted[row])[: int(random.integers(2, 5))]
+        shares = np.exp(wanted[row, chosen])
+        sold[row, chosen] = 1 + random.multinomial(15 - len(chosen), shares / shares.sum())
+    return _named("X", features) | _named("y", sold)
+
+
+def exam_scores(rows: int = 1000, seed: int = 0) -> Columns:
+    """Exam scores of three subjects, 0 to 100, by five categories of students.
+
+    Who reads below 50 has no writing score (0), and who reads and writes below 110 together has
+    none in maths.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows.
+    """
+    _enough(rows, 3, 3)
+    random = np.random.default_rng(seed)
+    kinds = {
+        "gender": ("female", "male"), "group": ("A", "B", "C", "D", "E"),
+        "parents": ("school", "college", "bachelor", "master"),
+        "lunch": ("free", "standard"), "course": ("completed", "none"),
+    }  # fmt: skip
+    picked = {name: random.integers(0, len(values), rows) for name, values in kinds.items()}
+    level = (
+        56 + 3 * picked["parents"] + 7 * picked["lunch"] + 5 * (1 - picked["course"])
+        + picked["group"] + random.normal(0, 11, rows)
+    )  # fmt: skip
+    female = picked["gender"] == 0
+    reading = np.clip((level + 4 * female + random.normal(0, 4, rows)).round(), 0, 100)
+    writing = np.clip((level + 5 * female + random.normal(0, 4, rows)).round(), 0, 100)
+    maths = np.clip((level - 4 * female + random.normal(0, 5, rows)).round(), 0, 100)
+    writing[reading < 50] = 0
+    maths[reading + writing < 110] = 0
+    columns: Columns = {
+        name: [values[code] for code in picked[name].tolist()] for name, values in kinds.items()
+    }
+    scores = {"math": maths, "reading": reading, "writing": writing}
+    return columns | {name: values.tolist() for name, values in scores.items()}
+
+
+def car_claims(rows: int = 500, seed: int = 0) -> Columns:
+    """Whether an insured car had a claim (0 or 1) and its amount: 0 without one, else 1 to 100,000.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows.
+    """
+    _enough(rows, 2, 2)
+    random = np.random.default_rng(seed)
+    age = np.clip(random.normal(45, 12, rows), 18, 80).round()
+    income = np.clip(random.lognormal(10.8, 0.6, rows), 0, 400_000).round(-2)
+    points = np.minimum(random.poisson(1.5, rows), 12)
+    earlier = np.minimum(random.poisson(0.7, rows), 6)
+    value = np.clip(random.lognormal(9.5, 0.5, rows), 1_500, 70_000).round(-1)
+    commute = np.clip(random.normal(33, 15, rows), 5, 120).round()
+    city = random.integers(0, 2, rows)
+    risk = 0.35 * points + 0.4 * earlier + 0.9 * city - 0.02 * (age - 45) + 0.008 * commute - 2.6
+    claim = random.random(rows) < 1 / (1 + np.exp(-risk))
+    amount = np.clip(value * random.lognormal(-1.2, 0.7, rows), 1, 100_000).round()
+    return {
+        "AGE": age.tolist(), "INCOME": income.tolist(), "MVR_PTS": points.tolist(),
+        "CLM_FREQ": earlier.tolist(), "BLUEBOOK": value.tolist(), "TRAVTIME": commute.tolist(),
+        "CITY": ["city" if one else "country" for one in city.tolist()],
+        "FLAG": claim.astype(int).tolist(), "AMT": np.where(claim, amount, 0).tolist(),
+    }  # fmt: skip
+
+
+def _named(prefix: str, values: FloatArray) -> Columns:
+    return {f"{prefix}{k + 1}": column.tolist() for k, column in enumerate(values.T)}
+
+
+def _enough(rows: int, targets: int, least: int) -> None:
+    if rows < 1 or targets < least:
+        raise error(
+            "U331", f"{rows} rows of {targets} targets cannot be made",
+            helps=(f"ask for a row or more, and {least} targets or more",),
+        )  # fmt: skip
+
+
+__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series"]

@@ -1,0 +1,1 @@
+"""From a problem to an audited answer: steps, stages, comparison, alternatives, formulas."""

@@ -1,0 +1,485 @@
+"""What else: the distinct trees that are as good as the best one, or nearly so.
+
+A tree counts by the function that it computes: of all trees that predict alike everywhere, one is
+kept, the best one by the objective, then that of the fewest leaves, then the shallowest.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from odtdsl.auditor.audit import Audit, audit
+from odtdsl.backends.base import Limits, Report, Status
+from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.base.interrupts import interruptible
+from odtdsl.base.limits import DECIMAL
+from odtdsl.base.memory import Guard
+from odtdsl.base.numbers import as_number, only
+from odtdsl.driver.result import Result
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.nodes import Branch
+from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of, walk
+
+if TYPE_CHECKING:
+    from odtdsl.backends.exact.enumeration import Stopped as Ended
+    from odtdsl.compiler import Analysis
+    from odtdsl.problem.ir.rows import Rows
+
+MOST = 1000
+"""Distinct trees that are listed where no number is given."""
+
+Stopped = Literal["", "most", "time", "interrupted", "memory", "depth", "unproven"]
+
+STOPPED: dict[Stopped, str] = {
+    "": "",
+    "most": "there are more: raise `--most` to see them",
+    "time": "the time limit was met",
+    "interrupted": "interrupted",
+    "memory": "the memory limit was met",
+    "depth": "deeper trees were not looked at",
+    "unproven": "the best tree is not proven best within the limits",
+}
+"""Why a list is not complete, in words."""
+
+
+# ---- the tolerance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """How far from the best value of the first stage a tree may be.
+
+    Attributes
+    ----------
+    amount
+        In units of `of`.
+    of
+        `value`: the stage's own units; `share`: a share of the best value's size; `errors`:
+        what errors of weight one add to the stage.
+    text
+        As given.
+    """
+
+    amount: Fraction
+    of: Literal["value", "share", "errors"]
+    text: str
+
+
+def parse_near(text: str) -> Near:
+    """`1%`, `3 errors` or `0.02`.
+
+    Raises
+    ------
+    OdtError
+        U313: no tolerance.
+    """
+    match = re.fullmatch(rf"\s*({DECIMAL})\s*(%|errors?|)\s*", text)
+    if match is None:
+        raise error(
+            "U313", f"`{text}` says nothing about how near",
+            helps=("write `1%` of the best value, `3 errors`, or `0.02` as the objective counts",),
+        )  # fmt: skip
+    amount = Fraction(match[1])
+    if match[2] == "%":
+        return Near(amount=amount / 100, of="share", text=text.strip())
+    return Near(amount=amount, of="errors" if match[2] else "value", text=text.strip())
+
+
+def at_least_one(most: int) -> int:
+    """How many trees to list.
+
+    Raises
+    ------
+    OdtError
+        U313: none.
+    """
+    if most < 1:
+        raise error("U313", f"`{most}` is no number of trees", helps=("write 1 or more",))
+    return most
+
+
+def _bounds(
+    core: Core, rows: Rows, best: tuple[Fraction, ...], near: Near | None
+) -> tuple[Fraction | None, ...]:
+    """The largest value of each stage; None for any."""
+    if near is None:
+        return best
+    match near.of:
+        case "value":
+            room = near.amount
+        case "share":
+            room = near.amount * abs(best[0])
+        case "errors":
+            room = near.amount * _price_of_an_error(core, rows)
+    return (best[0] + room, *(None for _ in best[1:]))
+
+
+def _price_of_an_error(core: Core, rows: Rows) -> Fraction:
+    """What a wrong row of weight one adds to the first stage, where that is one number."""
+    stage = core.objective[0]
+    if isinstance(stage, LinearStage) and not stage.maxima and stage.measure.output is not None:
+        output, labels = stage.measure.output, rows.labels
+        each = range(core.n_rows)
+        right = output[each, labels]
+        found = {
+            Fraction(int(output[i, c] - right[i]) * rows.weight_denominator, int(rows.weights[i]))
+            for i in each for c in range(core.n_classes)
+            if c != labels[i] and rows.weights[i]
+        }  # fmt: skip
+        if len(found) == 1 and (price := found.pop()) > 0:
+            return price / stage.measure.denominator
+    raise error(
+        "U314", "the first stage of the objective does not count errors, each at one price",
+        helps=("write `--near 1%`, or `--near 0.02` in units of the objective",),
+    )  # fmt: skip
+
+
+# ---- the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """One of the trees.
+
+    Attributes
+    ----------
+    objective
+        The value of each stage, recomputed by the checker.
+    audit
+        Every rule checked on the tree by code that shares nothing with the search.
+    """
+
+    tree: Tree
+    objective: tuple[Fraction, ...]
+    audit: Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """In how many of the trees something stands.
+
+    Attributes
+    ----------
+    feature, test
+        A feature, and the condition that sends a row left (empty: any test of it).
+    trees
+        The trees that have it.
+    share
+        Of all trees.
+    """
+
+    feature: str
+    test: str
+    trees: int
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternatives:
+    """The distinct trees that are as good as the best one, or nearly so.
+
+    Attributes
+    ----------
+    result
+        The answer of the search for the best one.
+    near
+        The tolerance as given; empty for trees that are equal to the best in every stage.
+    most
+        How many trees were asked for.
+    trees
+        The best ones first; by size where values are equal.
+    complete
+        Whether there are no others.
+    stopped
+        Why there may be others; empty if there are none.
+    seen
+        Trees that were looked at: some compute one function.
+    seconds
+        Wall time, the search for the best one included.
+    """
+
+    result: Result
+    near: str
+    most: int
+    trees: tuple[Alternative, ...]
+    complete: bool
+    stopped: Stopped
+    seen: int
+    seconds: float
+    counters: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+
+    @property
+    def status(self) -> Status:
+        """What the search for the best tree proved."""
+        return self.result.status
+
+    @property
+    def features(self) -> tuple[Use, ...]:
+        """The features by the share of trees that test them; those that no tree tests, too."""
+        names = [type_.name for type_ in self.trees[0].tree.features] if self.trees else []
+        count = Counter(name for one in self.trees for name in one.tree.tested)
+        uses = [self._use(name, "", count[name]) for name in names]
+        return tuple(sorted(uses, key=lambda use: -use.trees))
+
+    @property
+    def tests(self) -> tuple[Use, ...]:
+        """The tests by the share of trees that have them somewhere."""
+        from odtdsl.predictors.wording import split_words
+
+        count: Counter[tuple[str, str]] = Counter()
+        for one in self.trees:
+            nodes = [node for node in one.tree.nodes() if isinstance(node, Branch)]
+            words = {(node.feature, split_words(node)[1]): None for node in nodes}
+            count.update(list(words))
+        uses = [self._use(feature, test, trees) for (feature, test), trees in count.items()]
+        return tuple(sorted(uses, key=lambda use: -use.trees))
+
+    def _use(self, feature: str, test: str, trees: int) -> Use:
+        return Use(feature=feature, test=test, trees=trees, share=Fraction(trees, len(self.trees)))
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The features that every tree tests."""
+        return tuple(use.feature for use in self.features if use.share == 1)
+
+    @property
+    def sizes(self) -> tuple[tuple[tuple[Fraction, ...], int, int], ...]:
+        """How many trees have which value and how many leaves, the best first."""
+        count = Counter((one.objective, one.tree.n_leaves) for one in self.trees)
+        return tuple((value, leaves, trees) for (value, leaves), trees in count.items())
+
+    def to_json(self) -> dict[str, Any]:
+        """One object as `odt solve --all-optimal --json` writes it."""
+        from odtdsl.predictors.json import to_json
+
+        def uses(found: Iterable[Use]) -> list[dict[str, Any]]:
+            return [
+                {"feature": use.feature, **({"test": use.test} if use.test else {}),
+                 "trees": use.trees, "share": float(use.share)}
+                for use in found
+            ]  # fmt: skip
+
+        return {
+            "status": self.status,
+            "near": self.near or None,
+            "most": self.most,
+            "count": len(self.trees),
+            "complete": self.complete,
+            "stopped": self.stopped or None,
+            "seen": self.seen,
+            "seconds": round(self.seconds, 6),
+            "shared": list(self.shared),
+            "features": uses(self.features),
+            "tests": uses(self.tests),
+            "sizes": [
+                {"objective": as_number(only(value)), "leaves": leaves, "trees": trees}
+                for value, leaves, trees in self.sizes
+            ],
+            "counters": dict(self.counters),
+            "model": to_json(self.trees[0].tree) if self.trees else None,
+            "trees": [
+                {
+                    "objective": as_number(only(one.objective)),
+                    "errors": as_number(one.audit.errors),
+                    "depth": one.tree.depth, "leaves": one.tree.n_leaves,
+                    "model": to_json(one.tree),
+                }
+                for one in self.trees
+            ],
+            "best": {k: v for k, v in self.result.to_json().items() if k != "model"},
+        }  # fmt: skip
+
+
+# ---- the search
+
+
+def alternatives(
+    analysis: Analysis, *, near: Near | None = None, most: int = MOST, backend: str | None = None,
+    seconds: float | None = None, threads: int | None = None, seed: int | None = None,
+    memory_bytes: int | None = None, start: Tree | Diagram | None = None,
+    report: Report | None = None, began: float | None = None,
+) -> Alternatives:  # fmt: skip
+    """The distinct trees whose objective is that of the best one, or near it.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    near
+        How far the first stage may be from its best value; the later ones are free then. None:
+        all stages must have their best values.
+    most
+        Distinct trees to list at most.
+    backend, seconds, threads, seed, memory_bytes, start, report, began
+        As in `driver.pipeline.solve`. Only `exact` lists trees.
+
+    Returns
+    -------
+    Alternatives
+        On Ctrl-C or at a limit, with what was found and `complete` false.
+
+    Raises
+    ------
+    OdtError
+        B102, B103: `exact` cannot express the problem, or another back end is asked for, or
+        targets are numbers. U314: `near` counts errors, and the objective does not. X101: a
+        tree did not survive its audit, which is a mistake of this package.
+    """
+    from odtdsl.driver import pipeline
+    from odtdsl.problem.terms.normalize import normalize
+
+    began = began or time.monotonic()
+    options = analysis.problem.options
+    core = normalize(analysis.rows)
+    _check(analysis, core, backend or options.backend)
+    if near is not None and near.of == "errors":
+        _price_of_an_error(core, analysis.rows)
+    result = pipeline.solve(
+        analysis, backend="exact", seconds=seconds, gap=Fraction(0), threads=threads, seed=seed,
+        memory_bytes=memory_bytes, start=start, report=report, began=began,
+    )  # fmt: skip
+    found = _Collected(core, analysis, most)
+    stopped: Stopped = ""
+    counters: tuple[tuple[str, int], ...] = ()
+    if result.status == "optimal" and not result.interrupted:
+        seconds = options.seconds if seconds is None else seconds
+        limits = Limits(
+            deadline=None if seconds is None else began + seconds,
+            memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
+        )
+        stopped, counters = _enumerate(core, analysis, result, near, limits, found)
+    elif result.status != "infeasible":
+        stopped = "interrupted" if result.interrupted else "unproven"
+    trees = found.trees()
+    if not trees and result.tree is not None and result.audit is not None:
+        trees = (_alternative(result.tree, result.audit),)
+    return Alternatives(
+        result=result, near="" if near is None else near.text, most=most, trees=trees,
+        complete=not stopped, stopped=stopped, seen=found.seen,
+        seconds=time.monotonic() - began, counters=counters,
+    )  # fmt: skip
+
+
+def _alternative(tree: Tree, audited: Audit) -> Alternative:
+    return Alternative(tree=tree, objective=audited.objective, audit=audited)
+
+
+def _enumerate(
+    core: Core, analysis: Analysis, result: Result, near: Near | None, limits: Limits,
+    found: _Collected,
+) -> tuple[Stopped, tuple[tuple[str, int], ...]]:  # fmt: skip
+    from odtdsl.backends.exact.enumeration import enumerate_trees
+
+    best = tuple(
+        stage.value if isinstance(form, DepthStage) else form.sign * stage.value
+        for form, stage in zip(core.objective, result.stages, strict=True)
+        if stage.value is not None
+    )
+    bounds = _bounds(core, analysis.rows, best, near)
+    with interruptible() as interrupted:  # as before: a first Ctrl-C only asks
+        memory = Guard(limits.memory_bytes, interrupted)
+        ended = enumerate_trees(
+            core, bounds, replace(limits, interrupted=memory), found,
+            shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,
+        )  # fmt: skip
+        if ended.stopped == "interrupted" and memory.full and not interrupted():
+            return "memory", ended.counters
+    return _ENDED[ended.stopped], ended.counters
+
+
+_ENDED: dict[Ended, Stopped] = {
+    "": "", "enough": "most", "time": "time", "interrupted": "interrupted", "memory": "memory",
+    "depth": "depth",
+}  # fmt: skip
+
+
+def _check(analysis: Analysis, core: Core, wish: str) -> None:
+    """Only `exact` lists trees, and only trees with classes."""
+    from odtdsl.backends.exact.enumeration import enumerate_objections
+    from odtdsl.driver.choice import choose, refused
+
+    if wish not in ("auto", "exact"):
+        raise error(
+            "B103", f"`{wish}` finds one tree: it does not list those that are as good",
+            helps=("write `using exact`, or `--using exact`",),
+        )  # fmt: skip
+    if isinstance(core.skeleton, DiagramSkeleton):
+        raise error("B103", "trees are listed that are as good, not yet diagrams")
+    choice = choose(core, "exact")
+    if choice.name is None:
+        raise refused(choice, "exact", analysis.problem.source)
+    if core.targets is not None:
+        raise error("B103", "trees are listed for classes, not yet for number targets")
+    objections = tuple(enumerate_objections(core))
+    if objections:
+        raise OdtError(
+            [
+                Diagnostic(
+                    code="B103", message="the trees of this problem cannot be listed",
+                    labels=(Label(span=one.origin.span),) if one.origin.span.start >= 0 else (),
+                    notes=(one.reason,), source=analysis.problem.source,
+                )
+                for one in objections
+            ]
+        )  # fmt: skip
+
+
+class _Collected:
+    """The best tree of each function, as trees come in by ascending objective."""
+
+    def __init__(self, core: Core, analysis: Analysis, most: int) -> None:
+        self.core, self.rows, self.most = core, analysis.rows, most
+        self.missing = frozenset(
+            core.columns[family.column] for family in core.families if family.missing is not None
+        )
+        self.known: dict[Hashable, tuple[tuple[object, ...], RawTree]] = {}
+        self.seen = 0
+
+    def __call__(self, raw: RawTree, values: tuple[Fraction, ...]) -> bool:
+        """False once a tree comes that is one too many."""
+        from odtdsl.backends.decode import to_tree
+        from odtdsl.predictors.function import function_of
+
+        self.seen += 1
+        form = function_of(to_tree(self.core, self.rows, raw), self.missing)
+        if form not in self.known and len(self.known) == self.most:
+            return False
+        leaves = sum(isinstance(node, RawLeaf) for node, _ in walk(raw))
+        rank = (values, leaves, depth_of(raw))
+        before = self.known.get(form)
+        if before is None or rank < before[0]:
+            self.known[form] = (rank, raw)
+        return True
+
+    def trees(self) -> tuple[Alternative, ...]:
+        """Audited, the best ones first."""
+        from odtdsl.backends.decode import to_tree
+
+        found: list[Alternative] = []
+        for rank, raw in sorted(self.known.values(), key=lambda one: one[0]):
+            tree = to_tree(self.core, self.rows, raw)
+            audited = audit(tree, self.rows)
+            claimed = tuple(
+                value if isinstance(form, DepthStage) else form.sign * value
+                for form, value in zip(self.core.objective, rank[0], strict=True)  # type: ignore[call-overload]
+            )
+            if not audited.holds or claimed != audited.objective:
+                raise error(
+                    "X101", "a listed tree did not survive its audit: not your mistake",
+                    notes=(
+                        f"rules that do not hold: {[x.rule for x in audited.lines if not x.holds]}",
+                        f"claimed objective {claimed}, recomputed {audited.objective}",
+                    ),
+                    helps=("please report it with the spec and the data",),
+                )  # fmt: skip
+            found.append(_alternative(tree, audited))
+        return tuple(found)

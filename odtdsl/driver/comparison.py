@@ -1,0 +1,235 @@
+"""The same problem on every back end that can, and whether their proofs agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+from odtdsl.backends.base import Status
+from odtdsl.backends.variants import Formulation, variants, varied
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.numbers import as_number
+from odtdsl.driver.choice import available, back_end, choose
+from odtdsl.driver.pipeline import solve
+from odtdsl.driver.result import Result
+from odtdsl.problem.ir.forms import Core, RegressionStage
+from odtdsl.problem.ir.regression import near
+from odtdsl.problem.terms.normalize import normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from odtdsl.compiler import Analysis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One back end's part in a comparison.
+
+    Attributes
+    ----------
+    name
+        The back end, and in brackets another formulation or solver: `milp (cptree)`.
+    result
+        Its answer; None where it cannot express the problem.
+    reason
+        Why it was left out; empty where it ran.
+    """
+
+    name: str
+    result: Result | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The same problem on several back ends, in the order of preference."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def ran(self) -> tuple[Result, ...]:
+        """The answers."""
+        return tuple(entry.result for entry in self.entries if entry.result is not None)
+
+    @property
+    def status(self) -> Status:
+        """What all runs together prove: the best that one of them did."""
+        ranks: tuple[Status, ...] = ("optimal", "infeasible", "feasible", "unknown")
+        found = {result.status for result in self.ran}
+        return next((status for status in ranks if status in found), "unknown")
+
+    def to_json(self) -> dict[str, Any]:
+        """One object as `odt compare --json` writes it; without models and audits."""
+        return {"status": self.status, "runs": [_entry_json(entry) for entry in self.entries]}
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    result = entry.result
+    if result is None:
+        return {"backend": entry.name, "status": None, "reason": entry.reason}
+    return {
+        "backend": entry.name,
+        "status": result.status,
+        "objective": as_number(result.objective),
+        "bound": as_number(result.bound),
+        "gap": as_number(result.gap),
+        "depth": None if result.model is None else result.model.depth,
+        "leaves": None if result.model is None else result.model.n_leaves,
+        "size": dict(result.size),
+        "seconds": round(result.seconds, 6),
+    }
+
+
+def compare(
+    analysis: Analysis, *, backends: Iterable[str] | None = None, seconds: float | None = None,
+    gap: Fraction | None = None, threads: int | None = None, seed: int | None = None,
+    began: Callable[[str], None] | None = None,
+) -> Comparison:  # fmt: skip
+    """Solve a spec on several back ends, each alone, and hold them to each other.
+
+    No back end sees what another found: each has nothing before it but the start by `greedy`.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    backends
+        Names. `milp (cptree)` and `sat (paper)` are the studies' formulations, `sat (glucose4)`
+        is another solver. By default all back ends and formulations that there are.
+    seconds
+        Wall time of each run.
+    gap, threads, seed
+        As in `solve`.
+    began
+        Called with the name of each run before it starts.
+
+    Raises
+    ------
+    OdtError
+        B101: an unknown back end; U302, U318: an unknown formulation or solver. X102: proven
+        answers that disagree, a mistake of this package.
+    """
+    names = tuple(backends) if backends is not None else _all()
+    for name in names:
+        _engine(name)
+    core = normalize(analysis.rows)
+    entries: list[Entry] = []
+    for name in names:
+        engine, formulation, solver = _engine(name)
+        reason = _refusal(core, engine, formulation)
+        if reason:
+            entries.append(Entry(name=name, reason=reason))
+            continue
+        if began is not None:
+            began(name)
+        result = solve(  # by name, so that nothing but a start comes before it
+            analysis, backend=engine, formulation=formulation, solver=solver,
+            seconds=seconds, gap=gap, threads=threads, seed=seed,
+        )  # fmt: skip
+        entries.append(Entry(name=name, result=result))
+        if result.interrupted:
+            break
+    found = Comparison(entries=tuple(entries))
+    _must_agree(found, core, analysis)
+    return found
+
+
+def _all() -> tuple[str, ...]:
+    """All but `search`, which is a part of `exact`, and ends only by a limit."""
+    names: list[str] = []
+    for name in available():
+        if name == "search":
+            continue
+        names.append(name)
+        names += [f"{name} ({other})" for other in variants(name)]
+    return tuple(names)
+
+
+def _engine(name: str) -> tuple[str, Formulation | None, str | None]:
+    """The back end, formulation and solver of a name such as `sat (glucose4)`."""
+    engine, _, inner = name.removesuffix(")").partition(" (")
+    made = back_end(engine)
+    formulation = next((one for one in variants(engine) if one == inner), None)
+    solver = inner if inner and formulation is None else None
+    varied(made, formulation, solver)
+    return engine, formulation, solver
+
+
+def _refusal(core: Core, engine: str, formulation: Formulation | None) -> str:
+    """Why a back end cannot take the problem; empty where it can."""
+    refusals = dict(choose(core, engine).refusals)[engine]
+    if refusals:
+        first = refusals[0]
+        return f"{first.need.form.value} of `{first.need.origin.rule}`: {first.reason}"
+    if formulation is not None:
+        check = getattr(varied(back_end(engine), formulation, None), "check")  # noqa: B009
+        try:
+            check(core)
+        except OdtError as refused:
+            first_one = refused.diagnostics[0]
+            return "; ".join((first_one.message, *first_one.notes))
+    return ""
+
+
+# ---- proofs against each other
+
+
+def _must_agree(found: Comparison, core: Core, analysis: Analysis) -> None:
+    signs = [1 if stage.sense == "minimize" else -1 for stage in analysis.problem.objective]
+    losses = [isinstance(stage, RegressionStage) for stage in core.objective]
+    kinds = tuple(zip(signs, losses, strict=True))
+    ran = [(entry.name, entry.result) for entry in found.entries if entry.result is not None]
+    wrong = [
+        f"{a}: {said}; {b}: {against}"
+        for (a, mine), (b, theirs) in permutations(ran, 2)
+        for said, against in contradictions(mine, theirs, kinds)
+    ]
+    if wrong:
+        raise OdtError(
+            [
+                Diagnostic(
+                    code="X102",
+                    message="proofs of two back ends disagree: a mistake of odtdsl, not yours",
+                    notes=tuple(wrong), source=analysis.problem.source,
+                    helps=("please report it with the spec and the data",),
+                )
+            ]
+        )  # fmt: skip
+
+
+def contradictions(
+    mine: Result, theirs: Result, kinds: tuple[tuple[int, bool], ...]
+) -> Iterator[tuple[str, str]]:
+    """What one answer proves and the other refutes by a model.
+
+    Bounds of a stage hold for models that are best in all earlier stages. `kinds` gives, per
+    stage, 1 or -1 for its sense and whether its values are floats.
+    """
+    refuted = theirs.model is not None and _keeps(theirs)
+    if mine.status == "infeasible":
+        if refuted:
+            yield "infeasible", "a model that keeps all rules"
+        return
+    if not refuted:
+        return
+    for stage, other, (sign, loss) in zip(mine.stages, theirs.stages, kinds, strict=False):
+        bound = stage.value if stage.proven else stage.bound
+        if bound is None or other.value is None:
+            return
+        if sign * other.value < sign * bound and not (loss and near(other.value, bound)):
+            said = f"{stage.text}: {'proven' if stage.proven else 'bound'} {float(bound):g}"
+            yield said, f"a model of {float(other.value):g}"
+        if not stage.proven or stage.value is None or not _alike(stage.value, other.value, loss):
+            return
+
+
+def _keeps(result: Result) -> bool:
+    """Whether a model keeps all rules: relaxed leaves of `greedy` may break some."""
+    return result.audit is not None and all(line.holds for line in result.audit.lines)
+
+
+def _alike(one: Fraction, other: Fraction, loss: bool) -> bool:
+    return one == other or (loss and near(one, other))

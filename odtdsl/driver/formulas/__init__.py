@@ -1,0 +1,1 @@
+"""Problems as files for other solvers, and their answers read back."""

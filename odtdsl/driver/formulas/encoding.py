@@ -1,0 +1,211 @@
+"""A whole problem as one formula, to be written and solved elsewhere.
+
+All rows are in it. The objective is left out (`cnf`), or is a sum of weights of literals that
+are true: of soft clauses (`wcnf`) or of the file's objective (`opb`). Of several stages the
+weights of a stage are larger than all of the later stages together, so that the least sum is
+that of the best tree in the order of the stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import gcd
+from typing import Literal
+
+from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, Shape, deepest, shape_of
+from odtdsl.backends.clauses.names import SpecNames
+from odtdsl.backends.clauses.sums import Terms, at_most
+from odtdsl.base.diagnostics.model import error
+from odtdsl.driver.choice import choose, refused
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, StageForm
+from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.problem.ir.rows import Rows
+
+Format = Literal["cnf", "wcnf", "opb"]
+FORMATS: tuple[Format, ...] = ("cnf", "wcnf", "opb")
+
+LARGEST = 2**62
+"""Sums of weights stay below this, which solvers hold in 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A stage as a part of a weighted sum.
+
+    The stage's value, as the spec speaks of it, is `(constant + grid * part) / denominator`,
+    where `part`, a whole number from 0, is what its literals add to the sum, over `weight`.
+    """
+
+    constant: int
+    grid: int
+    denominator: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Encoding:
+    """A formula, its tree, and its objective.
+
+    Attributes
+    ----------
+    terms
+        What is to be made least; without literals in a `cnf`.
+    goals
+        The stages in it.
+    """
+
+    to: Format
+    rows: Rows
+    lowered: Lowered
+    terms: Terms
+    goals: tuple[Goal, ...]
+
+    @property
+    def formula(self) -> Formula:
+        return self.lowered.formula
+
+    def title(self, number: int) -> str:
+        """What a group of clauses (from 1) says, with the rule that it is of."""
+        group = self.formula.groups[number - 1]
+        rules = [f"`{name}`" for name in group.rule.split(", ") if name]
+        if not rules or group.rule == "objective" or group.title == f"rule `{group.rule}`":
+            return group.title
+        return f"{group.title} (rule{'s' if len(rules) > 1 else ''} {', '.join(rules)})"
+
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """Counts by name: variables, clauses, literals, sums, soft clauses, depth."""
+        found = list(self.formula.size())
+        if self.formula.bounds is not None:
+            found.append(("sums", len(self.formula.bounds)))
+        if self.to == "wcnf":
+            found.append(("soft clauses", len(self.terms.positive()[1])))
+        return (*found, ("depth", self.lowered.tree.depth))
+
+
+def encode(
+    core: Core, rows: Rows, to: Format, *, depth: int | None = None, bounds: Sequence[Fraction] = ()
+) -> Encoding:
+    """A problem as a formula.
+
+    Parameters
+    ----------
+    core, rows
+        The problem in both forms.
+    to
+        What it is for.
+    depth
+        A bound beside those of the skeleton.
+    bounds
+        The first stages of the objective are as good as these values, or better.
+
+    Raises
+    ------
+    OdtError
+        B102: clauses do not express the problem. B223: the tree may be deeper than formulas
+        are built. B224: the weights of the stages leave 62 bits. U321: more bounds than stages.
+    """
+    if isinstance(core.skeleton, DiagramSkeleton):
+        raise error(
+            "B102", "formulas are written out of trees; this spec asks for a diagram",
+            helps=("`odt solve --using sat` and `--using cpsat` solve diagrams",),
+        )  # fmt: skip
+    core = _within(core, depth, bounds)
+    choice = choose(core, "sat")
+    if choice.name is None:
+        raise refused(choice, "sat", rows.problem.source)
+    if deepest(core) > DEEPEST:
+        raise error(
+            "B223",
+            f"formulas are of trees of depth {DEEPEST} at most, and this one may reach"
+            f" {deepest(core)}",
+            helps=("give a depth, as in `--depth 4`; `odt solve --using sat` finds the least",),
+        )
+    names = SpecNames(core, rows)
+    lowered = Lowered(
+        core, deepest(core), _shape(core, to, len(bounds)), names=names,
+        formula=Formula(sums=to == "opb"),
+    )  # fmt: skip
+    lowered.add_rows(range(core.n_rows))
+    for index, bound in enumerate(bounds):
+        _bound(lowered, rows, index, bound)
+    terms, goals = (Terms(), ()) if to == "cnf" else _objective(lowered, rows)
+    return Encoding(to=to, rows=rows, lowered=lowered, terms=terms, goals=goals)
+
+
+def _within(core: Core, depth: int | None, bounds: Sequence[Fraction]) -> Core:
+    """Bounds on the depth become that of the skeleton."""
+    if len(bounds) > len(core.objective):
+        raise error(
+            "U321", f"{len(bounds)} bounds are of more stages than the objective has",
+            helps=("give one `--bound` per stage, the first stage's first",),
+        )  # fmt: skip
+    stages = zip(core.objective, bounds, strict=False)
+    depths = [bound.__floor__() for stage, bound in stages if isinstance(stage, DepthStage)]
+    depths += [] if depth is None else [depth]
+    if not depths or not isinstance(core.skeleton, TreeSkeleton):
+        return core
+    if min(depths) < 0:
+        raise error("U321", "no tree has a negative depth", helps=("give 0 or more",))
+    if core.skeleton.depth is not None:
+        depths.append(core.skeleton.depth)
+    return replace(core, skeleton=replace(core.skeleton, depth=min(depths)))
+
+
+def _shape(core: Core, to: Format, bounded: int) -> Shape:
+    """What the rules and the stages that are in the formula ask for."""
+    stages = core.objective[:bounded] if to == "cnf" else core.objective
+    linear = tuple(stage for stage in stages if isinstance(stage, LinearStage))
+    shape = shape_of(replace(core, objective=linear))
+    if to != "cnf" and len(linear) < len(stages):
+        shape = replace(shape, idle=True)  # the depth is counted by nodes that are no splits
+    return shape
+
+
+def _bound(lowered: Lowered, rows: Rows, index: int, bound: Fraction) -> None:
+    stage = lowered.core.objective[index]
+    if not isinstance(stage, LinearStage):
+        return  # a depth, which bounds the skeleton
+    declared = rows.problem.objective[index]
+    sign = {"minimize": "<=", "maximize": ">="}[declared.sense]
+    measure = declared.text.removeprefix(declared.sense).strip()
+    lowered.formula.group(f"bound of the objective: {measure} {sign} {bound}", "objective")
+    most = (stage.sign * bound * stage.measure.denominator).__floor__()
+    at_most(lowered.formula, lowered.rules.terms(stage.measure, Scope.MODEL, 0), most)
+
+
+def _objective(lowered: Lowered, rows: Rows) -> tuple[Terms, tuple[Goal, ...]]:
+    """The weighted sum of all stages."""
+    parts: list[tuple[StageForm, int, int, list[tuple[int, int]]]] = []
+    for stage, declared in zip(lowered.core.objective, rows.problem.objective, strict=True):
+        lowered.formula.group(f"what counts for: {declared.text}", "objective")
+        constant, weighted = _stage_terms(lowered, stage).positive()
+        grid = gcd(*(weight for _, weight in weighted)) or 1
+        parts.append((stage, constant, grid, weighted))
+    total, factor, goals = Terms(), 1, []
+    for stage, constant, grid, weighted in reversed(parts):
+        denominator = stage.measure.denominator if isinstance(stage, LinearStage) else 1
+        goals.append(
+            Goal(
+                constant=stage.sign * constant, grid=stage.sign * grid, denominator=denominator,
+                weight=factor,
+            )
+        )  # fmt: skip
+        for literal, weight in weighted:
+            total.add(literal, factor * (weight // grid))
+        factor *= sum(weight // grid for _, weight in weighted) + 1
+    if factor >= LARGEST:
+        raise error(
+            "B224", "the weights of the objective's stages have more digits than solvers hold",
+            helps=("write fewer stages, or round weights and losses to fewer decimals",),
+        )  # fmt: skip
+    return total, tuple(reversed(goals))
+
+
+def _stage_terms(lowered: Lowered, stage: StageForm) -> Terms:
+    if isinstance(stage, LinearStage):
+        return lowered.rules.terms(stage.measure, Scope.MODEL, 0)
+    return lowered.rules.depth()

@@ -1,0 +1,166 @@
+"""Problems as formulas for other solvers, and other solvers' models as trees."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odtdsl.auditor.audit import audit
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.data.digest import digest
+from odtdsl.driver.result import Result, Stage
+from odtdsl.driver.scoring import score
+from odtdsl.problem.terms.normalize import normalize
+
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
+    from odtdsl.driver.formulas.assignment import Assignment
+    from odtdsl.driver.formulas.encoding import Encoding, Format
+
+FORMATS = ("cnf", "wcnf", "opb")
+SHOWN = 8
+"""Literals of a broken clause that a message tells."""
+
+
+def write_formula(
+    analysis: Analysis, path: Path, to: Format, *, depth: int | None = None,
+    bounds: Sequence[Fraction] = (),
+) -> tuple[tuple[str, int], ...]:  # fmt: skip
+    """Write a problem as a formula; returns its size.
+
+    Raises
+    ------
+    OdtError
+        As `odtdsl.driver.formulas.encoding.encode`; F301: the file cannot be written.
+    """
+    from odtdsl.driver.formulas.encoding import encode
+    from odtdsl.driver.formulas.writer import write
+
+    encoding = encode(normalize(analysis.rows), analysis.rows, to, depth=depth, bounds=bounds)
+    write(encoding, path)
+    return encoding.size()
+
+
+def decode(
+    analysis: Analysis, assignment: Assignment, *, to: Format | None = None,
+    depth: int | None = None, bounds: Sequence[Fraction] = (),
+) -> Result:  # fmt: skip
+    """The audited tree that an assignment to the variables of a formula stands for.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    assignment
+        Truth values. Variables without one count as false.
+    to, depth, bounds
+        As the formula was written; the format by default as solvers write their models.
+
+    Returns
+    -------
+    Result
+        `feasible`: what another solver proved is not known here.
+
+    Raises
+    ------
+    OdtError
+        As `odtdsl.driver.formulas.encoding.encode`; U211: the formula has another number of
+        variables; U212: the assignment is no model of it.
+    """
+    from odtdsl.backends.decode import simplify, to_tree
+    from odtdsl.driver.formulas.encoding import encode
+
+    began = time.monotonic()
+    rows = analysis.rows
+    core = normalize(rows)
+    encoding = encode(core, rows, to or assignment.to, depth=depth, bounds=bounds)
+    _check(encoding, assignment)
+    true = {variable for variable, value in assignment.values.items() if value}
+    tree = to_tree(core, rows, simplify(core, encoding.lowered.tree.decode(true)))
+    audited = audit(tree, rows)
+    stages = tuple(
+        Stage(text=stage.text, value=value, bound=None, gap=None, proven=False)
+        for stage, value in zip(analysis.problem.objective, audited.objective, strict=True)
+    )
+    test = analysis.test
+    return Result(
+        status="feasible", stages=stages, tree=tree, audit=audited, backend="assignment",
+        seconds=time.monotonic() - began, seed=analysis.problem.options.seed,
+        digest=digest(rows.data.table), size=encoding.size(), warnings=analysis.warnings,
+        test=None if test is None or not test.n_rows else score(tree, test), rows=rows,
+    )  # fmt: skip
+
+
+# ---- is it a model
+
+
+def _check(encoding: Encoding, assignment: Assignment) -> None:
+    """Every clause and sum of the formula; objectives ask for nothing."""
+    formula, values = encoding.formula, assignment.values
+    highest = max((abs(x) for clause in formula.clauses for x in clause), default=0)
+    found = max(values, default=0)
+    if not highest <= found <= formula.top:
+        raise error(
+            "U211",
+            f"the assignment ends with variable {found}, but the formula"
+            f" ({encoding.to}, depth {encoding.lowered.tree.depth}) has {formula.top}",
+            helps=(_SAME,),
+        )
+    true = {variable if value else -variable for variable, value in values.items()}
+    true.update(-variable for variable in range(1, formula.top + 1) if variable not in values)
+    for number, clause in enumerate(formula.clauses):
+        if true.isdisjoint(clause):
+            raise _broken(encoding, number, clause)
+    for bound in formula.bounds or ():
+        total = sum(weight for literal, weight in bound.weighted if literal in true)
+        if total > bound.most and true.isdisjoint(bound.guard):
+            raise error(
+                "U212",
+                "the assignment is no model: it breaks a sum of group"
+                f" {bound.groups}: {encoding.title(bound.groups)}",
+                notes=(f"the sum is {total}, and at most {bound.most} is allowed",),
+                helps=(_SAME,),
+            )
+
+
+_SAME = (
+    "give the spec, the data and the options `--to`, `--depth` and `--bound` that `odt compile` had"
+)
+
+
+def _broken(encoding: Encoding, number: int, clause: tuple[int, ...]) -> OdtError:
+    """Clauses are counted from 1, as in the file."""
+    formula = encoding.formula
+    group = max(i for i, one in enumerate(formula.groups, start=1) if one.first <= number)
+    notes = [
+        f"{literal} is false: {formula.meaning(literal)}" if literal > 0
+        else f"{-literal} is true: {formula.meaning(-literal)}"
+        for literal in clause[:SHOWN]
+    ]  # fmt: skip
+    return error(
+        "U212",
+        f"the assignment is no model: it breaks clause {number + 1}, of group {group}:"
+        f" {encoding.title(group)}",
+        notes=(*notes, *(["..."] if len(clause) > SHOWN else [])),
+        helps=(_SAME,),
+    )
+
+
+def parse_bound(text: str) -> Fraction:
+    """A value of a stage as the command line has it: `8`, `0.05`, `90%`, `1/3`.
+
+    Raises
+    ------
+    OdtError
+        U321: it is no number.
+    """
+    match = re.fullmatch(r"\s*(-?\d{1,30}(?:\.\d{1,30}|/[1-9]\d{0,30})?)\s*(%?)\s*", text)
+    if match is None:
+        raise error(
+            "U321", f"`{text}` is no bound of an objective", helps=("write 8, 0.05, 1/3 or 90%",)
+        )
+    return Fraction(match[1]) / (100 if match[2] else 1)

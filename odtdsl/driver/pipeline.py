@@ -1,0 +1,486 @@
+"""From an analysed spec to an audited answer: normalize, choose, start, solve, decode, check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from odtdsl.auditor.audit import Audit, audit
+from odtdsl.backends.answers import never_worse, same, unfounded, with_model
+from odtdsl.backends.base import (
+    BackEnd,
+    Limits,
+    Progress,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Status,
+    relative_gap,
+)
+from odtdsl.backends.progress import Told
+from odtdsl.backends.stopping import Patience
+from odtdsl.backends.variants import Formulation, owner, varied
+from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.base.interrupts import interruptible
+from odtdsl.base.limits import counting
+from odtdsl.base.memory import Guard
+from odtdsl.data.digest import digest
+from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, supported
+from odtdsl.driver.execution import Ran, run
+from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
+from odtdsl.driver.result import Result, Stage
+from odtdsl.driver.scoring import TestScore, output_score, score
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.problem import DiagramSkeleton, Options, Problem
+from odtdsl.problem.ir.raw import RawModel
+from odtdsl.problem.ir.regression import loss_in
+from odtdsl.problem.terms.normalize import normalize
+
+if TYPE_CHECKING:
+    from odtdsl.backends.decode import Idle
+    from odtdsl.compiler import Analysis
+    from odtdsl.driver.formulas.encoding import Format
+
+
+STEADY = 10.0
+"""Seconds without a better model after which `search` ends where it was given no limit at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What a solve would do: see `odt plan`.
+
+    Attributes
+    ----------
+    core
+        The problem as back ends read it.
+    choice
+        The steps to take, why, and what keeps each other back end from it.
+    sizes
+        Of each step, the size of its encoding of the whole problem; empty where it has none.
+    support
+        How far each back end has each core form that the problem needs.
+    """
+
+    core: Core
+    choice: Choice
+    sizes: tuple[tuple[tuple[str, int], ...], ...]
+    support: tuple[Supported, ...]
+
+    @property
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """That of the last step."""
+        return self.sizes[-1] if self.sizes else ()
+
+
+def plan(
+    analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
+    solver: str | None = None,
+) -> Plan:  # fmt: skip
+    """The steps that `solve` would take and why, and the sizes of their encodings.
+
+    Raises
+    ------
+    OdtError
+        B102: the formulation cannot express the problem. U302, U318: as in `solve`.
+    """
+    core = normalize(analysis.rows)
+    wish = backend or owner(formulation, solver) or analysis.problem.options.backend
+    choice = choose(core, wish)
+    if choice.name is not None:
+        _check_growth(analysis.problem, core, choice.name)
+    last = len(choice.steps) - 1
+    sizes = tuple(
+        () if step.kind in ("start", "shapes")  # one scans candidates, the other reads `trees`
+        else varied(back_end(step.backend), formulation, solver).size(core) if at == last
+        else back_end(step.backend).size(core)
+        for at, step in enumerate(choice.steps)
+    )  # fmt: skip
+    return Plan(core=core, choice=choice, sizes=sizes, support=supported(core))
+
+
+def solve(
+    analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
+    solver: str | None = None, seconds: float | None = None, gap: Fraction | None = None,
+    threads: int | None = None, seed: int | None = None, memory_bytes: int | None = None,
+    start: Tree | Diagram | None = None, report: Report | None = None,
+    stop: Callable[[], bool] | None = None, began: float | None = None,
+) -> Result:  # fmt: skip
+    """Solve a spec; arguments override its `solve` statement.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    backend
+        `auto` or a name.
+    formulation
+        Of `milp`: `pattern` (default), `subtrees`, `cptree` or `odd`; of `sat`: `ordered`
+        (default) or `paper`. The back end is then theirs where none is named.
+    solver
+        Of `sat`: the name of a solver of python-sat.
+    seconds
+        Wall time, counted from `began`, compiling included.
+    gap
+        Where to stop: below 1 relative, else in units of the first stage.
+    threads, seed
+        Processor threads, seed of all choices.
+    memory_bytes
+        What the whole process may hold; the search ends a little below that.
+    start
+        A tree, or for diagrams a diagram, to start from.
+    report
+        Called with every improvement of incumbent or bound.
+    stop
+        Asked often; True ends the search as Ctrl-C does.
+    began
+        `time.monotonic()` value from which time counts, so that reading and analysis count; by
+        default from here.
+
+    Returns
+    -------
+    Result
+        On Ctrl-C, with the best so far and `interrupted` set, even where the search had just
+        ended: who solves many specs stops there.
+
+    Raises
+    ------
+    OdtError
+        B101, B102, B201: no such back end, or none that expresses the problem. U302, U318: a
+        formulation or solver of another back end, or an unknown solver. B105, B106: the memory
+        limit is met before the search, or cannot be watched. B108: the time limit is. X101: the
+        answer did not survive its audit, which is a mistake of this package.
+    """
+    from odtdsl.backends.greedy.outputs import is_soft, softened
+
+    began = time.monotonic() if began is None else began
+    options = analysis.problem.options
+    seconds = options.seconds if seconds is None else seconds
+    chosen_seed = options.seed if seed is None else seed
+    with interruptible() as pressed:
+        asked = pressed if stop is None else lambda: pressed() or stop()
+        with counting(began, seconds):
+            core = normalize(analysis.rows)
+        wish = backend or owner(formulation, solver) or options.backend
+        gap = options.gap if gap is None else gap
+        patience = _patience(core, wish, options, seconds, gap, asked)
+        memory = Guard(options.memory_bytes if memory_bytes is None else memory_bytes, patience)
+        choice = choose(core, wish)
+        if choice.name is None:
+            raise refused(choice, wish, analysis.problem.source)
+        _check_growth(analysis.problem, core, choice.name)
+        memory.begin()
+        limits = Limits(
+            deadline=None if seconds is None else began + seconds,
+            gap=gap if gap < 1 else Fraction(0),
+            threads=options.threads if threads is None else threads,
+            seed=chosen_seed,
+            memory_bytes=memory.most,
+            steps=options.steps,
+            interrupted=memory,
+        )
+        soft = choice.name == "greedy" and is_soft(analysis.problem.options.growth)
+        unpacking = Unpacking(analysis.rows, softened(core) if soft else core, soft=soft)
+        told = Told(began, reporting(core, patience, report, unpacking))
+        given = _given(analysis, core, start)
+        grown = _with_growth(back_end(choice.name), analysis.problem)
+        engine = varied(grown, formulation, solver)
+        ran = run(core, choice.steps, engine, limits, given, told)
+    answer = replace(ran.answer, timeline=tuple(told.timeline))
+    if (memory.full or patience.over) and not asked():  # nobody asked to stop
+        answer = replace(answer, interrupted=False)
+    if pressed():  # perhaps after the search last asked
+        answer = replace(answer, interrupted=True)
+    ran = replace(ran, answer=never_worse(core, answer, ran.start))
+    ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
+    result = _result(analysis, core, ran, unpacking, chosen_seed, began, ended)
+    unpacking.forget()
+    asked_for = result.status == "feasible" and not result.interrupted
+    return replace(result, stopped=patience.over) if asked_for else result
+
+
+def _patience(
+    core: Core,
+    wish: str,
+    options: Options,
+    seconds: float | None,
+    gap: Fraction,
+    asked: Callable[[], bool],
+) -> Patience:
+    steady = options.steady
+    if wish == "search" and seconds is None and options.steps is None and steady is None:
+        steady = STEADY
+    near = gap if gap >= 1 and len(core.objective) == 1 else None
+    return Patience(asked, steady, near)
+
+
+def _check_growth(problem: Problem, core: Core, name: str) -> None:
+    """Ways of greedy growth are for number targets, and violations are priced for two losses."""
+    growth = problem.options.growth
+    ways = {growth.split, growth.leaf}
+    if name != "greedy" or ways == {"optimal"}:
+        return
+    other = ", ".join(sorted(ways - {"optimal"}))
+    if core.targets is None:
+        raise error(
+            "B102",
+            f"`greedy` scores splits by `{other}` for number targets only; the target is a class",
+            helps=("write `using greedy`",),
+        )  # fmt: skip
+    loss = loss_in(core)
+    if "relaxed" in ways and loss is not None and loss.kind == "poisson":
+        raise error(
+            "B102", "`relaxed` is for `mse` and `mae`, not for `poisson`",
+            helps=("take `optimal`, `medoid` or `average`",),
+        )  # fmt: skip
+
+
+def _with_growth(engine: BackEnd, problem: Problem) -> BackEnd:
+    """`greedy` with the spec's ways of scoring splits and filling leaves."""
+    from odtdsl.backends.greedy.backend import GreedyBackEnd
+
+    if isinstance(engine, GreedyBackEnd):
+        return GreedyBackEnd(problem.options.growth)
+    return engine
+
+
+def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawModel | None:
+    from odtdsl.backends.decode import NoCandidate, from_tree
+    from odtdsl.backends.decode_diagram import from_diagram
+    from odtdsl.problem.ir.diagrams import evaluated
+
+    asked = isinstance(core.skeleton, DiagramSkeleton)
+    if given is None or isinstance(given, Diagram) != asked:
+        return None
+    raw: RawModel | NoCandidate
+    if isinstance(given, Diagram):
+        raw = from_diagram(core, analysis.rows, given)
+    else:
+        raw = from_tree(core, analysis.rows, given)
+    if isinstance(raw, NoCandidate) or evaluated(core, raw).violations():
+        return None
+    return raw
+
+
+# ---- the answer
+
+
+def _result(
+    analysis: Analysis, core: Core, ran: Ran, unpacking: Unpacking, seed: int, began: float,
+    ended: tuple[Diagnostic, ...],
+) -> Result:  # fmt: skip
+    from odtdsl.backends.decode import idle_splits, simplify, to_tree
+    from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
+    from odtdsl.backends.greedy.outputs import is_soft, softened
+    from odtdsl.driver.class_warnings import unpredicted
+
+    answer, name = ran.answer, ran.steps[-1].backend
+    soft = name == "greedy" and is_soft(analysis.problem.options.growth)
+    if soft:
+        core = softened(core)
+    _must_be_founded(analysis, core, answer)
+    tree: Tree | None = None
+    diagram: Diagram | None = None
+    audited: Audit | None = None
+    warnings = analysis.warnings + ended
+    if answer.diagram is not None:
+        answer = with_model(core, answer, simplify_diagram(core, answer.diagram))
+        assert answer.diagram is not None
+        diagram = to_diagram(core, analysis.rows, answer.diagram)
+        audited = audit(diagram, analysis.rows)
+    elif answer.tree is not None:
+        answer = with_model(core, answer, simplify(core, answer.tree))
+        assert answer.tree is not None
+        warnings += _idle(analysis, core, idle_splits(core, answer.tree))
+        tree = to_tree(core, analysis.rows, answer.tree)
+        audited = audit(tree, analysis.rows, backend=name)
+    if audited is not None:
+        _must_be_founded(analysis, core, answer)
+        _must_agree(analysis, core, answer, audited)
+    if (model := tree or diagram) is not None:
+        warnings += unpredicted(model, analysis.rows)
+    stages = _stages(analysis, core, answer, audited)
+    return Result(
+        status=answer.status, stages=stages, tree=tree, diagram=diagram, audit=audited,
+        backend=name, seconds=time.monotonic() - began, seed=seed,
+        digest=digest(analysis.rows.data.table),
+        timeline=tuple(as_written(core, at, unpacking) for at in answer.timeline),
+        size=answer.size, counters=answer.counters, steps=tuple(str(step) for step in ran.steps),
+        interrupted=answer.interrupted,
+        test=_test(analysis, model), warnings=warnings, rows=analysis.rows,
+        test_rows=analysis.test,
+        outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
+    )  # fmt: skip
+
+
+def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Diagnostic, ...]:
+    """Warnings about splits that stand for the rules only."""
+    spans = {rule.name: rule.span for rule in analysis.problem.rules}
+    found: list[Diagnostic] = []
+    for split in splits:
+        if not split.rules:
+            continue
+        names = " and ".join(f"`{name}`" for name in split.rules)
+        holds = f"rule {names} holds" if len(split.rules) == 1 else f"rules {names} hold"
+        places = [spans[name] for name in split.rules if name in spans]
+        found.append(
+            Diagnostic(
+                code="R305", severity="warning",
+                message=f"{holds} only by a split that changes no prediction: it tests"
+                f" `{core.columns[split.column]}`, and both its sides predict alike",
+                labels=tuple(Label(span=span) for span in places if span.start >= 0),
+                helps=(
+                    "the best tree has no use for the question: drop the rule, or keep it where"
+                    " the question is to be asked all the same",
+                ),
+                source=analysis.problem.source,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _must_be_founded(analysis: Analysis, core: Core, answer: RawAnswer) -> None:
+    """The solver's claims against its own model: what contradicts it is our mistake."""
+    if said := unfounded(core, answer):
+        raise _mistake(analysis, (f"the search claims what cannot be: {said}",))
+
+
+def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit) -> None:
+    """The solver's claims against the audit: a difference is our mistake, never an answer."""
+    broken = [line.rule for line in audited.lines if not (line.holds or line.soft)]
+    claimed = [
+        None if outcome.value is None else user_value(core, index, outcome.value)
+        for index, outcome in enumerate(answer.stages)
+    ]
+    differs = any(
+        value is not None and not same(core, stage, value, recomputed)
+        for stage, value, recomputed in zip(core.objective, claimed, audited.objective, strict=True)
+    )
+    if broken or differs:
+        raise _mistake(
+            analysis,
+            (
+                f"rules that do not hold: {', '.join(broken) or 'none'}",
+                f"claimed objective {claimed}, recomputed {list(audited.objective)}",
+            ),
+        )
+
+
+def _mistake(analysis: Analysis, notes: tuple[str, ...]) -> OdtError:
+    return error(
+        "X101", "the answer did not survive its audit: a mistake of odtdsl, not yours",
+        notes=notes, helps=("please report it with the spec and the data",),
+        source=analysis.problem.source,
+    )  # fmt: skip
+
+
+def _stages(
+    analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit | None
+) -> tuple[Stage, ...]:
+    nothing = StageOutcome(value=None, bound=None, proven=False)
+    found: list[Stage] = []
+    for index, declared in enumerate(analysis.problem.objective):
+        outcome = answer.stages[index] if index < len(answer.stages) else nothing
+        value = None if audited is None else audited.objective[index]
+        bound = None if outcome.bound is None else user_value(core, index, outcome.bound)
+        proven = outcome.proven and value is not None
+        found.append(
+            Stage(
+                text=declared.text, value=value, bound=bound, proven=proven,
+                gap=Fraction(0) if proven else relative_gap(value, bound),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:
+    test = analysis.test
+    return (
+        None
+        if model is None or test is None or not test.n_rows
+        else score(model, test, analysis.rows)
+    )
+
+
+def compile_to(
+    analysis: Analysis, path: str | Path, to: str, formulation: Formulation | None = None, *,
+    depth: int | None = None, bounds: Sequence[Fraction] = (),
+) -> tuple[tuple[str, int], ...]:  # fmt: skip
+    """Write the problem as a program (LP, MPS) or a formula (CNF, WCNF, OPB).
+
+    Parameters
+    ----------
+    analysis, path, to
+        The spec, resolved; where to; `lp`, `mps`, `cnf`, `wcnf` or `opb`.
+    formulation
+        Of programs: `pattern` (default), `subtrees`, `cptree` or `odd`.
+    depth, bounds
+        Of formulas: see `odtdsl.driver.formulas.encoding.encode`.
+
+    Returns
+    -------
+    tuple of (str, int)
+        The size of the encoding.
+
+    Raises
+    ------
+    OdtError
+        B102 and other B codes: the encoding cannot express the problem. U302, U320: an
+        argument of the other kind of file. U303: an unknown format. F301: the file cannot be
+        written.
+    """
+    formula = formula_format(to)
+    check_format(to)
+    if formula is not None:
+        if formulation is not None:
+            raise _other("U302", f"--model {formulation}", "--to lp")
+        from odtdsl.driver.formulas.files import write_formula
+
+        return write_formula(analysis, Path(path), formula, depth=depth, bounds=bounds)
+    if depth is not None or bounds:
+        raise _other("U320", "--bound" if depth is None else "--depth", "--to cnf")
+    core = normalize(analysis.rows)
+    choice = choose(core, "milp")
+    if choice.name is None:
+        raise refused(choice, "milp", analysis.problem.source)
+    from odtdsl.backends.milp.writer import write
+
+    form: Literal["pattern", "cptree"] = "cptree" if formulation == "cptree" else "pattern"
+    return write(core, Path(path), "lp" if to == "lp" else "mps", form)
+
+
+def format_of(path: Path) -> str:
+    """The format of a file by the ending of its name, else `lp`."""
+    ending = path.suffix.lower().removeprefix(".")
+    return ending if ending == "mps" or formula_format(ending) else "lp"
+
+
+def formula_format(to: str) -> Format | None:
+    """The format of formulas that is called so."""
+    formats: dict[str, Format] = {"cnf": "cnf", "wcnf": "wcnf", "opb": "opb"}
+    return formats.get(to)
+
+
+def check_format(to: str) -> None:
+    """U303 where nothing writes such files."""
+    if to not in ("lp", "mps") and formula_format(to) is None:
+        raise error(
+            "U303", f"`{to}` is no format of this version",
+            helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
+        )  # fmt: skip
+
+
+def _other(code: str, option: str, instead: str) -> OdtError:
+    return error(code, f"`{option}` is of another kind of file", helps=(f"add `{instead}`",))
+
+
+__all__ = [
+    "Formulation", "Plan", "Progress", "Status", "check_format", "compile_to", "format_of",
+    "formula_format", "plan", "relative_gap", "solve",
+]  # fmt: skip

@@ -1,0 +1,88 @@
+"""What users are told of a search: values in the terms of the spec, models when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from odtdsl.backends.base import Progress, Report
+from odtdsl.backends.improvements import Found
+from odtdsl.backends.stopping import Patience
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.forms import Core, DepthStage
+from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawSplit
+from odtdsl.problem.ir.rows import Rows
+
+
+class Unpacking:
+    """Makes predictors of what the searches of one solve found.
+
+    Parameters
+    ----------
+    rows
+        The problem with its training rows.
+    core
+        The same normalized, as the searches had it; None to normalize again where it is needed.
+    soft
+        Whether outputs were kept soft (see `backends.greedy.outputs.softened`).
+    """
+
+    def __init__(self, rows: Rows, core: Core | None = None, *, soft: bool = False) -> None:
+        self.rows, self.soft = rows, soft
+        self._core = core
+        self._memo: dict[str, Any] = {}
+
+    def forget(self) -> None:
+        """Let go of what can be made again."""
+        self._core = None
+        self._memo = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rows": self.rows, "soft": self.soft, "_core": None, "_memo": {}}
+
+    def __call__(self, found: Found) -> Tree | Diagram:
+        """The predictor, without splits that say nothing."""
+        from odtdsl.backends.decode import simplify, to_tree
+        from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
+
+        core = self._normalized()
+        if isinstance(found, RawDiagram):
+            return to_diagram(core, self.rows, simplify_diagram(core, found))
+        tree = found if isinstance(found, RawLeaf | RawSplit) else found.raw(core, self._memo)
+        return to_tree(core, self.rows, simplify(core, tree))
+
+    def _normalized(self) -> Core:
+        from odtdsl.backends.greedy.outputs import softened
+        from odtdsl.problem.terms.normalize import normalize
+
+        if self._core is None:
+            core = normalize(self.rows)
+            self._core = softened(core) if self.soft else core
+        return self._core
+
+
+def reporting(
+    core: Core, patience: Patience, report: Report | None, unpacking: Unpacking
+) -> Report:
+    def told(at: Progress) -> None:
+        patience.hear(at)
+        if report is not None:
+            report(as_written(core, at, unpacking))
+
+    return told
+
+
+def as_written(core: Core, progress: Progress, unpacking: Unpacking) -> Progress:
+    """Progress in the terms of the spec, with a model that can be made."""
+    told = [
+        None if value is None else user_value(core, progress.stage, value)
+        for value in (progress.incumbent, progress.bound)
+    ]
+    return replace(progress, incumbent=told[0], bound=told[1], make=unpacking)
+
+
+def user_value(core: Core, index: int, value: Fraction) -> Fraction:
+    stage = core.objective[index]
+    return value if isinstance(stage, DepthStage) else stage.sign * value

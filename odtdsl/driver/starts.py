@@ -1,0 +1,64 @@
+"""Where a search starts: the best model that is known before it begins."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+from odtdsl.backends.answers import model_of
+from odtdsl.backends.base import STEP, Limits, Report
+from odtdsl.backends.steps import Step
+from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.problem import Growth
+from odtdsl.problem.ir.raw import RawModel
+
+
+def best_start(
+    core: Core, step: Step, limits: Limits, given: RawModel | None, report: Report | None
+) -> RawModel | None:
+    """A model that keeps all rules, for a search to begin from.
+
+    The first good model will do where the step is brief, where one is given, and where the step
+    has no more than its least time.
+
+    Parameters
+    ----------
+    core, step, limits
+        The problem, the step of kind `start`, and the limits of all steps.
+    given
+        A model that keeps all rules; what is returned is at least as good.
+    report
+        Told of every model that is better than those before.
+
+    Returns
+    -------
+    RawModel or None
+        None where none was met.
+    """
+    if step.backend == "search":
+        return searched(core, step, limits, given, report)
+    from odtdsl.backends.greedy.backend import GreedyBackEnd
+
+    brief = step.brief or given is not None
+    if limits.deadline is not None:
+        now = time.monotonic()
+        share = step.share * (limits.deadline - now)
+        brief = brief or share < step.least
+        limits = replace(limits, deadline=now + max(step.least, share))
+    best = given
+    for way in step.ways:
+        grower = GreedyBackEnd(Growth(split=way), brief=brief)
+        best = model_of(grower.solve(core, limits, best, report))
+    return best
+
+
+def searched(
+    core: Core, step: Step, limits: Limits, given: RawModel | None, report: Report | None
+) -> RawModel | None:
+    """What `search` makes of a model within the visits that the step allows."""
+    from odtdsl.backends.exact.anytime import Search
+
+    steps = Fraction(step.visits * core.n_rows * len(core.columns), STEP)
+    limits = replace(limits.part(step.share), steps=steps, threads=1)
+    return model_of(Search().solve(core, limits, given, report)) or given

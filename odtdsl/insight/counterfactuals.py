@@ -1,0 +1,419 @@
+"""Why a row is predicted so: its path, the rules that speak of it, and the least change.
+
+The counterfactual is exact: of all leaves that predict otherwise, the one that the row reaches
+by changing the fewest features, then by the least sum of changes, each as a share of the
+training range of its feature. On a path every feature stands for itself, so that the least
+change to a leaf is the least change of each feature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.data.dataset import Column, Value
+from odtdsl.data.table import FloatArray, Table
+from odtdsl.insight.attribution import forms_of_rules, speaks_of_leaf, speaks_of_split
+from odtdsl.predictors.encoding import Cells
+from odtdsl.predictors.frames import as_table
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
+from odtdsl.predictors.routing import Path, passes, paths, route, tested_cells
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.wording import leaf_words, printable, split_words, value_text
+from odtdsl.problem.ir.intervals import FULL, RealSet
+from odtdsl.problem.ir.rows import Rows
+
+if TYPE_CHECKING:
+    from odtdsl.auditor.audit import Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One node of the path.
+
+    Attributes
+    ----------
+    text
+        The question and the answer, such as `age <= 54.5: yes (age is 41)`.
+    feature
+        The feature tested; None at the leaf.
+    rules
+        Names of the rules whose conditions speak of this node: of its feature, its threshold
+        or its level; at the leaf those on leaves and on the rows in it.
+    """
+
+    text: str
+    feature: str | None
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One feature of a counterfactual; `size` is a share of the training range.
+
+    A category's change, and a missing cell that gets a value, have size 1.
+    """
+
+    feature: str
+    before: Value | None
+    after: Value
+    size: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterfactual:
+    """The least change that makes the tree predict otherwise."""
+
+    prediction: str
+    changes: tuple[Change, ...]
+
+    @property
+    def size(self) -> float:
+        return math.fsum(change.size for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a row is predicted so.
+
+    Attributes
+    ----------
+    prediction
+        What the leaf predicts.
+    steps
+        The path from the root, the leaf last.
+    tight
+        Of the rules named in the steps those that have no slack in the audit.
+    counterfactual
+        None where no admitted change leads to another prediction.
+    """
+
+    prediction: str
+    steps: tuple[Step, ...]
+    tight: tuple[str, ...]
+    counterfactual: Counterfactual | None
+    stays: str = "no admitted change leads to another prediction"
+    """What is said where there is no counterfactual."""
+
+    def lines(self) -> Iterator[str]:
+        """The answer in words."""
+        for step in self.steps:
+            rules = ", ".join(step.rules)
+            yield step.text + (f"   (rules: {rules})" if rules else "")
+        if self.tight:
+            yield f"without slack: {', '.join(self.tight)}"
+        if self.counterfactual is None:
+            yield self.stays
+            return
+        changes = ", ".join(_change_text(change) for change in self.counterfactual.changes)
+        yield f"it would be {self.counterfactual.prediction} with {changes}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def to_json(self) -> dict[str, Any]:
+        """One object; the counterfactual is null where there is none."""
+        other = self.counterfactual
+        return {
+            "prediction": self.prediction,
+            "steps": [
+                {"text": step.text, "feature": step.feature, "rules": list(step.rules)}
+                for step in self.steps
+            ],
+            "tight": list(self.tight),
+            "counterfactual": None if other is None else {
+                "prediction": other.prediction,
+                "size": other.size,
+                "changes": [
+                    {"feature": c.feature, "before": c.before, "after": c.after, "size": c.size}
+                    for c in other.changes
+                ],
+            },
+        }  # fmt: skip
+
+
+def _change_text(change: Change) -> str:
+    before = "missing" if change.before is None else value_text(change.before)
+    return f"{printable(change.feature)} {value_text(change.after)} instead of {before}"
+
+
+def why(
+    tree: Tree, rows: Rows, row: int | Mapping[str, Any] | object, *,
+    to: Value | None = None, frozen: Iterable[str] = (), audit: Audit | None = None,
+) -> Why:  # fmt: skip
+    """Explain one prediction; see `Result.why`."""
+    wanted = _wanted(tree, to)
+    kept = _frozen(tree, frozen)
+    table = _one_row(tree, rows, row)
+    here = int(route(tree, table)[0])
+    cells = tested_cells(tree, table.columns, table.name)
+    path = paths(tree)[here]
+    steps = _steps(tree, rows, path, here, cells)
+    named = {name for step in steps for name in step.rules}
+    lines = () if audit is None else audit.lines
+    return Why(
+        prediction=leaf_words(tree.leaves[here], tree)[0], steps=steps,
+        tight=tuple(line.rule for line in lines if line.rule in named and line.slack == 0),
+        counterfactual=_nearest(tree, rows, cells, here, wanted, kept),
+        stays=_stays(tree, here, wanted),
+    )  # fmt: skip
+
+
+def _stays(tree: Tree, here: int, wanted: int | None) -> str:
+    """Why no other prediction can be had."""
+    if wanted is None:
+        return "no admitted change leads to another prediction"
+    asked = printable(str(tree.classes[wanted]))
+    if tree.leaves[here].label == wanted:
+        return f"it is {asked} as it stands"
+    if all(leaf.label != wanted for leaf in tree.leaves):
+        return f"no row is predicted {asked}: no leaf is of it"
+    return f"no admitted change leads to {asked}"
+
+
+# ---- what is asked
+
+
+def _wanted(tree: Tree, to: Value | None) -> int | None:
+    if to is None:
+        return None
+    for index, label in enumerate(tree.classes):
+        if label == to or str(label) == str(to):
+            return index
+    near = closest(str(to), [str(label) for label in tree.classes])
+    raise error(
+        "U207", f"`{to}` is no class of this tree",
+        helps=(_classes(tree) if near is None else f"did you mean `{near}`?",),
+    )  # fmt: skip
+
+
+def _classes(tree: Tree) -> str:
+    shown = [f"`{label}`" for label in tree.classes[:12]]
+    if not shown:
+        return "it predicts numbers: leave `to` out"
+    return "write one of " + ", ".join(shown) + (", ..." if len(tree.classes) > 12 else "")
+
+
+def _frozen(tree: Tree, frozen: Iterable[str]) -> frozenset[str]:
+    names = [type_.name for type_ in tree.features]
+    kept = frozenset([frozen] if isinstance(frozen, str) else frozen)
+    for name in sorted(kept - set(names)):
+        near = closest(name, names)
+        raise error(
+            "U207", f"`{name}` is no feature of this tree, so it cannot be frozen",
+            helps=() if near is None else (f"did you mean `{near}`?",),
+        )  # fmt: skip
+    return kept
+
+
+def _one_row(tree: Tree, rows: Rows, row: object) -> Table:
+    """The cells of a training row by its number, or of a row that is given."""
+    if isinstance(row, int | np.integer) and not isinstance(row, bool):
+        at = np.flatnonzero(rows.data.row_numbers == int(row))
+        if not at.size:
+            raise error(
+                "U207", f"row {row} is no training row",
+                helps=("count from 0 in the file as read, or give the cells as a mapping",),
+            )  # fmt: skip
+        return rows.data.table.take(at)
+    if isinstance(row, Mapping):
+        row = {
+            name: cells if isinstance(cells, list | tuple | np.ndarray) else [cells]
+            for name, cells in row.items()
+        }
+    table = as_table(tree, row)
+    if table.n_rows != 1 and tree.tested:
+        raise error("U207", f"one row is explained at a time: there are {table.n_rows}")
+    return table if tree.tested else Table(name=table.name, columns=table.columns, n_rows=1)
+
+
+# ---- the path and its rules
+
+
+def _steps(
+    tree: Tree, rows: Rows, path: Path, here: int, cells: dict[str, Cells]
+) -> tuple[Step, ...]:
+    forms = forms_of_rules(rows)
+    inside = np.flatnonzero(route(tree, rows.data.table) == here)
+    index = {feature.name: i for i, feature in enumerate(rows.problem.features)}
+    found: list[Step] = []
+    for level, (branch, side) in enumerate(path):
+        name, words = split_words(branch)
+        value = _value(tree, branch.feature, cells)
+        answer = "yes" if side == "left" else "no"
+        shown = "missing" if value is None else value_text(value)
+        speak = speaks_of_split((index.get(branch.feature, -1),), level)
+        found.append(
+            Step(
+                text=f"{name} {words}: {answer} ({name} is {shown})", feature=branch.feature,
+                rules=tuple(rule for rule, one in forms if speak(one)),
+            )
+        )  # fmt: skip
+    label, counts = leaf_words(tree.leaves[here], tree)
+    of_leaf = tuple(rule for rule, one in forms if speaks_of_leaf(one, inside.tolist()))
+    return (*found, Step(text=f"predicts {label} ({counts})", feature=None, rules=of_leaf))
+
+
+def _value(tree: Tree, feature: str, cells: dict[str, Cells]) -> Value | None:
+    """The first cell of a tested column; None where it is missing."""
+    column = cells[feature]
+    if column.missing[0]:
+        return None
+    if column.codes is None:
+        assert column.numbers is not None
+        number = float(column.numbers[0])
+        return int(number) if number == int(number) and abs(number) < 2**53 else number
+    levels = next(type_.levels for type_ in tree.features if type_.name == feature)
+    code = int(column.codes[0])
+    return levels[code] if code >= 0 else "a value that training does not have"
+
+
+# ---- the counterfactual
+
+
+def _nearest(
+    tree: Tree, rows: Rows, cells: dict[str, Cells], here: int, wanted: int | None,
+    frozen: frozenset[str],
+) -> Counterfactual | None:  # fmt: skip
+    """The nearest leaf that predicts otherwise; ties go to the leftmost."""
+    best: tuple[tuple[int, float], Leaf, tuple[Change, ...]] | None = None
+    now = tree.leaves[here]
+    for leaf, path in zip(tree.leaves, paths(tree), strict=True):
+        if (leaf.label, leaf.output) == (now.label, now.output):
+            continue
+        if wanted is not None and leaf.label != wanted:
+            continue
+        changes = _changes(tree, rows, cells, path, frozen)
+        if changes is None:
+            continue
+        key = (len(changes), math.fsum(change.size for change in changes))
+        if best is None or key < best[0]:
+            best = (key, leaf, changes)
+    if best is None:
+        return None
+    return Counterfactual(prediction=leaf_words(best[1], tree)[0], changes=best[2])
+
+
+def _changes(
+    tree: Tree, rows: Rows, cells: dict[str, Cells], path: Path, frozen: frozenset[str]
+) -> tuple[Change, ...] | None:
+    """The least changes by which a row takes a path; None where none are admitted."""
+    asked: dict[str, list[tuple[Branch, Side]]] = {}
+    for branch, side in path:
+        asked.setdefault(branch.feature, []).append((branch, side))
+    found: list[Change] = []
+    for feature, tests in asked.items():
+        if all(_takes(tree, branch, cells[feature]) == side for branch, side in tests):
+            continue
+        if feature in frozen:
+            return None
+        change = _change(tree, rows, feature, tests, cells)
+        if change is None:
+            return None
+        found.append(change)
+    return tuple(found)
+
+
+def _takes(tree: Tree, branch: Branch, cells: Cells) -> Side:
+    """The side that the first cell takes."""
+    if cells.missing[0]:
+        return branch.missing
+    levels = next(type_.levels for type_ in tree.features if type_.name == branch.feature)
+    return "left" if passes(branch.test, cells, levels, np.zeros(1, dtype=np.int64))[0] else "right"
+
+
+def _change(
+    tree: Tree, rows: Rows, feature: str, tests: list[tuple[Branch, Side]],
+    cells: dict[str, Cells],
+) -> Change | None:  # fmt: skip
+    column = rows.data.columns[feature]
+    before = _value(tree, feature, cells)
+    if column.numbers is not None:
+        return _number_change(column, column.numbers, before, tests)
+    return _level_change(column, before, tests)
+
+
+def _number_change(
+    column: Column, numbers: FloatArray, before: Value | None, tests: list[tuple[Branch, Side]]
+) -> Change | None:
+    allowed = FULL
+    for branch, side in tests:
+        left = _numbers_left(branch.test)
+        allowed = allowed & (left if side == "left" else left.complement())
+    present = numbers[~np.isnan(numbers)]
+    wish = float(np.median(present)) if before is None else float(before)
+    after = nearest_value(allowed, wish, column.type.step)
+    if after is None:
+        return None
+    spread = float(present.max() - present.min()) if present.size else 0.0
+    size = 1.0 if before is None else abs(after - wish) / (spread or 1.0)
+    shown: Value = int(after) if after == int(after) and abs(after) < 2**53 else after
+    return Change(feature=column.name, before=before, after=shown, size=size)
+
+
+def _numbers_left(test: Test) -> RealSet:
+    """The numbers that go left."""
+    match test:
+        case Threshold(value=value):
+            return RealSet.below(float(value), closed=True)
+        case Equals(value=value):
+            return RealSet.points([float(value)])
+        case InBin(low=low, high=high, closed=closed):
+            from_low = RealSet.above(low, closed=True)
+            return from_low & RealSet.below(high, closed=closed)
+
+
+def nearest_value(allowed: RealSet, wish: float, step: Fraction | None = None) -> float | None:
+    """The finite float of a set (a multiple of `step`) nearest to `wish`, ties downwards."""
+    best: float | None = None
+    for (low, after_low), (high, after_high) in allowed.pieces:
+        first = math.nextafter(low, math.inf) if after_low else low
+        last = high if after_high else math.nextafter(high, -math.inf)
+        first, last = max(first, -MOST), min(last, MOST)
+        if first > last:
+            continue
+        value = min(max(wish, first), last)
+        for near in (value,) if step is None else _on_grid(value, step):
+            if first <= near <= last and (best is None or abs(near - wish) < abs(best - wish)):
+                best = near
+    return best
+
+
+def _on_grid(value: float, step: Fraction) -> tuple[float, ...]:
+    """The multiples of a step around a value, upwards; one more where floats round."""
+    below = math.floor(Fraction(value) / step)
+    return tuple(float(k * step) for k in range(below - 1, below + 3))
+
+
+MOST = float(np.finfo(np.float64).max)
+
+
+def _level_change(
+    column: Column, before: Value | None, tests: list[tuple[Branch, Side]]
+) -> Change | None:
+    """The nearest level that training has: by rank for ordered columns, else the first."""
+    assert column.codes is not None
+    levels = column.type.levels
+    ordered = column.type.kind == "ordered"
+    spread = max(1, len(levels) - 1)
+    best: Change | None = None
+    for code in np.unique(column.codes[column.codes >= 0]).tolist():
+        cell = Cells(
+            numbers=None, codes=np.array([code]), missing=np.zeros(1, dtype=np.bool_)
+        )  # fmt: skip
+        at = np.zeros(1, dtype=np.int64)
+        if any(bool(passes(b.test, cell, levels, at)[0]) != (side == "left") for b, side in tests):
+            continue
+        size = 1.0
+        if ordered and before in levels:
+            size = abs(levels.index(before) - code) / spread
+        if best is None or size < best.size:
+            best = Change(feature=column.name, before=before, after=levels[code], size=size)
+    return best

@@ -1,0 +1,227 @@
+"""Why no tree keeps all rules: conflicts, what to drop, and the nearest bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from odtdsl.backends.base import Limits
+from odtdsl.backends.decode import to_tree
+from odtdsl.base.diagnostics.model import error
+from odtdsl.base.source import NOWHERE, Span
+from odtdsl.driver.choice import choose, refused
+from odtdsl.insight.explanations.conflict_sets import (
+    Conflicts,
+    Found,
+    Members,
+    shrink,
+    smallest_drop,
+)
+from odtdsl.insight.explanations.explanation import Conflict, Explanation, NearestBound
+from odtdsl.insight.explanations.nearest_bounds import nearest
+from odtdsl.insight.explanations.oracle import DEEPER, Oracle, Suspect, relaxed, unheard
+from odtdsl.insight.explanations.prices import Prices, price_rules
+from odtdsl.language import ast
+from odtdsl.problem.ir.problem import DEEPEST, Problem, TreeSkeleton
+from odtdsl.problem.ir.raw import RawTree
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.normalize import normalize
+
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
+
+MOST_CONFLICTS = 20
+"""Conflicts that are listed where all are asked for, unless said otherwise."""
+
+
+def explain(
+    analysis: Analysis, *, backend: str | None = None, seconds: float | None = None,
+    memory_bytes: int | None = None, most: int = 1, deeper: int = DEEPER,
+    tell: Callable[[str], None] = unheard, began: float | None = None,
+) -> Explanation:  # fmt: skip
+    """Why no tree keeps all rules of a spec; or, where one does, what each rule costs.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    backend
+        `auto` or a name.
+    seconds
+        Wall time, counted from `began`; default that of the spec.
+    memory_bytes
+        Of one search.
+    most
+        How many conflicts to look for.
+    deeper
+        The depth counts as relaxed where so many levels more are allowed; 0: it is no suspect.
+    tell
+        Called before each search with what is searched for, in words.
+    began
+        `time.monotonic()` value from which time counts, so that reading counts; default: from here.
+
+    Raises
+    ------
+    OdtError
+        B102: no back end expresses the problem, or it is one of diagrams.
+    """
+    from odtdsl.base.interrupts import interruptible
+
+    began, options = began or time.monotonic(), analysis.problem.options
+    seconds = options.seconds if seconds is None else seconds
+    given = analysis.problem.skeleton
+    if not isinstance(given, TreeSkeleton):
+        raise error("B102", "rules of diagrams cannot be explained yet")
+    core = replace(normalize(_of_all_levels(analysis, given, deeper)), skeleton=given)
+    choice = choose(core, backend or options.backend)
+    if choice.name is None:
+        raise refused(choice, backend or options.backend, analysis.problem.source)
+    with interruptible() as interrupted:
+        limits = Limits(
+            deadline=None if seconds is None else began + seconds, gap=Fraction(0),
+            threads=options.threads, seed=options.seed, interrupted=interrupted,
+            memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
+        )  # fmt: skip
+        oracle = Oracle(core, suspects(analysis.problem, deeper), choice.name, limits, deeper, tell)
+        return _Explainer(analysis, oracle, most, began, interrupted).run()
+
+
+def _of_all_levels(analysis: Analysis, given: TreeSkeleton, deeper: int) -> Rows:
+    """Rules on levels mean the same in deeper trees only if they are read for those."""
+    deepest = relaxed(given, deeper=deeper, leaves=True)
+    return Rows(replace(analysis.problem, skeleton=deepest), analysis.rows.data)
+
+
+def suspects(problem: Problem, deeper: int = DEEPER) -> tuple[Suspect, ...]:
+    """The rules in their order, then the bounds of the skeleton."""
+    found = [
+        Suspect(kind="rule", name=rule.name, text=rule.text, span=rule.span)
+        for rule in problem.rules
+    ]
+    skeleton = problem.skeleton
+    assert isinstance(skeleton, TreeSkeleton), "diagrams are refused before"
+    spans = _skeleton_spans(problem)
+    if skeleton.leaves is not None:
+        text = f"leaves <= {skeleton.leaves}"
+        span = spans.get("leaves", NOWHERE)
+        found.append(Suspect(kind="leaves", name="tree leaves", text=text, span=span))
+    if skeleton.depth is not None and deeper and skeleton.depth < DEEPEST:
+        text = f"depth <= {skeleton.depth}"
+        span = spans.get("depth", NOWHERE)
+        found.append(Suspect(kind="depth", name="tree depth", text=text, span=span))
+    return tuple(found)
+
+
+def _skeleton_spans(problem: Problem) -> dict[str, Span]:
+    """Where the `tree` statement bounds depth and leaves (also as splits or nodes)."""
+    from odtdsl.language.parser import parse
+
+    if problem.source is None:
+        return {}
+    found: dict[str, Span] = {}
+    for statement in parse(problem.source).statements:
+        if isinstance(statement, ast.Tree):
+            for bound in statement.bounds:
+                found["depth" if bound.measure == "depth" else "leaves"] = bound.span
+    return found
+
+
+class _Explainer:
+    """One explanation."""
+
+    def __init__(
+        self, analysis: Analysis, oracle: Oracle, most: int, began: float,
+        interrupted: Callable[[], bool],
+    ) -> None:  # fmt: skip
+        self.analysis, self.oracle, self.most, self.began = analysis, oracle, most, began
+        self.interrupted = interrupted
+
+    def run(self) -> Explanation:
+        oracle = self.oracle
+        answer = oracle.answer(oracle.everyone)
+        if answer.feasible is None:
+            return self._explained("undecided")
+        if answer.tree is not None:
+            return self._explained("feasible", prices=self._prices(answer.tree))
+        order = sorted(oracle.everyone)
+        first = shrink(oracle.ask, oracle.everyone, order)
+        conflicts, complete = self._conflicts(first, order)
+        drop = self._drop([first.members, *(one for one, _, _ in conflicts)])
+        return self._explained(
+            "infeasible",
+            conflicts=tuple(
+                Conflict(suspects=self._named(members), minimal=minimal, smallest=smallest)
+                for members, minimal, smallest in conflicts
+            ),
+            complete=complete, drop=None if drop is None else self._named(drop),
+            nearest=self._nearest(conflicts[0][0]),
+        )  # fmt: skip
+
+    def _prices(self, tree: RawTree) -> Prices | None:
+        """What each rule costs, given a tree that keeps all."""
+        oracle, limits = self.oracle, self.oracle.limits
+        return price_rules(
+            self.analysis, oracle.suspects, oracle.backend, deadline=limits.deadline,
+            memory_bytes=limits.memory_bytes, interrupted=limits.interrupted,
+            deeper=oracle.deeper, start=to_tree(oracle.core, self.analysis.rows, tree),
+            tell=oracle.tell,
+        )  # fmt: skip
+
+    def _conflicts(
+        self, first: Found, order: list[int]
+    ) -> tuple[list[tuple[Members, bool, bool]], bool]:
+        """Conflicts, each with whether it is minimal and whether smallest; and if they are all."""
+        search = Conflicts(self.oracle.ask, order, first)
+        found: list[tuple[Members, bool, bool]] = []
+        while len(found) < self.most and (members := search.next()) is not None:
+            smallest = not search.open and len(members) == len(search.known[0])
+            found.append((members, True, smallest))
+        if first.members not in search.known and (not found or len(found) < self.most):
+            found.append((first.members, first.minimal, False))
+        if self.most > 1 and len(found) == self.most and not search.complete:
+            search.next()  # maybe these are all
+        return found, search.complete
+
+    def _drop(self, conflicts: list[Members]) -> Members | None:
+        oracle = self.oracle
+        rules = frozenset(i for i in oracle.everyone if oracle.suspects[i].kind == "rule")
+        found = smallest_drop(oracle.ask, oracle.everyone, rules, conflicts)
+        return None if found is None else found.members
+
+    def _nearest(self, conflict: Members) -> tuple[NearestBound, ...]:
+        """For each member, the rest of the spec kept if that is possible, else of the conflict."""
+        oracle = self.oracle
+        found: list[NearestBound] = []
+        for suspect in sorted(conflict):
+            whole = oracle.ask(oracle.everyone - {suspect}) is True
+            among = oracle.everyone if whole else conflict
+            one = nearest(oracle, self.analysis.rows, suspect, among)
+            if one is not None:
+                found.append(
+                    NearestBound(
+                        suspect=oracle.suspects[suspect], found=one,
+                        others="spec" if whole else "conflict",
+                    )
+                )  # fmt: skip
+        return tuple(found)
+
+    def _named(self, members: Members) -> tuple[Suspect, ...]:
+        return tuple(self.oracle.suspects[i] for i in sorted(members))
+
+    def _explained(
+        self, status: str, *, prices: Prices | None = None, **parts: object
+    ) -> Explanation:
+        oracle = self.oracle
+        depth = relaxed(oracle.skeleton, deeper=oracle.deeper, leaves=False).depth
+        return Explanation(
+            status=status,  # type: ignore[arg-type]
+            backend=oracle.backend, seconds=time.monotonic() - self.began,
+            questions=oracle.questions, undecided=oracle.undecided,
+            interrupted=self.interrupted() or (prices is not None and prices.interrupted),
+            prices=prices, source=self.analysis.problem.source,
+            warnings=self.analysis.warnings, deepest=depth,
+            **parts,  # type: ignore[arg-type]
+        )  # fmt: skip

@@ -1,0 +1,216 @@
+"""What is found about a spec, as a value, as JSON and as diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from odtdsl.backends.steps import WITHOUT_PROOF
+from odtdsl.base.diagnostics.model import Diagnostic, Label
+from odtdsl.base.diagnostics.render import to_json
+from odtdsl.base.numbers import as_number
+from odtdsl.base.source import Source
+from odtdsl.insight.explanations.nearest_bounds import Nearest, shown
+from odtdsl.insight.explanations.oracle import Suspect
+from odtdsl.insight.explanations.prices import Prices
+
+FORESEEN = ("R107", "R108")
+"""Warnings that no tree keeps some rules."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Rules and bounds of the skeleton that no tree keeps together: that much is proven.
+
+    Attributes
+    ----------
+    minimal
+        Proven: without any one of them, a tree keeps the others.
+    smallest
+        Proven: no fewer rules and bounds of the spec conflict.
+    """
+
+    suspects: tuple[Suspect, ...]
+    minimal: bool
+    smallest: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(suspect.name for suspect in self.suspects)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearestBound:
+    """A bound that would do, proven: the nearest one at which a tree keeps the others.
+
+    `others` is `spec` if it is the only thing to change, else `conflict`: then some other
+    rules conflict too.
+    """
+
+    suspect: Suspect
+    found: Nearest
+    others: Literal["spec", "conflict"]
+
+    @property
+    def says(self) -> str:
+        one, value = self.suspect, shown(self.found)
+        if one.kind == "depth":
+            return f"with depth {value} the other rules hold"
+        if one.kind == "leaves":
+            return f"with {value} leaves the other rules hold"
+        way = f"from {value} on" if self.found.op == "<=" else f"up to {value}"
+        return f"`{one.name}` would hold {way}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why no tree keeps all rules, or what each costs; only what is proven is said.
+
+    Attributes
+    ----------
+    status
+        `infeasible` (proven), `feasible`, or `undecided`: a limit was met, Ctrl-C was
+        pressed, or the back end cannot tell.
+    conflicts
+        The smallest one that was found first; with `all`, all that were found.
+    complete
+        Whether `conflicts` holds every minimal conflict.
+    drop
+        The fewest rules without which a tree keeps the others; None where that was not decided.
+    nearest
+        For rules of the first conflict.
+    prices
+        Where a tree keeps all rules: the best one, and what each rule costs; None otherwise, or
+        where the time was over.
+    questions
+        How many searches that took, and how many of them ended without an answer.
+    """
+
+    status: Literal["infeasible", "feasible", "undecided"]
+    backend: str
+    seconds: float
+    conflicts: tuple[Conflict, ...] = ()
+    complete: bool = False
+    drop: tuple[Suspect, ...] | None = None
+    nearest: tuple[NearestBound, ...] = ()
+    prices: Prices | None = None
+    questions: int = 0
+    undecided: int = 0
+    interrupted: bool = False
+    source: Source | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+    deepest: int | None = None
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The conflicts with their source lines; or that nothing was decided."""
+        if self.status == "undecided":
+            return (self._undecided(),)
+        return tuple(self._told(at, one) for at, one in enumerate(self.conflicts))
+
+    @property
+    def untold(self) -> tuple[Diagnostic, ...]:
+        """The warnings of the spec but those that a conflict tells, with a proof."""
+        told = {label.span for one in self.diagnostics() for label in one.labels}
+        return tuple(
+            one for one in self.warnings
+            if one.code not in FORESEEN or not {label.span for label in one.labels} <= told
+        )  # fmt: skip
+
+    def _undecided(self) -> Diagnostic:
+        notes = (f"the search ended without an answer after {self.seconds:.1f} s",)
+        helps: tuple[str, ...] = ("give it more time with `--within`",)
+        if self.interrupted:
+            notes, helps = (f"it was interrupted after {self.seconds:.1f} s",), ()
+        elif self.backend in WITHOUT_PROOF:
+            notes = (f"`{self.backend}` found none, and cannot prove that there is none",)
+            helps = ("ask a back end that proves, as with `--using exact` or `--using milp`",)
+        return Diagnostic(
+            code="R402", severity="warning", source=self.source,
+            message="whether a tree keeps all rules is undecided", notes=notes, helps=helps,
+        )  # fmt: skip
+
+    def _told(self, at: int, conflict: Conflict) -> Diagnostic:
+        first = at == 0
+        count = len(conflict.suspects)
+        message = (
+            f"no tree keeps {_listed(conflict.suspects)}" + (" together" if count > 1 else "")
+        )  # fmt: skip
+        spans = [one.span for one in conflict.suspects if one.span.start >= 0]
+        return Diagnostic(
+            code="R401", message=message, source=self.source,
+            labels=tuple(Label(span=span) for span in spans),
+            notes=(self._proof(conflict), *(self._notes(conflict) if first else ())),
+            helps=tuple(self._helps()) if first else (),
+        )  # fmt: skip
+
+    def _proof(self, conflict: Conflict) -> str:
+        """What is proven of a conflict, in words."""
+        if len(conflict.suspects) == 1:
+            return "proven; it alone is enough" if conflict.minimal else "proven"
+        if not conflict.minimal:
+            return "proven; whether all of them are needed is undecided"
+        minimal = "proven; without any one of them a tree keeps the others"
+        if conflict.smallest:
+            return minimal + ", and no fewer conflict"
+        if len(self.conflicts[0].suspects) < len(conflict.suspects):
+            return minimal
+        return minimal + "; whether fewer conflict is undecided"
+
+    def _notes(self, conflict: Conflict) -> Iterable[str]:
+        kinds = {one.kind for one in conflict.suspects}
+        if self.deepest is not None and "depth" not in kinds:
+            yield f"that is of trees up to depth {self.deepest}; deeper ones were not looked at"
+        if len(self.conflicts) > 1 or self.complete:
+            number = len(self.conflicts)
+            these = "this is the only conflict" if number == 1 else f"{number} conflicts in all"
+            yield these if self.complete else f"{number} conflicts, and there may be more"
+
+    def _helps(self) -> Iterable[str]:
+        for one in self.nearest:
+            yield one.says + ("" if one.others == "spec" else ", but other rules conflict too")
+        if self.drop is not None:
+            fewer = "; no fewer rules to drop are enough" if len(self.drop) > 1 else ""
+            yield f"without {_listed(self.drop)} the others hold{fewer}"
+
+    def to_json(self) -> dict[str, Any]:
+        """One object as `odt explain --json` writes it."""
+        return {
+            "status": self.status,
+            "backend": self.backend,
+            "seconds": round(self.seconds, 6),
+            "interrupted": self.interrupted,
+            "questions": self.questions,
+            "undecided": self.undecided,
+            "conflicts": [
+                {
+                    "suspects": [_suspect(one) for one in conflict.suspects],
+                    "minimal": conflict.minimal, "smallest": conflict.smallest,
+                }
+                for conflict in self.conflicts
+            ],
+            "complete": self.complete,
+            "drop": None if self.drop is None else [one.name for one in self.drop],
+            "nearest": [
+                {
+                    "suspect": one.suspect.name, "op": one.found.op,
+                    "value": as_number(one.found.value), "others": one.others, "text": one.says,
+                }
+                for one in self.nearest
+            ],
+            "prices": None if self.prices is None else self.prices.to_json(),
+            "diagnostics": [to_json(one) for one in (*self.untold, *self.diagnostics())],
+        }  # fmt: skip
+
+
+def _suspect(one: Suspect) -> dict[str, str]:
+    return {"kind": one.kind, "name": one.name, "text": one.text}
+
+
+def _listed(suspects: tuple[Suspect, ...]) -> str:
+    """`a`, `b` and `depth <= 2`."""
+    names = [f"`{one.name}`" if one.kind == "rule" else f"`{one.text}`" for one in suspects]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+__all__ = ["Conflict", "Explanation", "NearestBound"]

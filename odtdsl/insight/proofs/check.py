@@ -1,0 +1,284 @@
+"""Check a proof against a spec and its data, and say what it proves.
+
+The formula of each part is made again from the spec, the data and the rows that the part names,
+and must be that of the file. A checker in C++, which shares no code with the encoder, then follows
+the refutation step by step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.lowering import DEEPEST
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.engine import engine
+from odtdsl.data.digest import digest
+from odtdsl.driver.choice import choose, refused
+from odtdsl.insight.proofs.claims import Claim, depth_of, formula, in_words, of_trees, user_value
+from odtdsl.insight.proofs.file import Literals, Part, Proof, Refutation, clause_at
+from odtdsl.insight.proofs.log import asked
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.terms.normalize import normalize
+
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A part of a proof that holds.
+
+    Attributes
+    ----------
+    says
+        What is proven, in the words of the spec.
+    rows
+        Training rows whose classes the formula has.
+    variables, clauses, lemmas
+        Of the formula; and the steps that were checked. 0 where the claim holds by itself.
+    """
+
+    says: str
+    claim: Claim
+    rows: int = 0
+    variables: int = 0
+    clauses: int = 0
+    lemmas: int = 0
+    seconds: float = field(default=0.0, compare=False)
+
+
+def check(
+    proof: Proof, analysis: Analysis, *, interrupted: Callable[[], bool] | None = None
+) -> tuple[Verified, ...]:
+    """Check all parts of a proof.
+
+    Parameters
+    ----------
+    proof
+        As read from a file.
+    analysis
+        The spec and the data that it should be of.
+    interrupted
+        Asked now and then; True stops.
+
+    Returns
+    -------
+    tuple of Verified
+        What is proven, part by part.
+
+    Raises
+    ------
+    OdtError
+        P103, P104: of other data or another spec. P105: a formula is not that of the spec. P106:
+        a step is not implied. P107: no empty clause. P101: a step is none, or a claim makes no
+        sense. P202: stopped.
+    """
+    _same_problem(proof, analysis)
+    core = normalize(analysis.rows)
+    of_trees(core)
+    choice = choose(core, "sat")
+    if choice.name is None:
+        raise refused(choice, "sat", analysis.problem.source)
+    texts = tuple(stage.text for stage in analysis.problem.objective)
+    found = []
+    for number, part in enumerate(proof.parts, 1):
+        _sensible(core, part)
+        says = in_words(core, texts, part.claim)
+        found.append(_part(core, part, number, says, interrupted))
+    return tuple(found)
+
+
+def reached(core: Core, values: Sequence[Fraction], found: Sequence[Verified]) -> tuple[bool, ...]:
+    """Per stage, whether no tree is better there that is no worse in the stages before.
+
+    `values` are those of a tree in the terms of the spec. All true: the tree is optimal.
+    """
+    own = [value if isinstance(form, DepthStage) else form.sign * value
+           for form, value in zip(core.objective, values, strict=True)]  # fmt: skip
+    return tuple(
+        any(
+            one.claim.stage == stage
+            and one.claim.below is not None
+            and one.claim.below >= value
+            and all(a >= b for a, b in zip(one.claim.earlier, own, strict=False))
+            for one in found
+        )
+        for stage, value in enumerate(own)
+    )
+
+
+# ---- what it is of
+
+
+def _same_problem(proof: Proof, analysis: Analysis) -> None:
+    wrong = []
+    if proof.data != digest(analysis.rows.data.table):
+        wrong.append(
+            Diagnostic(
+                code="P103", message="the proof is of other data: the training rows differ",
+                helps=("check it with the data that it was written for: `--data FILE`",),
+            )
+        )  # fmt: skip
+    if differing := _differing(proof.spec, asked(analysis.problem)):
+        wrong.append(
+            Diagnostic(
+                code="P104", message="the proof is of another spec", notes=differing,
+                helps=("check it with the spec that it was written for",),
+                source=analysis.problem.source,
+            )
+        )  # fmt: skip
+    if wrong:
+        raise OdtError(wrong)
+
+
+def _differing(proof: Sequence[str], spec: Sequence[str]) -> tuple[str, ...]:
+    """Lines that only one of the two has."""
+    lines = [" ".join(line.splitlines()) for line in spec]
+    here = [f"only in the proof: {line}" for line in proof if line not in lines]
+    there = [f"only in the spec: {line}" for line in lines if line not in proof]
+    if not here and not there and list(proof) != lines:
+        return ("the same in another order",)
+    return (*here, *there)
+
+
+def _sensible(core: Core, part: Part) -> None:
+    """The claim speaks of stages that there are, of values that they can have, and of its rows."""
+    claim, made = part.claim, part.refutation
+    stages = len(core.objective)
+    wrong = ""
+    if claim.stage is not None and (claim.stage >= stages or len(claim.earlier) != claim.stage):
+        wrong = f"it speaks of stage {claim.stage + 1} after {len(claim.earlier)}, of {stages}"
+    else:
+        values = [*claim.earlier, *([] if claim.below is None else [claim.below])]
+        for stage, value in enumerate(values):
+            if not _can_be(core, stage, value):
+                wrong = f"stage {stage + 1} cannot be {value}"
+    if not wrong and depth_of(core, claim) > DEEPEST:
+        wrong = f"it is of trees deeper than {DEEPEST}"
+    if not wrong and made is None and depth_of(core, claim) >= 0:
+        wrong = "it does not hold by itself, and nothing is refuted"
+    if made is not None and made.rows and max(made.rows) >= core.n_rows:
+        wrong = f"row {max(made.rows)} is none of the {core.n_rows} training rows"
+    if made is not None and not wrong and depth_of(core, claim) < 0:
+        wrong = "it holds by itself, and yet something is refuted"
+    if wrong:
+        raise error(
+            "P101", f"the claim in line {part.line + 2} of the proof makes no sense: {wrong}",
+            helps=("write the proof again: `odt solve SPEC --proof FILE`",),
+        )  # fmt: skip
+
+
+def _can_be(core: Core, stage: int, value: Fraction) -> bool:
+    """A value between two that a stage can have would be refuted as the lower one."""
+    form = core.objective[stage]
+    if isinstance(form, DepthStage):
+        return value.denominator == 1 and value >= 0
+    return isinstance(form, LinearStage) and (value * form.measure.denominator).denominator == 1
+
+
+# ---- one part
+
+
+def _part(
+    core: Core, part: Part, number: int, says: str, interrupted: Callable[[], bool] | None
+) -> Verified:
+    began = time.monotonic()
+    made = part.refutation
+    if made is None:
+        return Verified(says=says, claim=part.claim)
+    lowered = formula(core, part.claim, () if made.rows is None else made.rows)
+    if (made.rows is None) != lowered.shape.every:
+        raise _other_formula(
+            number, "it is on all rows" if made.rows is None else "rows are left out"
+        )
+    _same_formula(lowered.formula, made, number)
+    steps = engine().check_rup(made.formula, made.steps, interrupted)
+    _accepted(steps, made, number, says)
+    return Verified(
+        says=says, claim=part.claim, rows=len(lowered.in_), variables=lowered.formula.top,
+        clauses=len(lowered.formula.clauses), lemmas=steps["lemmas"],
+        seconds=time.monotonic() - began,
+    )  # fmt: skip
+
+
+def _same_formula(own: Formula, made: Refutation, number: int) -> None:
+    mine, theirs = _flat(own), made.formula
+    both = min(len(mine), len(theirs))
+    differing = np.flatnonzero(mine[:both] != theirs[:both])
+    if len(differing):
+        clause = int((theirs[: differing[0]] == 0).sum())
+        raise _other_formula(number, *_difference(own, made, clause))
+    if own.top != made.variables or len(mine) != len(theirs):
+        raise _other_formula(
+            number,
+            f"it has {made.variables} variables and {int((theirs == 0).sum())} clauses,"
+            f" that of the spec {own.top} and {len(own.clauses)}",
+        )
+
+
+def _flat(own: Formula) -> Literals:
+    return np.fromiter(
+        (literal for clause in own.clauses for literal in (*clause, 0)), dtype=np.int32
+    )
+
+
+def _difference(own: Formula, made: Refutation, index: int) -> tuple[str, ...]:
+    group = [one for one in own.groups if one.first <= index]
+    of = f" (of: {group[-1].title})" if group else ""
+    line = made.first_clause + index
+    here = " ".join(map(str, (*clause_at(made.formula, index), 0)))
+    there = " ".join(map(str, (*own.clauses[index], 0)))
+    return (f"line {line} says `{here}`", f"the spec and the data make `{there}` of it{of}")
+
+
+def _other_formula(number: int, *notes: str) -> OdtError:
+    return error(
+        "P105", f"part {number} of the proof refutes another formula than that of the claim",
+        notes=notes,
+        helps=(
+            "other versions of odtdsl or python-sat may make other clauses: write it again with"
+            " `odt solve SPEC --proof FILE`",
+        ),
+    )  # fmt: skip
+
+
+def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -> None:
+    """What the checker said of the steps."""
+    line = made.first_step + steps["line"] - 1
+    unproven = f"not proven: {says}"
+    match steps["status"]:
+        case "verified":
+            return
+        case "not_implied":
+            raise error(
+                "P106", f"line {line}: this step of part {number} does not follow from the formula"
+                " and the steps before it by unit propagation",
+                notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
+            )  # fmt: skip
+        case "no_empty":
+            raise error(
+                "P107", f"part {number} of the proof never comes to the empty clause",
+                notes=(unproven,), helps=("its last step should be the line `0`",),
+            )  # fmt: skip
+        case "malformed":
+            raise error(
+                "P101", f"line {line}: a step of part {number} is no clause",
+                notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
+            )  # fmt: skip
+        case _:
+            raise error("P202", "stopped before the proof was checked", notes=(unproven,))
+
+
+def _step(made: Refutation, line: int) -> str:
+    text = made.steps.split(b"\n", line)[line - 1].decode("utf-8", "replace")
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+__all__ = ["Verified", "check", "reached", "user_value"]

@@ -1,0 +1,299 @@
+"""A whole tuning: divide the rows, do the runs that are not done yet, choose, solve again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.interrupts import interrupted
+from odtdsl.compiler import Analysis, analyse
+from odtdsl.data.split import Division
+from odtdsl.data.table import IntArray
+from odtdsl.driver.result import Result
+from odtdsl.insight.tuning.folds import deal
+from odtdsl.insight.tuning.grid import Grid, Setting, applied, shown
+from odtdsl.insight.tuning.result import OuterFold, Rule, Trial, Tuning, choose
+from odtdsl.insight.tuning.scores import Score, default_score, parse_score, parted, with_score
+from odtdsl.insight.tuning.single_run import Cell, Fold, Job, keys, packed, run_packed
+from odtdsl.insight.tuning.store import Store
+from odtdsl.insight.tuning.workers import Pool, pool
+from odtdsl.language import ast
+
+if TYPE_CHECKING:
+    from odtdsl.base.source import Source
+
+Told = Callable[[int, int], None]
+"""Called with the runs that are done, and how many there are in all."""
+
+MOST_RUNS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """How to tune.
+
+    Attributes
+    ----------
+    cv, repeats
+        Folds, and how often the rows are divided anew.
+    outer
+        Folds that no choice sees, to judge the procedure by; 0 for none.
+    seed
+        Of all divisions.
+    rule
+        See `Tuning.rule`.
+    score
+        A measure of the language; None for the spec's own, see
+        `insight.tuning.scores.default_score`.
+    jobs, backend, address
+        See `workers.pool`.
+    keep
+        A file for runs that are done, and to read them from.
+    """
+
+    cv: int = 5
+    repeats: int = 1
+    outer: int = 0
+    seed: int = 0
+    rule: Rule = "one-se"
+    score: str | None = None
+    jobs: int = 1
+    backend: str | None = None
+    address: str | None = None
+    keep: Path | None = None
+
+
+def tune(
+    spec: ast.Spec, source: Source | None, analysis: Analysis, grid: Grid, wish: Wish,
+    solve: Callable[[ast.Spec], Result], told: Told | None = None,
+) -> Tuning:  # fmt: skip
+    """Score every setting of a grid on held-out rows, choose one, and solve it on all rows.
+
+    Parameters
+    ----------
+    spec, source, analysis
+        The spec, its text for messages, and the spec resolved with its data.
+    grid, wish
+        What to vary, and how.
+    solve
+        Solves a spec on all training rows: asked once, for the chosen setting.
+    told
+        Called when the runs begin and after each.
+
+    Returns
+    -------
+    Tuning
+        On Ctrl-C or SIGTERM with what was done, and `complete` false.
+
+    Raises
+    ------
+    OdtError
+        U341 to U348, F310, and whatever is wrong with the spec under a setting.
+    """
+    began = time.monotonic()
+    if wish.repeats < 1 or wish.outer == 1 or wish.outer < 0:
+        raise error("U343", "rows are divided at least once, into 2 outer folds or none at all")
+    score = default_score(spec) if wish.score is None else parse_score(wish.score)
+    settings = grid.settings()
+    plan = _plan(analysis, wish)
+    if len(settings) * len(plan.inner) > MOST_RUNS:
+        raise error(
+            "U341", f"{len(settings)} settings on {len(plan.inner)} folds are too many runs",
+            helps=(f"at most {MOST_RUNS:,}: give fewer values or folds",),
+        )  # fmt: skip
+    _check(spec, source, analysis, grid, settings, score)
+    job = Job(
+        spec=spec, names=grid.names, score=score, table=analysis.table,
+        folds=(*plan.inner, *plan.outer),
+    )  # fmt: skip
+    runs = _Runs(job, settings, Store(wish.keep), told)
+    complete = True
+    try:
+        with interrupted(), pool(wish.jobs, wish.backend, wish.address) as workers:
+            complete = _all_runs(runs, plan, workers, wish)
+    except KeyboardInterrupt:
+        complete = False
+    finally:
+        runs.store.flush()
+    trials = runs.trials(plan.main, wish.cv)
+    places = choose(trials, score.sense == "maximize", wish.rule) if complete else None
+    result = None
+    if places is not None:
+        try:
+            with interrupted():
+                result = solve(applied(spec, grid.names, settings[places[1]]))
+        except KeyboardInterrupt:  # before or after its search
+            complete = False
+        else:
+            complete = not result.interrupted
+    return Tuning(
+        names=grid.names, score=score.text, rule=wish.rule, cv=wish.cv, repeats=wish.repeats,
+        seed=wish.seed, trials=trials, best=places and places[0], chosen=places and places[1],
+        outer=tuple(runs.outer(plan, wish)), result=result, complete=complete,
+        resumed=runs.resumed, seconds=time.monotonic() - began,
+        keep=None if wish.keep is None else str(wish.keep), unkept=runs.store.failure,
+    )  # fmt: skip
+
+
+# ---- folds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """Folds by number: first those of all rows, then those without each outer fold, then these.
+
+    Attributes
+    ----------
+    main
+        The folds that all training rows are divided into.
+    within
+        For each outer fold, the folds that the other rows are divided into.
+    """
+
+    inner: tuple[Fold, ...]
+    outer: tuple[Fold, ...]
+    main: range
+    within: tuple[range, ...]
+
+
+def _plan(analysis: Analysis, wish: Wish) -> _Plan:
+    rows = analysis.rows
+    everything = rows.data.row_numbers
+
+    def divided(chosen: IntArray, count: int, *seed: int) -> Iterator[Fold]:
+        for held in deal(rows, chosen, count, (wish.seed, *seed)):
+            yield Fold(train=np.setdiff1d(chosen, held, assume_unique=True), held=held)
+
+    def repeated(chosen: IntArray, of: int) -> list[Fold]:
+        return [
+            fold for repeat in range(wish.repeats) for fold in divided(chosen, wish.cv, of, repeat)
+        ]
+
+    inner = repeated(everything, 0)
+    main = range(len(inner))
+    outer = tuple(divided(everything, wish.outer, 0, wish.repeats)) if wish.outer else ()
+    within = []
+    for number, fold in enumerate(outer):
+        start = len(inner)
+        inner += repeated(fold.train, number + 1)
+        within.append(range(start, len(inner)))
+    return _Plan(inner=tuple(inner), outer=outer, main=main, within=tuple(within))
+
+
+def _check(
+    spec: ast.Spec, source: Source | None, analysis: Analysis, grid: Grid,
+    settings: tuple[Setting, ...], score: Score,
+) -> None:  # fmt: skip
+    """Every value once, on all rows, so that mistakes are told before hours of runs."""
+    from odtdsl.driver.choice import choose as choose_back_end
+    from odtdsl.driver.choice import refused
+    from odtdsl.problem.terms.normalize import normalize
+
+    everything = analysis.rows.data.row_numbers
+    division = Division(table=analysis.table, train=everything, test=everything[:0])
+    for setting in _each_value_once(grid, settings):
+        try:
+            varied = with_score(applied(spec, grid.names, setting), score)
+            under, _ = parted(analyse(varied, source=source, division=division))
+            choice = choose_back_end(normalize(under.rows), under.problem.options.backend)
+            if choice.name is None:
+                raise refused(choice, under.problem.options.backend, source)
+        except OdtError as failure:
+            note = f"under the setting {shown(grid.names, setting)}"
+            raise OdtError([_noted(one, note) for one in failure.diagnostics]) from None
+
+
+def _noted(diagnostic: Diagnostic, note: str) -> Diagnostic:
+    return replace(diagnostic, notes=(*diagnostic.notes, note))
+
+
+def _each_value_once(grid: Grid, settings: tuple[Setting, ...]) -> Iterator[Setting]:
+    first = settings[0]
+    yield first
+    for at, values in enumerate(grid.values):
+        for value in values[1:]:
+            yield (*first[:at], value, *first[at + 1 :])
+
+
+# ---- runs
+
+
+class _Runs:
+    """The runs of a tuning, by setting and fold."""
+
+    def __init__(
+        self, job: Job, settings: tuple[Setting, ...], store: Store, told: Told | None
+    ) -> None:
+        self.job, self.settings, self.store, self.told = job, settings, store, told
+        self.keys = keys(job, settings)
+        self.resumed = sum(key in store.cells for key in self.keys.values())
+        self.done = self.asked = 0
+
+    def get(self, at: tuple[int, int]) -> Cell | None:
+        return self.store.cells.get(self.keys[at])
+
+    def do(self, wanted: list[tuple[int, int]], workers: Pool) -> bool:
+        """Do those that are not done; False where Ctrl-C came between."""
+        todo = [at for at in wanted if self.get(at) is None]
+        self.asked += len(wanted)
+        self.done += len(wanted) - len(todo)
+        self._tell()
+        if not todo:
+            return True
+        sent = packed(self.job)
+        tasks = ((run_packed, (sent, self.settings[at[0]], at)) for at in todo)
+        for at, cell in workers(tasks):
+            if cell is None:
+                return False
+            self.store.add(self.keys[at], cell)
+            self.done += 1
+            self._tell()
+        return True
+
+    def _tell(self) -> None:
+        if self.told is not None:
+            self.told(self.done, self.asked)
+
+    def trials(self, folds: range, cv: int) -> tuple[Trial, ...]:
+        """The settings with their runs on some folds."""
+        found = []
+        for at, setting in enumerate(self.settings):
+            runs = [self.get((at, fold)) for fold in folds]
+            done = tuple(run for run in runs if run is not None)
+            found.append(Trial(setting=setting, runs=done, folds=cv, done=len(done) == len(folds)))
+        return tuple(found)
+
+    def chosen(self, folds: range, wish: Wish) -> int | None:
+        """The setting that some folds lead to; None where none can be chosen."""
+        trials = self.trials(folds, wish.cv)
+        places = choose(trials, self.job.score.sense == "maximize", wish.rule)
+        return None if places is None else places[1]
+
+    def outer(self, plan: _Plan, wish: Wish) -> Iterator[OuterFold]:
+        for number, folds in enumerate(plan.within):
+            done = all(trial.done for trial in self.trials(folds, wish.cv))
+            chosen = self.chosen(folds, wish) if done else None
+            run = None if chosen is None else self.get((chosen, len(plan.inner) + number))
+            yield OuterFold(setting=None if chosen is None else self.settings[chosen], run=run)
+
+
+def _all_runs(runs: _Runs, plan: _Plan, workers: Pool, wish: Wish) -> bool:
+    """First all settings on all inner folds, then what each outer fold led to."""
+    count = range(len(runs.settings))
+    if not runs.do([(at, fold) for at in count for fold in range(len(plan.inner))], workers):
+        return False
+    last = []
+    for number, folds in enumerate(plan.within):
+        chosen = runs.chosen(folds, wish)
+        if chosen is not None:
+            last.append((chosen, len(plan.inner) + number))
+    return runs.do(last, workers)
+
+
+__all__ = ["Told", "Wish", "tune"]

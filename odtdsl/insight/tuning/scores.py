@@ -1,0 +1,179 @@
+"""How well a model does on rows that were held out, by any measure of the language.
+
+A score is a measure of the whole model, such as `error_rate`, `expected_loss` or
+`gap(rate("yes"), sex)`. It is resolved with the spec, as one more stage behind its objective, and
+taken out again before the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.language import ast
+from odtdsl.problem.ir.expr import Abs, Arith, Const, Expr, Minus
+from odtdsl.problem.ir.rows import Rows
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from odtdsl.compiler import Analysis
+    from odtdsl.data.dataset import Dataset
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What is measured on rows that were held out."""
+
+    sense: Literal["minimize", "maximize"]
+    measure: ast.Expr
+    text: str
+
+    def better(self, one: float, other: float) -> bool:
+        return one < other if self.sense == "minimize" else one > other
+
+
+def parse_score(text: str) -> Score:
+    """A measure, which is to be small, or `maximize` with one.
+
+    Raises
+    ------
+    OdtError
+        U344: not one measure. S codes: no measure of the language.
+    """
+    from odtdsl.base.source import Source
+    from odtdsl.language.parser import parse
+
+    said = text.strip()
+    head = "" if said.startswith(("minimize ", "maximize ")) else "minimize "
+    found = parse(Source(name="<score>", text=head + said)).statements
+    if len(found) != 1 or not isinstance(found[0], ast.Objective) or len(found[0].stages) != 1:
+        raise error(
+            "U344", f"`{text}` is not one measure", helps=("write one, such as `error_rate`",)
+        )
+    stage = found[0].stages[0]
+    assert stage.sense is not None, "the first stage has one"
+    measure = _anywhere(stage.measure)
+    return Score(sense=stage.sense, measure=measure, text=said.removeprefix("minimize "))
+
+
+def default_score(spec: ast.Spec) -> Score:
+    """`error_rate`, or `expected_loss` where the spec speaks of losses; of numbers its loss.
+
+    Parameters
+    ----------
+    spec
+        With a target and an objective.
+    """
+    target = next((s for s in spec.statements if isinstance(s, ast.Target)), None)
+    said = {
+        word for s in spec.statements if isinstance(s, ast.Objective)
+        for stage in s.stages for word in _words(stage.measure)
+    }  # fmt: skip
+    if target is not None and target.type is not None and target.type.kind in ("number", "integer"):
+        return parse_score(next((word for word in ("mae", "poisson") if word in said), "mse"))
+    return parse_score("expected_loss" if said & {"loss", "expected_loss"} else "error_rate")
+
+
+def _words(expr: ast.Node) -> Iterator[str]:
+    if isinstance(expr, ast.Name):
+        yield expr.name
+    if isinstance(expr, ast.Call):
+        yield expr.function
+    for item in fields(expr):
+        value = getattr(expr, item.name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, ast.Node):
+                yield from _words(one)
+
+
+def _anywhere(measure: ast.Expr) -> ast.Expr:
+    from odtdsl.compiler.statements import without_spans
+
+    return without_spans(measure)
+
+
+# ---- with a spec
+
+
+def with_score(spec: ast.Spec, score: Score) -> ast.Spec:
+    """The spec with the score as the last stage of its objective."""
+    stage = ast.Stage(sense=score.sense, measure=score.measure)
+    statements = tuple(
+        replace(one, stages=(*one.stages, stage)) if isinstance(one, ast.Objective) else one
+        for one in spec.statements
+    )
+    return replace(spec, statements=statements)
+
+
+def parted(analysis: Analysis) -> tuple[Analysis, Expr]:
+    """The analysis of `with_score` without the score, and the score's measure.
+
+    Raises
+    ------
+    OdtError
+        U344: a product or quotient of measures.
+    """
+    problem = analysis.problem
+    *stages, score = problem.objective
+    if not _is_linear(score.measure):
+        raise error(
+            "U344", f"the score `{score.text.partition(' ')[2]}` multiplies or divides measures",
+            helps=("take a sum of measures, each times a number",),
+        )  # fmt: skip
+    solved = replace(problem, objective=tuple(stages))
+    rows = Rows(solved, analysis.rows.data)
+    return replace(analysis, problem=solved, rows=rows), score.measure
+
+
+def _is_linear(expr: Expr) -> bool:
+    match expr:
+        case Arith(op="*"):
+            sides = (expr.left, expr.right)
+            return any(map(_is_constant, sides)) and all(map(_is_linear, sides))
+        case Arith(op="/"):
+            return _is_constant(expr.right) and _is_linear(expr.left)
+        case Arith():
+            return _is_linear(expr.left) and _is_linear(expr.right)
+        case Minus() | Abs():
+            return _is_linear(expr.operand)
+        case _:
+            return True
+
+
+def _is_constant(expr: Expr) -> bool:
+    match expr:
+        case Arith():
+            return _is_constant(expr.left) and _is_constant(expr.right)
+        case Minus() | Abs():
+            return _is_constant(expr.operand)
+        case _:
+            return isinstance(expr, Const)
+
+
+def measured(model: Tree | Diagram, analysis: Analysis, measure: Expr, data: Dataset) -> Fraction:
+    """A measure of the whole model on some rows, as the audit has it.
+
+    Raises
+    ------
+    OdtError
+        U345: it has no value there, since no row of some group or class was held out.
+    """
+    from odtdsl.auditor.audit import judge, plain
+    from odtdsl.auditor.rows import NoValue
+    from odtdsl.auditor.values import number
+
+    try:
+        return plain(number(measure, judge(model, analysis.problem, data, training=False)))
+    except NoValue as reason:
+        raise error(
+            "U345", "the score has no value: none of the rows it is a share of was held out",
+            notes=(str(reason),),
+        ) from None  # fmt: skip
+
+
+__all__ = ["Score", "default_score", "measured", "parse_score", "parted", "with_score"]

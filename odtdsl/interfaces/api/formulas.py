@@ -1,0 +1,138 @@
+"""Models as files for other solvers, and their answers read back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from odtdsl.interfaces.api.inputs import FileFormat, FilePath, FormulaFormat, Inputs
+from odtdsl.interfaces.api.reading import ModelLike, as_model
+from odtdsl.words import values
+from odtdsl.words.values import Numeric
+
+if TYPE_CHECKING:
+    from odtdsl.driver.result import Result
+
+
+def compile(
+    spec: ModelLike, path: FilePath, /, *, to: FileFormat | None = None,
+    model: Literal["pattern", "subtrees", "cptree"] | None = None, depth: int | None = None,
+    bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
+) -> dict[str, int]:  # fmt: skip
+    """Write a model as a file that other solvers and people can read.
+
+    Parameters
+    ----------
+    spec
+        A model, a text or a path.
+    path
+        The file to write, whole or not at all.
+    to
+        A mixed-integer program: `"lp"` or `"mps"`; a formula: `"cnf"` (is there a tree that
+        keeps the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean), both with the
+        objective. Default by the ending of the file, else `"lp"`.
+    model
+        The formulation of programs, `"pattern"` (default), `"subtrees"` or `"cptree"`.
+    depth
+        Of formulas: a bound beside that of the model, which needs one or the other.
+    bound
+        Of formulas: the objective is as good as this, or better; of several stages the first
+        ones.
+    inputs
+        As in `Inputs`.
+
+    Returns
+    -------
+    dict
+        The size of the encoding: counts of variables, rows, clauses and so on by name.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; B codes: the encoding cannot express the problem;
+        F301: the file cannot be written.
+    """
+    from odtdsl.driver import pipeline
+
+    form = to or pipeline.format_of(Path(path))
+    return dict(
+        pipeline.compile_to(
+            as_model(spec).analyse(**inputs), Path(path), form, model, depth=depth,
+            bounds=_bounds(bound),
+        )
+    )  # fmt: skip
+
+
+def decode(
+    spec: ModelLike, assignment: FilePath | Iterable[int], /, *,
+    to: FormulaFormat | None = None, depth: int | None = None,
+    bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
+) -> Result:  # fmt: skip
+    """The audited tree that another solver's model of a formula of `compile` stands for.
+
+    Parameters
+    ----------
+    spec
+        A model, a text or a path.
+    assignment
+        The file that the solver wrote or printed, or literals: variables that are true, and
+        negatives of those that are false. Variables without a value count as false.
+    to, depth, bound
+        As the formula was compiled. `to` is by default what the file looks like; `"cnf"` for
+        literals.
+    inputs
+        As in `Inputs`.
+
+    Returns
+    -------
+    Result
+        With the status `feasible`: what the other solver proved is not known here.
+
+    Raises
+    ------
+    OdtError
+        With all mistakes of spec and data; F220, F221: the file cannot be read; U210: it holds
+        no model; U211, U212: the assignment is no model of the formula.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pysat.formula import CNF
+    >>> from pysat.solvers import Minisat22
+    >>> rows = {"age": [20, 30, 40, 50], "sick": ["no", "yes", "yes", "no"]}
+    >>> model = Model().data(rows).target("sick").tree(depth=2).minimize("errors")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.cnf")
+    ...     _ = compile(model, path, bound=0)
+    ...     clauses = CNF(from_file=path).clauses
+    >>> with Minisat22(bootstrap_with=clauses) as solver:
+    ...     result = decode(model, solver.get_model() if solver.solve() else [], bound=0)
+    >>> result.audit.holds, int(result.objective), result.tree.n_leaves
+    (True, 0, 3)
+    """
+    from odtdsl.driver.formulas import assignment as assignments
+    from odtdsl.driver.formulas import files
+
+    if isinstance(assignment, str | os.PathLike):
+        read = assignments.read(Path(assignment))
+    else:
+        read = assignments.of_literals(assignment)
+    return files.decode(
+        as_model(spec).analyse(**inputs), read, to=to, depth=depth, bounds=_bounds(bound)
+    )
+
+
+def _bounds(bound: Numeric | Iterable[Numeric]) -> tuple[Fraction, ...]:
+    found = []
+    for one in bound if isinstance(bound, Iterable) else (bound,):
+        value = values.exact(one)
+        if value is None:
+            raise values.wrong("a bound", one, "give a number, or one per stage")
+        found.append(value)
+    return tuple(found)
+
+
+__all__ = ["compile", "decode"]

@@ -1,0 +1,52 @@
+"""What the calls of the API take: files, names of formats, and rows instead of those of a spec."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.language import ast
+from odtdsl.words.expr import Expression, Measure
+from odtdsl.words.values import Numeric
+
+FilePath = str | os.PathLike[str]
+Columns = str | Measure | Iterable[str | Measure]
+"""A column, several, or `"*"` for all that no other statement of the kind names."""
+Splits = Literal["axis", "hyperplane"]
+FormulaFormat = Literal["cnf", "wcnf", "opb"]
+FileFormat = Literal["lp", "mps", "cnf", "wcnf", "opb"]
+Setting = Expression | Numeric | str
+"""The value of a `let`; a text is in the language, so a text value is `'"a"'`."""
+
+
+class Inputs(TypedDict, total=False):
+    """What a model is solved on instead of what it says itself.
+
+    Attributes
+    ----------
+    frame, test_frame
+        Rows for `data frame`, and test rows for any data: frames as `Model.data` takes them.
+    data, test
+        Files instead of those of the spec, relative to the current folder.
+    settings
+        Values for `let` names.
+    """
+
+    frame: Any
+    test_frame: Any
+    data: FilePath | None
+    test: FilePath | None
+    settings: Mapping[str, Setting] | None
+
+
+def check_frame(spec: ast.Spec, frame: object) -> None:
+    """A frame that would be passed over without a word is a mistake."""
+    reads = next((one.source for one in spec.statements if isinstance(one, ast.Data)), None)
+    if frame is None or reads is None or isinstance(reads, ast.FrameSource):
+        return
+    raise error(
+        "U209", "`frame` is given, and the model reads its rows from elsewhere",
+        helps=("write `data frame` in the spec, or give the rows to `Model.data`",),
+    )  # fmt: skip

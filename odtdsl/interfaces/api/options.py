@@ -1,0 +1,72 @@
+"""What callers write for limits, tolerances and starts, as the search takes it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odtdsl.base.files import regular
+from odtdsl.base.limits import counting
+from odtdsl.interfaces.api import statements
+from odtdsl.interfaces.api.inputs import FilePath, Inputs
+from odtdsl.interfaces.api.model import Model
+from odtdsl.interfaces.api.reading import load_model, model_of
+from odtdsl.words import values
+from odtdsl.words.values import Numeric
+
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
+    from odtdsl.driver.alternatives import Near
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+
+
+def start_of(
+    start: Tree | Diagram | FilePath | None, model: Model, analysis: Analysis
+) -> Tree | Diagram | None:
+    """The model to start from: the caller's, else that of the spec, relative to its folder."""
+    if start is not None:
+        return model_of(start)
+    named = analysis.problem.options.start
+    return None if named is None else load_model(regular((model.base or Path()) / named))
+
+
+def analysed(model: Model, began: float, seconds: float | None, inputs: Inputs) -> Analysis:
+    """The model resolved under a limit that counts from `began`, a `time.monotonic()` value."""
+    with counting(began, seconds):
+        return model.analyse(**inputs)
+
+
+def near_of(near: Numeric | str | None) -> Near | None:
+    """A tolerance: a text as on the command line, or a number in units of the objective."""
+    from odtdsl.driver.alternatives import Near, parse_near
+
+    if near is None or isinstance(near, str):
+        return None if near is None else parse_near(near)
+    amount = values.exact(near)
+    if amount is None or amount < 0:
+        raise values.wrong("near", near, 'write a number from 0, `"1%"`, or `"3 errors"`')
+    return Near(amount=amount, of="value", text=str(near))
+
+
+def limits_of(
+    within: Numeric | timedelta | str | None, gap: Numeric | str | None, memory: str | None
+) -> tuple[float | None, Fraction | None, int | None]:
+    """Limits as the `solve` statement reads them: seconds, gap, bytes."""
+    if within is None and gap is None and memory is None:
+        return None, None, None
+    from odtdsl.compiler.context import Desk
+    from odtdsl.compiler.skeleton import options
+
+    said = statements.options(
+        using=None, within=within, gap=gap, threads=None, seed=None, memory=memory, start=None
+    )
+    desk = Desk(None)
+    found = options([said], desk)
+    desk.check()
+    return found.seconds, None if gap is None else found.gap, found.memory_bytes
+
+
+__all__ = ["analysed", "limits_of", "near_of", "start_of"]

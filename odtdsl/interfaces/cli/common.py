@@ -1,0 +1,224 @@
+"""What the commands of `odt` share: options, loading, output, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.diagnostics.render import render_text, to_json
+from odtdsl.base.interrupts import interrupted
+
+if TYPE_CHECKING:
+    from odtdsl.base.source import Source
+    from odtdsl.compiler import Analysis
+    from odtdsl.language import ast
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+    from odtdsl.presentation.pictures.picture import Notes
+
+OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+EXPLAINED_CODES = {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}
+STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
+
+Spec = Annotated[Path, typer.Argument(help="The .odt file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Data = Annotated[str | None, typer.Option(help="Training rows, instead of the spec's path.")]
+Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
+Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greedy.")]
+Formulation = Annotated[
+    str | None,
+    typer.Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd."),
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of sat: ordered or paper.")]
+Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4 or rc2.")]
+
+
+# ---- loading
+
+
+class Problem:
+    """A spec file, parsed on demand, with the options that change what it reads."""
+
+    def __init__(
+        self, path: Path, data: str | None = None, test: str | None = None,
+        sets: list[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self.data, self.test, self.sets = path, data, test, sets or []
+
+    @cached_property
+    def source(self) -> Source:
+        from odtdsl.language.parser import read_source
+
+        return read_source(self.path)
+
+    @cached_property
+    def syntax(self) -> ast.Spec:
+        from odtdsl.language.parser import parse
+
+        return parse(self.source)
+
+    def analysis(self) -> Analysis:
+        from odtdsl.compiler import analyse
+
+        return analyse(
+            self.syntax, source=self.source, base=self.path.parent, data=self.data, test=self.test,
+            settings=dict(_setting(text) for text in self.sets),
+        )  # fmt: skip
+
+
+def _setting(text: str) -> tuple[str, ast.Expr]:
+    """`alpha=0.5` as a name and the expression that replaces its value."""
+    from odtdsl.base.source import Source
+    from odtdsl.language import ast
+    from odtdsl.language.parser import parse
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+    source = Source(name="--set", text=f"let {name} = {value}")
+    statement = parse(source).statements[0]
+    if not isinstance(statement, ast.Let):
+        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+    return statement.name, statement.value
+
+
+# ---- output
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines, or blocks of them; what names hold commands no terminal."""
+    from odtdsl.predictors.wording import printable
+
+    for block in lines:
+        typer.echo("\n".join(map(printable, block.split("\n"))))
+
+
+def print_json(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # Half a surrogate pair, as names of files may hold it, has no UTF-8.
+    typer.echo(re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text))
+
+
+def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
+    found = list(diagnostics)
+    if as_json:
+        print_json({"status": "error", "diagnostics": [to_json(d) for d in found]})
+    else:
+        color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        typer.echo("\n\n".join(render_text(d, color=color) for d in found), err=True)
+
+
+def warn(diagnostics: Iterable[Diagnostic]) -> None:
+    for diagnostic in diagnostics:
+        typer.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
+
+
+def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
+    codes = [d.code for d in diagnostics if d.severity == "error"]
+    if any(code.startswith("X") for code in codes):
+        return INTERNAL
+    if "B108" in codes:
+        return LIMIT
+    return USAGE if any(code.startswith("U3") and code != "U301" for code in codes) else WRONG
+
+
+def run(action: Callable[[], int], as_json: bool) -> None:
+    """Run a command; whatever goes wrong becomes a message and an exit code."""
+    with interrupted() as stopped:
+        try:
+            code = _code_or_message(action, as_json, stopped)
+        except (KeyboardInterrupt, BrokenPipeError):
+            code = INTERRUPTED
+        raise typer.Exit(code)
+
+
+def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable[[], bool]) -> int:
+    from odtdsl.interfaces.cli.outputs import NotWritten
+
+    try:
+        code = action()
+        sys.stdout.flush()
+    except NotWritten as failure:
+        _tell(failure.diagnostics, False)  # the answer is what stands on standard output
+        return WRONG
+    except OdtError as failure:
+        code = _code_of(failure.diagnostics)
+        _tell(failure.diagnostics, as_json)
+        if code == INTERNAL:
+            _report_file(failure)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
+        return OK
+    except OSError as failure:
+        message = f"reading or writing failed: {failure}"
+        _tell([Diagnostic(code="F302", message=message)], False)  # it may be standard output
+        return WRONG
+    except Exception as failure:
+        if stopped():  # what was imported made something else of it
+            return INTERRUPTED
+        code = INTERNAL
+        message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
+        _tell([Diagnostic(code="X001", message=message)], as_json)
+        _report_file(failure)
+    return code
+
+
+def open_streams() -> None:
+    """Give standard streams that were closed (`>&-`) a place that takes what is written.
+
+    Else the next file that is opened, such as an output, would be one of them.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def leave(ended: SystemExit) -> NoReturn:
+    """End the process with this code, at once where HiGHS was left running behind its limit.
+
+    Its threads would be waited for, or take the process down with them.
+    """
+    highs = sys.modules.get("odtdsl.backends.milp.highs")
+    if highs is None or not highs.running():
+        raise ended
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(ended.code if isinstance(ended.code, int) else 1 if ended.code else 0)
+
+
+def _report_file(failure: BaseException) -> None:
+    """Keep what a bug report needs, outside the working folder."""
+    handle, path = tempfile.mkstemp(prefix="odt-report-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write("command: " + " ".join(sys.argv) + "\n\n")
+        file.write("".join(traceback.format_exception(failure)))
+    typer.echo(f"a report was written to {path}; please send it", err=True)
+
+
+def shows_missing(analysis: Analysis) -> frozenset[str]:
+    """The features of which a text of the model says where missing cells go."""
+    return analysis.problem.may_miss
+
+
+def missing_in(model: Tree | Diagram, analysis: Analysis) -> Notes:
+    """What pictures say of missing cells at each split, with counts of training rows."""
+    from odtdsl.predictors.missing_values import missing_notes
+
+    return missing_notes(model, analysis.rows.data.table, shows_missing(analysis))

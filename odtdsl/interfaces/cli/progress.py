@@ -1,0 +1,105 @@
+"""That a search goes on, told while one waits: a live line on a terminal, else a line at times."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from types import TracebackType
+
+from odtdsl.backends.base import Progress, relative_gap
+from odtdsl.predictors.wording import printable
+from odtdsl.presentation.console import shown
+
+FIRST = 10.0
+"""Seconds until the first line where output is no terminal; each next one is twice as late."""
+
+REFRESH = 0.2
+"""Seconds between two looks at the clock, and two states of a live line."""
+
+
+class Waiting:
+    """Where a command stands, on standard error; a search need not report for the clock to go on.
+
+    A log or an editor that shows what is printed gets few lines: after 10 s, 20 s, 40 s.
+    Programs that ask for JSON get none.
+
+    Parameters
+    ----------
+    quiet
+        Print nothing but the live line of a terminal.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.live = sys.stderr.isatty()
+        self.on = self.live or not quiet
+        self.began, self.due = time.monotonic(), FIRST
+        self.text, self.width = "", 0
+        self._done = threading.Event()
+        self._clock = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Waiting:
+        if self.on:
+            self._clock.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self._done.set()
+        if self.on:
+            self._clock.join()
+        if self.width:
+            self._write("\r" + " " * self.width + "\r")
+
+    def tell(self, text: str) -> None:
+        """What is done now."""
+        self.text = printable(text)
+
+    def __call__(self, progress: Progress) -> None:
+        """Where one search stands, as a back end reports it."""
+        stage = f"stage {progress.stage + 1}, " if progress.stage else ""
+        gap = relative_gap(progress.incumbent, progress.bound)
+        told = "" if gap is None else f", gap {float(gap):.1%}"
+        self.text = f"{stage}best {shown(progress.incumbent)}, bound {shown(progress.bound)}{told}"
+
+    def runs(self, done: int, asked: int) -> None:
+        """How many of several runs are done."""
+        self.text = f"{done} of {asked} runs are done"
+
+    def _watch(self) -> None:
+        while not self._done.wait(REFRESH):
+            seconds = time.monotonic() - self.began
+            if self.live:
+                self._redraw(seconds)
+            elif seconds >= self.due:
+                # In one piece, so that lines of other processes do not come between.
+                about = f": {self.text}" if self.text else ""
+                hint = "; Ctrl-C ends it with the best so far" if self.due == FIRST else ""
+                self._write(f"still searching after {_clock(self.due)}{about}{hint}\n")
+                self.due *= 2
+
+    def _redraw(self, seconds: float) -> None:
+        if not self.text:
+            return
+        # A line that wraps could not be drawn over.
+        room = max(shutil.get_terminal_size().columns - 1, 20)
+        text = f"{seconds:6.1f} s  {self.text}"[:room]
+        self._write("\r" + text.ljust(self.width))
+        self.width = max(self.width, len(text))
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):  # whoever read it is gone: the search is not to end by that
+            self._done.set()
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
+
+
+__all__ = ["Waiting"]

@@ -1,0 +1,279 @@
+"""`odt solve` and `odt compare`: a best tree, a list of good ones, or all back ends."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.base.files import regular
+from odtdsl.interfaces.cli.common import (
+    STATUS_CODES,
+    WRONG,
+    Data,
+    Encoding,
+    Formulation,
+    Json,
+    Problem,
+    Sets,
+    Solver,
+    Spec,
+    Test,
+    Using,
+    missing_in,
+    print_json,
+    print_lines,
+    run,
+    shows_missing,
+    warn,
+)
+from odtdsl.interfaces.cli.outputs import Force, check_outputs, deliver, files_of, pictures
+
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
+    from odtdsl.driver.alternatives import Near
+    from odtdsl.driver.result import Result
+    from odtdsl.insight.proofs.file import Proof
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.tree import Tree
+
+
+def solve(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    model: Formulation = None, encoding: Encoding = None, solver: Solver = None,
+    within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
+    gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
+    start: Annotated[Path | None, typer.Option(help="A saved tree to start from.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
+    dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
+    all_optimal: Annotated[
+        bool, typer.Option("--all-optimal", help="List all trees that are as good.")
+    ] = False,
+    near: Annotated[
+        str | None, typer.Option(help="List all nearly as good: 1%, 3 errors, 0.02.")
+    ] = None,
+    most: Annotated[int | None, typer.Option(help="Trees to list at most (1000).")] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="Write a proof that nothing is better (sat).")
+    ] = None,
+    force: Force = False, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Solve a spec: print the tree, its status, and every rule audited."""
+
+    def action() -> int:
+        began = time.monotonic()
+        from odtdsl.backends.variants import named, owner
+        from odtdsl.base.interrupts import interruptible
+        from odtdsl.base.limits import counting, parse_gap, parse_seconds
+        from odtdsl.driver import pipeline
+        from odtdsl.interfaces.cli.progress import Waiting
+
+        formulation = named(model=model, encoding=encoding)
+        wish = _list_wish(all_optimal, near, most, gap)
+        problem = Problem(spec, data, test, settings)
+        outputs = {"out": out, "svg": svg, "dot": dot, "proof": proof}
+        check_outputs(outputs, (*files_of(problem), ("the start", start)), force)
+        seconds = None if within is None else parse_seconds(within)
+        with counting(began, seconds):
+            analysis = problem.analysis()
+        if not as_json:
+            warn(analysis.warnings)
+        first = _start_tree(start or _start_of(analysis, spec))
+        chosen = using or owner(formulation, solver)
+        if proof is not None:
+            chosen = _proving(analysis, chosen, wish)
+        options: dict[str, Any] = {
+            "backend": chosen, "seconds": seconds, "threads": threads, "seed": seed, "start": first,
+        }  # fmt: skip
+        with interruptible():
+            if wish is not None:
+                return _list_trees(
+                    analysis, *wish, as_json, (out, svg, dot), began=began, **options
+                )
+            with Waiting(quiet=as_json) as waiting:
+                result = pipeline.solve(
+                    analysis, formulation=formulation, solver=solver,
+                    gap=None if gap is None else parse_gap(gap), report=waiting, began=began,
+                    **options,
+                )  # fmt: skip
+            proving = None if proof is None else _Proving(analysis, result, proof, began, seconds)
+            _deliver(analysis, result, proving, as_json, spec, (out, svg, dot))
+        unwritten = proving is not None and proving.unwritten
+        return WRONG if unwritten else STATUS_CODES[result.status]
+
+    run(action, as_json)
+
+
+class _Proving:
+    """A proof to be made and written; `result` has what kept it from that among its warnings."""
+
+    def __init__(
+        self, analysis: Analysis, result: Result, path: Path, began: float, seconds: float | None
+    ) -> None:
+        self.analysis, self.result, self.path = analysis, result, path
+        self.began, self.seconds = began, seconds
+        self.made: Proof | None = None
+        self.unwritten = False
+
+    def run(self) -> None:
+        from odtdsl.insight.proofs.commands import log
+
+        known = len(self.result.warnings)
+        self.result, self.made = log(
+            self.analysis, self.result, self.path, self.began, self.seconds
+        )  # fmt: skip
+        self.warnings = self.result.warnings[known:]
+        self.unwritten = any(one.code == "F301" for one in self.warnings)
+
+    def tell(self, spec: Path) -> None:
+        from odtdsl.insight.proofs.commands import written
+
+        self.run()
+        warn(self.warnings)
+        print_lines(written(self.made, self.path, spec))
+
+
+def _deliver(
+    analysis: Analysis, result: Result, proving: _Proving | None, as_json: bool, spec: Path,
+    paths: tuple[Path | None, Path | None, Path | None],
+) -> None:  # fmt: skip
+    """The answer, printed; then its files, and the proof where one is asked for."""
+    from odtdsl.insight.proofs.commands import written_json
+    from odtdsl.presentation import console
+
+    def answer() -> None:
+        if not as_json:
+            warn(result.warnings[len(analysis.warnings) :])
+            print_lines(console.answer(result, missing=shows_missing(analysis)))
+        elif proving is None:
+            print_json(result.to_json())
+        else:
+            proving.run()  # one object says all
+            told = {"proof": written_json(proving.made, proving.path)}
+            print_json(proving.result.to_json() | told)
+
+    notes = None if result.model is None else missing_in(result.model, analysis)
+    writes = list(pictures(result.model, *paths, outputs=result.outputs, notes=notes))
+    if proving is not None and not as_json:
+        writes.append(lambda: proving.tell(spec))
+    deliver(answer, *writes)
+
+
+def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
+    from odtdsl.insight.proofs.commands import back_end
+
+    if listing is not None:
+        raise error(
+            "U316", "`--proof` is of one answer, not of a list of trees",
+            helps=("leave out `--all-optimal` and `--near`",),
+        )  # fmt: skip
+    return back_end(analysis, using)
+
+
+def _list_wish(
+    all_optimal: bool, near: str | None, most: int | None, gap: str | None
+) -> tuple[Near | None, int] | None:
+    """The tolerance and number of trees of a list; None where one tree is asked for."""
+    from odtdsl.driver.alternatives import MOST, at_least_one, parse_near
+
+    if not all_optimal and near is None:
+        if most is not None:
+            raise error(
+                "U313", "`--most` is for lists of trees",
+                helps=("add `--all-optimal`, or `--near 1%`",),
+            )  # fmt: skip
+        return None
+    if gap is not None:
+        raise error("U315", "a list begins with the proven best tree", helps=("leave out `--gap`",))
+    if all_optimal and near is not None:
+        raise error(
+            "U315", "`--near` lists the optimal trees too", helps=("leave out `--all-optimal`",)
+        )
+    return None if near is None else parse_near(near), at_least_one(MOST if most is None else most)
+
+
+def _list_trees(
+    analysis: Analysis, near: Near | None, most: int, as_json: bool,
+    paths: tuple[Path | None, Path | None, Path | None], **options: Any,
+) -> int:  # fmt: skip
+    """`--all-optimal` and `--near`; files get the best tree."""
+    from odtdsl.driver.alternatives import alternatives
+    from odtdsl.interfaces.cli.progress import Waiting
+    from odtdsl.presentation import console
+
+    with Waiting(quiet=as_json) as waiting:
+        found = alternatives(analysis, near=near, most=most, report=waiting, **options)
+
+    def answer() -> None:
+        if as_json:
+            print_json(found.to_json())
+        else:
+            print_lines(console.listed(found, missing=shows_missing(analysis)))
+
+    best = found.trees[0].tree if found.trees else None
+    notes = None if best is None else missing_in(best, analysis)
+    deliver(answer, *pictures(best, *paths, notes=notes))
+    return STATUS_CODES[found.status]
+
+
+def _start_of(analysis: Analysis, spec: Path) -> Path | None:
+    start = analysis.problem.options.start
+    return None if start is None else regular(spec.parent / start)
+
+
+def _start_tree(path: Path | None) -> Tree | Diagram | None:
+    if path is None:
+        return None
+    from odtdsl.interfaces.api import load_model
+
+    return load_model(path)
+
+
+def compare(
+    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(help='A back end, "milp (cptree)", "sat (paper)"; default: all.'),
+    ] = None,
+    within: Annotated[str | None, typer.Option(help="Time limit of each run.")] = None,
+    gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Solve a spec on every back end that can, side by side; their proofs must agree."""
+
+    def action() -> int:
+        began = time.monotonic()
+        from odtdsl.base.interrupts import interruptible
+        from odtdsl.base.limits import counting, parse_gap, parse_seconds
+        from odtdsl.driver import comparison
+        from odtdsl.interfaces.cli.progress import Waiting
+        from odtdsl.presentation import console
+
+        seconds = None if within is None else parse_seconds(within)
+        with counting(began, seconds):
+            analysis = Problem(spec, data, test, settings).analysis()
+        if not as_json:
+            warn(analysis.warnings)
+        with interruptible(), Waiting(quiet=as_json):
+            found = comparison.compare(
+                analysis, backends=on, seconds=seconds,
+                gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
+            )  # fmt: skip
+        if as_json:
+            print_json(found.to_json())
+        else:
+            print_lines(console.compared(found))
+        return STATUS_CODES[found.status] if found.ran else WRONG
+
+    run(action, as_json)
+
+
+__all__ = ["compare", "solve"]

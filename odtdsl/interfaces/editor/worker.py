@@ -1,0 +1,86 @@
+"""The process that checks specs for the language server, which may stop it at any time.
+
+Reads one JSON object a line: `{"text": ..., "name": ..., "base": ...}`; answers with one a line:
+`{"diagnostics": [...], "facts": ..., "unread": ...}`, or `{"failed": ...}` for a mistake of ours.
+A line `{"ready": ...}` comes first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from odtdsl.base.diagnostics.model import Diagnostic, Label
+from odtdsl.base.source import Source, Span
+from odtdsl.interfaces.editor.tables import Tables
+
+
+def answer(request: dict[str, Any], tables: Tables) -> dict[str, Any]:
+    """What is wrong with the text of a request, and the facts about its data."""
+    from odtdsl.interfaces.editor.checking import checked
+    from odtdsl.interfaces.editor.outline import Outline
+
+    outline = Outline(Source(name=request["name"], text=request["text"]))
+    found = checked(outline, Path(request["base"]), tables)
+    return {
+        "diagnostics": [pack(one) for one in found.diagnostics],
+        "facts": None if found.facts is None else found.facts.to_json(),
+        "unread": found.unread,
+    }
+
+
+def pack(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A diagnostic without its source, as plain data."""
+    return {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "severity": diagnostic.severity,
+        "labels": [[one.span.start, one.span.end, one.text] for one in diagnostic.labels],
+        "notes": list(diagnostic.notes),
+        "helps": list(diagnostic.helps),
+    }
+
+
+def unpack(value: dict[str, Any], source: Source) -> Diagnostic:
+    """The diagnostic that `pack` made plain."""
+    return Diagnostic(
+        code=value["code"], message=value["message"], severity=value["severity"], source=source,
+        labels=tuple(
+            Label(span=Span(start=start, end=end), text=text)
+            for start, end, text in value["labels"]
+        ),
+        notes=tuple(value["notes"]), helps=tuple(value["helps"]),
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    incoming, outgoing = sys.stdin.buffer, _own_output()
+    from odtdsl.interfaces.editor import checking
+
+    tables = Tables()
+    told: dict[str, Any] = {"ready": checking.__name__}  # imported, before time is measured
+    while True:
+        outgoing.write(json.dumps(told).encode() + b"\n")
+        outgoing.flush()
+        line = incoming.readline()
+        if not line:
+            return
+        try:
+            told = answer(json.loads(line), tables)
+        except Exception as failure:  # one bad text must not end the session
+            told = {"failed": f"{type(failure).__name__}: {failure}"}
+
+
+def _own_output() -> BinaryIO:
+    """Standard output for answers only: what else is printed goes to standard error."""
+    kept = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return kept
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Reads a spec from a file, or says why the file is not one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.files import read_bytes
+from odtdsl.base.source import Source
+
+MAX_BYTES = 300_000
+"""Largest file that is read, in seconds; a spec of 200 rules has about 15,000 bytes."""
+
+_ARCHIVE = b"PK\x03\x04"
+_ROWS = (".csv", ".tsv", ".tab", ".parquet", ".arff")
+_WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+def read_source(path: str | os.PathLike[str]) -> Source:
+    """The text of a spec file, named by its path as given.
+
+    Raises
+    ------
+    OdtError
+        F001 no such file, F002 a directory, F003 over 300 kB, F004 not UTF-8, F005 zero bytes,
+        F006 an OpenDocument file or another ZIP archive, F007 not readable,
+        F008 rows or a saved model.
+    """
+    shown, file = os.fspath(path), Path(path)
+    content = _content(file, shown)
+    if (found := _other(file, content, shown)) is not None:
+        raise found
+    if content.startswith(_ARCHIVE):
+        raise _archive(content, shown)
+    for mark, encoding in _WIDE.items():
+        if content.startswith(mark):
+            raise _not_utf8(shown, encoding, 0)
+    if (at := content.find(b"\0")) >= 0:
+        raise error(
+            "F005",
+            f"`{shown}` is not a text: byte {at} is zero",
+            helps=("a spec is plain text in UTF-8",),
+        )
+    try:
+        return Source(name=shown, text=content.decode("utf-8-sig"))
+    except UnicodeDecodeError as err:
+        skipped = 3 if content.startswith(b"\xef\xbb\xbf") else 0
+        line = content.count(b"\n", 0, err.start + skipped) + 1
+        raise _not_utf8(shown, _likely(content), err.start + skipped, line) from None
+
+
+def _content(file: Path, shown: str) -> bytes:
+    try:
+        if file.is_dir():
+            raise error(
+                "F002",
+                f"`{shown}` is a directory",
+                helps=("name the spec inside it, a file that ends in `.odt`",),
+            )
+        content = read_bytes(file, MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise _missing(file, shown) from None
+    except (OSError, ValueError) as err:  # ValueError: a path with a zero character
+        reason = getattr(err, "strerror", None) or str(err)
+        raise error("F007", f"`{shown}` cannot be read: {reason.lower()}") from None
+    if len(content) > MAX_BYTES and not content.startswith(_ARCHIVE):
+        raise error(
+            "F003",
+            f"`{shown}` is larger than {MAX_BYTES // 1000} kB, the most that a spec may have",
+            helps=("data belong into a file of their own, named by the `data` statement",),
+        )
+    return content
+
+
+def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
+    """What a command takes besides a spec, given in its place."""
+    suffix = file.suffix.lower()
+    if suffix in _ROWS:
+        return error(
+            "F008", f"`{shown}` holds rows, and is not a spec",
+            helps=(f'name it in a spec: `data "{file.name}" target ... tree depth <= 3 minimize'
+                   " errors`",),
+        )  # fmt: skip
+    if suffix == ".json" and content.lstrip()[:1] == b"{":
+        return error(
+            "F008", f"`{shown}` is a saved model, and not a spec",
+            helps=("the spec stands first, as in `odt audit spec.odt tree.json`",),
+        )  # fmt: skip
+    return None
+
+
+def _missing(file: Path, shown: str) -> OdtError:
+    from odtdsl.base.diagnostics.suggest import closest
+
+    try:
+        beside = sorted(entry.name for entry in file.parent.iterdir())
+    except OSError:
+        beside = []
+    near = closest(file.name, [name for name in beside if name.endswith(".odt")])
+    helps = (f"did you mean `{file.with_name(near)}`?",) if near else ()
+    return error("F001", f"there is no file `{shown}`", helps=helps)
+
+
+def _archive(content: bytes, shown: str) -> OdtError:
+    document = b"mimetypeapplication/vnd.oasis.opendocument" in content[:200]
+    what = "an OpenDocument text, as office programs save it" if document else "a ZIP archive"
+    return error(
+        "F006",
+        f"`{shown}` is {what}, not a spec",
+        notes=("here `.odt` is a spec of an optimal decision tree, in plain text",),
+        helps=("write the spec with a text editor and save it as plain text in UTF-8",),
+    )
+
+
+def _not_utf8(shown: str, encoding: str | None, at: int, line: int = 1) -> OdtError:
+    likely = f"; it looks like {encoding}" if encoding else ""
+    known = {"UTF-16": "UTF-16", "Latin-1": "ISO-8859-1", "Windows-1252": "WINDOWS-1252"}
+    helps = ["save it as UTF-8 in your editor"]
+    if encoding in known:
+        helps[0] += f", or convert it: `iconv -f {known[encoding]} -t UTF-8 {shown}`"
+    return error("F004", f"`{shown}` is not UTF-8: byte {at}, in line {line}{likely}", helps=helps)
+
+
+def _likely(content: bytes) -> str | None:
+    """The single-byte encoding that the text was probably saved in."""
+    high = {byte for byte in content if byte >= 0x80}
+    if not any(0x80 <= byte <= 0x9F for byte in high):
+        return "Latin-1"
+    try:
+        content.decode("cp1252")
+    except UnicodeDecodeError:
+        return None
+    return "Windows-1252"

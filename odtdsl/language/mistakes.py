@@ -1,0 +1,413 @@
+"""Recognises what a person probably meant where a text fails to parse.
+
+Each recogniser looks at a `Failure` and gives a diagnostic or None; `explain` asks them in order,
+the surest first, and the last one always answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from odtdsl.base.diagnostics.model import Diagnostic, Label
+from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.base.source import Span
+from odtdsl.language.failure import Failure
+from odtdsl.language.grammar import keywords
+from odtdsl.language.misspellings import (
+    lone_percent,
+    number_form,
+    operator,
+    single_quotes,
+    stray_character,
+    unclosed_text,
+)
+from odtdsl.language.vocabulary import (
+    INFIX,
+    OTHER_STATEMENTS,
+    OTHER_WORDS,
+    SPELLINGS,
+    STATEMENTS,
+    UNITS,
+    expected_words,
+    one_of,
+)
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_LISTS = ("target", "feature", "drop", "missing", "cost", "candidates", "weight")
+_TYPES = ("number", "integer", "category", "binary", "ordered", "class")
+_RELATIONS = ("in", "is", "before", "requires", "multiple_of")
+_SIGNS = ("<", ">", "=", "<=", ">=", "==", "!=", "+", "*", "/", ",", ")")
+_COMPARING = {"COMPARISON", "EQUAL"}
+_BREAKS = {"AND", "OR", "NOT", "IF", "THEN", "COLON", "COMMA", "LPAR"}
+
+
+def explain(failure: Failure) -> Diagnostic:
+    """The most helpful thing to say about a failure."""
+    for recognise in _RECOGNISERS:
+        if (diagnostic := recognise(failure)) is not None:
+            return diagnostic
+    return _unexpected(failure)
+
+
+# ---- brackets
+
+
+def _closing(f: Failure) -> Diagnostic | None:
+    if f.found not in (")", "]", "}"):
+        return None
+    opener = f.opener()
+    if opener is None:
+        return f.error("S008", f"nothing is open that `{f.found}` could close", "remove it")
+    right = _PAIRS[opener.text]
+    if right == f.found:
+        return None
+    opened = Label(span=f.span(opener.start, opener.end), text="opened here")
+    return f.error(
+        "S008",
+        f"`{opener.text}` is closed by `{right}`, not by `{f.found}`",
+        f"write `{right}`",
+        also=(opened,),
+    )
+
+
+def _unclosed(f: Failure) -> Diagnostic | None:
+    opener = f.opener()
+    if opener is None:
+        return None
+    right = _PAIRS[opener.text]
+    if right in f.text[f.at :].split("\n")[0] or (not f.ended and right in f.text[f.at :]):
+        return None
+    label = f"add `{right}` where the list ends" if right == "}" else f"add `{right}`"
+    return f.error(
+        "S007",
+        f"this `{opener.text}` is never closed",
+        label,
+        span=f.span(opener.start, opener.end),
+    )
+
+
+# ---- rules
+
+
+def _nested_forall(f: Failure) -> Diagnostic | None:
+    if f.last.text != "forall" or f.last.kind != "NAME" or not f.is_word:
+        return None
+    if len(f.statement) < 3:  # `rule forall path: ...` lacks its name
+        return None
+    return f.error(
+        "S012",
+        "`forall` stands only at the head of a rule",
+        "inside a condition",
+        span=f.span(f.last.start, f.at + len(f.found)),
+        helps=(f"write two rules, this one as `rule NAME: forall {f.found}: ...`",),
+    )
+
+
+def _rule_head(f: Failure) -> Diagnostic | None:
+    said = f.statement
+    if f.keyword != "rule" or len(said) > 5:
+        return None
+    if len(said) == 1:
+        return _rule_name(f) if f.found == ":" else None
+    if len(said) == 5 and said[3].kind == "FORALL" and f.expected == {"COLON"}:
+        return f.error(
+            "S015",
+            "a colon is missing behind the scope",
+            f"write `forall {f.last.text}:`",
+            span=_behind(f),
+        )
+    if len(said) != 2 or f.expected != {"COLON"}:
+        return None
+    if said[1].text == "forall" or not (f.is_word or f.ended):
+        return _rule_name(f)
+    if re.match(r"\s*:", f.rest):
+        right = f"{f.last.text}_{f.found}"
+        return f.error(
+            "S021",
+            "the name of a rule is one word",
+            f"write `{right}`",
+            span=f.span(f.last.start, f.at + len(f.found)),
+        )
+    return f.error(
+        "S015",
+        "a colon is missing behind the name of the rule",
+        f"write `rule {f.last.text}:`",
+        span=_behind(f),
+    )
+
+
+def _rule_name(f: Failure) -> Diagnostic:
+    return f.error(
+        "S014",
+        "a rule needs a name",
+        "no name behind `rule`",
+        span=f.span(f.statement[0].start, f.statement[0].end),
+        helps=("write `rule NAME: ...`; messages and audits call it by that name",),
+    )
+
+
+def _behind(f: Failure) -> Span:
+    """The word that something is missing behind."""
+    return f.span(f.last.start, f.last.end)
+
+
+def _three_comparisons(f: Failure) -> Diagnostic | None:
+    if f.found not in ("<", ">", "=", "<=", ">=", "==", "!=") or _COMPARING & f.expected:
+        return None
+    depth, seen = 0, []
+    for piece in reversed(f.statement):
+        if piece.text in _PAIRS.values():
+            depth += 1
+        elif piece.text in _PAIRS and depth:
+            depth -= 1
+        elif depth == 0 and piece.kind in _BREAKS:
+            break
+        elif depth == 0 and piece.kind in _COMPARING:
+            seen.append(piece)
+    if len(seen) < 2:
+        return None
+    also = [Label(span=f.span(piece.start, piece.end)) for piece in reversed(seen)]
+    return f.error(
+        "S011",
+        "a chain has two comparisons at most",
+        "the third",
+        also=also,
+        helps=("join two chains with `and`",),
+    )
+
+
+# ---- words
+
+
+def _keyword_as_name(f: Failure) -> Diagnostic | None:
+    taken, behind = f.last, f.found
+    if f.last.text in _RELATIONS and f.last.kind == "NAME":
+        taken, behind = f.back(1), f.last.text  # `not in {...}` reads `in` as a name
+    if taken.kind not in ("IF", "NOT", "FORALL", "MINIMIZE", "MAXIMIZE"):
+        return None
+    if behind not in _RELATIONS and behind not in _SIGNS:
+        return None
+    if len(f.statement) == 1:  # `minimize <= ...` names nothing
+        return None
+    word = taken.text
+    return f.error(
+        "S016",
+        f"`{word}` is a keyword here",
+        f"as a name write `` `{word}` ``",
+        span=f.span(taken.start, taken.end),
+    )
+
+
+def _unit(f: Failure) -> Diagnostic | None:
+    kind = next((k for k in ("TIME_UNIT", "MEMORY_UNIT") if k in f.expected), None)
+    if kind is None:
+        return None
+    limit = f.back(1)
+    word, amount = limit.text, f.last.text
+    units, usual = ("`s`, `min` or `h`", "s") if kind == "TIME_UNIT" else ("`MB` or `GB`", "GB")
+    meant = UNITS.get(f.found.lower())
+    if f.is_word and f.same_line:
+        right = f"{amount} {meant}" if meant and meant in keywords()[kind].split() else None
+        return f.error(
+            "S020",
+            f"`{f.found}` is not a unit of `{word}`",
+            f"write `{right}`" if right else f"write {units}",
+        )
+    return f.error(
+        "S020",
+        f"`{word}` needs a unit: {units}",
+        f"write `{amount} {usual}`",
+        span=f.span(f.last.start, f.last.end),
+    )
+
+
+def _spelling(f: Failure) -> Diagnostic | None:
+    for word, start in ((f.found, f.at), (f.last.text, f.last.start)):
+        right = SPELLINGS.get(word)
+        wanted = f.at_statement if start == f.at else f.back(1).kind == "THEN"
+        if right and wanted:
+            return f.error(
+                "S024",
+                f"`{word}` is spelt `{right}` here",
+                f"write `{right}`",
+                span=f.span(start, start + len(word)),
+            )
+    return None
+
+
+def _set_of_values(f: Failure) -> Diagnostic | None:
+    if f.last.kind == "IN" and f.found:
+        label = "write `{...}`" if f.found == "(" else "write `{...}` or `[low, high]`"
+        return f.error("S001", "`in` takes a set in braces, or a range in brackets", label)
+    opener = f.opener()
+    if opener is not None and opener.text == "[" and f.found in (",", "]"):
+        return f.error(
+            "S001",
+            "`[low, high]` is a range between two numbers",
+            span=f.span(opener.start, f.at + 1),
+            helps=("write a list of values as `{a, b, c}`",),
+        )
+    return None
+
+
+def _negated(f: Failure) -> Diagnostic | None:
+    if f.found != "not" or "IN" not in f.expected | {"IN" if f.last.kind == "IS" else ""}:
+        return None
+    name = (f.back(1) if f.last.kind == "IS" else f.last).text
+    what = f"{name} in {{...}}" if f.rest.split()[:1] == ["in"] else f"{name} is missing"
+    return f.error("S001", "`not` stands before the whole condition", f"write `not {what}`")
+
+
+def _statement_word(f: Failure) -> Diagnostic | None:
+    if not (f.at_statement and f.is_word) or (f.same_line and f.pieces):
+        return None
+    meant = OTHER_STATEMENTS.get(f.found) or closest(f.found, STATEMENTS)
+    if meant is not None:
+        return f.error("S002", f"no statement starts with `{f.found}`", f"did you mean `{meant}`?")
+    return f.error(
+        "S002",
+        f"no statement starts with `{f.found}`",
+        helps=(f"statements start with {one_of([f'`{s}`' for s in STATEMENTS])}",),
+    )
+
+
+def _other_word(f: Failure) -> Diagnostic | None:
+    if not f.is_word:
+        return None
+    words = [
+        word
+        for kind in sorted(f.expected | (f.after_comma if f.same_line else frozenset()))
+        for word in keywords().get(kind, "").split()
+        if len(word) > 1
+    ]
+    likely = [word for word in words if not (f.at_statement and word in STATEMENTS)]
+    meant = OTHER_WORDS.get(f.found)
+    if meant not in likely:
+        meant = closest(f.found, likely) if len(f.found) > 2 else None
+    if meant is None or meant == f.found:
+        return None
+    if f.last.kind in ("NAME", "QUOTED") and meant not in INFIX and f.keyword == "rule":
+        return None
+    return f.error("S028", f"`{f.found}` means nothing here", f"did you mean `{meant}`?")
+
+
+def _missing_word(f: Failure) -> Diagnostic | None:
+    wanted = f.expected - {"COMMA"}
+    if "COLON" in wanted and f.keyword in ("target", "feature") and f.found in _TYPES:
+        return f.error("S015", "a colon is missing before the type", f"write `: {f.found}`")
+    if len(wanted) != 1 or f.ended or not f.same_line:
+        return None
+    word = keywords().get(next(iter(wanted)), "")
+    if not word or " " in word or not (f.is_word or f.found[:1].isdigit() or f.found in '"{'):
+        return None
+    if f.is_word and not _kinds(f) - {"NAME"}:
+        return None
+    return f.error("S028", f"`{word}` is missing", f"write `{word} {f.found}`")
+
+
+def _comma(f: Failure) -> Diagnostic | None:
+    if f.ended or not f.same_line or not f.after_comma & _kinds(f):
+        return None
+    if f.last.kind == "NAME" and f.is_word and "NAME" in f.after_comma:
+        return None
+    return f.error("S022", "a comma is missing", f"write `, {f.found}`")
+
+
+def _kinds(f: Failure) -> set[str]:
+    """The terminals that the found text could be."""
+    if f.is_word:
+        words = keywords()
+        return {kind for kind in words if f.found in words[kind].split()} | {"NAME"}
+    first = f.found[:1]
+    if first.isdigit():
+        return {"NUMBER"}
+    return {'"': {"STRING"}, "`": {"QUOTED"}}.get(first, set())
+
+
+def _named_frame(f: Failure) -> Diagnostic | None:
+    """`data frame flowers`: the frame comes from outside, not from the text."""
+    if f.keyword != "data" or f.last.text != "frame" or not f.is_word or not f.same_line:
+        return None
+    if f.found in STATEMENTS:
+        return None
+    return f.error(
+        "S029",
+        f"`data frame` is all, without `{f.found}`",
+        helps=(
+            f"give the frame from outside: `solve(frame={f.found})` in Python,"
+            f" `%%odt {f.found}` in a notebook",
+        ),
+    )
+
+
+def _two_names(f: Failure) -> Diagnostic | None:
+    if f.last.kind != "NAME" or not f.is_word or not f.same_line:
+        return None
+    if f.found == "else":
+        return f.error("S001", "there is no `else`", helps=("write a second rule for that case",))
+    if f.last.text in INFIX:
+        return f.error(
+            "S001",
+            f"`{f.last.text}` cannot stand here",
+            "a condition is missing before it, or it is one word too many",
+            span=f.span(f.last.start, f.last.end),
+        )
+    wanted = f.keyword in _LISTS or {"COMPARISON", "PLUS"} & f.expected or f.after_comma
+    if not wanted or f.found in STATEMENTS:
+        return None
+    more = re.compile(r"(?:[ \t]+[^\W\d]\w*)*").match(f.text, f.at + len(f.found))
+    end = more.end() if more and f.keyword in _LISTS else f.at + len(f.found)
+    column = " ".join(f.text[f.last.start : end].split())
+    lists = "COMMA" in f.expected and f.keyword != "rule"
+    other = "or a comma is missing" if lists else "or an operator is missing"
+    return f.error(
+        "S021",
+        "two names in a row",
+        f"one column? write `` `{column}` ``",
+        span=f.span(f.last.start, end),
+        helps=(f"a column of several words stands in backticks, {other}",),
+    )
+
+
+# ---- the rest
+
+
+def _unexpected(f: Failure) -> Diagnostic:
+    words = expected_words(f.expected)
+    hint = f"expected {one_of(words[:8])}" if words else "nothing can follow here"
+    if f.ended:
+        file_ends = f.offset + len(f.text) >= len(f.source.text)
+        what = "the file ends" if file_ends else "the statement ends"
+        inside = f" inside `{f.keyword}`" if f.keyword else ""
+        return f.error("S003", f"{what}{inside} too early", hint, span=f.span(f.at, f.at + 1))
+    kind = "the text " if f.found.startswith('"') else ""
+    kind = "the number " if f.found[:1].isdigit() else kind
+    shown = f.found if f.found.startswith("`") else f"`{f.found}`"
+    return f.error("S001", f"{kind}{shown} cannot stand here", hint)
+
+
+_RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
+    single_quotes,
+    unclosed_text,
+    _nested_forall,
+    operator,
+    lone_percent,
+    number_form,
+    stray_character,
+    _rule_head,
+    _keyword_as_name,
+    _three_comparisons,
+    _closing,
+    _unit,
+    _spelling,
+    _statement_word,
+    _set_of_values,
+    _negated,
+    _unclosed,
+    _other_word,
+    _missing_word,
+    _comma,
+    _named_frame,
+    _two_names,
+)

@@ -1,0 +1,67 @@
+"""Prediction: what the leaf that a row reaches says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.data.dataset import Value
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.predictors.frames import as_table
+from odtdsl.predictors.nodes import Leaf
+from odtdsl.predictors.routing import route
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.tree import Tree
+
+
+def apply(tree: Tree, data: object) -> IntArray:
+    """See `Tree.apply`."""
+    return route(tree, as_table(tree, data))
+
+
+def predict(tree: Tree, data: object) -> npt.NDArray[Any]:
+    """See `Tree.predict`."""
+    leaves = apply(tree, data)
+    if tree.classes:
+        of_leaf = np.array([leaf.label for leaf in tree.leaves], dtype=np.int64)
+        return label_array(tree.classes)[of_leaf[leaves]]
+    outputs = np.array([leaf.output for leaf in tree.leaves], dtype=np.float64)[leaves]
+    return outputs[:, 0] if len(tree.targets) == 1 else outputs
+
+
+def predict_proba(tree: Tree, data: object) -> FloatArray:
+    """See `Tree.predict_proba`."""
+    if not tree.classes:
+        raise error("U206", "a tree of number targets has no class shares", helps=["use predict"])
+    many = len(tree.classes)
+    shares = np.array([leaf_shares(leaf, many) for leaf in tree.leaves], dtype=np.float64)
+    return shares[apply(tree, data)]
+
+
+def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:
+    """The labels as an array: of 64-bit integers or float64 where all are numbers that it holds
+    exactly, else of objects."""
+    if all(isinstance(label, int) for label in labels):
+        for dtype in (np.int64, np.uint64):
+            limits = np.iinfo(dtype)
+            if all(limits.min <= label <= limits.max for label in labels):  # type: ignore[operator]
+                return np.array(labels, dtype=dtype)
+    elif not any(isinstance(label, str) or (abs(label) > 2**53 and isinstance(label, int))
+                 for label in labels):  # fmt: skip
+        return np.array(labels, dtype=np.float64)
+    result = np.empty(len(labels), dtype=object)
+    result[:] = labels
+    return result
+
+
+def leaf_shares(leaf: Leaf, n_classes: int) -> list[float]:
+    """The share of each class in the weight of a leaf; all of its own label's where there is
+    none."""
+    total = sum(leaf.class_weights)
+    if total > 0:
+        return [weight / total for weight in leaf.class_weights]
+    return [float(i == leaf.label) for i in range(n_classes)]

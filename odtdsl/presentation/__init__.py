@@ -1,0 +1,23 @@
+"""Models and results for people and other programs: text, pictures, reports, exports.
+
+All of it is functions of values. The methods of the same names find their functions here.
+"""
+
+from odtdsl.base.methods import register
+
+register(
+    {
+        "Model.__str__": "odtdsl.presentation.console:model_text",
+        "Model.to_svg": "odtdsl.presentation.pictures.svg:to_svg",
+        "Model.plot": "odtdsl.presentation.pictures.plot:plot",
+        "Model.export": "odtdsl.presentation.exports:export",
+        "Result.__str__": "odtdsl.presentation.console:result_text",
+        "Result._repr_html_": "odtdsl.presentation.report.fragment:fragment",
+        "Result.to_svg": "odtdsl.presentation.report.assembly:result_svg",
+        "Result.plot": "odtdsl.presentation.report.assembly:result_plot",
+        "Result.report": "odtdsl.presentation.report.assembly:report",
+        "Result.why": "odtdsl.insight.counterfactuals:why",
+        "Curve.to_svg": "odtdsl.presentation.charts.curve:to_svg",
+        "Tuning.to_svg": "odtdsl.presentation.charts.tuning:to_svg",
+    }
+)

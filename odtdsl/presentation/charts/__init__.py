@@ -1,0 +1,1 @@
+"""Charts of curves and tunings as SVG."""

@@ -1,0 +1,550 @@
+"""What the command line prints: answers, audits and plans as plain text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from odtdsl.base.diagnostics.render import render_text
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.wording import label_text, printable, rounded
+from odtdsl.presentation.pictures.diagram_text import diagram_to_text
+from odtdsl.presentation.pictures.text import to_text
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.problem import DiagramSkeleton
+
+if TYPE_CHECKING:
+    from odtdsl.auditor.audit import Audit, AuditOfRows, Checked
+    from odtdsl.backends.steps import Step
+    from odtdsl.driver.alternatives import Alternatives, Use
+    from odtdsl.driver.comparison import Comparison
+    from odtdsl.driver.pipeline import Plan
+    from odtdsl.driver.result import Result, Stage
+    from odtdsl.driver.scoring import OutputScore, TestScore
+    from odtdsl.insight.explanations.curves import Curve
+    from odtdsl.insight.explanations.explanation import Explanation
+    from odtdsl.insight.explanations.prices import Prices, Range
+    from odtdsl.predictors.missing_values import Asked
+
+STATUS = {
+    "optimal": "optimal: proven, no admitted tree is better",
+    "feasible": "feasible: the best tree found, not proven best",
+    "infeasible": "infeasible: no tree keeps all rules, proven",
+    "unknown": "unknown: no tree was found, and none was ruled out",
+}
+
+
+def shown(value: Fraction | None, digits: int = 6) -> str:
+    """A number with at most so many digits; a dash where there is none."""
+    if value is None:
+        return "-"
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{float(value):.{digits}g}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
+    """Lines of a table with a header row; every column as wide as its widest cell."""
+    said = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in said) for i in range(len(said[0]))]
+    for at, row in enumerate(said):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield indent + line.rstrip()
+        if at == 0:
+            yield indent + "  ".join("-" * width for width in widths)
+
+
+CONTENT = {
+    "": "",
+    "gap": "the gap that was asked for is met",
+    "steady": "no better one came for as long as was asked",
+    "held out": "the best one on held-out rows",
+}
+"""Why a search ended without a proof."""
+
+
+def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
+    """The tree (with the side of missing cells), its status and the audit."""
+    if result.model is not None:
+        yield drawn(result.model, missing=missing).rstrip("\n")
+        yield ""
+    ended = "interrupted" if result.interrupted else CONTENT[result.stopped]
+    yield status_line(result) + (f" ({ended})" if ended else "")
+    if result.model is not None:
+        for stage in result.stages:
+            yield "  " + stage_line(stage)
+        yield "  " + size_line(result)
+        if result.outputs is not None:
+            yield "  " + outputs_line(result.outputs)
+            yield from (f"  {line}" for line in feasible_text(result.outputs.feasible))
+    elif result.status == "infeasible":
+        yield "  `odt explain` says which rules conflict, and what would do"
+    elif result.status == "unknown":
+        for stage in result.stages:
+            if stage.bound is not None:
+                yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
+        yield (
+            "  another back end (`--using auto`) or looser rules may find one"
+            if result.backend == "greedy"
+            else "  more time (`--within`) or looser rules may find one"
+        )
+    if result.test is not None:
+        yield "  " + test_line(result.test)
+        yield from (f"    {line}" for line in test_lines(result.test, result.stages))
+    yield f"  {result.by}, {result.seconds:.2f} s, seed {result.seed}"
+    if result.audit is not None:
+        yield ""
+        yield from audited(result.audit)
+    if result.test is not None and result.test.audit is not None and result.test.audit.lines:
+        yield ""
+        yield from audited_test(result.test.audit)
+
+
+def status_line(result: Result) -> str:
+    """What the status says, of the kind of model that is asked for."""
+    line = STATUS[result.status]
+    asked = None if result.rows is None else result.rows.problem.skeleton
+    joins = isinstance(asked, DiagramSkeleton) and not asked.tree
+    return line.replace(" tree ", " diagram ") if joins else line
+
+
+def drawn(model: Tree | Diagram, *, missing: Asked = False) -> str:
+    """A tree or a diagram as text."""
+    if isinstance(model, Diagram):
+        return diagram_to_text(model, missing=missing)
+    return to_text(model, missing=missing)
+
+
+def model_text(model: Tree | Diagram) -> str:
+    """A tree or a diagram as text, as `odt solve` prints it."""
+    return drawn(model).rstrip("\n")
+
+
+def result_text(result: Result) -> str:
+    """What `odt solve` prints: the model, its status, and the audit."""
+    missing = False if result.rows is None else result.rows.problem.may_miss
+    return "\n".join(answer(result, missing=missing))
+
+
+def decoded(result: Result, name: str, *, missing: Asked = False) -> Iterator[str]:
+    """A tree that was read from an assignment, its values and its audit."""
+    assert result.tree is not None, "a model is a tree"
+    yield to_text(result.tree, missing=missing).rstrip("\n")
+    yield ""
+    yield f"the tree of the model in {name}"
+    for stage in result.stages:
+        yield f"  {stage.text}: {shown(stage.value)}"
+    yield "  " + size_line(result)
+    if result.test is not None:
+        yield "  " + test_line(result.test)
+    if result.audit is not None:
+        yield ""
+        yield from audited(result.audit)
+
+
+def size_line(result: Result) -> str:
+    """`depth 3, 7 leaves, 2 training errors`."""
+    audit = result.audit
+    errors = None if audit is None else audit.errors
+    if (diagram := result.diagram) is not None:
+        size = f"depth {diagram.depth}, {counted(diagram.n_splits, 'split')}"
+    else:
+        assert result.tree is not None, "there is a model"
+        tree = result.tree
+        size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
+    if errors is None:
+        return size
+    return f"{size}, {shown(errors)} training {'error' if errors == 1 else 'errors'}"
+
+
+def test_line(test: TestScore) -> str:
+    """What is reported of test rows."""
+    if test.accuracy is None:
+        return f"test: {_figures(test)} on {counted(test.rows, 'row')}"
+    wrong = counted(test.errors or 0, "error")
+    return f"test: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}"
+
+
+def _figures(test: TestScore) -> str:
+    if test.accuracy is None:
+        return f"mse {test.mse:.6g}, mae {test.mae:.6g}"
+    return f"{counted(test.errors or 0, 'error')}, accuracy {test.accuracy:.2%}"
+
+
+def test_lines(test: TestScore, stages: Sequence[Stage]) -> Iterator[str]:
+    """What the best constant has on test rows, and the objective there, stage by stage.
+
+    A stage that `test_line` has said, as `minimize errors` of rows that count alike, and one that
+    is of no rows, as `minimize leaves`, is not said again.
+    """
+    base = test.baseline
+    if base is not None:
+        yield f"{constant_name(base)}: {_figures(base)}"
+    if test.audit is None:
+        return
+    plain = None if base is None or base.audit is None else base.audit.objective
+    for at, (stage, value) in enumerate(zip(stages, test.audit.objective, strict=True)):
+        if not test.audit.of_rows[at] or is_told(stage.text, value, test):
+            continue
+        line = f"{stage.text}: {_value(value)}"
+        if base is not None and plain is not None:
+            line += f"; {constant_name(base)} {_value(plain[at])}"
+        yield line
+
+
+def constant_name(base: TestScore) -> str:
+    """`always predicting no`, or `always predicting 3.5`: what gives every row the same."""
+    values = (rounded(v) if isinstance(v, float) else label_text(v) for v in base.predicts)
+    return "always predicting " + ", ".join(values)
+
+
+def _value(value: Fraction | None) -> str:
+    return "no value" if value is None else shown(value)
+
+
+def is_told(text: str, value: Fraction | None, test: TestScore) -> bool:
+    """Whether `test_line` has said the value of a stage on test rows."""
+    if value is None:
+        return False
+    if test.errors is None:
+        alike = {"minimize mse": test.mse, "minimize mae": test.mae}.get(text)
+        return alike is not None and math.isclose(value, alike, rel_tol=1e-9)
+    wrong = Fraction(test.errors)
+    told = {
+        "minimize errors": wrong, "minimize error_rate": wrong / test.rows,
+        "maximize accuracy": 1 - wrong / test.rows,
+    }  # fmt: skip
+    return told.get(text) == value
+
+
+HEADS = ("rule", "holds", "value", "bound", "slack", "rows", "says")
+"""Of the tables of audits."""
+
+
+def audited_test(audit: AuditOfRows) -> Iterator[str]:
+    """The rules on test rows, and which of them do not hold there."""
+    broken = [line.rule for line in audit.lines if not line.holds and not line.soft]
+    said = f"; not there: {', '.join(broken)}" if broken else ""
+    yield f"on the {counted(audit.n_rows, 'test row')} (rules are kept on training rows{said}):"
+    yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
+
+
+def feasible_text(lines: Sequence[str]) -> Iterator[str]:
+    """The feasible set of outputs under a heading; nothing for no lines."""
+    if len(lines) == 1:
+        yield f"outputs: {lines[0]}"
+    elif lines:
+        yield "outputs in one of:"
+        yield from (f"  {line}" for line in lines)
+
+
+def outputs_line(outputs: OutputScore) -> str:
+    """Errors by target, and predictions that break a rule on outputs."""
+    each = ", ".join(f"{name} {value:.6g}" for name, value in outputs.mse)
+    broken = f"; {outputs.infeasible} of {outputs.rows} predictions break rules on outputs"
+    return f"mse of {each}" + (broken if outputs.infeasible else "")
+
+
+def stage_line(stage: Stage) -> str:
+    """`minimize errors: 78, proven` or with bound and gap."""
+    line = f"{stage.text}: {shown(stage.value)}"
+    if stage.proven:
+        return line + ", proven"
+    if stage.bound is None:
+        return line + ", no bound"
+    gap = "unknown" if stage.gap is None else f"{float(stage.gap):.2%}"
+    return f"{line}, bound {shown(stage.bound)}, gap {gap}"
+
+
+def audited(audit: Audit) -> Iterator[str]:
+    """The audit as a table."""
+    yield "audit, by code that shares nothing with the solver:"
+    yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
+
+
+def checked(line: Checked) -> tuple[str, ...]:
+    """A line of an audit under `HEADS`."""
+    says = line.text + (f"   ({line.note})" if line.note else "")
+    kept = "yes" if line.holds else "soft" if line.soft else "NO"
+    return (
+        line.rule, kept, shown(line.value), shown(line.bound), shown(line.slack),
+        behind_text(line), says,
+    )  # fmt: skip
+
+
+MOST_BEHIND = 4
+
+
+def behind_text(line: Checked) -> str:
+    """How many rows stand behind a line: of each group in the order of the rule, or their range."""
+    each = [one.rows for one in line.rows]
+    if len(each) > MOST_BEHIND:
+        return f"{min(each)} to {max(each)}"
+    return ", ".join(map(str, each)) or "-"
+
+
+LEVELS = {"exact": "yes", "costly": "costly", "unsupported": "no"}
+
+
+def planned(plan: Plan) -> Iterator[str]:
+    """Which back end runs and why, what each has, and what keeps each other one from it."""
+    choice = plan.choice
+    names = dict.fromkeys(step.backend for step in choice.steps if step.kind != "start")
+    yield f"back end: {', then '.join(names) or 'none'} ({choice.reason})"
+    if len(choice.steps) == 1 and plan.size:
+        yield f"encoding: {_encoding(plan.size)}"
+    elif len(choice.steps) > 1:
+        yield "steps, until one closes the problem:"
+        for number, (step, size) in enumerate(zip(choice.steps, plan.sizes, strict=True), start=1):
+            yield f"  {number}. {_step(step, size)}"
+    yield ""
+    rows = [("needs", "for", "inside or", *(name for name, _ in choice.refusals))]
+    for one in plan.support:
+        inside = "yes" if one.need.inside_or else ""
+        levels = (LEVELS[support.level] for _, support in one.by)
+        rows.append((one.need.form.value, one.need.origin.rule, inside, *levels))
+    yield from table(rows)
+    for name, refusals in choice.refusals:
+        if refusals:
+            first = refusals[0]
+            yield ""
+            yield f"{name} cannot express {first.need.form.value} of `{first.need.origin.rule}`:"
+            yield f"  {first.reason}"
+
+
+def _encoding(size: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(
+        f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
+    )
+
+
+def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
+    """A step, when it is taken, its part of the time, and the size of its encoding."""
+    when = ", once a diagram is known" if step.improves else ""
+    told = [str(step) + (", for a search that is stopped" if step.brief else when)]
+    if step.share < 1:
+        least = f", in any case {step.least:g} s" if step.least else ""
+        told.append(f"up to {step.share:.0%} of the time left{least}")
+    if step.brief:
+        told.append("the first good tree will do")
+    if size and step.kind == "rest":
+        told.append(f"its encoding of the whole problem: {_encoding(size)}; it builds less")
+    elif size:
+        told.append(_encoding(size))
+    return "; ".join(told)
+
+
+def compared(comparison: Comparison) -> Iterator[str]:
+    """The runs of a comparison as a table, and why the other back ends were left out."""
+    rows: list[tuple[str, ...]] = [
+        ("back end", "status", "objective", "bound", "depth", "leaves", "encoding", "seconds")
+    ]
+    for entry in comparison.entries:
+        if (result := entry.result) is not None:
+            model = result.model
+            rows.append(
+                (
+                    entry.name, result.status, _stages_of(s.value for s in result.stages),
+                    _stages_of(s.bound for s in result.stages),
+                    "-" if model is None else str(model.depth),
+                    "-" if model is None else str(model.n_leaves),
+                    ", ".join(f"{count} {name}" for name, count in result.size[:3]) or "-",
+                    f"{result.seconds:.2f} s",
+                )
+            )  # fmt: skip
+    yield from table(rows)
+    for entry in comparison.entries:
+        if entry.result is None:
+            yield ""
+            yield f"{entry.name} is left out: {entry.reason}"
+
+
+def explained(found: Explanation) -> Iterator[str]:
+    """Conflicts with their source lines, or what each rule costs."""
+    if found.status == "feasible":
+        yield "feasible: a tree keeps all rules"
+    if found.prices is not None:
+        yield from priced(found.prices)
+        yield ""
+    for one in found.diagnostics():
+        yield render_text(one)
+        yield ""
+    undecided = f", {found.undecided} undecided" if found.undecided else ""
+    optima = 0 if found.prices is None else found.prices.searches
+    searches = counted(found.questions + optima, "search", "searches")
+    yield f"{found.backend}, {found.seconds:.2f} s, {searches}{undecided}"
+
+
+ENDED = {
+    "tightest": "no tree is tighter than the last",
+    "points": "there may be tighter ones: `--points` ended it",
+    "time": "the time was over: there may be more",
+    "interrupted": "interrupted: there may be more",
+    "undecided": "the search ended without an answer: there may be more",
+    "refused": "there may be tighter ones, which the back end cannot search",
+}
+
+
+def traced(curve: Curve) -> Iterator[str]:
+    """The points of a curve as a table; the spec's bound is marked."""
+    rule = curve.rule
+    if not curve.points:
+        proven = curve.status == "infeasible"
+        yield "infeasible: no tree keeps the other rules, proven" if proven else ENDED[curve.ended]
+    else:
+        yield f"the best tree for every bound of `{rule.rule.name}`: {_with_scope(curve)}"
+        yield ""
+        yield from table(list(_points(curve)), indent="  ")
+        yield ""
+        which = "all trade-offs there are, proven" if curve.complete else "not all is proven"
+        yield f"{counted(len(curve.points), 'point')}, {which}; {ENDED[curve.ended]}"
+    yield from curve.notes
+    searches = counted(curve.searches, "search", "searches")
+    yield f"{curve.backend}, {curve.seconds:.2f} s, {searches}"
+
+
+def _with_scope(curve: Curve) -> str:
+    scope = curve.rule.rule.scope
+    head = "" if scope is Scope.MODEL else f"forall {scope.value}: "
+    return f"{head}{curve.rule.text} {curve.rule.op} bound"
+
+
+def _points(curve: Curve) -> Iterator[Sequence[str]]:
+    rule, marked = curve.rule, curve.at()
+    stages = [stage.partition(" ")[2] for stage in curve.stages]
+    in_errors = curve.points[0].errors is not None and "errors" not in stages
+    yield ("bound", *stages, *(["errors"] if in_errors else []), "depth", "leaves", "proven", "")
+    for point in curve.points:
+        proven = "yes" if point.proven else f"no, gap {_percent(point.gap)}"
+        if point.proven and not point.efficient:
+            proven = "yes, but maybe tighter"
+        yield (
+            "any" if point.measure is None else rule.shown(point.measure),
+            *map(shown, point.objective), *([shown(point.errors)] if in_errors else []),
+            str(point.tree.depth), str(point.tree.n_leaves), proven,
+            f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says" if point is marked else "",
+        )  # fmt: skip
+    if marked is None:
+        yield (
+            "", *("" for _ in stages), *([""] if in_errors else []), "", "", "",
+            f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says: "
+            + ("no tree" if curve.ended == "tightest" else "not reached"),
+        )  # fmt: skip
+
+
+def _percent(gap: Fraction | None) -> str:
+    return "unknown" if gap is None else f"{float(gap):.2%}"
+
+
+BINDS = {True: "yes", False: "no", None: "undecided"}
+
+
+def priced(found: Prices) -> Iterator[str]:
+    """The best tree's values, and what each rule costs, as a table."""
+    for stage in found.optimum.stages:
+        yield "  " + stage_line(stage)
+    if not found.prices:
+        return
+    in_rows = any(price.errors is not None for price in found.prices)
+    exact = all(price.rows is not None for price in found.prices)
+    if is_errors := all(price.rows == price.price[0] for price in found.prices):
+        in_rows = False  # the price itself is in rows
+    rows = [("rule", "price", *(["errors"] if in_rows else []), "binds", "without it",
+             "value", "bound", "slack")]  # fmt: skip
+    for price in found.prices:
+        errors = [ranged(price.rows) if exact else shown(price.errors)] if in_rows else []
+        rows.append(
+            (
+                price.name, _ranges(price.price), *errors, BINDS[price.binds],
+                _ranges(price.without), shown(price.value), shown(price.bound), shown(price.slack),
+            )
+        )  # fmt: skip
+    yield ""
+    yield "what each rule costs: how much better the best tree is without it" + (
+        ", in errors" if is_errors else ""
+    )
+    yield from table(rows, indent="  ")
+    if in_rows and not exact:
+        yield "  errors: of the two trees found; other trees as good may have more or fewer"
+
+
+def _ranges(found: Iterable[Range | None]) -> str:
+    return ", ".join("-" if one is None else ranged(one) for one in found)
+
+
+def ranged(found: Range | None) -> str:
+    """`7`, or `3 to 7` where only that much is proven."""
+    if found is None or (found.low is None and found.high is None):
+        return "-"
+    if found.low == found.high:
+        return shown(found.low)
+    if found.high is None:
+        return f"at least {shown(found.low)}"
+    if found.low is None:
+        return f"at most {shown(found.high)}"
+    return f"{shown(found.low)} to {shown(found.high)}"
+
+
+def _stages_of(values: Iterable[Fraction | None]) -> str:
+    return ", ".join(map(shown, values)) or "-"
+
+
+SHOWN_TREES, SHOWN_TESTS = 5, 12
+"""Of a list of trees, what is printed; `--json` has all of it."""
+
+
+def listed(found: Alternatives, *, missing: Asked = False) -> Iterator[str]:
+    """The trees that are as good as the best one, or nearly so, and what they share."""
+    if not found.trees:
+        yield from answer(found.result)
+        return
+    for at, one in enumerate(found.trees[:SHOWN_TREES], start=1):
+        values = ", ".join(map(shown, one.objective))
+        yield f"tree {at}: {values}; {counted(one.tree.n_leaves, 'leaf', 'leaves')}"
+        yield to_text(one.tree, missing=missing)
+    if (more := len(found.trees) - SHOWN_TREES) > 0:
+        yield f"and {more} more: `--json` has them all"
+        yield ""
+    yield from _listed_status(found)
+    yield ""
+    rows = [("value", "leaves", "trees")]
+    rows += [(", ".join(map(shown, value)), str(leaves), str(trees))
+             for value, leaves, trees in found.sizes]  # fmt: skip
+    yield from table(rows, indent="  ")
+    for uses, most in ((found.features, None), (found.tests, SHOWN_TESTS)):
+        yield ""
+        yield from _uses(uses, most)
+
+
+def _listed_status(found: Alternatives) -> Iterator[str]:
+    from odtdsl.driver.alternatives import STOPPED
+
+    trees = counted(len(found.trees), "distinct tree")
+    which = f"within {found.near} of the best" if found.near else "as good as the best"
+    yield f"{trees} {which}: " + (
+        "complete, there are no others" if found.complete
+        else f"incomplete, {STOPPED[found.stopped]}"
+    )  # fmt: skip
+    for stage in found.result.stages:
+        yield "  " + stage_line(stage)
+    shared = ", ".join(found.shared)
+    yield "  all of them test " + shared if shared else "  no feature is tested by all of them"
+    yield f"  every tree audited; {found.result.backend}, {found.seconds:.2f} s"
+
+
+def _uses(uses: Sequence[Use], most: int | None) -> Iterator[str]:
+    tests = most is not None
+    rows = [("test" if tests else "feature", "trees", "share")]
+    rows += [(f"{use.feature} {use.test}".rstrip(), str(use.trees), f"{float(use.share):.0%}")
+             for use in uses[:most]]  # fmt: skip
+    yield from table(rows, indent="  ")
+    if most is not None and len(uses) > most:
+        yield f"  and {len(uses) - most} more"

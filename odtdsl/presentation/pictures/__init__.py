@@ -1,0 +1,1 @@
+"""Models as text, SVG, DOT, and drawn by matplotlib."""

@@ -1,0 +1,168 @@
+"""The model of a report: its picture, the form to follow a row, and the table of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.graph import Joint
+from odtdsl.predictors.wording import (
+    label_text,
+    leaf_words,
+    node_words,
+    printable,
+    rounded,
+    share_text,
+)
+from odtdsl.presentation.pictures.picture import MARGIN
+from odtdsl.presentation.pictures.svg import drawn, picture_of
+from odtdsl.presentation.report.markup import Markup, Part, cells, joined, section, table, tag
+from odtdsl.presentation.report.node_facts import SHOWS, Facts, NodeFacts, cost_words, notes_of
+from odtdsl.presentation.report.subject import Subject
+
+WIDE = 900.0
+"""A picture wider than this, in px, is printed on paper turned sideways."""
+
+DEEPEST_INDENT = 12
+"""Levels that the table of nodes sets off from each other."""
+
+
+def model(subject: Subject) -> Markup:
+    """The picture, what is to be done with it, and the nodes in words."""
+    facts = subject.facts
+    if facts is None:
+        return Markup("")
+    picture = picture_of(facts.graph.model, notes=notes_of(facts, SHOWS, numbered=True))
+    wide = picture.width + 2 * MARGIN > WIDE
+    return section(
+        "The model", "model",
+        tag("div", Markup(_TOOLS), id="tools", class_="tools", hidden=True),
+        tag(
+            "figure",
+            tag(
+                "div", Markup(drawn(picture, None)), id="picture", class_="scroll", role="region",
+                aria_label="the picture of the model",
+            ),
+            tag("figcaption", _caption(facts)),
+        ),
+        tag("form", id="follow", hidden=True, autocomplete="off"),
+        _nodes(facts),
+        class_="wide" if wide else None,
+    )  # fmt: skip
+
+
+_TOOLS = (
+    '<button type="button" id="unfold">Unfold all</button>'
+    '<button type="button" id="fold">Fold below the root</button>'
+    '<button type="button" id="size" aria-pressed="false">Full size</button>'
+    '<button type="button" id="clear">Clear marks</button>'
+    '<span class="hint">Click a split, or press Enter on it, to fold what is below it.</span>'
+)
+
+
+def _caption(facts: Facts) -> str:
+    problem = facts.rows.problem
+    said = ["Every node: its number, its training rows"]
+    if any(one.costs for one in facts.nodes):
+        said.append("what a path to its end costs so far")
+    if problem.groups:
+        said.append("rows of each group")
+    if problem.rules:
+        said.append("the rules that speak of it")
+    arcs = "Rows that answer yes go to the left."
+    if isinstance(facts.graph.model, Diagram):
+        arcs = "Dashed arcs answer no; an arc is as wide as its share of the rows."
+    return f"{', '.join(said)}. {arcs}"
+
+
+# ---- the table
+
+
+def _nodes(facts: Facts) -> Markup:
+    problem = facts.rows.problem
+    costs = any(one.costs is not None for one in facts.nodes)
+    heads = [
+        "node", "asks or predicts", "reached by", "rows", "share", "classes",
+        *(group.name for group in problem.groups), *(["cost"] if costs else []), "rules",
+    ]  # fmt: skip
+    if problem.target.kind == "number":
+        heads[5] = "spread"
+    right = [3, 4, *range(6, 6 + len(problem.groups))]
+    rows = [_row(one, facts, costs, right) for one in facts.nodes]
+    return table("Nodes", heads, rows, numbers=right, class_="nodes")
+
+
+def _row(one: NodeFacts, facts: Facts, costs: bool, right: list[int]) -> Markup:
+    node = one.node
+    said: list[Part] = [
+        tag("a", f"#{node.number}", href="#picture", data_show=node.number),
+        tag("span", _words(one, facts), class_=f"l{_indent(one, facts)}"),
+        joined(_into(one, facts), ", ") or "all rows",
+        str(len(one.inside)),
+        share_text(len(one.inside), facts.rows.n_rows),
+        _spread(one, facts),
+        *map(str, one.groups),
+    ]
+    if costs:
+        said.append("" if one.costs is None else cost_words(one).removeprefix("cost "))
+    said.append(joined((rule_link(name, facts) for name in one.rules), ", "))
+    kind = "split" if isinstance(node, Joint) else "end"
+    return tag("tr", *cells(said, right), id=f"node-{node.number}", data_row=node.number,
+               class_=kind)  # fmt: skip
+
+
+def _indent(one: NodeFacts, facts: Facts) -> int:
+    """Trees are set off by level; in diagrams a node has many above it."""
+    if isinstance(facts.graph.model, Diagram):
+        return 0
+    return min(one.node.level, DEEPEST_INDENT)
+
+
+def _words(one: NodeFacts, facts: Facts) -> str:
+    node = one.node
+    if not isinstance(node, Joint):
+        label, counts = leaf_words(node.leaf, facts.graph.model)
+        return f"{label} ({counts})"
+    words = " ".join(node_words(node.split))
+    return words + "".join(f" ({note})" for note in facts.missing.get(node.number, ())) + "?"
+
+
+def _into(one: NodeFacts, facts: Facts) -> Iterator[Markup]:
+    for joint, answer in facts.graph.arcs_into(one.node.number):
+        link = tag("a", f"#{joint.number}", href=f"#node-{joint.number}")
+        yield joined((link, f" {answer}"))
+
+
+def _spread(one: NodeFacts, facts: Facts) -> str:
+    """The weight of each class, or the range of each number target."""
+    rows, here = facts.rows, one.inside
+    if rows.problem.target.kind == "class":
+        parts = []
+        for index, label in enumerate(rows.problem.target.classes):
+            weight = int(rows.weights[here][rows.labels[here] == index].sum())
+            if weight:
+                parts.append(f"{label_text(label)} {rounded(weight / rows.weight_denominator)}")
+        return " · ".join(parts)
+    assert rows.data.targets is not None, "number targets are there"
+    if not len(here):
+        return ""
+    each = rows.data.targets[here]
+    return " · ".join(
+        f"{printable(name)} {rounded(float(low))} to {rounded(float(high))}"
+        for name, low, high in zip(
+            rows.problem.target.names, each.min(axis=0), each.max(axis=0), strict=True
+        )
+    )
+
+
+def rule_link(name: str, facts: Facts) -> Markup:
+    """A link to the audit of a rule."""
+    at = [rule.name for rule in facts.rows.problem.rules].index(name)
+    return tag("a", name, href=f"#rule-{at}", data_rule=at)
+
+
+def node_links(numbers: tuple[int, ...]) -> Markup:
+    """Links to nodes, which show them in the picture."""
+    return joined(
+        (tag("a", f"#{n}", href=f"#node-{n}", data_show=n) for n in numbers), " "
+    )  # fmt: skip

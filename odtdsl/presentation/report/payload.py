@@ -1,0 +1,137 @@
+"""What the page's script is given: the model's questions, features, rows, and rules' nodes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.data.table import IntArray
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import AxisTest, Split
+from odtdsl.predictors.encoding import Cells
+from odtdsl.predictors.graph import End, Joint
+from odtdsl.predictors.nodes import Equals, InBin, Threshold
+from odtdsl.predictors.routing import encoded
+from odtdsl.predictors.wording import label_text, leaf_words, node_words, printable, rounded
+from odtdsl.presentation.report.subject import Subject
+
+MOST_CELLS = 100_000
+"""Cells of training rows that a page holds at most; of more rows, some that lie evenly apart."""
+
+
+def payload(subject: Subject) -> dict[str, Any]:
+    """The object that the script reads; empty without a model."""
+    facts = subject.facts
+    if facts is None:
+        return {}
+    model = facts.graph.model
+    types = {type_.name: type_ for type_ in model.features}
+    tested = {name: at for at, name in enumerate(model.tested)}
+    return {
+        "kind": "diagram" if isinstance(model, Diagram) else "tree",
+        "root": facts.graph.root,
+        "nodes": [_node(one.node, subject, tested, types) for one in facts.nodes],
+        "features": [
+            {"name": printable(name), "kind": types[name].kind,
+             "levels": [label_text(level) for level in types[name].levels]}
+            for name in tested
+        ],
+        "rules": [
+            {"name": printable(rule.name), "nodes": facts.shaped(rule.name)}
+            for rule in subject.problem.rules
+        ],
+        "targets": [printable(name) for name in model.targets],
+        "rows": _rows(subject) if subject.with_rows else None,
+    }  # fmt: skip
+
+
+def _node(
+    node: Joint | End, subject: Subject, tested: dict[str, int], types: dict[str, ColumnType]
+) -> dict[str, Any]:
+    facts = subject.facts
+    assert facts is not None, "asked only with a model"
+    rules = list(facts.nodes[node.number].rules)
+    if isinstance(node, End):
+        says = ": ".join(leaf_words(node.leaf, facts.graph.model))
+        return {"says": says, "rules": [printable(rule) for rule in rules]}
+    return {
+        "asks": " ".join(node_words(node.split)), "yes": node.left, "no": node.right,
+        "rules": [printable(rule) for rule in rules],
+        **_question(node.split, tested, types),
+    }  # fmt: skip
+
+
+def _question(
+    split: Split, tested: dict[str, int], types: dict[str, ColumnType]
+) -> dict[str, Any]:  # fmt: skip
+    """Values of columns with levels are places among them."""
+    if not isinstance(split, AxisTest):
+        weights = [
+            [tested[w.feature], w.weight, _place(types[w.feature], w.value)] for w in split.weights
+        ]
+        return {"test": "plane", "weights": weights, "bound": split.bound}
+    found = {"feature": tested[split.feature], "missing": split.missing == "left"}
+    match split.test:
+        case Threshold(value=value):
+            return {**found, "test": "at most", "value": _place(types[split.feature], value)}
+        case Equals(value=value):
+            return {**found, "test": "equal", "value": _place(types[split.feature], value)}
+        case InBin(low=low, high=high, closed=closed):
+            ends = [_finite(low), _finite(high)]
+            return {**found, "test": "bin", "low": ends[0], "high": ends[1], "closed": closed}
+
+
+def _place(type_: ColumnType, value: Value | None) -> float | int | None:
+    if value is None:
+        return None
+    return float(value) if type_.kind == "number" else type_.levels.index(value)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _rows(subject: Subject) -> dict[str, Any]:
+    """The tested cells of training rows, and what is predicted for them."""
+    data, model = subject.rows.data, subject.model
+    assert model is not None, "asked only with a model"
+    most = max(1, MOST_CELLS // max(1, len(model.tested)))
+    every = math.ceil(data.n_rows / most)
+    kept = np.arange(0, data.n_rows, max(1, every))
+    cells = encoded(model, data.table.columns, data.table.name)
+    return {
+        "numbers": data.row_numbers[kept].tolist(),
+        "all": data.n_rows,
+        "cells": [_cells(cells[name], kept) for name in model.tested],
+        "actual": _actual(subject, kept),
+        "ends": _ends(subject)[kept].tolist(),
+    }
+
+
+def _cells(column: Cells, kept: IntArray) -> list[float | int | None]:
+    """Numbers, or places among the levels; null where missing."""
+    missing = column.missing[kept].tolist()
+    values = (column.numbers if column.codes is None else column.codes)[kept].tolist()  # type: ignore[index]
+    return [None if gone else value for gone, value in zip(missing, values, strict=True)]
+
+
+def _actual(subject: Subject, kept: IntArray) -> list[str]:
+    data, target = subject.rows.data, subject.problem.target
+    if data.labels is not None:
+        return [label_text(target.classes[label]) for label in data.labels[kept].tolist()]
+    assert data.targets is not None, "number targets are there"
+    return [", ".join(map(rounded, row)) for row in data.targets[kept].tolist()]
+
+
+def _ends(subject: Subject) -> IntArray:
+    """int64 (n_rows,): the number of the end of each row, for tests of the script."""
+    facts = subject.facts
+    assert facts is not None, "asked only with a model"
+    found = np.zeros(subject.rows.n_rows, dtype=np.int64)
+    for one in facts.nodes:
+        if isinstance(one.node, End):
+            found[one.inside] = one.node.number
+    return found

@@ -1,0 +1,187 @@
+"""The spec with its rules, the audit, and what is known of conflicts and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from odtdsl.auditor.audit import Checked
+from odtdsl.base.diagnostics.render import render_text
+from odtdsl.base.source import Source
+from odtdsl.insight.explanations import Explanation, Price, Prices
+from odtdsl.presentation import console
+from odtdsl.presentation.report.markup import (
+    Markup,
+    Part,
+    block,
+    cells,
+    joined,
+    section,
+    table,
+    tag,
+)
+from odtdsl.presentation.report.model import node_links
+from odtdsl.presentation.report.subject import Subject
+from odtdsl.problem.ir.problem import RuleDecl
+
+
+def spec(subject: Subject) -> Markup:
+    """The text of the spec; each rule is a link to its audit and shows its nodes."""
+    source = subject.problem.source
+    if source is None:
+        return Markup("")
+    conflict = _conflicting(subject.explanation)
+    lines = _lines(source, subject.problem.rules, conflict, subject.model is not None)
+    said = tag("pre", joined(lines), class_="spec")
+    hint = "A rule is a link: it shows the nodes that it speaks of, and its line in the audit."
+    some = subject.problem.rules and subject.model is not None
+    return section("The spec", "spec", tag("p", hint, class_="hint screen") if some else None, said)
+
+
+def _conflicting(explanation: Explanation | None) -> frozenset[str]:
+    if explanation is None or not explanation.conflicts:
+        return frozenset()
+    return frozenset(one.name for one in explanation.conflicts[0].suspects)
+
+
+def _lines(
+    source: Source, rules: Iterable[RuleDecl], conflict: frozenset[str], linked: bool
+) -> Iterator[Markup]:
+    """Line by line, so that each has its number; a rule over several is a link in each."""
+    spans = [(rule.span.start, rule.span.end, at, rule) for at, rule in enumerate(rules)]
+    begins = 0
+    for number, line in enumerate(source.text.rstrip("\n").split("\n"), start=1):
+        ends, at = begins + len(line), begins
+        parts: list[Part] = []
+        for start, end, index, rule in sorted(spans, key=lambda span: span[0]):
+            first, last = max(start, at), min(end, ends)
+            if start < 0 or first >= last:
+                continue
+            parts.append(_code(source.text[at:first]))
+            inside = tag(
+                "a" if linked else "span", _code(source.text[first:last]),
+                href=f"#rule-{index}" if linked else None, data_rule=index if linked else None,
+                id=f"spec-{index}" if first == start else None,
+                class_="rule conflict" if rule.name in conflict else "rule",
+            )  # fmt: skip
+            parts.append(inside)
+            at = last
+        parts.append(_code(source.text[at:ends]))
+        yield tag("span", *parts, class_="line", id=f"line-{number}")
+        yield Markup("\n")
+        begins = ends + 1
+
+
+def _code(words: str) -> str:
+    """A piece of a line, with blanks for tabs and without a carriage return."""
+    return words.replace("\t", "    ").replace("\r", "")
+
+
+# ---- the audit
+
+
+def audit(subject: Subject) -> Markup:
+    """Every rule and part of the skeleton, checked."""
+    found = subject.result.audit
+    if found is None:
+        return Markup("")
+    order = {rule.name: at for at, rule in enumerate(subject.problem.rules)}
+    heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "says", "nodes")
+    rows = [_line(line, order.get(line.rule), subject) for line in found.lines]
+    return section(
+        "Audit", "audit",
+        tag("p", "Checked on the training rows by code that shares nothing with the solver. "
+            "Value and bound are where the rule is tightest; rows are those that its measures are "
+            "taken over.", class_="hint"),
+        table("Rules and skeleton", heads, rows, numbers=(2, 3, 4, 5)),
+    )  # fmt: skip
+
+
+def _line(line: Checked, index: int | None, subject: Subject) -> Markup:
+    facts = subject.facts
+    nodes = Markup("") if facts is None or index is None else node_links(facts.shaped(line.rule))
+    name: Part = line.rule
+    if index is not None and subject.problem.source is not None:
+        name = tag("a", line.rule, href=f"#spec-{index}", data_rule=index)
+    row = cells((name, *checked(line), nodes), (2, 3, 4, 5))
+    return tag("tr", *row, id=None if index is None else f"rule-{index}", data_audit=index)
+
+
+def checked(line: Checked) -> tuple[Part, ...]:
+    """What a line of an audit says behind the name of its rule."""
+    kept = "yes" if line.holds else "soft" if line.soft else "NO"
+    says = line.text + (f" ({line.note})" if line.note else "")
+    return (
+        tag("span", kept, class_=f"holds {kept.lower()}"), console.shown(line.value),
+        console.shown(line.bound), console.shown(line.slack), str(line.instances), behind(line),
+        says,
+    )  # fmt: skip
+
+
+def behind(line: Checked) -> Markup:
+    """How many rows stand behind a line, with the names of their groups."""
+    if len(line.rows) > console.MOST_BEHIND:
+        each = "\n".join(f"{one.of}: {one.rows}" for one in line.rows)
+        return tag("span", console.behind_text(line), title=each)
+    said = (tag("span", f"{one.of} {one.rows}".strip(), class_="behind") for one in line.rows)
+    return joined(said, " ") if line.rows else Markup("-")
+
+
+# ---- conflicts and prices
+
+
+def explained(subject: Subject) -> Markup:
+    """Which rules conflict, or what each costs."""
+    found = subject.explanation
+    if found is None:
+        said = tag("p", subject.untold) if subject.untold else None
+        return section("Rules, explained", "explained", said)
+    if found.prices is not None:
+        return _prices(found.prices, subject)
+    title = "Why there is no model" if found.status == "infeasible" else "Rules, explained"
+    parts = [_conflict(found, subject)] if found.conflicts else []
+    texts = [tag("pre", block(render_text(one))) for one in found.diagnostics()]
+    return section(title, "explained", *parts, *texts)
+
+
+def _conflict(found: Explanation, subject: Subject) -> Markup:
+    order = {rule.name: at for at, rule in enumerate(subject.problem.rules)}
+    nearest = {one.suspect.name: one for one in found.nearest}
+    drop = {one.name for one in found.drop or ()}
+    rows = []
+    for one in found.conflicts[0].suspects:
+        at = order.get(one.name)
+        near = nearest.get(one.name)
+        name = one.name if at is None else tag("a", one.name, href=f"#spec-{at}")
+        only = near is not None and near.others != "spec"
+        would = "-" if near is None else near.says + (", but others conflict too" if only else "")
+        rows.append((name, one.text, would, "yes" if one.name in drop else ""))
+    heads = ("rule or bound", "says", "nearest bound that would do", "enough to drop")
+    return table("A conflict: these cannot hold together, proven", heads, rows)
+
+
+def _prices(found: Prices, subject: Subject) -> Markup:
+    if not found.prices:
+        return Markup("")
+    order = {rule.name: at for at, rule in enumerate(subject.problem.rules)}
+    rows = [_price(one, order.get(one.name)) for one in found.prices]
+    heads = ("rule", "price", "errors", "binds", "without it", "value", "bound", "slack")
+    return section(
+        "Price of rules", "prices",
+        tag("p", "How much better the best model is without the rule: the price is in the units of "
+            "the objective, errors are of the two models that were found.", class_="hint"),
+        table("What each rule costs", heads, rows, numbers=(1, 2, 4, 5, 6, 7)),
+    )  # fmt: skip
+
+
+def _price(one: Price, index: int | None) -> tuple[Part, ...]:
+    name: Part = one.name
+    if index is not None:
+        name = tag("a", one.name, href=f"#rule-{index}", data_rule=index)
+    price, without = (
+        ", ".join("-" if each is None else console.ranged(each) for each in ranges)
+        for ranges in (one.price, one.without)
+    )
+    return (
+        name, price, console.shown(one.errors), console.BINDS[one.binds], without,
+        console.shown(one.value), console.shown(one.bound), console.shown(one.slack),
+    )  # fmt: skip

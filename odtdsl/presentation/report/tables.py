@@ -1,0 +1,190 @@
+"""What asking costs, where thresholds stand, which outputs are feasible, which nodes are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import AxisTest
+from odtdsl.predictors.graph import End, Joint
+from odtdsl.predictors.nodes import Threshold
+from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.wording import leaf_words, node_words, number_text, rounded, value_text
+from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
+from odtdsl.presentation.report.model import node_links
+from odtdsl.presentation.report.node_facts import Facts, NodeFacts, cost_of, has_costs
+from odtdsl.presentation.report.subject import Subject
+
+
+def costs(subject: Subject) -> Markup:
+    """Prices of features, and what the paths that rows take cost."""
+    facts = subject.facts
+    if facts is None or not has_costs(subject.rows):
+        return Markup("")
+    return section("Costs", "costs", _prices(facts), _paths(facts))
+
+
+def _prices(facts: Facts) -> Markup:
+    problem, asked = facts.rows.problem, set(facts.graph.model.tested)
+    rows = []
+    for index, feature in enumerate(problem.features):
+        price = problem.costs.features[index]
+        shared = [s.amount for s in problem.costs.shared if index in s.features and s.amount]
+        if price or shared:
+            tested = "yes" if feature.name in asked else "no"
+            also = " + ".join(_exact(amount) for amount in shared)
+            rows.append((feature.name, _exact(price), also or "-", tested))
+    heads = ("feature", "price", "shared, once per path", "asked by the model")
+    return table("Price of asking", heads, rows, numbers=(1, 2))
+
+
+def _paths(facts: Facts) -> Markup:
+    """Each path that rows take, with its cost; in the end the mean."""
+    rows: list[tuple[Part, ...]] = []
+    total, weight = Fraction(0), 0
+    for asked, inside, label, nodes in _taken(facts):
+        cost = cost_of(asked, facts.rows)
+        here = int(facts.rows.weights[inside].sum())
+        total, weight = total + cost * here, weight + here
+        names = ", ".join(dict.fromkeys(asked)) or "nothing"
+        rows.append((names, label, nodes, str(len(inside)), _exact(cost)))
+    if weight:
+        rows.append(("expected cost of a row", "", "", "", rounded(float(total / weight))))
+    heads = ("asks for", "predicts", "ends at", "rows", "cost")
+    return table("Cost of the paths that rows take", heads, rows, numbers=(3, 4))
+
+
+def _taken(facts: Facts) -> Iterator[tuple[list[str], list[int], str, Markup]]:
+    """The paths of rows: features in the order asked, rows, prediction and end."""
+    asked: dict[int, list[str]] = {}
+    for one in facts.nodes:
+        if isinstance(one.node, Joint):
+            for row in one.inside.tolist():
+                asked.setdefault(row, []).extend(one.node.features)
+    for one in facts.nodes:
+        if not isinstance(one.node, End):
+            continue
+        by_path: dict[tuple[str, ...], list[int]] = {}
+        for row in one.inside.tolist():
+            by_path.setdefault(tuple(asked.get(row, ())), []).append(row)
+        label = leaf_words(one.node.leaf, facts.graph.model)[0]
+        for path, inside in by_path.items():
+            yield list(path), inside, label, node_links((one.node.number,))
+
+
+def _exact(value: Fraction) -> str:
+    return number_text(float(value))
+
+
+# ---- thresholds
+
+
+def thresholds(subject: Subject) -> Markup:
+    """Each threshold between the nearest values of the rows that reach it."""
+    facts = subject.facts
+    if facts is None:
+        return Markup("")
+    rows = [row for one in facts.nodes if (row := _threshold(one, facts)) is not None]
+    if not rows:
+        return Markup("")
+    heads = ("node", "feature", "threshold", "next below", "next above", "rows yes", "rows no")
+    said = (
+        "Next below and above: the nearest values among the training rows that reach the node. "
+        "No row tells thresholds between them apart."
+    )
+    return section(
+        "Thresholds", "thresholds", tag("p", said, class_="hint"),
+        table("Thresholds", heads, rows, numbers=range(2, 7)),
+    )  # fmt: skip
+
+
+def _threshold(one: NodeFacts, facts: Facts) -> tuple[Part, ...] | None:
+    node = one.node
+    if not isinstance(node, Joint) or not isinstance(node.split, AxisTest):
+        return None
+    test, name = node.split.test, node.split.feature
+    if not isinstance(test, Threshold):
+        return None
+    column = facts.rows.data.columns[name]
+    left, right = (str(size) for size in node.sizes)
+    if column.numbers is None:
+        levels = column.type.levels
+        at, below = levels.index(test.value), value_text(test.value)
+        above = value_text(levels[at + 1]) if at + 1 < len(levels) else "-"
+        return node_links((node.number,)), name, below, below, above, left, right
+    here = column.numbers[one.inside]
+    here = here[here == here]
+    cut = float(test.value)
+    low, high = here[here <= cut], here[here > cut]
+    below = number_text(float(low.max())) if low.size else "-"
+    above = number_text(float(high.min())) if high.size else "-"
+    return node_links((node.number,)), name, number_text(cut), below, above, left, right
+
+
+# ---- outputs
+
+
+def outputs(subject: Subject) -> Markup:
+    """The outputs that the rules admit, and those of the leaves."""
+    tree, facts = subject.model, subject.facts
+    if not isinstance(tree, Tree) or facts is None or subject.problem.target.kind != "number":
+        return Markup("")
+    words = _feasible(subject)
+    names = subject.problem.target.names
+    heads: list[Part] = ["leaf", "rows", *names]
+    kept = None
+    if words is not None:
+        from odtdsl.auditor.outputs import kept as keeps
+
+        kept = keeps(tree, subject.rows).tolist()
+        heads.append("feasible")
+    rows: list[tuple[Part, ...]] = []
+    for at, end in enumerate(facts.graph.ends):
+        values = (rounded(value) for value in end.leaf.output or ())
+        last = () if kept is None else ("yes" if kept[at] else "NO",)
+        rows.append((node_links((end.number,)), str(end.size), *values, *last))
+    said = table("Outputs of leaves", heads, rows, numbers=range(1, 2 + len(names)))
+    return section("Outputs", "outputs", words, said)
+
+
+def _feasible(subject: Subject) -> Markup | None:
+    """The feasible set in words; None where every output is admitted."""
+    from odtdsl.problem.outputs.feasible import feasible_set
+    from odtdsl.problem.terms.normalize import normalize
+
+    found = feasible_set(normalize(subject.rows))
+    if found is None:
+        return None
+    lines = found.lines(subject.problem.target.names)
+    head = "The feasible set: every output keeps all of this."
+    if len(lines) > 1:
+        head = f"The feasible set has {len(lines)} pieces: every output lies in one of them."
+    return tag("div", tag("p", head), tag("ul", *(tag("li", line) for line in lines)))
+
+
+# ---- shared nodes
+
+
+def shared(subject: Subject) -> Markup:
+    """The nodes of a diagram that several arcs lead to."""
+    facts = subject.facts
+    if facts is None or not isinstance(facts.graph.model, Diagram):
+        return Markup("")
+    rows = []
+    for one in facts.nodes:
+        into = facts.graph.arcs_into(one.node.number)
+        if isinstance(one.node, Joint) and len(into) > 1:
+            arcs = "; ".join(
+                f"#{joint.number} {answer}: {joint.sizes[answer == 'no']} rows"
+                for joint, answer in into
+            )
+            asks = " ".join(node_words(one.node.split))
+            rows.append((node_links((one.node.number,)), asks, str(len(into)), arcs,
+                         str(one.node.size)))  # fmt: skip
+    if not rows:
+        return section("Shared nodes", "shared", tag("p", "No split is reached by several arcs."))
+    heads = ("node", "asks", "arcs", "from", "rows")
+    return section(
+        "Shared nodes", "shared", table("Shared nodes", heads, rows, numbers=(2, 4))
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""A tuning as `odt tune` prints it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from odtdsl.presentation.console import counted, table
+
+if TYPE_CHECKING:
+    from odtdsl.insight.tuning.result import Trial, Tuning
+
+
+def lines(tuning: Tuning) -> Iterator[str]:
+    """The settings as a table, the choice, and the estimate of nested selection."""
+    head = (*tuning.names, tuning.measure, "splits", "proven", "seconds", "")
+    rows = [head, *(_row(tuning, at, trial) for at, trial in enumerate(tuning.trials))]
+    yield from table(rows)
+    yield ""
+    yield from _choice(tuning)
+    yield from _estimate(tuning)
+    if tuning.resumed:
+        yield f"{counted(tuning.resumed, 'run')} from {tuning.keep}"
+
+
+def _row(tuning: Tuning, at: int, trial: Trial) -> tuple[str, ...]:
+    score = "-" if trial.mean is None else f"{trial.mean:.4f} ± {trial.error:.4f}"
+    splits = "-" if trial.splits is None else f"{trial.splits:.1f}"
+    return (
+        *trial.setting, score, splits, f"{trial.proven}/{len(trial.runs)}",
+        f"{trial.seconds:.2f} s", _mark(tuning, at, trial),
+    )  # fmt: skip
+
+
+def _mark(tuning: Tuning, at: int, trial: Trial) -> str:
+    if trial.reason:
+        return trial.reason
+    marks = [word for word, place in (("chosen", tuning.chosen), ("best", tuning.best))
+             if place == at]  # fmt: skip
+    return ", ".join(marks)
+
+
+def _choice(tuning: Tuning) -> Iterator[str]:
+    if tuning.chosen is None:
+        yield (
+            "stopped before all runs were done"
+            if not tuning.complete
+            else ("no setting can be chosen: none has a score on every fold")
+        )
+        if not tuning.complete and tuning.keep is not None and tuning.unkept is None:
+            yield f"what was done is in {tuning.keep}: the same command goes on from there"
+        return
+    called = tuning.called(tuning.trials[tuning.chosen].setting)
+    if tuning.rule == "best":
+        yield f"chosen: {called}, the best mean"
+        return
+    side = "at least" if tuning.maximizes else "at most"
+    assert tuning.limit is not None, "there is a best setting"
+    yield (
+        f"chosen: {called}, the fewest splits with {side} {tuning.limit:.4f},"
+        " one standard error from the best"
+    )
+
+
+def _estimate(tuning: Tuning) -> Iterator[str]:
+    if not tuning.outer:
+        return
+    if tuning.estimate is None:
+        if tuning.complete:
+            failed = [f for f in tuning.outer if f.run is None or f.run.score is None]
+            why = next((f.run.reason for f in failed if f.run is not None), "no choice there")
+            yield f"nested: no estimate, {counted(len(failed), 'outer fold')} failed: {why}"
+        return
+    mean, error = tuning.estimate
+    yield (
+        f"nested: {tuning.measure} {mean:.4f} ± {error:.4f} on"
+        f" {len(tuning.outer)} folds that no choice has seen"
+    )
+    chosen = Counter(fold.setting for fold in tuning.outer if fold.setting is not None)
+    each = ", ".join(
+        f"{tuning.called(setting)} ({count} of {len(tuning.outer)})"
+        for setting, count in chosen.most_common()
+    )
+    yield f"  chosen there: {each}"
+
+
+__all__ = ["lines"]

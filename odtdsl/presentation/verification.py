@@ -1,0 +1,23 @@
+"""What `odt audit` prints: rules kept by a saved tree, and what a proof proves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from odtdsl.insight.proofs.commands import verified
+from odtdsl.insight.verification import Audited
+from odtdsl.presentation.console import audited, shown
+
+
+def lines(found: Audited) -> Iterator[str]:
+    """An audit of a saved model, as text."""
+    if found.audit is not None:
+        for text, value in zip(found.texts, found.audit.objective, strict=True):
+            yield f"{text}: {shown(value)}"
+        yield from audited(found.audit)
+    if found.proven is not None:
+        if found.audit is not None:
+            yield ""
+        yield from verified(found.proven)
+        if found.audit is not None and found.holds:
+            yield "so the tree is optimal"

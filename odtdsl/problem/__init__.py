@@ -1,0 +1,1 @@
+"""What a spec means: typed expressions, the terms, and the core forms that back ends read."""

@@ -1,0 +1,184 @@
+"""The problem: everything a spec says, with its names resolved against the data's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from odtdsl.base.source import NOWHERE, Source, Span
+from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.data.request import DataRequest
+from odtdsl.problem.ir.expr import CellCondition, Condition, Expr, Scope
+
+DEEPEST = 30
+"""No tree is searched deeper than this many levels."""
+
+MissingPolicy = Literal["refuse", "drop", "left", "right", "branch"]
+Place = Literal["midpoints", "midpoints exact", "quantiles", "bins", "guessed", "values"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Where a column may be split: `count` of quantiles or bins, or the listed `values`."""
+
+    place: Place = "midpoints"
+    count: int = 0
+    values: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureDecl:
+    type: ColumnType
+    candidates: Candidates = Candidates()
+    missing: MissingPolicy = "refuse"
+
+    @property
+    def name(self) -> str:
+        return self.type.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetDecl:
+    """The target columns: one class column, or one or more number columns.
+
+    `classes` are in declared, else sorted order; `ordered` says that the order means
+    something; `positive` is an index into `classes`.
+    """
+
+    names: tuple[str, ...]
+    kind: Literal["class", "number"]
+    classes: tuple[Value, ...] = ()
+    ordered: bool = False
+    positive: int | None = None
+    step: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDecl:
+    name: str
+    condition: CellCondition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedCost:
+    features: tuple[int, ...]
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Price of asking for each feature, once per path, and prices shared by sets of features."""
+
+    features: tuple[Fraction, ...]
+    shared: tuple[SharedCost, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSkeleton:
+    """Bounds of a tree; None where the spec has none. `leaves` also carries splits and nodes."""
+
+    depth: int | None
+    leaves: int | None
+    splits: Literal["axis", "hyperplane"] = "axis"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagramSkeleton:
+    """Nodes per layer. Of a tree of hyperplanes: that every node has one arc into it.
+
+    `leaves`: at most so many, of such a tree; a leaf is then an arc to a class.
+    """
+
+    widths: tuple[int, ...]
+    splits: Literal["axis", "hyperplane"] = "axis"
+    tree: bool = False
+    leaves: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageDecl:
+    """One stage of the objective, as written: `text` is its canonical text."""
+
+    sense: Literal["minimize", "maximize"]
+    measure: Expr
+    text: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleDecl:
+    """A rule: `text` is its canonical text, without the name."""
+
+    name: str
+    scope: Scope
+    condition: Condition
+    text: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """How `greedy` scores splits and fills leaves; `penalty` goes with `relaxed`."""
+
+    split: str = "optimal"
+    leaf: str = "optimal"
+    split_penalty: Fraction = Fraction(0)
+    leaf_penalty: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Defaults of `solve` that the command line can override.
+
+    Attributes
+    ----------
+    seconds, steady
+        The time limit, and how long no better model may come before the search ends.
+    gap
+        Where to stop: below 1 relative, else in units of the first stage.
+    steps
+        Of `search`: its limit in millions of visits of a row.
+    """
+
+    backend: str = "auto"
+    growth: Growth = Growth()
+    seconds: float | None = None
+    gap: Fraction = Fraction(0)
+    steady: float | None = None
+    steps: int | None = None
+    threads: int = 1
+    seed: int = 0
+    memory_bytes: int | None = None
+    start: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is asked. Rows live in a `Dataset`; `Rows` joins the two."""
+
+    data: DataRequest
+    features: tuple[FeatureDecl, ...]
+    target: TargetDecl
+    skeleton: TreeSkeleton | DiagramSkeleton
+    objective: tuple[StageDecl, ...]
+    rules: tuple[RuleDecl, ...] = ()
+    groups: tuple[GroupDecl, ...] = ()
+    costs: Costs = Costs(features=())
+    losses: tuple[tuple[Fraction, ...], ...] = ()
+    """`losses[actual][predicted]`; empty for number targets."""
+    weight: str | None = None
+    options: Options = Options()
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def may_miss(self) -> frozenset[str]:
+        """The features of which a cell that a model sees can be missing."""
+        asked = ("left", "right", "branch")
+        return frozenset(one.name for one in self.features if one.missing in asked)
+
+    def feature_index(self, name: str) -> int | None:
+        for index, feature in enumerate(self.features):
+            if feature.name == name:
+                return index
+        return None

@@ -1,1 +1,0 @@
-"""Terms: the words of conditions and measures, one file each; `registry` lists them."""

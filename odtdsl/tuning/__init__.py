@@ -1,7 +1,0 @@
-"""Choosing bounds, prices and limits by rows that were held out: `odt tune`."""
-
-from odtdsl.tuning.grid import Grid, parse_vary
-from odtdsl.tuning.result import OuterFold, Trial, Tuning
-from odtdsl.tuning.run import Wish, tune
-
-__all__ = ["Grid", "OuterFold", "Trial", "Tuning", "Wish", "parse_vary", "tune"]

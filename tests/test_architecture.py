@@ -1,0 +1,107 @@
+"""The package stands as its contracts say: floors, and no circles."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.floors import drawn, floors
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
+CONTRACTS = {
+    one["id"]: one
+    for one in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "importlinter"
+    ]["contracts"]
+}
+MOST_ENTRIES = 15
+
+
+@pytest.fixture(scope="module")
+def imports() -> Any:
+    """Every import between modules, but for those that only type checkers see."""
+    grimp = pytest.importorskip("grimp", reason="import-linter is not installed")
+    return grimp.build_graph("odtdsl", exclude_type_checking_imports=True, cache_dir=None)
+
+
+def kept(contract: dict[str, Any], imports: Any) -> bool:
+    """Whether a graph of imports keeps a contract."""
+    from importlinter.configuration import configure
+    from importlinter.contracts.acyclic_siblings import AcyclicSiblingsContract
+    from importlinter.contracts.forbidden import ForbiddenContract
+    from importlinter.contracts.layers import LayersContract
+
+    configure()
+    kind = {
+        "layers": LayersContract,
+        "forbidden": ForbiddenContract,
+        "acyclic_siblings": AcyclicSiblingsContract,
+    }[contract["type"]]
+    options = {
+        key: str(value) if isinstance(value, bool) else value
+        for key, value in contract.items()
+        if key not in ("id", "name", "type")
+    }
+    session = {"root_packages": ["odtdsl"]}
+    made = kind(name=contract["name"], session_options=session, contract_options=options)
+    found: bool = made.check(imports, verbose=False).kept
+    return found
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_the_contract_is_kept(name: str, imports: Any) -> None:
+    """`lint-imports` says which imports break it."""
+    assert kept(CONTRACTS[name], deepcopy(imports)), f"run `lint-imports --contract {name}`"
+
+
+@pytest.mark.parametrize(
+    ("name", "importer", "imported"),
+    [
+        ("floors", "odtdsl.base.files", "odtdsl.driver.result"),
+        ("floors", "odtdsl.auditor.rows", "odtdsl.backends.base"),
+        ("problem", "odtdsl.problem.ir.forms", "odtdsl.problem.terms.base"),
+        ("backends", "odtdsl.backends.milp.search", "odtdsl.backends.sat.search"),
+        ("interfaces", "odtdsl.interfaces.api.model", "odtdsl.interfaces.cli.main"),
+        ("second-opinion", "odtdsl.auditor.meanings", "odtdsl.problem.ir.evaluate"),
+        ("meaning", "odtdsl.predictors.tree", "odtdsl.language.ast"),
+        ("core", "odtdsl.backends.base", "odtdsl.problem.terms.registry"),
+        ("circles", "odtdsl.predictors.nodes", "odtdsl.predictors.tree"),
+    ],
+)
+def test_a_wrong_import_breaks_the_contract(
+    name: str, importer: str, imported: str, imports: Any
+) -> None:
+    wrong = deepcopy(imports)
+    wrong.add_import(importer=importer, imported=imported)
+    assert not kept(CONTRACTS[name], wrong)
+
+
+def test_nothing_imports_the_root_of_the_package(imports: Any) -> None:
+    """It stands on all floors: what a module needs of it, it takes from where that lives."""
+    assert imports.find_modules_that_directly_import("odtdsl") == set()
+
+
+def test_the_root_holds_floors_and_little_else() -> None:
+    uncounted = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
+    entries = {path.name for path in (ROOT / "odtdsl").iterdir()} - uncounted
+    assert len(entries) <= MOST_ENTRIES, sorted(entries)
+
+
+def test_the_page_shows_the_floors_of_the_contract() -> None:
+    assert drawn() in PAGE.read_text(encoding="utf-8"), "run `python -m docs.generate`"
+    text = PAGE.read_text(encoding="utf-8")
+    for floor in floors():
+        for package in floor:
+            assert f"`odtdsl/{package}" in text, f"{package} is not explained"
+
+
+def test_the_files_that_the_page_names_are_there() -> None:
+    named = set(re.findall(r"`((?:odtdsl|solvers|tests)/[\w./]+)`", PAGE.read_text("utf-8")))
+    assert len(named) > 30
+    assert {name for name in named if not (ROOT / name).exists()} == set()
