@@ -85,12 +85,20 @@ def _csv(name: str, target: str) -> tuple[Array, Array]:
 def run(kind: str, name: str, depth: int, limit: float, using: str, seed: int) -> Curve:
     """One solve in a process of its own."""
     asked = {
-        "kind": kind, "name": name, "depth": depth, "limit": limit, "using": using, "seed": seed,
-    }  # fmt: skip
+        "kind": kind,
+        "name": name,
+        "depth": depth,
+        "limit": limit,
+        "using": using,
+        "seed": seed,
+    }
     done = subprocess.run(
-        [sys.executable, __file__, "--child"], input=json.dumps(asked), capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, __file__, "--child"],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         sys.exit(f"the run of {asked} ended with {done.returncode}:\n{done.stderr}")
     return Curve(**json.loads(done.stdout.splitlines()[-1]))
@@ -150,9 +158,11 @@ def child() -> None:
             bounds.append([now, float(progress.bound)])
 
     result = pipeline.solve(
-        model.analyse(frame=frame), seed=asked["seed"], report=told,
+        model.analyse(frame=frame),
+        seed=asked["seed"],
+        report=told,
         stop=lambda: time.process_time() - began >= asked["limit"],
-    )  # fmt: skip
+    )
     end = time.process_time() - began
     stage = result.stages[0]
     if stage.value is not None:
@@ -248,17 +258,19 @@ def measure(args: argparse.Namespace) -> None:
         integral = float(np.median([c.integral(best, limits[-1]) for c in curves]))
         bound = float(np.median([c.bound(limits[-1]) for c in curves]))
         table.add(
-            name, depth, shown.format(other), shown.format(grown),
-            *(shown.format(values[limit]) for limit in limits), shown.format(bound),
+            name,
+            depth,
+            shown.format(other),
+            shown.format(grown),
+            *(shown.format(values[limit]) for limit in limits),
+            shown.format(bound),
             f"{integral:.2f}",
             *(
                 cell
                 for curve in others.values()
-                for cell in (
-                    shown.format(curve.at(1e9)), f"{curve.integral(best, limits[-1]):.2f}"
-                )
+                for cell in (shown.format(curve.at(1e9)), f"{curve.integral(best, limits[-1]):.2f}")
             ),
-        )  # fmt: skip
+        )
         for who, curve in others.items():
             if integral > curve.integral(best, limits[-1]):
                 worse.append(f"{name} {depth}: the primal gap integral of {who} is less")

@@ -146,10 +146,13 @@ def _optimal(case: Case, asked: Analysis, ruled: Analysis, limit: float) -> Scor
     labels = np.asarray([leaf.label for leaf in tree.leaves])
     of_rules = {rule.name for rule in ruled.problem.rules}
     return _scored(
-        case, asked, lambda data: labels[tree.apply(data.table)], seconds=result.seconds,
+        case,
+        asked,
+        lambda data: labels[tree.apply(data.table)],
+        seconds=result.seconds,
         proven=result.status == "optimal",
         keeps=all(line.holds for line in found.lines if line.rule in of_rules),
-    )  # fmt: skip
+    )
 
 
 def _cart(case: Case, analysis: Analysis, depth: int, without: str | None = None) -> Scored:
@@ -180,9 +183,9 @@ def _cart(case: Case, analysis: Analysis, depth: int, without: str | None = None
 # ---- the table
 
 
-def _of(case: Case, data: Path, depth: int, args: argparse.Namespace) -> Iterator[
-    tuple[str, str, list[Scored | None]]
-]:  # fmt: skip
+def _of(
+    case: Case, data: Path, depth: int, args: argparse.Namespace
+) -> Iterator[tuple[str, str, list[Scored | None]]]:
     """Candidates, method, what each draw gave."""
     text = _spec(case.name)
     seeds = range(1, args.seeds + 1)
@@ -231,10 +234,23 @@ def _row(found: list[Scored | None], limit: float) -> list[object]:
 
 def measure(args: argparse.Namespace) -> None:
     """One table for a depth."""
-    table = Table(f"cases-{args.depth}", (
-        "case", "candidates", "tree", "training", "test", "group, training", "group, test",
-        "parity, training", "parity, test", "keeps rules", "proven", "longest, s",
-    ))  # fmt: skip
+    table = Table(
+        f"cases-{args.depth}",
+        (
+            "case",
+            "candidates",
+            "tree",
+            "training",
+            "test",
+            "group, training",
+            "group, test",
+            "parity, training",
+            "parity, test",
+            "keeps rules",
+            "proven",
+            "longest, s",
+        ),
+    )
     open_runs = 0
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -35,14 +35,19 @@ def binary_core(n_rows: int, n_tests: int, depth: int) -> Core:
     output[np.arange(n_rows), labels] = 0
     values = np.array([0.0, 1.0])
     return Core(
-        n_rows=n_rows, n_classes=2, columns=tuple(f"x{i}" for i in range(n_tests)),
+        n_rows=n_rows,
+        n_classes=2,
+        columns=tuple(f"x{i}" for i in range(n_tests)),
         families=tuple(
             Family(column=i, kind="equals", codes=codes, n_tests=1, values=values)
             for i, codes in enumerate(cells)
         ),
-        labels=labels, skeleton=TreeSkeleton(depth=depth, leaves=None), filters=(), clauses=(),
+        labels=labels,
+        skeleton=TreeSkeleton(depth=depth, leaves=None),
+        filters=(),
+        clauses=(),
         objective=(LinearStage(measure=Additive(output=output)),),
-    )  # fmt: skip
+    )
 
 
 def best_of(repeat: int, run: Callable[[], float]) -> float:

@@ -79,13 +79,14 @@ def ours(x: Array, y: Array, depth: int, limit: float, **options: Any) -> Outcom
     """The engine; sorting numbers is part of its time, 0/1 columns are their own ranks."""
     start = time.perf_counter()
     ranked, distinct = sets.ranked_or_binary(x)
-    found = _engine.solve(
-        ranked, distinct, y, int(y.max()) + 1, depth, time_limit=limit, **options
-    )  # fmt: skip
+    found = _engine.solve(ranked, distinct, y, int(y.max()) + 1, depth, time_limit=limit, **options)
     return Outcome(
-        seconds=time.perf_counter() - start, value=found["objective"], bound=found["bound"],
-        proven=found["status"] == "optimal", raw=found,
-    )  # fmt: skip
+        seconds=time.perf_counter() - start,
+        value=found["objective"],
+        bound=found["bound"],
+        proven=found["status"] == "optimal",
+        raw=found,
+    )
 
 
 def predict(found: dict[str, Any], x: Array, rows: Array) -> Array:
@@ -171,9 +172,10 @@ def _solved(name: str, kind: str, peer: Peer | None, args: argparse.Namespace) -
         split = load(name, kind, number)
         x, y = split.x, split.y
         pair = alternate(
-            args.runs, lambda: ours(x, y, args.depth, args.limit),
+            args.runs,
+            lambda: ours(x, y, args.depth, args.limit),
             (lambda: peer(x, y, args.depth, args.limit)) if peer else None,
-        )  # fmt: skip
+        )
         agree(f"{name}, split {number}", pair.mine, pair.other)
         train, test = (
             float((predict(pair.mine.raw, x, cells) == labels).mean())
@@ -209,16 +211,21 @@ class _Totals:
         has = self.peer is not None
         return (
             [f"{proven}/{len(pairs)}", f"{equal}/{len(pairs)}" if has else ""],
-            [f"{seconds[0]:.4f}", f"{seconds[1]:.4f}" if has else "",
-             f"{seconds[1] / seconds[0]:.2f}" if has else ""],
-        )  # fmt: skip
+            [
+                f"{seconds[0]:.4f}",
+                f"{seconds[1]:.4f}" if has else "",
+                f"{seconds[1] / seconds[0]:.2f}" if has else "",
+            ],
+        )
 
     def text(self) -> str:
         mine, other = self.seconds
         beside = (
             f", {self.peer} {other:.3f} s, ratio {other / mine:.2f}; {self.equal} of {self.rows}"
-            " are proven by both, and equal" if self.peer else ""
-        )  # fmt: skip
+            " are proven by both, and equal"
+            if self.peer
+            else ""
+        )
         return f"{self.proven} of {self.rows} runs proven; totals: ours {mine:.3f} s{beside}."
 
 
@@ -229,19 +236,34 @@ def _peer(name: str, peer: Peer, args: argparse.Namespace) -> tuple[str, Peer] |
 def optima(args: argparse.Namespace) -> None:
     """One row per set: accuracies on the splits, published rows, total times."""
     name_of_peer, peer = _peer("pystreed", streed, args)
-    table = Table(f"cptree-optima-{args.depth}", (
-        "set", "training rows x columns", "exact, training / test", "proven", "equal to pystreed",
-        "CPTree published", "DL8.5 published", "ours, s", "pystreed, s", "ratio",
-    ))  # fmt: skip
+    table = Table(
+        f"cptree-optima-{args.depth}",
+        (
+            "set",
+            "training rows x columns",
+            "exact, training / test",
+            "proven",
+            "equal to pystreed",
+            "CPTree published",
+            "DL8.5 published",
+            "ours, s",
+            "pystreed, s",
+            "ratio",
+        ),
+    )
     totals, study_rows = _Totals(name_of_peer), _StudyRows(args)
     for name in names(args):
         solved = _solved(name, BINARY, peer, args)
         proofs, times = totals.add(solved)
         shape = solved[-1].split.x.shape
         table.add(
-            name, f"{shape[0]} x {shape[1]}", _pair([(one.train, one.test) for one in solved]),
-            *proofs, *study_rows.add(name, solved), *times,
-        )  # fmt: skip
+            name,
+            f"{shape[0]} x {shape[1]}",
+            _pair([(one.train, one.test) for one in solved]),
+            *proofs,
+            *study_rows.add(name, solved),
+            *times,
+        )
     table.note(
         f"Depth {args.depth}. {totals.text()} Accuracies in per cent, training / test, mean of so"
         " many splits."
@@ -316,10 +338,19 @@ class _StudyRows:
 def numbers(args: argparse.Namespace) -> None:
     """The files with the numbers as they are, all thresholds, against pycontree."""
     name_of_peer, peer = _peer("pycontree", contree, args)
-    table = Table(f"cptree-numbers-{args.depth}", (
-        "set", "training rows x columns", "exact, training / test", "proven", "equal to pycontree",
-        "ours, s", "pycontree, s", "ratio",
-    ))  # fmt: skip
+    table = Table(
+        f"cptree-numbers-{args.depth}",
+        (
+            "set",
+            "training rows x columns",
+            "exact, training / test",
+            "proven",
+            "equal to pycontree",
+            "ours, s",
+            "pycontree, s",
+            "ratio",
+        ),
+    )
     totals = _Totals(name_of_peer)
     for name in names(args):
         solved = _solved(name, NUMBERS, peer, args)
@@ -362,9 +393,7 @@ def accuracy(args: argparse.Namespace) -> None:
             unproven += method is not cart and sum(not certain for *_, certain in own[column])
         for which, side in enumerate(("train", "test")):
             of_study = study.printed(side, args.depth).get(name, {})
-            cells = [
-                round(100 * float(np.mean([s[which] for s in of])), 2) for of in own.values()
-            ]  # fmt: skip
+            cells = [round(100 * float(np.mean([s[which] for s in of])), 2) for of in own.values()]
             cells += [of_study.get(method, float("nan")) for method in study.METHODS]
             for column, cell in zip(columns, cells, strict=True):
                 means[side][column].append(cell)
@@ -372,9 +401,11 @@ def accuracy(args: argparse.Namespace) -> None:
     for side, table in tables.items():
         _rank(table, means[side], list(OWN), "our runs, all sets")
         _rank(
-            table, means[side], [c for c in columns if "CPTree-2" not in c],
+            table,
+            means[side],
+            [c for c in columns if "CPTree-2" not in c],
             "with the study's methods, the sets where it is legible",
-        )  # fmt: skip
+        )
     tables["test"].note(
         f"Test accuracy at depth {args.depth}, per cent, means of {SPLITS} splits."
         + (" Every optimal tree is proven." if not unproven else f" {unproven} are not proven.")

@@ -85,11 +85,18 @@ def one(name: str, skeleton: str, alpha: str, limit: float, backend: str) -> dic
     assert result.objective is not None
     assert quick.objective is not None
     return {
-        "set": name, "rows": len(frame), "skeleton": skeleton, "alpha": alpha,
+        "set": name,
+        "rows": len(frame),
+        "skeleton": skeleton,
+        "alpha": alpha,
         "agrees": result.objective == again(result.model, frame, Fraction(alpha)),
-        "status": result.status, "objective": str(result.objective), "bound": str(result.bound),
-        "greedy": str(quick.objective), "seconds": result.seconds, "backend": result.backend,
-    }  # fmt: skip
+        "status": result.status,
+        "objective": str(result.objective),
+        "bound": str(result.bound),
+        "greedy": str(quick.objective),
+        "seconds": result.seconds,
+        "backend": result.backend,
+    }
 
 
 def again(model: Any, frame: pd.DataFrame, alpha: Fraction) -> Fraction:
@@ -109,9 +116,11 @@ def runs(args: argparse.Namespace) -> list[dict[str, Any]]:
     known = {(r["set"], r["skeleton"], r["alpha"]) for r in done}
     asked = [
         (name, skeleton, alpha)
-        for skeleton in args.skeletons.split(",") for alpha in args.alphas.split(",")
-        for name in chosen(args.sets) if (name, skeleton, alpha) not in known
-    ]  # fmt: skip
+        for skeleton in args.skeletons.split(",")
+        for alpha in args.alphas.split(",")
+        for name in chosen(args.sets)
+        if (name, skeleton, alpha) not in known
+    ]
     made = Parallel(n_jobs=args.jobs, return_as="generator_unordered")(
         delayed(one)(*what, args.limit, args.backend) for what in asked
     )
@@ -153,9 +162,17 @@ def main() -> None:
 
 
 def shares(found: list[dict[str, Any]], args: argparse.Namespace) -> Table:
-    table = Table("diagrams-share", (
-        "skeleton", "alpha", "runs", "proven", "better than greedy", "mean seconds",
-    ))  # fmt: skip
+    table = Table(
+        "diagrams-share",
+        (
+            "skeleton",
+            "alpha",
+            "runs",
+            "proven",
+            "better than greedy",
+            "mean seconds",
+        ),
+    )
     for skeleton in args.skeletons.split(","):
         for alpha in args.alphas.split(","):
             some = [r for r in found if (r["skeleton"], r["alpha"]) == (skeleton, alpha)]
@@ -181,9 +198,13 @@ def _add(table: Table, skeleton: str, alpha: str, some: list[dict[str, Any]]) ->
     proven = sum(r["status"] == "optimal" for r in some)
     better = sum(Fraction(r["objective"]) < Fraction(r["greedy"]) for r in some)
     table.add(
-        skeleton, alpha, len(some), f"{proven} ({100 * proven / len(some):.0f}%)",
-        f"{better} ({100 * better / len(some):.0f}%)", sum(r["seconds"] for r in some) / len(some),
-    )  # fmt: skip
+        skeleton,
+        alpha,
+        len(some),
+        f"{proven} ({100 * proven / len(some):.0f}%)",
+        f"{better} ({100 * better / len(some):.0f}%)",
+        sum(r["seconds"] for r in some) / len(some),
+    )
 
 
 def listed(found: list[dict[str, Any]], args: argparse.Namespace) -> Table:

@@ -67,10 +67,15 @@ def main() -> None:
             analysis, backend=args.using, seconds=args.limit, deeper=args.using == "exact"
         )
         table.add(
-            name, len(analysis.problem.rules), conflict_of(found), len(found.nearest),
-            found.questions, found.undecided, time.monotonic() - began,
+            name,
+            len(analysis.problem.rules),
+            conflict_of(found),
+            len(found.nearest),
+            found.questions,
+            found.undecided,
+            time.monotonic() - began,
             time.process_time() - worked,
-        )  # fmt: skip
+        )
     print("\n" + machine())
 
 

@@ -28,9 +28,18 @@ import odtdsl
 
 Array = sets.Array
 SETS = (
-    "pima", "heart", "haberman", "german-credit", "raisin", "fault", "page", "wilt", "bean",
-    "magic", "eeg",
-)  # fmt: skip
+    "pima",
+    "heart",
+    "haberman",
+    "german-credit",
+    "raisin",
+    "fault",
+    "page",
+    "wilt",
+    "bean",
+    "magic",
+    "eeg",
+)
 DEPTHS = (2, 3, 4, 6, 8)
 PRICES = (0.001, 0.002, 0.005, 0.01, 0.02)
 INNER = 5
@@ -58,8 +67,11 @@ def tuned(x: Array, y: Array, new: Array, seconds: float, depths: tuple[int, ...
         "data frame let price = 0 target y: class tree depth <= 3"
         " minimize error_rate + price * leaves",
         {"depth": depths, "price": PRICES},
-        frame=frame, cv=INNER, choose="best", within=round(each, 3),
-    )  # fmt: skip
+        frame=frame,
+        cv=INNER,
+        choose="best",
+        within=round(each, 3),
+    )
     assert found.result is not None
     assert found.result.tree is not None
     cells = {f"x{f}": new[:, f] for f in range(new.shape[1])}
@@ -75,9 +87,11 @@ def main() -> None:
     )
     parser.add_argument("--sets", type=lambda text: text.split(","), default=list(SETS))
     parser.add_argument(
-        "--deepest", type=lambda text: [int(w) for w in text.split(",")], default=[DEPTHS[-1]],
+        "--deepest",
+        type=lambda text: [int(w) for w in text.split(",")],
+        default=[DEPTHS[-1]],
         help=f"the largest depth of the grid, some of {', '.join(map(str, DEPTHS))}",
-    )  # fmt: skip
+    )
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=30.0, help="of one choice and its fit")
@@ -105,9 +119,10 @@ def main() -> None:
         spread = np.std(wrong, axis=0) / np.sqrt(len(wrong))
         better += bool(mean[-1] <= mean[0])
         table.add(
-            name, len(y),
+            name,
+            len(y),
             *(f"{100 * m:.1f}% ± {100 * s:.1f}" for m, s in zip(mean, spread, strict=True)),
-        )  # fmt: skip
+        )
     table.note(
         f"Errors on held-out rows, mean and standard error of {args.repeats} x {args.folds} folds;"
         f" {args.seconds:g} s for a choice and its fit. Tuned to depth {deepest[-1]} is no"

@@ -100,8 +100,12 @@ def exported(tree: Any, folder: Path) -> list[str]:
 
     save(tree.tree_, folder / "pima.json")
     made = ["pima.json"]
-    for to, name in (("text", "pima.txt"), ("sql", "pima.sql"), ("python", "pima.py"),
-                     ("c", "pima.c")):  # fmt: skip
+    for to, name in (
+        ("text", "pima.txt"),
+        ("sql", "pima.sql"),
+        ("python", "pima.py"),
+        ("c", "pima.c"),
+    ):
         tree.tree_.export(to, folder / name)
         made.append(name)
     return made
@@ -116,9 +120,13 @@ def elsewhere(folder: Path, rows: Path) -> list[str]:
     # No variable of ours: nothing but the standard library can be imported there.
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
-        [python, "elsewhere.py", rows.name], cwd=folder, env=clean, check=True,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [python, "elsewhere.py", rows.name],
+        cwd=folder,
+        env=clean,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     labels: list[str] = json.loads(done.stdout)
     return labels
 
@@ -131,9 +139,10 @@ def travel(path: Path, folder: Path, seconds: float) -> float:
 
     clock = Clock()
     X, y = clock.step(
-        "load", lambda: load(path),
+        "load",
+        lambda: load(path),
         lambda found: f"{found[0].shape[0]} rows, {found[0].isna().sum().sum()} missing cells",
-    )  # fmt: skip
+    )
     train, test, y_train, y_test = train_test_split(
         X, y, test_size=0.33, random_state=1, stratify=y
     )
@@ -141,15 +150,19 @@ def travel(path: Path, folder: Path, seconds: float) -> float:
         RULES, max_depth=3, objective="errors then leaves", time_limit=seconds
     )
     tree = clock.step(
-        "fit", lambda: new.fit(train, y_train),
-        lambda t: f"{t.result_.status}, {t.result_.objective[0]} errors on {len(train)} rows,"
-        f" {t.get_n_leaves()} leaves, rules hold: {t.audit_.holds}",
-    )  # fmt: skip
+        "fit",
+        lambda: new.fit(train, y_train),
+        lambda t: (
+            f"{t.result_.status}, {t.result_.objective[0]} errors on {len(train)} rows,"
+            f" {t.get_n_leaves()} leaves, rules hold: {t.audit_.holds}"
+        ),
+    )
     clock.step("score", lambda: tree.score(test, y_test), lambda s: f"{s:.1%} of {len(test)} rows")
     clock.step(
-        "folds", lambda: cross_val_score(new, X, y, cv=5),
+        "folds",
+        lambda: cross_val_score(new, X, y, cv=5),
         lambda s: f"{s.mean():.1%} +- {s.std():.1%} in 5 folds",
-    )  # fmt: skip
+    )
     stored = clock.step("pickle", lambda: pickle.dumps(tree), lambda s: f"{len(s)} bytes")
     again = clock.step("unpickle", lambda: pickle.loads(stored), lambda t: f"{t!r:.40}...")
     clock.step("draw", lambda: drawn(tree, folder), ", ".join)

@@ -147,12 +147,21 @@ def streed(
 
 def measure(args: argparse.Namespace) -> None:
     """One row per set: seconds of `errors`, of the others as ratios; and pystreed's beside ours."""
-    table = Table(f"objectives-{args.depth}", (
-        "set", *(f"{form}, s" if form == "errors" else form for form in FORMS),
-    ))  # fmt: skip
-    beside = Table(f"objectives-peer-{args.depth}", (
-        "set", *(f"{form}: ours / pystreed, s" for form in PEERS),
-    ), quiet=True)  # fmt: skip
+    table = Table(
+        f"objectives-{args.depth}",
+        (
+            "set",
+            *(f"{form}, s" if form == "errors" else form for form in FORMS),
+        ),
+    )
+    beside = Table(
+        f"objectives-peer-{args.depth}",
+        (
+            "set",
+            *(f"{form}: ours / pystreed, s" for form in PEERS),
+        ),
+        quiet=True,
+    )
     peer = args.peer and find_spec("pystreed") is not None
     ratios: list[float] = []
     times: list[float] = []

@@ -38,8 +38,17 @@ from odtdsl.problem.terms.normalize import normalize
 PENALTY = 100
 WAYS = {"O": "optimal", "R": f"relaxed {PENALTY}", "M": "medoid", "A": "average"}
 VARIANTS = (
-    "O:O", "R:O", "M:O", "A:O", "O:M", "R:M", "M:M", "A:M", "R:R", "A:A",
-)  # fmt: skip
+    "O:O",
+    "R:O",
+    "M:O",
+    "A:O",
+    "O:M",
+    "R:M",
+    "M:M",
+    "A:M",
+    "R:R",
+    "A:A",
+)
 """Splits and leaves."""
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "outputs-measured.md"
 
@@ -66,13 +75,19 @@ def sets(folder: Path) -> Iterator[Set]:
     features.columns = [f"x{k}" for k in range(features.shape[1])]
     scores = frame.iloc[:, 5:].set_axis(["math", "reading", "writing"], axis=1)
     yield Set(
-        name="scores", frame=pd.concat([features, scores], axis=1), depth=9, seed=0, exact=4,
-        targets=("math", "reading", "writing"), published=(486.6, 1010),
+        name="scores",
+        frame=pd.concat([features, scores], axis=1),
+        depth=9,
+        seed=0,
+        exact=4,
+        targets=("math", "reading", "writing"),
+        published=(486.6, 1010),
         rules=(
             *(f"0 <= {name} <= 100" for name in ("math", "reading", "writing")),
-            "if reading < 50 then writing = 0", "if reading + writing < 110 then math = 0",
+            "if reading < 50 then writing = 0",
+            "if reading + writing < 110 then math = 0",
         ),
-    )  # fmt: skip
+    )
     yield _cars(folder)
     for rows, n, published in (
         (500, 3, (2055.7, 132)),
@@ -83,10 +98,15 @@ def sets(folder: Path) -> Iterator[Set]:
         names = tuple(f"Course{k + 1}" for k in range(n))
         above = ", ".join(f"{name} > 0" for name in names)
         yield Set(
-            name=f"class {rows} x {n}", frame=frame, targets=names, depth=15, seed=0,
+            name=f"class {rows} x {n}",
+            frame=frame,
+            targets=names,
+            depth=15,
+            seed=0,
             rules=(*(f"0 <= {name} <= 110" for name in names), f"count({above}) <= 1"),
-            published=published, exact=3 if n == 3 else 0,
-        )  # fmt: skip
+            published=published,
+            exact=3 if n == 3 else 0,
+        )
     for rows, n, published in ((500, 5, (0.5334, 12.1)), (1000, 9, (0.9375, 38.4))):
         frame = pd.read_csv(folder / f"synthetic_manifold_df_size_{rows}_targets_{n}_seed_0.csv")
         names, half = tuple(f"y{k + 1}" for k in range(n)), n // 2
@@ -95,45 +115,81 @@ def sets(folder: Path) -> Iterator[Set]:
             for j in range((n - half + 1) // 2)
         )
         yield Set(
-            name=f"manifold {rows} x {n}", frame=frame, targets=names, depth=5, seed=10,
+            name=f"manifold {rows} x {n}",
+            frame=frame,
+            targets=names,
+            depth=5,
+            seed=10,
             rules=(*(f"{name} >= 0" for name in names), f"{' + '.join(names[:half])} = 1", *apart),
-            published=published, exact=3,
-        )  # fmt: skip
+            published=published,
+            exact=3,
+        )
     frame = pd.read_csv(folder / "hts_df_size_500_seed_0_v2.csv")
     names = tuple(f"y{k + 1}" for k in range(13))
     above = ", ".join(f"{name} > 0" for name in names)
     yield Set(
-        name="time series", frame=frame, targets=names, depth=5, seed=10, step=" step 1",
-        rules=(*(f"0 <= {name} <= 100" for name in names), f"{' + '.join(names)} = 15",
-               f"count({above}) <= 4"),
-        published=(7.0025, 113), exact=3,
-    )  # fmt: skip
+        name="time series",
+        frame=frame,
+        targets=names,
+        depth=5,
+        seed=10,
+        step=" step 1",
+        rules=(
+            *(f"0 <= {name} <= 100" for name in names),
+            f"{' + '.join(names)} = 15",
+            f"count({above}) <= 4",
+        ),
+        published=(7.0025, 113),
+        exact=3,
+    )
 
 
 def _cars(folder: Path) -> Set:
     frame = pd.read_csv(folder / "insurance_evaluation_data.csv")
     numbers = [
-        "KIDSDRIV", "AGE", "HOMEKIDS", "YOJ", "INCOME", "HOME_VAL", "TRAVTIME", "BLUEBOOK", "TIF",
-        "OLDCLAIM", "CLM_FREQ", "MVR_PTS", "CAR_AGE",
-    ]  # fmt: skip
+        "KIDSDRIV",
+        "AGE",
+        "HOMEKIDS",
+        "YOJ",
+        "INCOME",
+        "HOME_VAL",
+        "TRAVTIME",
+        "BLUEBOOK",
+        "TIF",
+        "OLDCLAIM",
+        "CLM_FREQ",
+        "MVR_PTS",
+        "CAR_AGE",
+    ]
     frame = frame.dropna().head(500)[[*numbers, "TARGET_FLAG", "TARGET_AMT"]].copy()
     for name in frame.columns:
         cells = frame[name].astype(str).str.replace(r"[$,]", "", regex=True)
         frame[name] = cells.astype(float)
     return Set(
-        name="cars", frame=frame.reset_index(drop=True), targets=("TARGET_FLAG", "TARGET_AMT"),
+        name="cars",
+        frame=frame.reset_index(drop=True),
+        targets=("TARGET_FLAG", "TARGET_AMT"),
         rules=("TARGET_FLAG in {0, 1}", "TARGET_FLAG <= TARGET_AMT <= 100000 * TARGET_FLAG"),
-        depth=9, seed=0, published=(1.313e7, 107),
-    )  # fmt: skip
+        depth=9,
+        seed=0,
+        published=(1.313e7, 107),
+    )
 
 
 def spec(of: Set, depth: int) -> str:
     lines = [f"rule r{k}: forall leaf: {rule}" for k, rule in enumerate(of.rules)]
-    return "\n".join([
-        "data frame", f"target {', '.join(of.targets)}: number{of.step}", "feature *: number",
-        f"tree depth <= {depth}", "minimize mse", "candidates * at midpoints exact",
-        *lines, "rule size: forall leaf: size >= 5",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "data frame",
+            f"target {', '.join(of.targets)}: number{of.step}",
+            "feature *: number",
+            f"tree depth <= {depth}",
+            "minimize mse",
+            "candidates * at midpoints exact",
+            *lines,
+            "rule size: forall leaf: size >= 5",
+        ]
+    )
 
 
 def grown(

@@ -116,9 +116,11 @@ def errors(of: Set, depth: int) -> tuple[float, ...]:
     every: list[list[float]] = []
     for train, test in KFold(5, shuffle=True, random_state=of.seed).split(x):
         theirs = DecisionTreeRegressor(
-            random_state=THEIR_SEED, max_depth=depth, min_samples_leaf=LEAST_LEAF,
+            random_state=THEIR_SEED,
+            max_depth=depth,
+            min_samples_leaf=LEAST_LEAF,
             min_samples_split=LEAST_SPLIT,
-        )  # fmt: skip
+        )
         guesses = [theirs.fit(x[train], y[train]).predict(x[test])]
         for before, order in kinds:
             grower = Grower(found=found, before=before, order=order)

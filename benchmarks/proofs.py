@@ -29,9 +29,17 @@ SETS = ("mouse", "monk1", "monk2", "iris", "wine")
 PAGE = ROOT / "docs" / "how-to" / "proofs.md"
 MARK = "<!-- benchmarks/proofs.py -->"
 HEAD = (
-    "set", "claim", "rows", "variables", "clauses", "steps", "file", "solved", "proof written",
+    "set",
+    "claim",
+    "rows",
+    "variables",
+    "clauses",
+    "steps",
+    "file",
+    "solved",
+    "proof written",
     "proof checked",
-)  # fmt: skip
+)
 
 
 def model(name: str, objective: str) -> odtdsl.Model:
@@ -63,11 +71,14 @@ def measured(name: str, objective: str) -> Iterator[tuple[str, ...]]:
         checked = time.process_time() - began
         size = size_of(part)
         yield (
-            name, part.says.removeprefix("no tree that keeps all rules has "),
+            name,
+            part.says.removeprefix("no tree that keeps all rules has "),
             *(str(size[key]) for key in ("rows", "variables", "clauses", "steps")),
-            f"{len(text) / 1e6:.2f} MB", "" if at else f"{solved:.2f} s",
-            f"{written:.2f} s", f"{checked:.2f} s",
-        )  # fmt: skip
+            f"{len(text) / 1e6:.2f} MB",
+            "" if at else f"{solved:.2f} s",
+            f"{written:.2f} s",
+            f"{checked:.2f} s",
+        )
 
 
 def _alone(proof: Proof, part: Part) -> Proof:

@@ -35,9 +35,11 @@ from odtdsl.base import _engine
 
 QUANTILES = 10
 TARGETS = {
-    "class_df_size_1000_targets_5": "Course1", "class_df_size_2000_targets_7": "Course2",
-    "hts_df_size_500_seed_0_v2": "y5", "synthetic_manifold_df_size_1000_targets_5_seed_0": "y1",
-}  # fmt: skip
+    "class_df_size_1000_targets_5": "Course1",
+    "class_df_size_2000_targets_7": "Course2",
+    "hts_df_size_500_seed_0_v2": "y5",
+    "synthetic_manifold_df_size_1000_targets_5_seed_0": "y1",
+}
 """Sets of `outputs/` and the target that is taken; features are the columns before the targets."""
 
 
@@ -87,9 +89,11 @@ def cases() -> Iterator[Case]:
 
         numbers = cells(load_diabetes().data)
         yield Case(
-            name="diabetes (sklearn)", numbers=numbers, columns=thresholds(numbers),
+            name="diabetes (sklearn)",
+            numbers=numbers,
+            columns=thresholds(numbers),
             targets=load_diabetes().target,
-        )  # fmt: skip
+        )
 
 
 def ours(x: Array, y: Array, args: argparse.Namespace) -> Outcome:
@@ -97,9 +101,14 @@ def ours(x: Array, y: Array, args: argparse.Namespace) -> Outcome:
     start = time.perf_counter()
     ranks, distinct = ranked_or_binary(x)
     found = _engine.solve_regression(
-        ranks, distinct, y, args.depth, absolute=args.loss == "absolute", time_limit=args.limit,
+        ranks,
+        distinct,
+        y,
+        args.depth,
+        absolute=args.loss == "absolute",
+        time_limit=args.limit,
         threads=args.threads,
-    )  # fmt: skip
+    )
     seconds = time.perf_counter() - start
     return Outcome(seconds=seconds, value=None, proven=found["status"] == "optimal", raw=found)
 
@@ -128,9 +137,18 @@ def agree(name: str, *answers: Outcome) -> None:
 
 def measure(args: argparse.Namespace) -> None:
     """One row per set."""
-    table = Table(f"regression-{args.depth}", (
-        "set", "rows x tests", "optimum", "ours, s", "as numbers, s", "pystreed, s", "ratio",
-    ))  # fmt: skip
+    table = Table(
+        f"regression-{args.depth}",
+        (
+            "set",
+            "rows x tests",
+            "optimum",
+            "ours, s",
+            "as numbers, s",
+            "pystreed, s",
+            "ratio",
+        ),
+    )
     peer = args.peer and args.loss == "squared" and find_spec("pystreed") is not None
     ratios: list[float] = []
     for case in cases():
@@ -154,10 +172,14 @@ def measure(args: argparse.Namespace) -> None:
         if pair.other is not None:
             peers = f"{pair.other_seconds:.4f}{'' if pair.other.proven else ' (open)'}"
         table.add(
-            case.name, f"{x.shape[0]} x {x.shape[1]}", f"{found['objective']:.6g}{bound}",
-            f"{pair.seconds:.4f}", f"{numbers.seconds:.4f}" if numbers else "", peers,
+            case.name,
+            f"{x.shape[0]} x {x.shape[1]}",
+            f"{found['objective']:.6g}{bound}",
+            f"{pair.seconds:.4f}",
+            f"{numbers.seconds:.4f}" if numbers else "",
+            peers,
             f"{pair.ratio:.2f}" if both else "",
-        )  # fmt: skip
+        )
     if ratios:
         table.note(
             f"Depth {args.depth}. Equal optima on all {len(ratios)} rows that both proved; ratio of"

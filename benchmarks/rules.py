@@ -66,7 +66,8 @@ PROBLEMS = (
         },
     ),
     Ruled(
-        name="haberman", file="haberman.csv",
+        name="haberman",
+        file="haberman.csv",
         spec='data "haberman.csv"  target survived positive "yes"  group old = age >= 60',
         rules={
             "order": "forall path: age before positive_nodes",
@@ -76,7 +77,8 @@ PROBLEMS = (
         },
     ),
     Ruled(
-        name="heart", file="heart.csv",
+        name="heart",
+        file="heart.csv",
         spec='''data "heart.csv", na {"?"}  target disease positive "yes"  missing drop
             feature sex, cp, restecg, slope, thal: category  feature fbs, exang: binary
             cost * = 1, chol = 7.27, exang = 87.3, oldpeak = 87.3, slope = 87.3, ca = 100.9
@@ -89,7 +91,7 @@ PROBLEMS = (
             "order": "forall path: age before thal",
         },
     ),
-)  # fmt: skip
+)
 
 
 def _analysed(problem: Ruled, rule: str, depth: int) -> Analysis | None:
@@ -112,9 +114,18 @@ def _shown(result: Result) -> str:
 
 def against_milp(args: argparse.Namespace) -> None:
     """Equal optima, or both infeasible; ratio of times."""
-    table = Table(f"against-milp-{args.depth}", (
-        "set", "rows", "rule", "optimal errors", "exact, s", "milp, s", "ratio",
-    ))  # fmt: skip
+    table = Table(
+        f"against-milp-{args.depth}",
+        (
+            "set",
+            "rows",
+            "rule",
+            "optimal errors",
+            "exact, s",
+            "milp, s",
+            "ratio",
+        ),
+    )
     ratios: list[float] = []
     still_open = 0
     for problem in PROBLEMS:
@@ -137,10 +148,14 @@ def against_milp(args: argparse.Namespace) -> None:
             still_open += mine.status not in proofs
             value = mine.objective if mine.status == "optimal" else mine.status
             table.add(
-                problem.name, analysis.rows.n_rows, f"`` {rule} ``", value, _shown(mine),
+                problem.name,
+                analysis.rows.n_rows,
+                f"`` {rule} ``",
+                value,
+                _shown(mine),
                 _shown(other) if other.status in proofs else f"{other.status}, {other.bound} <=",
                 f"{other.seconds / mine.seconds:.0f}" if both else "",
-            )  # fmt: skip
+            )
     if ratios:
         table.note(
             f"Depth {args.depth}, limit {args.limit:g} s, one thread. Equal optima on all"

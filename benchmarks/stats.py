@@ -76,5 +76,6 @@ def ranks(values: Mapping[str, npt.ArrayLike], level: float = 0.05) -> Ranks:
         means=dict(zip(values, map(float, ranked.mean(axis=0)), strict=True)),
         p_value=1.0 if same else float(friedmanchisquare(*table.T).pvalue),
         difference=float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets))),
-        sets=n_sets, level=level,
-    )  # fmt: skip
+        sets=n_sets,
+        level=level,
+    )

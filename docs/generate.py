@@ -49,12 +49,15 @@ def rules() -> Iterator[str]:
 
     terms = as_json(None)
     yield from (
-        "# Terms", "", NOTE, "",
+        "# Terms",
+        "",
+        NOTE,
+        "",
         "The words that rules and objectives are made of, with their exact meaning.",
         "`odt rules WORD` prints the same. Operators, percentages and scopes are in",
         "[language.md](language.md); which back end expresses what in [support.md](support.md).",
         "",
-    )  # fmt: skip
+    )
     for scope, what in SCOPES.items():
         words = [f"[`{t['name']}`](#{_anchor(t)})" for t in terms if scope in t["scopes"]]
         yield f"- **{scope}**: {what}: {', '.join(words)}"
@@ -82,9 +85,10 @@ def _term(term: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield term["meaning"][0].upper() + term["meaning"][1:]
     for key, name in (
-        ("core_forms", "Core forms"), ("also_known_as", "Also known as"),
+        ("core_forms", "Core forms"),
+        ("also_known_as", "Also known as"),
         ("references", "References"),
-    ):  # fmt: skip
+    ):
         if key in term:
             yield ""
             yield f"*{name}:* {term[key]}"
@@ -93,10 +97,19 @@ def _term(term: dict[str, Any]) -> Iterator[str]:
 # ---- diagnostics.md
 
 STAGES = {
-    "F": "Files", "S": "Syntax", "N": "Names", "T": "Types and scopes", "K": "Skeleton and limits",
-    "D": "Data", "O": "Objective", "P": "Proofs", "R": "Rules", "B": "Back ends",
-    "U": "Use of what was solved", "X": "Mistakes of odtdsl",
-}  # fmt: skip
+    "F": "Files",
+    "S": "Syntax",
+    "N": "Names",
+    "T": "Types and scopes",
+    "K": "Skeleton and limits",
+    "D": "Data",
+    "O": "Objective",
+    "P": "Proofs",
+    "R": "Rules",
+    "B": "Back ends",
+    "U": "Use of what was solved",
+    "X": "Mistakes of odtdsl",
+}
 
 
 def diagnostics() -> Iterator[str]:
@@ -104,12 +117,15 @@ def diagnostics() -> Iterator[str]:
     from odtdsl.base.diagnostics.codes import CODES
 
     yield from (
-        "# Diagnostics", "", NOTE, "",
+        "# Diagnostics",
+        "",
+        NOTE,
+        "",
         "Every message has a code that never changes its meaning: a letter for the stage and three",
         "digits. Errors stop a command with exit code 1 (2 for a wrong option, 70 for `X`);",
         "warnings do not. All errors of a stage are reported together. With `--json` they come as",
         "data: see [json.md](json.md).",
-    )  # fmt: skip
+    )
     for letter, name in STAGES.items():
         found = [code for code in CODES.values() if code.code.startswith(letter)]
         yield from ("", f"## {letter}: {name}", "")
@@ -128,10 +144,14 @@ def counters() -> Iterator[str]:
     from odtdsl.base.engine import engine
 
     yield from (
-        "# Counters of `exact`", "", NOTE, "",
+        "# Counters of `exact`",
+        "",
+        NOTE,
+        "",
         "`Result.counters`, and `counters` of `odt solve --json`: what a search did and what it",
-        "pruned, by which bound. All methods of the search use the same names.", "",
-    )  # fmt: skip
+        "pruned, by which bound. All methods of the search use the same names.",
+        "",
+    )
     meanings = engine().counter_meanings()
     yield from _table(
         ("counter", "counts"), ((f"`{name}`", text) for name, text in meanings.items())
@@ -146,14 +166,19 @@ def support() -> Iterator[str]:
     from odtdsl.problem.ir.forms import Form
 
     yield from (
-        "# What each back end expresses", "", NOTE, "",
+        "# What each back end expresses",
+        "",
+        NOTE,
+        "",
         "Rules become [core forms](../explanation/architecture.md) before a back end reads them.",
         "A form stands alone, or inside `or` (so also inside `if`, `not (a and b)`, `count`).",
         "**exact**: expressed exactly. **costly**: exactly, at a cost that the reason tells.",
-        "**no**: refused, with the reason. `odt plan SPEC` says which forms a spec needs.", "",
+        "**no**: refused, with the reason. `odt plan SPEC` says which forms a spec needs.",
+        "",
         "`greedy` expresses a form where it judges trees by it: what it answers keeps the rule,",
-        "but it proves nothing, and may find no tree where there is one.", "",
-    )  # fmt: skip
+        "but it proves nothing, and may find no tree where there is one.",
+        "",
+    )
     columns = _back_ends()
     reasons: dict[str, int] = {}
     rows = []
@@ -199,16 +224,23 @@ def cli() -> Iterator[str]:
     from odtdsl.interfaces.cli.main import app
 
     yield from (
-        "# The command line", "", NOTE, "",
-        "`odt COMMAND --help` prints the same. What `--json` prints is in [json.md](json.md).", "",
-    )  # fmt: skip
+        "# The command line",
+        "",
+        NOTE,
+        "",
+        "`odt COMMAND --help` prints the same. What `--json` prints is in [json.md](json.md).",
+        "",
+    )
     yield from _table(
         ("exit code", "meaning"),
         (
             ("0", "an answer"),
-            ("1", "spec, data or model wrong; an audit with a broken rule, or of a proof that"
-                  " proves nothing; `odt fmt --check` of a spec that is not in canonical form;"
-                  " `odt plan` without a back end"),
+            (
+                "1",
+                "spec, data or model wrong; an audit with a broken rule, or of a proof that"
+                " proves nothing; `odt fmt --check` of a spec that is not in canonical form;"
+                " `odt plan` without a back end",
+            ),
             ("2", "a wrong option or argument"),
             ("3", "infeasible: proven that no tree keeps all rules"),
             ("4", "a limit was met before any tree was found"),
@@ -219,7 +251,7 @@ def cli() -> Iterator[str]:
                 " with the best so far",
             ),
         ),
-    )  # fmt: skip
+    )
     for command in app.registered_commands:
         assert command.callback is not None
         name = command.name or command.callback.__name__
@@ -267,10 +299,13 @@ def estimators() -> Iterator[str]:
     from odtdsl import estimators as found
 
     yield from (
-        "# Estimators", "", NOTE, "",
+        "# Estimators",
+        "",
+        NOTE,
+        "",
         "The classes of `odtdsl` that fit into scikit-learn, by their docstrings;"
         " [how they are used](../how-to/estimators.md).",
-    )  # fmt: skip
+    )
     for name in sorted(found.__all__):
         estimator = getattr(found, name)
         yield from ("", f"## {name}", "")
@@ -324,9 +359,13 @@ def _definitions(body: str) -> Iterator[str]:
 # ---- all
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
-    "rules.md": rules, "diagnostics.md": diagnostics, "support.md": support,
-    "counters.md": counters, "cli.md": cli, "estimators.md": estimators,
-}  # fmt: skip
+    "rules.md": rules,
+    "diagnostics.md": diagnostics,
+    "support.md": support,
+    "counters.md": counters,
+    "cli.md": cli,
+    "estimators.md": estimators,
+}
 
 
 def text(page: str) -> str:

@@ -74,9 +74,12 @@ def blocks(text: str) -> Iterator[Block]:
                 needs = match[1] if match else None
         elif line == "```":
             yield Block(
-                language=opened[0], name=opened[1], first=opened[2], lines=tuple(inside),
+                language=opened[0],
+                name=opened[1],
+                first=opened[2],
+                lines=tuple(inside),
                 needs=needs,
-            )  # fmt: skip
+            )
             opened, needs = None, None
         else:
             inside.append(line)
@@ -132,9 +135,11 @@ class Runner:
         if shown == ["?"] or (shown and not fits(shown, printed)):
             if not self.accept or self.status == 70:
                 raise Mismatch(
-                    f"line {at + 1}: `{command}`\n-- shown:\n" + "\n".join(shown)
-                    + "\n-- printed:\n" + "\n".join(printed)
-                )  # fmt: skip
+                    f"line {at + 1}: `{command}`\n-- shown:\n"
+                    + "\n".join(shown)
+                    + "\n-- printed:\n"
+                    + "\n".join(printed)
+                )
             self.accepted[at] = (len(shown), printed)
         if not shown and self.status:
             raise Mismatch(f"`{command}` ended with {self.status}:\n" + "\n".join(printed))
@@ -149,9 +154,15 @@ class Runner:
             text = self._odt(words[1:])
         else:
             done = subprocess.run(
-                ["bash", "-c", command], cwd=self.folder, env=self._environment(), text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120,
-            )  # fmt: skip
+                ["bash", "-c", command],
+                cwd=self.folder,
+                env=self._environment(),
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+                timeout=120,
+            )
             self.status, text = done.returncode, done.stdout
         text = re.sub(r"^still searching after .*\n", "", text, flags=re.M)  # on a busy machine
         return text.rstrip("\n").split("\n") if text.strip("\n") else []

@@ -20,16 +20,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "site"
 KINDS = {
-    "tutorial": "Tutorial", "how-to": "How to", "reference": "Reference",
+    "tutorial": "Tutorial",
+    "how-to": "How to",
+    "reference": "Reference",
     "explanation": "Explanation",
-}  # fmt: skip
+}
 BESIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
 FOLDERS = ("docs", "models", "grammar", "benchmarks", "odtdsl")
 """What pages link to. Code is there as files to look at, not as pages."""
 PROJECT = (
-    "README", "models/README", "grammar/README", "grammar/vscode/README", "benchmarks/README",
-    "CONTRIBUTING", "CHANGELOG",
-)  # fmt: skip
+    "README",
+    "models/README",
+    "grammar/README",
+    "grammar/vscode/README",
+    "benchmarks/README",
+    "CONTRIBUTING",
+    "CHANGELOG",
+)
 
 CONF = """
 project = "odtdsl"
@@ -72,7 +79,7 @@ def foreign(_app: object, _what: str, name: str, value: object, skip: bool, _opt
 
 def as_rst(
     _app: object, _what: str, _name: str, _obj: object, _opts: object, lines: list[str]
-) -> None:  # fmt: skip
+) -> None:
     """Docstrings mark code with single backticks, over line ends too; reStructuredText with two."""
     text = re.sub(r"(?<!`)`([^`]+)`(?!`)(\w?)", _literal, "\n".join(lines))
     lines[:] = text.split("\n")
@@ -88,9 +95,10 @@ def stage(folder: Path) -> None:
         shutil.copy(ROOT / name, folder / name)
     for name in FOLDERS:
         shutil.copytree(
-            ROOT / name, folder / name,
+            ROOT / name,
+            folder / name,
             ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "_data"),
-        )  # fmt: skip
+        )
     for page in folder.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         page.write_text(_for_sphinx(text), encoding="utf-8")
@@ -146,10 +154,13 @@ def _api() -> str:
         ("Classes", inspect.isclass, "autoclass", (":members:",)),
     )
     lines = [
-        "Python API", "==========", "",
+        "Python API",
+        "==========",
+        "",
         "All names are in ``odtdsl``. ``odtdsl.words`` holds the words of the language as objects:",
-        ":doc:`rules` says what each means, and :doc:`../how-to/python` how they are used.", "",
-    ]  # fmt: skip
+        ":doc:`rules` says what each means, and :doc:`../how-to/python` how they are used.",
+        "",
+    ]
     for title, is_kind, directive, options in kinds:
         lines += [title, "-" * len(title), ""]
         for name in names:

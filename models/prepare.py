@@ -37,10 +37,12 @@ def diabetes(folder: Path) -> None:
     """Baseline values in raw units, and whether progression after a year is above 140."""
     data = load_diabetes(scaled=False)
     rows = (
-        [*("female" if i == 1 and v == 2 else "male" if i == 1 else v for i, v in enumerate(x)),
-         "yes" if y > 140 else "no"]
+        [
+            *("female" if i == 1 and v == 2 else "male" if i == 1 else v for i, v in enumerate(x)),
+            "yes" if y > 140 else "no",
+        ]
         for x, y in zip(data.data.tolist(), data.target, strict=True)
-    )  # fmt: skip
+    )
     write(folder / "diabetes_high.csv", [*data.feature_names, "high"], rows)
 
 

@@ -86,9 +86,10 @@ class _Magic:
             inputs["frame"] = self._frame(wish.frame)
         elif wish.frame is not None:
             raise error(
-                "U611", f"`{wish.frame}` is given, and the spec reads other data",
+                "U611",
+                f"`{wish.frame}` is given, and the spec reads other data",
                 helps=("write `data frame` in the cell",),
-            )  # fmt: skip
+            )
         if wish.test is not None:
             inputs["test_frame"] = self._frame(wish.test)
         if wish.check:
@@ -112,9 +113,10 @@ class _Magic:
         if len(frames) == 1:
             return space[frames[0]]
         raise error(
-            "U610", "the spec says `data frame`, and the cell does not say which one",
+            "U610",
+            "the spec says `data frame`, and the cell does not say which one",
             helps=("write its name behind the magic, as in `%%odt df`", self._known()),
-        )  # fmt: skip
+        )
 
     def _frames(self) -> list[str]:
         import narwhals as nw

@@ -58,9 +58,11 @@ def all_diagrams(core: Core, *, filters: bool = True) -> Iterator[RawDiagram]:
 
 
 def _grown(
-    core: Core, splits: Callable[[frozenset[int], int], Splits],
-    above: tuple[tuple[RawNode, ...], ...], nodes: tuple[frozenset[int], ...],
-) -> Iterator[RawDiagram]:  # fmt: skip
+    core: Core,
+    splits: Callable[[frozenset[int], int], Splits],
+    above: tuple[tuple[RawNode, ...], ...],
+    nodes: tuple[frozenset[int], ...],
+) -> Iterator[RawDiagram]:
     level, widths = len(above), widths_of(core)
     options = [splits(rows, level) for rows in nodes]
     below = widths[level + 1] if level + 1 < len(widths) else 0
@@ -180,9 +182,11 @@ def random_diagram(rng: random.Random, core: Core) -> RawDiagram:
         below = widths[level + 1] if level + 1 < len(widths) else 0
         options = [some_splits(core, tuple(sorted(rows)), level) for rows in nodes]
         if not all(options):
-            return RawDiagram(entry=~rng.randrange(core.n_classes)) if not layers else _closed(
-                rng, core, layers
-            )  # fmt: skip
+            return (
+                RawDiagram(entry=~rng.randrange(core.n_classes))
+                if not layers
+                else _closed(rng, core, layers)
+            )
         layer: list[RawNode] = []
         following: dict[int, set[int]] = {}
         for rows, some in zip(nodes, options, strict=True):

@@ -39,11 +39,18 @@ from odtdsl.problem.ir.raw import RawDiagram
 from odtdsl.problem.terms.normalize import normalize
 
 OBJECTIVES = (
-    "errors", "error_rate + 0.1 * (splits - 1) / 14", "expected_loss then splits",
-    "splits - leaves", "0.5 * abs(rate(\"y\", g) - rate(\"y\", h)) + errors(h)",
-    "depth then errors", "loss + nodes / 4", "tests(a) + 2 * splits - errors",
-    "errors then tests(c) then depth", "splits", "tests(b) + tests(a) then leaves",
-)  # fmt: skip
+    "errors",
+    "error_rate + 0.1 * (splits - 1) / 14",
+    "expected_loss then splits",
+    "splits - leaves",
+    '0.5 * abs(rate("y", g) - rate("y", h)) + errors(h)',
+    "depth then errors",
+    "loss + nodes / 4",
+    "tests(a) + 2 * splits - errors",
+    "errors then tests(c) then depth",
+    "splits",
+    "tests(b) + tests(a) then leaves",
+)
 MOST = 4_000
 """Problems with more diagrams are left out."""
 

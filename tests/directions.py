@@ -16,10 +16,15 @@ def monotone(world: World, model: Model, column: int, rising: bool) -> bool:
     """
     probes = [_probes(world, model, c) for c in range(len(world.columns))]
     reach = [
-        (leaf.label, [{i for i, x in enumerate(of) if _arrives(world, leaf, c, x)}
-                      for c, of in enumerate(probes)])
+        (
+            leaf.label,
+            [
+                {i for i, x in enumerate(of) if _arrives(world, leaf, c, x)}
+                for c, of in enumerate(probes)
+            ],
+        )
         for leaf in model.leaves
-    ]  # fmt: skip
+    ]
     order = [world.rising.index(name) for name in world.classes]
     for (low, here), (high, there) in permutations(reach, 2):
         falls = order[low] > order[high] if rising else order[low] < order[high]
@@ -41,9 +46,10 @@ def _probes(world: World, model: Model, index: int) -> list[object]:
     if column.kind != "number":
         return [*sorted({x for x in column.cells if x is not None}, key=str), "?", *missing]
     cuts = {Fraction(x) for x in column.edges} | {
-        at for split in model.splits
+        at
+        for split in model.splits
         if split.test.column == index and (at := _placed(world, split)) is not None
-    }  # fmt: skip
+    }
     ends = sorted(cuts) or [Fraction(0)]
     between = [(a + b) / 2 for a, b in pairwise(ends)]
     return [*sorted([ends[0] - 1, *ends, *between, ends[-1] + 1]), *missing]
@@ -58,9 +64,11 @@ def _arrives(world: World, leaf: Leaf, column: int, cell: object) -> bool:
     """Whether a cell passes all tests of its column on the way to a leaf."""
     for split, left in leaf.above:
         if split.test.column == column:
-            goes = split.test.missing_left if cell is None else split.test.passes(
-                cell, _placed(world, split)
-            )  # fmt: skip
+            goes = (
+                split.test.missing_left
+                if cell is None
+                else split.test.passes(cell, _placed(world, split))
+            )
             if bool(goes) != left:
                 return False
     return True

@@ -81,9 +81,10 @@ def sum_dropped(rng: random.Random, call: Call) -> bool:
 def sums_of_two_labels_swapped(rng: random.Random, call: Call) -> bool:
     found, labels = _sums(call)
     components = [
-        k for k in range(call.rules["components"])
+        k
+        for k in range(call.rules["components"])
         if len(set(found[k * labels : (k + 1) * labels])) > 1
-    ]  # fmt: skip
+    ]
     if not components:
         return False
     start = rng.choice(components) * labels
@@ -112,9 +113,10 @@ def component_bound(by: int) -> Mutant:
 def _literals(call: Call, kind: str) -> list[tuple[list[Any], int]]:
     return [
         (clause, i)
-        for clause in call.rules["clauses"] for i, literal in enumerate(clause)
+        for clause in call.rules["clauses"]
+        for i, literal in enumerate(clause)
         if literal[0] == kind
-    ]  # fmt: skip
+    ]
 
 
 def other_component(rng: random.Random, call: Call) -> bool:
@@ -189,9 +191,10 @@ def wrong_label(rng: random.Random, call: Call) -> bool:
     """A leaf's sums, each for the label before its own."""
     places = [
         (clause, i)
-        for clause in call.rules["leaf_clauses"] for i, (sums, _, _) in enumerate(clause)
+        for clause in call.rules["leaf_clauses"]
+        for i, (sums, _, _) in enumerate(clause)
         if len(sums) > 1
-    ]  # fmt: skip
+    ]
     if not places:
         return False
     clause, i = rng.choice(places)
@@ -213,9 +216,10 @@ def sum_of_rows_dropped(key: str) -> Mutant:
     def change(rng: random.Random, call: Call) -> bool:
         places = [
             (clause, i)
-            for clause in call.rules[key] for i, (sums, _, _) in enumerate(clause)
+            for clause in call.rules[key]
+            for i, (sums, _, _) in enumerate(clause)
             if any(at >= 0 for at in sums)
-        ]  # fmt: skip
+        ]
         if not places:
             return False
         clause, i = rng.choice(places)
@@ -308,9 +312,11 @@ def split_fact(*, set_: bool) -> Mutant:
     def change(rng: random.Random, call: Call) -> bool:
         flags = call.rules["split_facts"]
         places = [
-            (i, bit) for i, value in enumerate(flags) for bit in range(call.rules["facts"])
+            (i, bit)
+            for i, value in enumerate(flags)
+            for bit in range(call.rules["facts"])
             if bool(value >> bit & 1) != set_
-        ]  # fmt: skip
+        ]
         if not places:
             return False
         at, bit = rng.choice(places)
@@ -398,10 +404,11 @@ def cut(where: str, *, tight: bool) -> Mutant:
         levels = call.rules["allowed_at"] if where == "level" else [call.options["allowed"]]
         places = [
             (level, f, int(at))
-            for level in levels for f, flags in enumerate(level)
+            for level in levels
+            for f, flags in enumerate(level)
             for at in range(int(call.distinct[f]) - 1)
             if (flags is None or bool(flags[at])) == tight
-        ]  # fmt: skip
+        ]
         if not places:
             return False
         level, f, at = rng.choice(places)

@@ -410,10 +410,13 @@ def by_pmml(model: Model, rows: list[Row]) -> list[Any]:
 
 def _pmml_one(evaluator: Any, plan: Any, row: Row, model: Model) -> Any:
     cells = {
-        c.name: None if row.get(c.name) is None
-        else float(row[c.name]) if c.kind == "number" else str(row[c.name])
+        c.name: None
+        if row.get(c.name) is None
+        else float(row[c.name])
+        if c.kind == "number"
+        else str(row[c.name])
         for c in plan.columns
-    }  # fmt: skip
+    }
     try:
         found = evaluator.evaluate(cells)
     except Exception as failure:
@@ -457,9 +460,10 @@ def _code(column: Any, cell: Any) -> float:
 # ---- all formats that need a package
 
 PACKAGES = {
-    "onnx": ("onnx", "onnxruntime"), "pmml": ("jpmml_evaluator", "jpype"),
+    "onnx": ("onnx", "onnxruntime"),
+    "pmml": ("jpmml_evaluator", "jpype"),
     "treelite": ("treelite",),
-}  # fmt: skip
+}
 
 
 def by_package(to: str, model: Model, rows: list[Row], said: list[Any]) -> list[Any]:

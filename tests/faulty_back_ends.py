@@ -18,9 +18,12 @@ class Right(Sat):
         return answer
 
     def solve(
-        self, core: Core, limits: Limits, start: RawModel | None = None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None = None,
         report: Report | None = None,
-    ) -> RawAnswer:  # fmt: skip
+    ) -> RawAnswer:
         return self.wrong(super().solve(core, limits, start, report))
 
 
@@ -35,9 +38,12 @@ class ProvesItsStart(Right):
     """It calls what it was given the best."""
 
     def solve(
-        self, core: Core, limits: Limits, start: RawModel | None = None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None = None,
         report: Report | None = None,
-    ) -> RawAnswer:  # fmt: skip
+    ) -> RawAnswer:
         from odtdsl.problem.ir.diagrams import evaluated
         from odtdsl.problem.ir.raw import RawDiagram, RawLeaf
 
@@ -47,9 +53,11 @@ class ProvesItsStart(Right):
         answer = super().solve(core, limits, start, report)
         stage = replace(answer.stages[0], value=value, bound=value, proven=True)
         return replace(
-            answer, stages=(stage,), tree=None if asked_for_diagram else model,
+            answer,
+            stages=(stage,),
+            tree=None if asked_for_diagram else model,
             diagram=model if asked_for_diagram else None,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # type: ignore[arg-type]
 
 
 class BoundTooHigh(Right):

@@ -28,8 +28,9 @@ def points(world: World, models: Iterable[Model]) -> list[Point]:
                 placed = world.placed[split]
                 assert placed is not None, "the model is admitted"
                 thresholds[split.test.column].add(placed)
-    each = [_cells(column, sorted(own))
-            for column, own in zip(world.columns, thresholds, strict=True)]  # fmt: skip
+    each = [
+        _cells(column, sorted(own)) for column, own in zip(world.columns, thresholds, strict=True)
+    ]
     return list(product(*each))
 
 

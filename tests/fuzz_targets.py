@@ -27,11 +27,50 @@ from odtdsl.language.printer import format_source, to_text
 
 ROOT = Path(__file__).resolve().parents[1]
 ODD = (
-    "\0", "\ufeff", "\r", "\r\n", "\u2028", "\x85", "\x1b[2J", "\ud800", "é", "e\u0301", "𝒳", "𒐫",
-    "\u202e", "\u00a0", "９", "٣", "²", "nan", "inf", "-0", "1e400", "1e-400", "9" * 500, "1_000",
-    "0x10", "1e999999999", "((((", "]]]]", "{{{{", '"', "'", "`", "``", "\\", "#", "%s", "{0}",
-    "../", "/dev/zero", "~nobody/", "${HOME}", "<script>", "a" * 3000,
-)  # fmt: skip
+    "\0",
+    "\ufeff",
+    "\r",
+    "\r\n",
+    "\u2028",
+    "\x85",
+    "\x1b[2J",
+    "\ud800",
+    "é",
+    "e\u0301",
+    "𝒳",
+    "𒐫",
+    "\u202e",
+    "\u00a0",
+    "９",
+    "٣",
+    "²",
+    "nan",
+    "inf",
+    "-0",
+    "1e400",
+    "1e-400",
+    "9" * 500,
+    "1_000",
+    "0x10",
+    "1e999999999",
+    "((((",
+    "]]]]",
+    "{{{{",
+    '"',
+    "'",
+    "`",
+    "``",
+    "\\",
+    "#",
+    "%s",
+    "{0}",
+    "../",
+    "/dev/zero",
+    "~nobody/",
+    "${HOME}",
+    "<script>",
+    "a" * 3000,
+)
 """Pieces that have broken readers of texts before."""
 
 
@@ -108,9 +147,23 @@ def run_parser(data: bytes) -> None:
 
 SUFFIXES = (".csv", ".csv", ".tsv", ".arff", ".parquet", ".frame")
 ENCODINGS = (
-    None, "latin-1", "utf-16", "utf-7", "utf-8-sig", "punycode", "idna", "unicode_escape",
-    "raw_unicode_escape", "zlib", "hex", "rot13", "undefined", "no\0such", "cp037", "ASCII",
-)  # fmt: skip
+    None,
+    "latin-1",
+    "utf-16",
+    "utf-7",
+    "utf-8-sig",
+    "punycode",
+    "idna",
+    "unicode_escape",
+    "raw_unicode_escape",
+    "zlib",
+    "hex",
+    "rot13",
+    "undefined",
+    "no\0such",
+    "cp037",
+    "ASCII",
+)
 CSV = b"age,sex,y\n41,f,yes\n52,m,no\n,f,yes\n1e3,m,no\n"
 ARFF = b"@relation r\n@attribute a numeric\n@attribute b {x, 'y z'}\n@data\n1,x\n2,'y z'\n?,x\n"
 
@@ -131,11 +184,16 @@ def parquet_seeds() -> Iterator[bytes]:
     except ImportError:
         return
     columns: dict[str, Any] = {
-        "i": [1, None, 3], "f": [1.5, float("nan"), float("inf")], "s": ["a", None, "ü"],
-        "b": [True, False, None], "d": [datetime.date(2020, 1, 1)] * 3, "y": [b"\0\xff"] * 3,
-        "n": [[1, 2], [], None], "m": [{"k": 1}] * 3,
+        "i": [1, None, 3],
+        "f": [1.5, float("nan"), float("inf")],
+        "s": ["a", None, "ü"],
+        "b": [True, False, None],
+        "d": [datetime.date(2020, 1, 1)] * 3,
+        "y": [b"\0\xff"] * 3,
+        "n": [[1, 2], [], None],
+        "m": [{"k": 1}] * 3,
         "c": [decimal.Decimal("1.50"), None, decimal.Decimal(0)],
-    }  # fmt: skip
+    }
     for name, values in columns.items():
         for compression in ("none", "snappy"):
             stream = io.BytesIO()
@@ -155,18 +213,20 @@ def data() -> Iterator[Target]:
             name="data",
             run=lambda content: run_data(content, Path(folder)),
             seeds=(
-                case(".csv", CSV), case(".csv", CSV.replace(b",", b";"), separator=";"),
+                case(".csv", CSV),
+                case(".csv", CSV.replace(b",", b";"), separator=";"),
                 case(".csv", CSV.replace(b",", b" "), separator=" "),
                 case(".csv", b'a,"b ""c""","d\ne"\n"1","2",3\n', na=["3"]),
                 case(".tsv", CSV.replace(b",", b"\t"), header=False),
                 case(".csv", CSV.decode().encode("utf-16"), encoding="utf-16"),
-                case(".csv", CSV.replace(b"\n", b"\r")), case(".arff", ARFF),
+                case(".csv", CSV.replace(b"\n", b"\r")),
+                case(".arff", ARFF),
                 case(".frame", b'{"a": [1, null, 2.5], "b": ["x", true, 3], "y": [0, 1, 0]}'),
                 *parquet_seeds(),
             ),
             words=_encoded((*words, *ODD)),
             mutate=_other_options,
-        )  # fmt: skip
+        )
 
 
 def _other_options(data: bytes, rng: random.Random) -> bytes:
@@ -207,12 +267,13 @@ def run_data(data: bytes, folder: Path) -> None:
     suffix = options.get("suffix") if options.get("suffix") in SUFFIXES else ".csv"
     encoding, separator, na = (options.get(key) for key in ("encoding", "separator", "na"))
     request = DataRequest(
-        kind="frame" if suffix == ".frame" else "file", name=f"t{suffix}",
+        kind="frame" if suffix == ".frame" else "file",
+        name=f"t{suffix}",
         encoding=encoding if isinstance(encoding, str) else None,
         separator=separator if isinstance(separator, str) else None,
         header=options.get("header") is not False,
         na=tuple(map(str, na)) if isinstance(na, list) else (),
-    )  # fmt: skip
+    )
     frame = _frame(content) if suffix == ".frame" else None
     (folder / f"t{suffix}").write_bytes(content)
     try:
@@ -249,13 +310,31 @@ def models() -> Iterator[Target]:
             name="models",
             run=lambda content: run_models(content, Path(folder)),
             seeds=model_seeds(),
-            words=_encoded((
-                "null", "true", "-1", "1e999", "NaN", "-Infinity", "{}", "[]", '"left"', '"right"',
-                '"branch"', '"leaf"', '"equals"', '"bin"', '"threshold"', "[" * 2000, '"\\ud800"',
-                '{"a":' * 200, *ODD,
-            )),
+            words=_encoded(
+                (
+                    "null",
+                    "true",
+                    "-1",
+                    "1e999",
+                    "NaN",
+                    "-Infinity",
+                    "{}",
+                    "[]",
+                    '"left"',
+                    '"right"',
+                    '"branch"',
+                    '"leaf"',
+                    '"equals"',
+                    '"bin"',
+                    '"threshold"',
+                    "[" * 2000,
+                    '"\\ud800"',
+                    '{"a":' * 200,
+                    *ODD,
+                )
+            ),
             mutate=_other_json,
-        )  # fmt: skip
+        )
 
 
 def model_seeds() -> tuple[bytes, ...]:
@@ -269,37 +348,51 @@ def model_seeds() -> tuple[bytes, ...]:
 
     def branch(feature: str, test: dict[str, Any], left: Any, right: Any) -> dict[str, Any]:
         return {
-            "node": "branch", "feature": feature, "test": test, "missing": "left", "size": 6,
-            "left": left, "right": right,
-        }  # fmt: skip
+            "node": "branch",
+            "feature": feature,
+            "test": test,
+            "missing": "left",
+            "size": 6,
+            "left": left,
+            "right": right,
+        }
 
     low = branch("sex", {"test": "equals", "value": "f"}, leaves[0], leaves[1])
     bins = {"test": "bin", "low": None, "high": 3.5, "closed": True}
     root = branch("age", {"test": "threshold", "value": 1.5}, low, branch("age", bins, *leaves[2:]))
     tree = {
-        "format": "odtdsl.tree", "version": 1, "features": [number, word], "targets": ["y"],
-        "classes": ["no", "yes"], "root": root,
-    }  # fmt: skip
+        "format": "odtdsl.tree",
+        "version": 1,
+        "features": [number, word],
+        "targets": ["y"],
+        "classes": ["no", "yes"],
+        "root": root,
+    }
     output = {"node": "leaf", "label": None, "output": [1.5], "size": 3, "class_weights": []}
     numbers = tree | {"classes": [], "root": output}
     ends = [{"node": None, "label": i, "size": 3} for i in range(2)]
     axis = {"split": "axis", "feature": "age", "test": bins, "missing": "right"}
     plane = {
-        "split": "hyperplane", "bound": 4.5,
+        "split": "hyperplane",
+        "bound": 4.5,
         "weights": [
             {"feature": "age", "weight": 0.5, "value": None},
             {"feature": "sex", "weight": -1.0, "value": "f"},
         ],
-    }  # fmt: skip
+    }
     diagrams = [
         {
-            "format": "odtdsl.diagram", "version": 1, "features": [number, word], "targets": ["y"],
-            "classes": ["no", "yes"], "entry": {"node": 0, "label": None, "size": 6},
+            "format": "odtdsl.diagram",
+            "version": 1,
+            "features": [number, word],
+            "targets": ["y"],
+            "classes": ["no", "yes"],
+            "entry": {"node": 0, "label": None, "size": 6},
             "layers": [[{"split": split, "left": ends[0], "right": ends[1], "size": 6}]],
             "terminals": [{"size": 3, "class_weights": [2.0, 1.0]}] * 2,
         }
         for split in (axis, plane)
-    ]  # fmt: skip
+    ]
     found = (tree, numbers, *diagrams, {"status": "optimal", "model": tree})
     return tuple(json.dumps(one).encode() for one in found)
 
@@ -324,9 +417,32 @@ def _other_json(data: bytes, rng: random.Random) -> bytes:
             holder[key] = json.loads(json.dumps(other[at]))
         case _:
             odd = (
-                None, True, -1, 0, 3, 1.5, 1e308, 10**400, 2**63, "", "age", "nan", [], {}, [[]],
-                "\ud800", "left", "1/0", "1/3", "a\0b", "number", "ordered", "binary", -0.0, [1, 2],
-            )  # fmt: skip
+                None,
+                True,
+                -1,
+                0,
+                3,
+                1.5,
+                1e308,
+                10**400,
+                2**63,
+                "",
+                "age",
+                "nan",
+                [],
+                {},
+                [[]],
+                "\ud800",
+                "left",
+                "1/0",
+                "1/3",
+                "a\0b",
+                "number",
+                "ordered",
+                "binary",
+                -0.0,
+                [1, 2],
+            )
             holder[key] = rng.choice(odd)
     return json.dumps(value).encode()
 
@@ -438,7 +554,10 @@ def _renamed(outline: Any, named: Any, name: str) -> None:
 
 
 TARGETS: dict[str, Callable[[], AbstractContextManager[Target]]] = {
-    "parser": parser, "data": data, "models": models,
-    "editor": editor, "commands": command_lines,
-}  # fmt: skip
+    "parser": parser,
+    "data": data,
+    "models": models,
+    "editor": editor,
+    "commands": command_lines,
+}
 """All targets, by name."""

@@ -46,10 +46,19 @@ WORK = 8
 """Visits of rows between two looks of a native search."""
 
 OBJECTIVES = (
-    "depth then leaves", "depth then splits", "depth then errors", "errors", "errors",
-    "error_rate + 0.02 * leaves", "expected_loss then leaves", "errors then leaves",
-    "errors then depth", "leaves then errors", "leaves", "errors(g) then errors(h)",
-)  # fmt: skip
+    "depth then leaves",
+    "depth then splits",
+    "depth then errors",
+    "errors",
+    "errors",
+    "error_rate + 0.02 * leaves",
+    "expected_loss then leaves",
+    "errors then leaves",
+    "errors then depth",
+    "leaves then errors",
+    "leaves",
+    "errors(g) then errors(h)",
+)
 TREES = ("tree", "tree depth <= 2", "tree depth <= 3", "tree leaves <= 4")
 DIAGRAMS = ("diagram widths 1, 2", "diagram widths 1, 2, 2")
 LOSSES = ("mse", "mae", "mse + 0.05 * leaves", "mse then leaves", "mae then leaves")
@@ -129,9 +138,11 @@ def drawn(seed: int) -> Problem | None:
     if result.status not in ("optimal", "infeasible"):
         return None
     return Problem(
-        text=text, analysis=analysis, core=core,
+        text=text,
+        analysis=analysis,
+        core=core,
         best=values(core, result) if result.status == "optimal" else None,
-    )  # fmt: skip
+    )
 
 
 def _classes(rng: random.Random, kind: str) -> tuple[str, dict[str, list[object]]]:
@@ -158,8 +169,11 @@ def _numbers(rng: random.Random) -> tuple[str, dict[str, list[object]]]:
         "y": [float(rng.randint(0, 9)) for _ in range(n)],
     }
     lines = [
-        "data frame", "target y: number", rng.choice(TREES), f"minimize {rng.choice(LOSSES)}",
-    ]  # fmt: skip
+        "data frame",
+        "target y: number",
+        rng.choice(TREES),
+        f"minimize {rng.choice(LOSSES)}",
+    ]
     if rng.random() < 0.4:
         lines.append(f"rule s: forall leaf: size >= {rng.randint(1, 3)}")
     return "\n".join([*lines, ""]), frame

@@ -111,10 +111,14 @@ class _Table:
         leaves = [Leaf(mask, label, above) for label in range(len(world.classes))]
         found = [
             np.array(
-                [self.coded([of_leaf(world, part, leaf) for part in self.parts])
-                 for leaf in leaves if self.judge.stands(leaf)], dtype=np.int64,
+                [
+                    self.coded([of_leaf(world, part, leaf) for part in self.parts])
+                    for leaf in leaves
+                    if self.judge.stands(leaf)
+                ],
+                dtype=np.int64,
             )
-        ]  # fmt: skip
+        ]
         if level < (world.depth or 0):
             for test, left in self._tests(mask):
                 split = Split(mask, test, left, level)
@@ -220,21 +224,34 @@ class Wholes:
         while True:
             term, label, group = (
                 self.rng.choice(["accuracy", "error_rate", "rate", "recall"]),
-                self.label(), self.group(),
-            )  # fmt: skip
+                self.label(),
+                self.group(),
+            )
             inside = self.world.members(group)
             over = inside & self.world.of_class(label) if term == "recall" else inside
             if not weight(self.world, over):
                 continue
             if term in ("accuracy", "error_rate"):
                 part: Part = ("wrong", group)
-                return (self.named(term, None, group), part, weight(self.world, over),
-                        term == "accuracy")  # fmt: skip
+                return (
+                    self.named(term, None, group),
+                    part,
+                    weight(self.world, over),
+                    term == "accuracy",
+                )
             if term == "rate":
-                return (self.named(term, label, group), ("said", label, group),
-                        weight(self.world, over), False)  # fmt: skip
-            return (self.named(term, label, group), ("right", label, group),
-                    weight(self.world, over), False)  # fmt: skip
+                return (
+                    self.named(term, label, group),
+                    ("said", label, group),
+                    weight(self.world, over),
+                    False,
+                )
+            return (
+                self.named(term, label, group),
+                ("right", label, group),
+                weight(self.world, over),
+                False,
+            )
 
     def parity(self) -> tuple[str, tuple[Part, ...], list[int]]:
         """A rate of two groups."""
@@ -250,9 +267,10 @@ class Wholes:
         wish = self.rng.random() < 0.8
         text = f"uses({self.world.names([column])})"
         return Whole(
-            text=text if wish else f"not {text}", parts=(tests,),
+            text=text if wish else f"not {text}",
+            parts=(tests,),
             of=lambda v: (v[tests] > 0) == wish,
-        )  # fmt: skip
+        )
 
     def rule(self) -> Whole:
         rng, op = self.rng, self.rng.choice(["<=", ">=", "<=", ">=", "=", "<", "!="])
@@ -262,31 +280,38 @@ class Wholes:
                 text, part, over, less = self.share()
                 percent = rng.choice([5, 10, 20, 30, 50, 60, 70, 75, 80, 90, 95])
                 return Whole(
-                    text=f"{text} {op} {percent}%", parts=(part,),
-                    of=lambda v: compare(100 * ((over - v[part]) if less else v[part]),
-                                         percent * over),
-                )  # fmt: skip
+                    text=f"{text} {op} {percent}%",
+                    parts=(part,),
+                    of=lambda v: compare(
+                        100 * ((over - v[part]) if less else v[part]), percent * over
+                    ),
+                )
             case 2:
                 text, parts, (a, b) = self.parity()
                 percent = rng.choice([0, 1, 5, 10, 25])
                 return Whole(
-                    text=f"gap({text}) <= {percent}%", parts=parts,
+                    text=f"gap({text}) <= {percent}%",
+                    parts=parts,
                     of=lambda v: 100 * abs(v[parts[0]] * b - v[parts[1]] * a) <= percent * a * b,
-                )  # fmt: skip
+                )
             case 3:
                 text, parts, (a, b) = self.parity()
                 percent = rng.choice([50, 80, 100])
                 return Whole(
-                    text=f"ratio({text}) >= {percent}%", parts=parts,
-                    of=lambda v: (100 * v[parts[0]] * b >= percent * v[parts[1]] * a)
-                    & (100 * v[parts[1]] * a >= percent * v[parts[0]] * b),
-                )  # fmt: skip
+                    text=f"ratio({text}) >= {percent}%",
+                    parts=parts,
+                    of=lambda v: (
+                        (100 * v[parts[0]] * b >= percent * v[parts[1]] * a)
+                        & (100 * v[parts[1]] * a >= percent * v[parts[0]] * b)
+                    ),
+                )
             case 4:
                 bound = rng.randint(1, 6)
                 return Whole(
-                    text=f"leaves {op} {bound}", parts=(("leaves",),),
+                    text=f"leaves {op} {bound}",
+                    parts=(("leaves",),),
                     of=lambda v: compare(v["leaves",], bound),
-                )  # fmt: skip
+                )
             case 5:
                 some = rng.sample(range(len(self.world.columns)), rng.choice([1, 1, 2]))
                 tests: Part = ("tests", *some)
@@ -294,33 +319,37 @@ class Wholes:
                     return self.used()
                 bound = rng.randint(0, 3)
                 return Whole(
-                    text=f"tests({self.world.names(some)}) {op} {bound}", parts=(tests,),
+                    text=f"tests({self.world.names(some)}) {op} {bound}",
+                    parts=(tests,),
                     of=lambda v: compare(v[tests], bound),
-                )  # fmt: skip
+                )
             case 6:
                 first, second = rng.sample(range(self.world.n), 2)
                 both: Part = ("both", first, second)
                 wish = rng.random() < 0.5
                 return Whole(
                     text=f"{'same' if wish else 'different'}_leaf({first}, {second})",
-                    parts=(both,), of=lambda v: (v[both] == 1) == wish,
-                )  # fmt: skip
+                    parts=(both,),
+                    of=lambda v: (v[both] == 1) == wish,
+                )
             case 7:
                 label, group = self.label(), self.group()
                 count: Part = ("count", label, group)
                 bound = rng.randint(0, self.world.members(group).bit_count())
                 text = self.named("count_predicted", label, group)
                 return Whole(
-                    text=f"{text} {op} {bound}", parts=(count,),
+                    text=f"{text} {op} {bound}",
+                    parts=(count,),
                     of=lambda v: compare(v[count], bound),
-                )  # fmt: skip
+                )
             case _:
                 bound = Fraction(rng.randint(0, 20), 4)
                 over = SCALE * weight(self.world, self.world.everyone)
                 return Whole(
-                    text=f"expected_cost {op} {decimal(bound)}", parts=(("paid",),),
+                    text=f"expected_cost {op} {decimal(bound)}",
+                    parts=(("paid",),),
                     of=lambda v: compare(4 * v["paid",], int(4 * bound * over)),
-                )  # fmt: skip
+                )
 
     def stages(self) -> tuple[Whole, ...]:
         rng = self.rng
@@ -329,25 +358,36 @@ class Wholes:
         leaves = Whole(text="leaves", parts=(("leaves",),), of=lambda v: v["leaves",])
         price = Fraction(rng.choice(["0.25", 1, "0.05"]))
         priced = Whole(
-            text=f"errors + {decimal(price)} * leaves", parts=(wrong, ("leaves",)), over=20 * SCALE,
+            text=f"errors + {decimal(price)} * leaves",
+            parts=(wrong, ("leaves",)),
+            over=20 * SCALE,
             of=lambda v: 20 * v[wrong] + int(20 * SCALE * price) * v["leaves",],
-        )  # fmt: skip
+        )
         loss = Whole(text="loss", parts=(("loss",),), of=lambda v: v["loss",], over=SCALE * SCALE)
         return rng.choice(
-            [(errors,), (errors,), (errors,), (priced,), (loss,), (errors, leaves), self._costly(),
-             self._fair()]
-        )  # fmt: skip
+            [
+                (errors,),
+                (errors,),
+                (errors,),
+                (priced,),
+                (loss,),
+                (errors, leaves),
+                self._costly(),
+                self._fair(),
+            ]
+        )
 
     def _costly(self) -> tuple[Whole, ...]:
         factor = self.rng.choice([1, 2])
         whole_ = weight(self.world, self.world.everyone)
         return (
             Whole(
-                text=f"loss + {factor} * expected_cost", parts=(("loss",), ("paid",)),
+                text=f"loss + {factor} * expected_cost",
+                parts=(("loss",), ("paid",)),
                 over=SCALE * SCALE * whole_,
                 of=lambda v: whole_ * v["loss",] + SCALE * factor * v["paid",],
             ),
-        )  # fmt: skip
+        )
 
     def _fair(self) -> tuple[Whole, ...]:
         text, parts, (a, b) = self.parity()
@@ -355,11 +395,15 @@ class Wholes:
         over = lcm(a, b, SCALE)
         return (
             Whole(
-                text=f"errors + 3 * gap({text})", parts=(wrong, *parts), over=over,
-                of=lambda v: over // SCALE * v[wrong]
-                + 3 * abs(over // a * v[parts[0]] - over // b * v[parts[1]]),
+                text=f"errors + 3 * gap({text})",
+                parts=(wrong, *parts),
+                over=over,
+                of=lambda v: (
+                    over // SCALE * v[wrong]
+                    + 3 * abs(over // a * v[parts[0]] - over // b * v[parts[1]])
+                ),
             ),
-        )  # fmt: skip
+        )
 
 
 # ---- drawing one
@@ -387,15 +431,24 @@ def random_larger(rng: random.Random, *, paths_only: bool = False) -> Larger:
         must = (draw.used(),) if not local or rng.random() < 0.3 else ()
         return Larger(world=world, local=local, rules=must, stages=draw.stages()[:1])
     kinds = [
-        *PATHS, ("leaf", "size"), ("leaf", "size"), ("leaf", "purity"), ("leaf", "majority"),
-        ("split", "size"), ("split", "threshold"), ("split", "feature"), ("split", "level"),
-    ]  # fmt: skip
+        *PATHS,
+        ("leaf", "size"),
+        ("leaf", "size"),
+        ("leaf", "purity"),
+        ("leaf", "majority"),
+        ("split", "size"),
+        ("split", "threshold"),
+        ("split", "feature"),
+        ("split", "level"),
+    ]
     local = tuple(rule(atoms, *rng.choice(kinds)) for _ in range(rng.choice([0, 1, 1, 2])))
     many = rng.choice([0, 1, 1, 2]) if local else rng.choice([1, 1, 2])
     return Larger(
-        world=world, local=local, rules=tuple(draw.rule() for _ in range(many)),
+        world=world,
+        local=local,
+        rules=tuple(draw.rule() for _ in range(many)),
         stages=draw.stages(),
-    )  # fmt: skip
+    )
 
 
 def _world(rng: random.Random, *, plain: bool) -> World:
@@ -426,12 +479,18 @@ def _world(rng: random.Random, *, plain: bool) -> World:
     target[:k] = range(k)
     weighed = rng.random() < 0.3
     world = World(
-        columns=columns, classes=names, rising=names, target=target,
+        columns=columns,
+        classes=names,
+        rising=names,
+        target=target,
         weights=[Fraction(rng.choice([1, 2, "0.5"])) if weighed else Fraction(1) for _ in range(n)],
-        weighed=weighed, losses={("n", "y"): Fraction(3)} if rng.random() < 0.4 else {},
-        shared=[((0, 1), Fraction(1))] if rng.random() < 0.3 else [], groups={},
-        depth=depth, leaves=None,
-    )  # fmt: skip
+        weighed=weighed,
+        losses={("n", "y"): Fraction(3)} if rng.random() < 0.4 else {},
+        shared=[((0, 1), Fraction(1))] if rng.random() < 0.3 else [],
+        groups={},
+        depth=depth,
+        leaves=None,
+    )
     for name in ("g", "h"):
         rows = sorted(rng.sample(range(n), rng.randint(n // 3, 2 * n // 3)))
         mask = sum(1 << row for row in rows)

@@ -23,9 +23,12 @@ class Client:
     ) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "odtdsl", "lsp", *options], cwd=folder,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-m", "odtdsl", "lsp", *options],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self._asked = 0
         self._versions: dict[str, int] = {}
         self._inbox: queue.Queue[dict[str, Any] | None] = queue.Queue()

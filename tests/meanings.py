@@ -14,9 +14,13 @@ from fractions import Fraction
 from worlds import Column, Leaf, Model, Split, World
 
 OPS: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 
 Number = Callable[[Model], Fraction]
 Atom = tuple[str, Callable[[object], bool]]
@@ -142,9 +146,13 @@ class Measures:
         def value(model: Model) -> Fraction:
             inside = w.members(group)
             return sum(
-                (w.weights[row] * w.loss(leaf.label, row)
-                 for leaf in model.leaves for row in w.rows(leaf.rows & inside)), Fraction(0)
-            )  # fmt: skip
+                (
+                    w.weights[row] * w.loss(leaf.label, row)
+                    for leaf in model.leaves
+                    for row in w.rows(leaf.rows & inside)
+                ),
+                Fraction(0),
+            )
 
         return value
 

@@ -77,39 +77,53 @@ def objective(rng: random.Random, rows: Rows) -> tuple[StageForm, ...]:
     errors = LinearStage(measure=errors_of(rows))
     priced = LinearStage(measure=errors_of(rows) + Additive(splits=1, denominator=3))
     anything = Additive(
-        output=ints.integers(-3, 4, (rows.n_rows, rows.n_classes)), splits=rng.randint(-2, 2),
-        columns=ints.integers(-2, 3, len(rows.problem.features)), leaves=rng.randint(-2, 2),
-        constant=rng.randint(-2, 2), denominator=rng.randint(1, 3),
-    )  # fmt: skip
+        output=ints.integers(-3, 4, (rows.n_rows, rows.n_classes)),
+        splits=rng.randint(-2, 2),
+        columns=ints.integers(-2, 3, len(rows.problem.features)),
+        leaves=rng.randint(-2, 2),
+        constant=rng.randint(-2, 2),
+        denominator=rng.randint(1, 3),
+    )
     gap = LinearStage(measure=errors_of(rows), maxima=((Fraction(1, 2), (anything,)),))
     costly = LinearStage(measure=errors_of(rows), path_sum=path_sum(rng, rows))
     splits = LinearStage(measure=Additive(splits=1))
     return rng.choice(
         [
-            (errors,), (priced,), (LinearStage(measure=anything),), (gap,), (costly,),
-            (errors, splits), (DepthStage(), errors), (errors, DepthStage()), (splits, priced),
+            (errors,),
+            (priced,),
+            (LinearStage(measure=anything),),
+            (gap,),
+            (costly,),
+            (errors, splits),
+            (DepthStage(), errors),
+            (errors, DepthStage()),
+            (splits, priced),
         ]
-    )  # fmt: skip
+    )
 
 
 def tiny(
-    rng: random.Random, *, clauses: tuple[tuple[str, ...], ...] = (), widths: tuple[int, ...],
-    most_rows: int = 8, stages: bool = False,
-) -> tuple[Core, list[RawDiagram]]:  # fmt: skip
+    rng: random.Random,
+    *,
+    clauses: tuple[tuple[str, ...], ...] = (),
+    widths: tuple[int, ...],
+    most_rows: int = 8,
+    stages: bool = False,
+) -> tuple[Core, list[RawDiagram]]:
     """A problem with `LEAST` to `MOST` diagrams, and these; `clauses` has the kinds of literals."""
     while True:
         rows = random_rows(rng, n_rows=rng.randint(4, most_rows), n_classes=rng.randint(1, 3))
         core = Core(
-            n_rows=rows.n_rows, n_classes=rows.n_classes,
+            n_rows=rows.n_rows,
+            n_classes=rows.n_classes,
             columns=tuple(f.name for f in rows.problem.features),
-            families=build_families(rows.problem, rows.data), labels=rows.labels,
+            families=build_families(rows.problem, rows.data),
+            labels=rows.labels,
             skeleton=DiagramSkeleton(widths=widths),
             filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 0, 1]))),
             clauses=tuple(random_clause(rng, rows, kinds) for kinds in clauses),
-            objective=(
-                objective(rng, rows) if stages else (LinearStage(measure=errors_of(rows)),)
-            ),
-        )  # fmt: skip
+            objective=(objective(rng, rows) if stages else (LinearStage(measure=errors_of(rows)),)),
+        )
         found = list(islice(all_diagrams(core), MOST + 1))
         if LEAST <= len(found) <= MOST:
             return core, found

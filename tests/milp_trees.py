@@ -76,8 +76,10 @@ def _path_measure(rng: random.Random, rows: Rows) -> PathMeasure:
     return PathMeasure(
         per_test=tuple(rng.randint(-2, 2) for _ in range(n)),
         once=tuple(rng.randint(-3, 3) for _ in range(n)),
-        shared=shared, constant=rng.randint(-1, 1), denominator=rng.randint(1, 2),
-    )  # fmt: skip
+        shared=shared,
+        constant=rng.randint(-1, 1),
+        denominator=rng.randint(1, 2),
+    )
 
 
 def _column(rng: random.Random, rows: Rows) -> int:
@@ -89,9 +91,7 @@ def _used(rng: random.Random, rows: Rows) -> Atom:
 
 
 def _order(rng: random.Random, rows: Rows) -> Atom:
-    return Order(
-        here=_column(rng, rows), above=_column(rng, rows), absent=rng.random() < 0.5
-    )  # fmt: skip
+    return Order(here=_column(rng, rows), above=_column(rng, rows), absent=rng.random() < 0.5)
 
 
 def _root(rng: random.Random, rows: Rows) -> Atom:
@@ -105,9 +105,7 @@ def _budget(rng: random.Random, rows: Rows) -> Atom:
 
 def _linear(scope: Scope) -> Make:
     def make(rng: random.Random, rows: Rows) -> Atom:
-        measure = _measure(
-            rng, rows, model=scope is Scope.MODEL, output=scope is not Scope.SPLIT
-        )  # fmt: skip
+        measure = _measure(rng, rows, model=scope is Scope.MODEL, output=scope is not Scope.SPLIT)
         if rng.random() < 0.5:  # a bound that bites: near the value of some tree
             return Linear(measure=measure, at_most=measure.constant + rng.randint(-2, 3))
         return Linear(measure=measure, at_most=rng.randint(-5, 6))
@@ -209,32 +207,48 @@ def objective(rng: random.Random, rows: Rows, *, every: bool = True) -> tuple[St
     priced = LinearStage(measure=errors_of(rows) + Additive(leaves=1, denominator=3))
     leaves = LinearStage(measure=Additive(leaves=1))
     stages: list[tuple[StageForm, ...]] = [
-        (errors,), (anything,), (gap,), (priced,), (errors, leaves), (gap, anything),
-        (DepthStage(), errors), (errors, DepthStage()), (leaves, DepthStage(), errors),
-        (DepthStage(),), (DepthStage(), leaves, errors),
-    ]  # fmt: skip
+        (errors,),
+        (anything,),
+        (gap,),
+        (priced,),
+        (errors, leaves),
+        (gap, anything),
+        (DepthStage(), errors),
+        (errors, DepthStage()),
+        (leaves, DepthStage(), errors),
+        (DepthStage(),),
+        (DepthStage(), leaves, errors),
+    ]
     if every:
         costly = LinearStage(
-            measure=errors_of(rows), path_sum=path_sum(rng, rows),
+            measure=errors_of(rows),
+            path_sum=path_sum(rng, rows),
             maxima=gap.maxima if rng.random() < 0.3 else (),
-        )  # fmt: skip
+        )
         stages += [(costly,), (errors, costly), (costly, leaves)]
     return rng.choice(stages)
 
 
 def tiny(
-    rng: random.Random, *, most_rows: int = 8, clauses: tuple[tuple[str, ...], ...] = (),
-    free_clauses: int = 0, stages: bool = False, every: bool = True,
-) -> Core:  # fmt: skip
+    rng: random.Random,
+    *,
+    most_rows: int = 8,
+    clauses: tuple[tuple[str, ...], ...] = (),
+    free_clauses: int = 0,
+    stages: bool = False,
+    every: bool = True,
+) -> Core:
     """A problem of depth at most 2; `clauses` gives the kinds of each clause's literals."""
     rows = random_rows(rng, n_rows=rng.randint(2, most_rows), n_classes=rng.randint(1, 3))
     bounded = rng.random() < 0.9
     made = [clause(rng, rows, kinds) for kinds in clauses]
     made += [random_clause(rng, rows, every=every) for _ in range(free_clauses)]
     return Core(
-        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        n_rows=rows.n_rows,
+        n_classes=rows.n_classes,
         columns=tuple(f.name for f in rows.problem.features),
-        families=build_families(rows.problem, rows.data), labels=rows.labels,
+        families=build_families(rows.problem, rows.data),
+        labels=rows.labels,
         skeleton=TreeSkeleton(
             depth=rng.choice([1, 2, 2, 2]) if bounded else None,
             leaves=rng.choice([None, None, 2, 3]) if bounded else 3,
@@ -242,11 +256,9 @@ def tiny(
         filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 0, 1]))),
         clauses=tuple(made),
         objective=(
-            objective(rng, rows, every=every)
-            if stages
-            else (LinearStage(measure=errors_of(rows)),)
+            objective(rng, rows, every=every) if stages else (LinearStage(measure=errors_of(rows)),)
         ),
-    )  # fmt: skip
+    )
 
 
 def depth_cap(core: Core) -> int:

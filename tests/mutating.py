@@ -40,9 +40,12 @@ class _Proxy:
         self, ranks: Any, distinct: Any, classes: int, depth: int, rules: Any, **options: Any
     ) -> Any:
         call = Call(
-            ranks=ranks.copy(), distinct=distinct, depth=depth, rules=deepcopy(rules),
+            ranks=ranks.copy(),
+            distinct=distinct,
+            depth=depth,
+            rules=deepcopy(rules),
             options={**options, "allowed": deepcopy(options["allowed"])},
-        )  # fmt: skip
+        )
         self.hits.append(self.mutant(random.Random(f"{self.seed} {depth}"), call))
         return self.engine.solve_ruled(
             call.ranks, call.distinct, classes, depth, call.rules, **call.options
@@ -52,23 +55,38 @@ class _Proxy:
         self, ranks: Any, distinct: Any, classes: Any, n_classes: int, depth: int, **options: Any
     ) -> Any:
         call = Call(
-            ranks=ranks.copy(), distinct=distinct, depth=depth,
+            ranks=ranks.copy(),
+            distinct=distinct,
+            depth=depth,
             rules={"plain": True, "classes": classes.copy(), "n_classes": n_classes},
             options=deepcopy({k: v for k, v in options.items() if k in _PLAIN}),
-        )  # fmt: skip
+        )
         self.hits.append(self.mutant(random.Random(f"{self.seed} {depth}"), call))
         return self.engine.solve(
-            call.ranks, call.distinct, call.rules["classes"], n_classes, depth,
+            call.ranks,
+            call.distinct,
+            call.rules["classes"],
+            n_classes,
+            depth,
             **{**options, **call.options},
-        )  # fmt: skip
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
 
 
 _PLAIN = (
-    "allowed", "weights", "costs", "max_leaves", "leaf_price", "min_leaf_rows", "upper_bound",
-          "column", "next", "must_column")  # fmt: skip
+    "allowed",
+    "weights",
+    "costs",
+    "max_leaves",
+    "leaf_price",
+    "min_leaf_rows",
+    "upper_bound",
+    "column",
+    "next",
+    "must_column",
+)
 
 
 @contextmanager

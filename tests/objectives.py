@@ -25,9 +25,10 @@ def plain_goals(rng: random.Random, world: World) -> list[Goal]:
     price = Fraction(rng.choice(["0.01", "0.25", 1]))
     alone = Goal(text=text, sign=sign, value=value)
     priced = Goal(
-        text=f"{text} {'-' if sign < 0 else '+'} {decimal(price)} * leaves", sign=sign,
+        text=f"{text} {'-' if sign < 0 else '+'} {decimal(price)} * leaves",
+        sign=sign,
         value=lambda m: value(m) + sign * price * len(m.leaves),
-    )  # fmt: skip
+    )
     return rng.choice(
         [[alone], [alone], [priced], [alone, leaves], [depth, alone], [leaves, alone]]
     )
@@ -43,15 +44,17 @@ def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
             size, of = draw.plain(rng.choice(["leaves", "splits", "nodes", "tests"]))
             rate, wrong = draw.any_of("error_rate", "errors", group=False)
             return Goal(
-                text=f"{rate} + {decimal(factor)} * {size}", sign=1,
+                text=f"{rate} + {decimal(factor)} * {size}",
+                sign=1,
                 value=lambda m: wrong(m) + factor * of(m),
-            )  # fmt: skip
+            )
         case 3:
             cost, lost = draw.plain("expected_cost")[1], draw.lost(None)
             return Goal(
-                text=f"loss + {decimal(factor)} * expected_cost", sign=1,
+                text=f"loss + {decimal(factor)} * expected_cost",
+                sign=1,
                 value=lambda m: lost(m) + factor * cost(m),
-            )  # fmt: skip
+            )
         case 4:
             return Goal(text="depth", sign=1, value=depth)
         case 5:
@@ -60,23 +63,32 @@ def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
         case 6:
             text, values = draw.over_groups("rate", "recall", "false_positive_rate", "accuracy")
             return Goal(
-                text=f"errors + {decimal(factor)} * gap({text})", sign=1,
+                text=f"errors + {decimal(factor)} * gap({text})",
+                sign=1,
                 value=lambda m: errors(m) + factor * gap_of(values, m),
-            )  # fmt: skip
+            )
         case 7:
             one, a = draw.any_of("rate", "recall", "accuracy")
             two, b = draw.any_of("rate", "recall", "accuracy")
             return Goal(
-                text=f"abs({one} - {two}) + {decimal(factor)} * leaves", sign=1,
+                text=f"abs({one} - {two}) + {decimal(factor)} * leaves",
+                sign=1,
                 value=lambda m: abs(a(m) - b(m)) + factor * len(m.leaves),
-            )  # fmt: skip
+            )
         case 8:
             return weighting(rng, world)
         case _:
             text, value = draw.any_of(
-                "errors", "error_rate", "accuracy", "loss", "expected_loss", "rate", "recall",
-                "false_positive_rate", "count_predicted",
-            )  # fmt: skip
+                "errors",
+                "error_rate",
+                "accuracy",
+                "loss",
+                "expected_loss",
+                "rate",
+                "recall",
+                "false_positive_rate",
+                "count_predicted",
+            )
             return Goal(text=text, sign=rng.choice([1, -1]), value=value)
 
 
@@ -84,8 +96,10 @@ def weighting(rng: random.Random, world: World) -> Goal:
     """A random number for every row and class that it is predicted as; `r0` is row 0, ..."""
     price = {
         (row, label): rng.randint(-2, 6)
-        for row in range(world.n) for label in range(len(world.classes)) if rng.random() < 0.7
-    }  # fmt: skip
+        for row in range(world.n)
+        for label in range(len(world.classes))
+        if rng.random() < 0.7
+    }
     for column in range(len(world.columns)):
         price[column, -1] = rng.choice([0, 0, 0, 1, -1])
     terms = []
@@ -99,8 +113,9 @@ def weighting(rng: random.Random, world: World) -> Goal:
     def value(model: Model) -> Fraction:
         paid = sum(
             price.get((row, leaf.label), 0)
-            for leaf in model.leaves for row in world.rows(leaf.rows)
-        )  # fmt: skip
+            for leaf in model.leaves
+            for row in world.rows(leaf.rows)
+        )
         return Fraction(paid + sum(price[split.test.column, -1] for split in model.splits))
 
     return Goal(text=f"0 {' '.join(terms)}", sign=1, value=value, of_rows=True)

@@ -83,8 +83,9 @@ def lowest(slope: Array, rows: Case, around: Array, radius: float = 1.0) -> floa
     ends = [
         (sign * factors, sign * end)
         for factors, low, high in rows
-        for sign, end in ((-1.0, low), (1.0, high)) if math.isfinite(end)
-    ]  # fmt: skip
+        for sign, end in ((-1.0, low), (1.0, high))
+        if math.isfinite(end)
+    ]
     near = [(value - radius, value + radius) for value in around.tolist()]
     matrix = np.array([factors for factors, _ in ends]) if ends else None
     bounds = np.array([end for _, end in ends]) if ends else None
@@ -106,16 +107,24 @@ def deviance(goal: Array, weights: Array, rows: Case, start: Array) -> float:
         return found
 
     kept = [
-        {"type": "eq" if low == high else "ineq", "jac": lambda _, f=sign * factors: f,
-         "fun": lambda z, f=sign * factors, b=sign * end: f @ z - b}
+        {
+            "type": "eq" if low == high else "ineq",
+            "jac": lambda _, f=sign * factors: f,
+            "fun": lambda z, f=sign * factors, b=sign * end: f @ z - b,
+        }
         for factors, low, high in rows
         for sign, end in (((1.0, low),) if low == high else ((1.0, low), (-1.0, high)))
         if math.isfinite(end)
-    ]  # fmt: skip
+    ]
     found = minimize(
-        lost, start, jac=slope, method="SLSQP", bounds=[(0, None)] * len(goal),
-        constraints=kept, options={"maxiter": 500, "ftol": 1e-13},
-    )  # fmt: skip
+        lost,
+        start,
+        jac=slope,
+        method="SLSQP",
+        bounds=[(0, None)] * len(goal),
+        constraints=kept,
+        options={"maxiter": 500, "ftol": 1e-13},
+    )
     fits = all(low - 1e-7 <= f @ found.x <= high + 1e-7 for f, low, high in rows)
     return lost(found.x) if found.success and fits else math.inf
 

@@ -86,10 +86,11 @@ def random_rows(rng: random.Random, *, n_rows: int | None = None, n_classes: int
         columns[name] = encode(raw, type_)
         features.append(
             FeatureDecl(
-                type=type_, missing=policy,
+                type=type_,
+                missing=policy,
                 candidates=candidates if kind == "number" else Candidates(),
             )
-        )  # fmt: skip
+        )
     labels = np.array([rng.randrange(n_classes) for _ in range(n)], dtype=np.int64)
     target = column_from_texts("y", [["no", "yes", "maybe"][c] for c in labels])
     columns["y"] = Column(type=declare_type(target, "category"), numbers=None, codes=labels)
@@ -120,9 +121,13 @@ def errors_of(rows: Rows) -> Additive:
 
 
 def random_sample(
-    rng: random.Random, *, rules: int | None = None, n_rows: int | None = None,
-    n_classes: int | None = None, monotone: bool = True,
-) -> Sample:  # fmt: skip
+    rng: random.Random,
+    *,
+    rules: int | None = None,
+    n_rows: int | None = None,
+    n_classes: int | None = None,
+    monotone: bool = True,
+) -> Sample:
     """Random rows, filters, clauses and objective."""
     classes = rng.randint(1, 3) if n_classes is None else n_classes
     rows = random_rows(rng, n_rows=n_rows, n_classes=classes)

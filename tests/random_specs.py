@@ -55,8 +55,12 @@ def case(rng: random.Random) -> Case:
     frame["a"][:2] = [1.0, 4.0]
     frame["c"][:2] = ["p", "q"]
     bins = rng.random() < 0.3
-    lines = ["data frame", "feature o: ordered {\"lo\", \"mid\", \"hi\"}", "feature a, b: number",
-             f"missing {policy}"]  # fmt: skip
+    lines = [
+        "data frame",
+        'feature o: ordered {"lo", "mid", "hi"}',
+        "feature a, b: number",
+        f"missing {policy}",
+    ]
     positive = rng.choice(['"n"', '"y"'])
     if len(classes) == 2:
         lines.append(f"target y positive {positive}")

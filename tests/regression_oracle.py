@@ -34,10 +34,16 @@ class Case:
         price = f" + {float(self.price)} * leaves" if self.price else ""
         leaves = "" if self.leaves is None else f", leaves <= {self.leaves}"
         return "\n".join(
-            ["data frame", "target y: number", f"missing {self.side}", *self.lines,
-             f"tree depth <= {self.depth}{leaves}",
-             f"minimize {objective or self.loss + price}", *rules]
-        )  # fmt: skip
+            [
+                "data frame",
+                "target y: number",
+                f"missing {self.side}",
+                *self.lines,
+                f"tree depth <= {self.depth}{leaves}",
+                f"minimize {objective or self.loss + price}",
+                *rules,
+            ]
+        )
 
 
 def random_case(rng: random.Random, *, loss: str | None = None, weights: bool = True) -> Case:
@@ -52,10 +58,12 @@ def random_case(rng: random.Random, *, loss: str | None = None, weights: bool = 
             "c": ["p", "q", *(rng.choice(["p", "q", "r", None]) for _ in range(n - 2))],
             "y": [float(rng.choice(targets)) for _ in range(n)],
         },
-        loss=loss, depth=rng.choice([0, 1, 2, 2, 3]), leaves=rng.choice([None, None, 1, 2, 3, 5]),
+        loss=loss,
+        depth=rng.choice([0, 1, 2, 2, 3]),
+        leaves=rng.choice([None, None, 1, 2, 3, 5]),
         price=rng.choice([Fraction(0), Fraction(0), Fraction(1, 4), Fraction(8)]),
         side=rng.choice(["left", "right"]),
-    )  # fmt: skip
+    )
     case.lines.append("feature a, b: number")
     if weights and rng.random() < 0.5:
         case.frame["w"] = [rng.choice([0, 1, 2, 0.5]) for _ in range(n - 1)] + [1]

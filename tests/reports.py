@@ -77,8 +77,14 @@ def plain_frame(rows: int = 120, seed: int = 3) -> dict[str, list[Any]]:
         age, pressure = rng.randrange(20, 90), round(rng.gauss(120, 15), 1)
         pain, city = rng.choice(["low", "mid", "high"]), rng.choice(["Köln", "Oslo", "Nice"])
         risk = (age > 55) + (pressure > 125) + (pain == "high") + (city == "Oslo") - rng.random()
-        cells = (age, None if rng.random() < 0.1 else pressure, pain, city, rng.choice("fm"),
-                 "yes" if risk > 1.2 else "no")  # fmt: skip
+        cells = (
+            age,
+            None if rng.random() < 0.1 else pressure,
+            pain,
+            city,
+            rng.choice("fm"),
+            "yes" if risk > 1.2 else "no",
+        )
         for name, cell in zip(found, cells, strict=True):
             found[name].append(cell)
     return found
@@ -117,9 +123,10 @@ def outputs() -> Result:
     rng = random.Random(1)
     xs = [rng.randrange(20) for _ in range(60)]
     frame = {
-        "x": xs, "first": [max(0, x - 9) + rng.random() for x in xs],
+        "x": xs,
+        "first": [max(0, x - 9) + rng.random() for x in xs],
         "second": [max(0, 9 - x) + rng.random() for x in xs],
-    }  # fmt: skip
+    }
     text = (
         "data frame target first, second: number tree depth <= 2 minimize mse "
         "rule one: forall leaf: count(first > 0, second > 0) <= 1 "

@@ -97,9 +97,13 @@ class Lazy:
         others = [-code.select(place, f) for f in code.families if f != tree.family]
         split = [] if code.idle is None else [-int(code.idle[place - 1])]
         return [
-            *split, *others, upto[tree.test], *([-upto[tree.test - 1]] if tree.test else []),
-            *self._fixed(tree.left, 2 * place), *self._fixed(tree.right, 2 * place + 1),
-        ]  # fmt: skip
+            *split,
+            *others,
+            upto[tree.test],
+            *([-upto[tree.test - 1]] if tree.test else []),
+            *self._fixed(tree.left, 2 * place),
+            *self._fixed(tree.right, 2 * place + 1),
+        ]
 
     def _slots(self, place: int) -> list[int]:
         """The slots below a node, counted from 0."""

@@ -60,13 +60,17 @@ class Atoms:
         bound = Fraction(round(4 * self.near(value)), 4)
         if kind < 0.15:
             low, high = bound, bound + self.rng.randint(0, 2)
-            return (f"{decimal(low)} <= {text} <= {decimal(high)}",
-                    lambda m: low <= value(m) <= high)  # type: ignore[arg-type]  # fmt: skip
+            return (
+                f"{decimal(low)} <= {text} <= {decimal(high)}",
+                lambda m: low <= value(m) <= high,
+            )  # type: ignore[arg-type]
         if kind < 0.25:
             some = sorted({bound, self.near(value)})
-            return (f"{text} in {{{', '.join(map(decimal, some))}}}",
-                    lambda m: value(m) in some) if all((8 * x).denominator == 1 for x in some) \
-                else self.compared(text, value, bound, decimal(bound))  # type: ignore[arg-type]  # fmt: skip
+            return (
+                (f"{text} in {{{', '.join(map(decimal, some))}}}", lambda m: value(m) in some)
+                if all((8 * x).denominator == 1 for x in some)
+                else self.compared(text, value, bound, decimal(bound))
+            )  # type: ignore[arg-type]
         return self.compared(text, value, bound, decimal(bound))
 
     def shared(self, text: str, value: Number) -> Atom:
@@ -81,10 +85,14 @@ class Atoms:
         factor = self.rng.choice([Fraction(1), Fraction(1, 2), Fraction(4, 5), Fraction(2)])
         op, far = self.op(), self.rng.choice([0, 5, 20, 50])
         if self.rng.random() < 0.5:
-            return (f"{text} {op} {decimal(factor)} * {other}",
-                    lambda m: OPS[op](value(m), factor * also(m)))  # type: ignore[arg-type]  # fmt: skip
-        return (f"abs({text} - {other}) {op} {far}%",
-                lambda m: OPS[op](abs(value(m) - also(m)), Fraction(far, 100)))  # type: ignore[arg-type]  # fmt: skip
+            return (
+                f"{text} {op} {decimal(factor)} * {other}",
+                lambda m: OPS[op](value(m), factor * also(m)),
+            )  # type: ignore[arg-type]
+        return (
+            f"abs({text} - {other}) {op} {far}%",
+            lambda m: OPS[op](abs(value(m) - also(m)), Fraction(far, 100)),
+        )  # type: ignore[arg-type]
 
     def measure(self, term: str) -> Atom:
         while True:
@@ -130,36 +138,41 @@ class Atoms:
     def gap(self) -> Atom:
         text, values = self.draw.over_groups(
             "rate", "recall", "false_positive_rate", "accuracy", "error_rate"
-        )  # fmt: skip
+        )
         return self.shared(f"gap({text})", lambda m: gap_of(values, m))
 
     def ratio(self) -> Atom:
         text, values = self.draw.over_groups(
             "rate", "recall", "false_positive_rate", "accuracy", "error_rate"
-        )  # fmt: skip
+        )
         return self.shared(f"ratio({text})", lambda m: ratio_of(values, m))
 
     def root(self) -> Atom:
         some = self.draw.some_columns()
-        return (f"root in {{{self.world.names(some)}}}",
-                lambda m: not m.splits or m.splits[0].test.column in some)  # type: ignore[attr-defined]  # fmt: skip
+        return (
+            f"root in {{{self.world.names(some)}}}",
+            lambda m: not m.splits or m.splits[0].test.column in some,
+        )  # type: ignore[attr-defined]
 
     def pair(self, term: str) -> Atom:
         first, second = self.rng.randrange(self.world.n), self.rng.randrange(self.world.n)
         wish = term == "same_leaf"
-        return (f"{term}({first}, {second})",
-                lambda m: (m.leaf_of(first) is m.leaf_of(second)) == wish)  # type: ignore[attr-defined]  # fmt: skip
+        return (
+            f"{term}({first}, {second})",
+            lambda m: (m.leaf_of(first) is m.leaf_of(second)) == wish,
+        )  # type: ignore[attr-defined]
 
     def monotone(self, term: str) -> Atom:
         known = [i for i, c in enumerate(self.world.columns) if c.kind in ("number", "ordered")]
         column, rising = self.rng.choice(known), term == "increasing"
-        return (f"{term}({self.name(column)})",
-                lambda m: monotone(self.world, m, column, rising))  # type: ignore[arg-type]  # fmt: skip
+        return (f"{term}({self.name(column)})", lambda m: monotone(self.world, m, column, rising))  # type: ignore[arg-type]
 
     def used(self) -> Atom:
         column = self.column()
-        return (f"uses({self.name(column)})",
-                lambda m: any(split.test.column == column for split in m.splits))  # type: ignore[attr-defined]  # fmt: skip
+        return (
+            f"uses({self.name(column)})",
+            lambda m: any(split.test.column == column for split in m.splits),
+        )  # type: ignore[attr-defined]
 
     # -- path (the leaf at its end)
 
@@ -194,8 +207,10 @@ class Atoms:
         if term != "length" and rng.random() < 0.2:
             factor, length = rng.choice([Fraction(2), Fraction(1, 2)]), values["length"]
             one = value
-            text, value = (f"{text} - {decimal(factor)} * length",
-                           lambda leaf: one(leaf) - factor * length(leaf))  # fmt: skip
+            text, value = (
+                f"{text} - {decimal(factor)} * length",
+                lambda leaf: one(leaf) - factor * length(leaf),
+            )
         if rng.random() < 0.15:
             middle, two = rng.choice([Fraction(1), Fraction(2)]), value
             text, value = (f"abs({text} - {decimal(middle)})", lambda leaf: abs(two(leaf) - middle))
@@ -218,14 +233,20 @@ class Atoms:
         elif pick < 0.5:
             other, factor = self.rng.choice(list(w.groups)), self.rng.choice([1, 2])
             theirs, more = w.members(other), self.rng.randint(0, 2)
-            return (f"{text} {op} {factor} * size({other}) + {more}",
-                    lambda at: OPS[op](Fraction((at.rows & inside).bit_count()),  # type: ignore[attr-defined]
-                                       Fraction(factor * (at.rows & theirs).bit_count() + more)))  # type: ignore[attr-defined]  # fmt: skip
+            return (
+                f"{text} {op} {factor} * size({other}) + {more}",
+                lambda at: OPS[op](
+                    Fraction((at.rows & inside).bit_count()),  # type: ignore[attr-defined]
+                    Fraction(factor * (at.rows & theirs).bit_count() + more),
+                ),
+            )  # type: ignore[attr-defined]
         else:
             bound = Fraction(self.rng.choice([0, 1, 1, 2, 2, 3, 4, "2.5"]))
             shown = decimal(bound)
-        return (f"{text} {op} {shown}",
-                lambda at: OPS[op](Fraction((at.rows & inside).bit_count()), bound))  # type: ignore[attr-defined]  # fmt: skip
+        return (
+            f"{text} {op} {shown}",
+            lambda at: OPS[op](Fraction((at.rows & inside).bit_count()), bound),
+        )  # type: ignore[attr-defined]
 
     def purity(self) -> Atom:
         bound = Fraction(self.rng.choice([25, 50, 60, 75, 80, 100]), 100)
@@ -253,10 +274,11 @@ class Atoms:
     def feature(self) -> Atom:
         some, op = self.draw.some_columns(), self.rng.choice(["=", "!="])
         if self.rng.random() < 0.6:
-            return (f"feature in {{{self.world.names(some)}}}",
-                    lambda s: s.test.column in some)  # type: ignore[attr-defined]  # fmt: skip
-        return (f"feature {op} {self.name(some[0])}",
-                lambda s: (s.test.column == some[0]) == (op == "="))  # type: ignore[attr-defined]  # fmt: skip
+            return (f"feature in {{{self.world.names(some)}}}", lambda s: s.test.column in some)  # type: ignore[attr-defined]
+        return (
+            f"feature {op} {self.name(some[0])}",
+            lambda s: (s.test.column == some[0]) == (op == "="),
+        )  # type: ignore[attr-defined]
 
     def level(self) -> Atom:
         op, bound = self.op(), Fraction(self.rng.randint(0, 2))
@@ -285,22 +307,42 @@ class Atoms:
                 (f"{text} in [{decimal(low)}, {decimal(high)}]", lambda t: low <= t <= high),
                 (f"{text} multiple_of {decimal(step)}", lambda t: (t / step).denominator == 1),
             ]
-        )  # fmt: skip
+        )
 
 
 # ---- rules
 
 TERMS: dict[str, tuple[str, ...]] = {
     "model": (
-        "depth", "leaves", "splits", "nodes", "errors", "error_rate", "accuracy", "loss",
-        "expected_loss", "rate", "recall", "precision", "false_positive_rate", "count_predicted",
-        "gap", "ratio", "expected_cost", "uses", "tests", "root", "same_leaf", "different_leaf",
-        "increasing", "decreasing",
+        "depth",
+        "leaves",
+        "splits",
+        "nodes",
+        "errors",
+        "error_rate",
+        "accuracy",
+        "loss",
+        "expected_loss",
+        "rate",
+        "recall",
+        "precision",
+        "false_positive_rate",
+        "count_predicted",
+        "gap",
+        "ratio",
+        "expected_cost",
+        "uses",
+        "tests",
+        "root",
+        "same_leaf",
+        "different_leaf",
+        "increasing",
+        "decreasing",
     ),
     "path": ("uses", "tests", "before", "requires", "cost", "length"),
     "leaf": ("size", "purity", "majority"),
     "split": ("size", "threshold", "feature", "level"),
-}  # fmt: skip
+}
 MONOTONE = ("increasing", "decreasing")
 
 
@@ -353,8 +395,10 @@ def combined(rng: random.Random, first: Atom, more: Callable[[], Atom]) -> Atom:
         return f"not ({a} and ({b}))", lambda x: not (is_a(x) and is_b(x))
     (c, is_c) = more()
     op, bound = rng.choice(["<=", ">=", "=", "!="]), Fraction(rng.randint(0, 3))
-    return (f"count({a}, {b}, {c}) {op} {bound}",
-            lambda x: OPS[op](Fraction(is_a(x) + is_b(x) + is_c(x)), bound))  # fmt: skip
+    return (
+        f"count({a}, {b}, {c}) {op} {bound}",
+        lambda x: OPS[op](Fraction(is_a(x) + is_b(x) + is_c(x)), bound),
+    )
 
 
 def rule(atoms: Atoms, scope: str, term: str) -> Rule:
@@ -400,21 +444,27 @@ def _threshold_rule(atoms: Atoms) -> Rule:
         more, also = atoms.threshold(column)
         one = allows
         text, allows = rng.choice(
-            [(f"{text} and {more}", lambda t: one(t) and also(t)),
-             (f"{text} or {more}", lambda t: one(t) or also(t))]
-        )  # fmt: skip
+            [
+                (f"{text} and {more}", lambda t: one(t) and also(t)),
+                (f"{text} or {more}", lambda t: one(t) or also(t)),
+            ]
+        )
     if rng.random() < 0.15 and not atoms.closed:
         more, third = atoms.threshold(column)
         where, at = atoms.level()
         op, bound, first = rng.choice(["<=", ">=", "="]), rng.randint(0, 3), allows
         return Rule(
-            text=f"count({text}, {more}, {where}) {op} {bound}", scope="split", column=column,
+            text=f"count({text}, {more}, {where}) {op} {bound}",
+            scope="split",
+            column=column,
             holds=lambda split, t: OPS[op](first(t) + third(t) + at(split), bound),
-        )  # fmt: skip
+        )
     if rng.random() < 0.35:
         where, at = atoms.level()
         return Rule(
             text=f"if {where} then {text}" if " or " not in text else f"if {where} then ({text})",
-            scope="split", column=column, holds=lambda split, t: not at(split) or allows(t),
-        )  # fmt: skip
+            scope="split",
+            column=column,
+            holds=lambda split, t: not at(split) or allows(t),
+        )
     return Rule(text=text, scope="split", column=column, holds=lambda split, t: allows(t))

@@ -22,26 +22,55 @@ from odtdsl.problem.ir.dump import dump_core, dump_problem
 from odtdsl.problem.terms.normalize import normalize
 
 ODD: tuple[ast.Node, ...] = (
-    ast.Number(value=Fraction(0)), ast.Number(value=Fraction(-3)), ast.Number(value=Fraction(1, 3)),
-    ast.Number(value=Fraction(10) ** 390), ast.Number(value=Fraction(1, 10**390)),
-    ast.Percent(value=Fraction(250)), ast.Percent(value=Fraction(0)), ast.Text(value=""),
-    ast.Text(value="yes"), ast.Text(value="1e400"), ast.Name(name="age", quoted=True),
-    ast.Name(name="row"), ast.Name(name="output"), ast.Name(name="before"), ast.Name(name="sick"),
+    ast.Number(value=Fraction(0)),
+    ast.Number(value=Fraction(-3)),
+    ast.Number(value=Fraction(1, 3)),
+    ast.Number(value=Fraction(10) ** 390),
+    ast.Number(value=Fraction(1, 10**390)),
+    ast.Percent(value=Fraction(250)),
+    ast.Percent(value=Fraction(0)),
+    ast.Text(value=""),
+    ast.Text(value="yes"),
+    ast.Text(value="1e400"),
+    ast.Name(name="age", quoted=True),
+    ast.Name(name="row"),
+    ast.Name(name="output"),
+    ast.Name(name="before"),
+    ast.Name(name="sick"),
     ast.Call(function="output", args=(ast.Name(name="math"),)),
-    ast.Call(function="row", args=()), ast.Call(function="sum", args=()),
+    ast.Call(function="row", args=()),
+    ast.Call(function="sum", args=()),
     ast.Call(function="count", args=()),
-)  # fmt: skip
+)
 
 EXPRESSIONS = {
-    "Negate.operand", "Binary.left", "Binary.right", "Compare.operands", "Member.item",
-    "IsMissing.item", "Infix.left", "Infix.right", "Not.operand", "And.items", "Or.items",
-    "If.condition", "If.consequence", "Call.args", "Let.value", "Group.condition",
-    "Rule.condition", "Stage.measure",
-}  # fmt: skip
+    "Negate.operand",
+    "Binary.left",
+    "Binary.right",
+    "Compare.operands",
+    "Member.item",
+    "IsMissing.item",
+    "Infix.left",
+    "Infix.right",
+    "Not.operand",
+    "And.items",
+    "Or.items",
+    "If.condition",
+    "If.consequence",
+    "Call.args",
+    "Let.value",
+    "Group.condition",
+    "Rule.condition",
+    "Stage.measure",
+}
 LITERALS = {
-    "SetOf.items", "Target.positive", "Loss.predicted", "Loss.actual", "TypeSpec.values",
+    "SetOf.items",
+    "Target.positive",
+    "Loss.predicted",
+    "Loss.actual",
+    "TypeSpec.values",
     "Candidates.values",
-}  # fmt: skip
+}
 KINDS = (ast.Number, ast.Name, ast.TypeSpec, ast.SetOf, ast.Interval)
 """Nodes that are replaced by their like only; any expression stands for any other."""
 

@@ -47,14 +47,24 @@ def odt(*words: str) -> tuple[int, str, str]:
 # ---- what is read is not overwritten
 
 WRITING = (
-    "solve s.odt --test more.csv --out", "solve s.odt --svg", "solve s.odt --dot",
-    "solve s.odt --proof", "solve s.odt --start t.json --out", "report s.odt --model t.json -o",
-    "report s.odt --svg", "compile s.odt --to cnf -o", "explain s.odt --curve few --csv",
-    "explain s.odt --curve few --svg", "tune s.odt --vary depth=1,2 --cv 2 --csv",
-    "tune s.odt --vary depth=1,2 --cv 2 --svg", "tune s.odt --vary depth=1,2 --cv 2 --out",
-    "tune s.odt --vary depth=1,2 --cv 2 --keep", "decode s.odt --assignment a.sol --out",
-    "export t.json --to sql --out", "predict t.json rows.csv --out",
-)  # fmt: skip
+    "solve s.odt --test more.csv --out",
+    "solve s.odt --svg",
+    "solve s.odt --dot",
+    "solve s.odt --proof",
+    "solve s.odt --start t.json --out",
+    "report s.odt --model t.json -o",
+    "report s.odt --svg",
+    "compile s.odt --to cnf -o",
+    "explain s.odt --curve few --csv",
+    "explain s.odt --curve few --svg",
+    "tune s.odt --vary depth=1,2 --cv 2 --csv",
+    "tune s.odt --vary depth=1,2 --cv 2 --svg",
+    "tune s.odt --vary depth=1,2 --cv 2 --out",
+    "tune s.odt --vary depth=1,2 --cv 2 --keep",
+    "decode s.odt --assignment a.sol --out",
+    "export t.json --to sql --out",
+    "predict t.json rows.csv --out",
+)
 READ = {"export": ["t.json"], "predict": ["t.json", "rows.csv"], "decode": ["a.sol"]}
 
 
@@ -106,22 +116,28 @@ def test_a_file_that_we_did_not_write_asks_for_force(folder: Path) -> None:
 def test_all_that_is_written_is_known_again(folder: Path) -> None:
     """Else the same command would ask for `--force` when it is run again."""
     commands = [
-        "solve s.odt --out t.json --svg t.svg --dot t.dot", "solve s.odt --proof t.proof",
-        "report s.odt --svg r.svg", "explain s.odt --curve few --csv c.csv --svg c.svg",
+        "solve s.odt --out t.json --svg t.svg --dot t.dot",
+        "solve s.odt --proof t.proof",
+        "report s.odt --svg r.svg",
+        "explain s.odt --curve few --csv c.csv --svg c.svg",
         "tune s.odt --vary depth=1,2 --cv 2 --csv n.csv --svg n.svg --out n.json",
         *(f"compile s.odt --to {to}" for to in ("lp", "mps", "cnf", "wcnf", "opb")),
         *(f"export t.json --out e.{to}" for to in ("sql", "py", "c", "txt", "pmml")),
         "predict t.json rows.csv --out p.csv",
-    ]  # fmt: skip
+    ]
     for package, to in (("onnx", "onnx"), ("treelite", "treelite")):
         if pytest.importorskip(package):
             commands.append(f"export t.json --out e.{to}")
-    (folder / "d.odt").write_text(SPEC.replace("tree depth <= 2", "diagram widths 1, 2, 2").replace(
-        "rule few: leaves <= 3\n", ""))  # fmt: skip
+    (folder / "d.odt").write_text(
+        SPEC.replace("tree depth <= 2", "diagram widths 1, 2, 2").replace(
+            "rule few: leaves <= 3\n", ""
+        )
+    )
     commands += [
-        "solve d.odt --out d.json --svg d.svg --dot d.dot", "compile d.odt --to lp",
+        "solve d.odt --out d.json --svg d.svg --dot d.dot",
+        "compile d.odt --to lp",
         *(f"export d.json --out d.{to}" for to in ("sql", "py", "c", "txt", "pmml")),
-    ]  # fmt: skip
+    ]
     read = {"rows.csv", "more.csv", "s.odt", "d.odt"}
     for command in commands * 2:
         code, _, err = odt(*command.split())
@@ -164,10 +180,16 @@ def test_a_stream_that_is_named_is_written_and_not_replaced(folder: Path) -> Non
 @needs_full
 @pytest.mark.parametrize(
     "command",
-    ["solve s.odt --out", "solve s.odt --svg", "solve s.odt --proof", "solve s.odt --near 1% -o",
-     "explain s.odt --curve few --csv", "tune s.odt --vary depth=1,2 --cv 2 --csv",
-     "report s.odt -o"],
-)  # fmt: skip
+    [
+        "solve s.odt --out",
+        "solve s.odt --svg",
+        "solve s.odt --proof",
+        "solve s.odt --near 1% -o",
+        "explain s.odt --curve few --csv",
+        "tune s.odt --vary depth=1,2 --cv 2 --csv",
+        "report s.odt -o",
+    ],
+)
 def test_a_full_disk_takes_no_answer(folder: Path, command: str) -> None:
     plain = command.split()[:-1]
     for more in ([], ["--json"]) if plain[0] != "report" else ([],):
@@ -238,8 +260,9 @@ def hard(folder: Path) -> Path:
     import numpy as np
 
     noise = np.random.default_rng(0)
-    rows = [f"{','.join(f'{x:.6f}' for x in noise.random(8))},{noise.integers(2)}"
-            for _ in range(3000)]  # fmt: skip
+    rows = [
+        f"{','.join(f'{x:.6f}' for x in noise.random(8))},{noise.integers(2)}" for _ in range(3000)
+    ]
     (folder / "rows.csv").write_text("a,b,c,d,e,f,g,h,y\n" + "\n".join(rows))
     (folder / "s.odt").write_text(SPEC.replace("<= 2", "<= 4").replace("<= 3", "<= 14"))
     return folder
@@ -264,8 +287,13 @@ main()
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_search_that_is_ended_prints_and_saves_its_tree(hard: Path, number: str) -> None:
     words = ["solve", "s.odt", "--out", "t.json"]
-    done = subprocess.run([sys.executable, "-c", ENDED, number, *words], capture_output=True,
-                          text=True, check=False, timeout=120)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, number, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     assert "(interrupted)" in done.stdout
     assert "Traceback" not in done.stderr
@@ -367,9 +395,16 @@ LONG = "9" * 5000
 
 @pytest.mark.parametrize(
     "words",
-    [["--gap", LONG], ["--gap", "0." + LONG], ["--within", LONG], ["--near", LONG],
-     ["--near", f"{LONG} errors"], ["--set", f"few={LONG}"], ["--set", f"{LONG}=1"]],
-)  # fmt: skip
+    [
+        ["--gap", LONG],
+        ["--gap", "0." + LONG],
+        ["--within", LONG],
+        ["--near", LONG],
+        ["--near", f"{LONG} errors"],
+        ["--set", f"few={LONG}"],
+        ["--set", f"{LONG}=1"],
+    ],
+)
 def test_numbers_of_thousands_of_digits_are_refused(folder: Path, words: list[str]) -> None:
     code, _, err = odt("solve", "s.odt", *words)
     assert code in (1, 2), err
@@ -410,12 +445,19 @@ def test_files_that_never_end_are_not_opened(folder: Path) -> None:
         if not Path(path).exists():
             continue
         for words in (
-            ["check", path], ["fmt", path], ["solve", "s.odt", "--start", path],
-            ["check", "s.odt", "--data", path], ["check", "s.odt", "--test", path],
-            ["predict", path, "rows.csv"], ["predict", "t.json", path], ["audit", "s.odt", path],
-            ["audit", "s.odt", "--proof", path], ["decode", "s.odt", "--assignment", path],
-            ["tune", "s.odt", "--vary", "depth=1,2", "--keep", path], ["export", path, "--to", "c"],
-        ):  # fmt: skip
+            ["check", path],
+            ["fmt", path],
+            ["solve", "s.odt", "--start", path],
+            ["check", "s.odt", "--data", path],
+            ["check", "s.odt", "--test", path],
+            ["predict", path, "rows.csv"],
+            ["predict", "t.json", path],
+            ["audit", "s.odt", path],
+            ["audit", "s.odt", "--proof", path],
+            ["decode", "s.odt", "--assignment", path],
+            ["tune", "s.odt", "--vary", "depth=1,2", "--keep", path],
+            ["export", path, "--to", "c"],
+        ):
             code, _, err = odt(*words)
             assert code == 1, (words, err)
     line = f"'{sys.executable}' -m odtdsl check /dev/stdin --data rows.csv < s.odt"
@@ -440,10 +482,12 @@ def test_writers_of_python_keep_the_rows_too(tmp_path: Path) -> None:
     tree, link = result.tree, tmp_path / "link.csv"
     link.symlink_to(rows)
     writers: dict[str, Callable[[Path], object]] = {
-        "save": lambda path: save(tree, path), "report": result.report, "model": model.save,
+        "save": lambda path: save(tree, path),
+        "report": result.report,
+        "model": model.save,
         "export": lambda path: tree.export("python", path),
         "compile": lambda path: model.compile(path, to="lp"),
-    }  # fmt: skip
+    }
     for name, write in writers.items():
         for path in (rows, test, link):
             before = path.read_bytes()

@@ -36,9 +36,12 @@ def model(rows: Any = ROWS) -> Model:
 
 def run(code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
         cwd=Path(__file__).parent.parent,
-    )  # fmt: skip
+    )
     return done.stdout
 
 

@@ -106,12 +106,16 @@ CALLS: list[tuple[Model, str]] = [
     (Model().data(sklearn="wine", test=0.5, seed=0), 'data sklearn "wine", test 50% seed 0'),
     (Model().data(openml="haberman"), 'data openml "haberman"'),
     (Model().data(Path("d") / "x.csv", test=Path("t.csv")), 'data "d/x.csv", test "t.csv"'),
-    (Model().data("x.csv", test=percent(33), stratified=True, seed=1),
-     'data "x.csv", test 33% stratified seed 1'),
+    (
+        Model().data("x.csv", test=percent(33), stratified=True, seed=1),
+        'data "x.csv", test 33% stratified seed 1',
+    ),
     (Model().data("x.csv", test="12.5%"), 'data "x.csv", test 12.5%'),
     (Model().data("x.csv", test=Fraction(1, 4)), 'data "x.csv", test 25%'),
-    (Model().data("x", na=["?", -9], separator=";", header="none", encoding="latin-1", id="n n"),
-     'data "x", na {"?", -9}, separator ";", header none, encoding "latin-1", id `n n`'),
+    (
+        Model().data("x", na=["?", -9], separator=";", header="none", encoding="latin-1", id="n n"),
+        'data "x", na {"?", -9}, separator ";", header none, encoding "latin-1", id `n n`',
+    ),
     (Model().data("x", header=False), 'data "x", header none'),
     (Model().data("x", header=None), 'data "x", header none'),
     (Model().target("survived"), "target survived"),
@@ -146,31 +150,54 @@ CALLS: list[tuple[Model, str]] = [
     (Model().let("both", uses("a") & uses("b")), "let both = uses(a) and uses(b)"),
     (Model().let("twice", 2 * named("alpha")), "let twice = 2 * alpha"),
     (Model().tree(), "tree"),
-    (Model().tree(depth=3, leaves=6, nodes=9, splits=4),
-     "tree depth <= 3, leaves <= 6, nodes <= 9, splits <= 4"),
+    (
+        Model().tree(depth=3, leaves=6, nodes=9, splits=4),
+        "tree depth <= 3, leaves <= 6, nodes <= 9, splits <= 4",
+    ),
     (Model().tree(splits="axis"), "tree splits axis"),
     (Model().tree(splits=(4, "hyperplane")), "tree splits <= 4, splits hyperplane"),
     (Model().diagram([1, 2, 4]), "diagram widths 1, 2, 4"),
     (Model().diagram((1, 2), splits="hyperplane"), "diagram widths 1, 2 splits hyperplane"),
     (Model().minimize("depth then leaves"), "minimize depth then leaves"),
     (Model().minimize("depth", leaves), "minimize depth then leaves"),
-    (Model().minimize("depth", "leaves then maximize accuracy"),
-     "minimize depth then leaves then maximize accuracy"),
-    (Model().maximize(accuracy).then_minimize(leaves, "depth"),
-     "maximize accuracy then minimize leaves then minimize depth"),
-    (Model().minimize("errors").tree(depth=1).then_maximize("precision(1)"),
-     "minimize errors then maximize precision(1)\n\ntree depth <= 1"),
-    (Model().rule("forall", col("forall") >= 0, forall="leaf"),
-     "rule forall: forall leaf: `forall` >= 0"),
+    (
+        Model().minimize("depth", "leaves then maximize accuracy"),
+        "minimize depth then leaves then maximize accuracy",
+    ),
+    (
+        Model().maximize(accuracy).then_minimize(leaves, "depth"),
+        "maximize accuracy then minimize leaves then minimize depth",
+    ),
+    (
+        Model().minimize("errors").tree(depth=1).then_maximize("precision(1)"),
+        "minimize errors then maximize precision(1)\n\ntree depth <= 1",
+    ),
+    (
+        Model().rule("forall", col("forall") >= 0, forall="leaf"),
+        "rule forall: forall leaf: `forall` >= 0",
+    ),
     (Model().rule("r", "forall split: size >= 10%"), "rule r: forall split: size >= 10%"),
-    (Model().options(using="exact", within=timedelta(minutes=1), gap=0.01, threads=2, seed=1,
-                     memory="4 GB", start=Path("t.json")),
-     'solve using exact, within 60 s, gap 0.01, threads 2, seed 1, memory 4 GB, start "t.json"'),
-    (Model().options(using="greedy(split = relaxed 10, leaf = optimal)", within="2 min", gap="1%"),
-     "solve using greedy(split = relaxed 10, leaf = optimal), within 2 min, gap 1%"),
+    (
+        Model().options(
+            using="exact",
+            within=timedelta(minutes=1),
+            gap=0.01,
+            threads=2,
+            seed=1,
+            memory="4 GB",
+            start=Path("t.json"),
+        ),
+        'solve using exact, within 60 s, gap 0.01, threads 2, seed 1, memory 4 GB, start "t.json"',
+    ),
+    (
+        Model().options(
+            using="greedy(split = relaxed 10, leaf = optimal)", within="2 min", gap="1%"
+        ),
+        "solve using greedy(split = relaxed 10, leaf = optimal), within 2 min, gap 1%",
+    ),
     (Model().options(gap=percent(5)), "solve gap 5%"),
     (Model().add("weight w rule r: errors = 0 # why"), "weight w\n\nrule r: errors = 0"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("model", "text"), CALLS, ids=[text for _, text in CALLS])
@@ -360,9 +387,7 @@ def test_what_nests_too_deep_to_be_read_back_is_refused() -> None:
 # ---- random models
 
 short = st.text(max_size=4)
-amounts = st.one_of(
-    st.integers(-99, 999), st.floats(-1e9, 1e9), st.decimals(-99, 99, places=2)
-)  # fmt: skip
+amounts = st.one_of(st.integers(-99, 999), st.floats(-1e9, 1e9), st.decimals(-99, 99, places=2))
 some_names = names | st.lists(names, min_size=1, max_size=3)
 some_cells = st.lists(cells, min_size=1, max_size=3)
 scopes = st.sampled_from([None, "path", "leaf", "split"])
@@ -376,15 +401,32 @@ def call(method: str, *args: st.SearchStrategy[Any], **named: st.SearchStrategy[
 
 
 calls = st.one_of(
-    call("data", short | st.none(), na=st.none() | some_cells, separator=st.none() | short,
-         decimal=st.none() | short, thousands=st.none() | short,
-         header=st.booleans(), encoding=st.none() | short, id=st.none() | names,
-         test=st.sampled_from([None, "t.csv", 0.33, "10%"])),
-    call("data", sklearn=short, test=st.sampled_from([0.1, "7.5%"]), stratified=st.booleans(),
-         seed=whole),
+    call(
+        "data",
+        short | st.none(),
+        na=st.none() | some_cells,
+        separator=st.none() | short,
+        decimal=st.none() | short,
+        thousands=st.none() | short,
+        header=st.booleans(),
+        encoding=st.none() | short,
+        id=st.none() | names,
+        test=st.sampled_from([None, "t.csv", 0.33, "10%"]),
+    ),
+    call(
+        "data",
+        sklearn=short,
+        test=st.sampled_from([0.1, "7.5%"]),
+        stratified=st.booleans(),
+        seed=whole,
+    ),
     call("data", openml=short),
-    call("target", some_names, type=st.sampled_from([None, "number", "integer", "class"]),
-         positive=st.none() | cells),
+    call(
+        "target",
+        some_names,
+        type=st.sampled_from([None, "number", "integer", "class"]),
+        positive=st.none() | cells,
+    ),
     call("target", names, classes=some_cells),
     call("target", names, levels=some_cells),
     call("target", names, step=amounts),
@@ -397,8 +439,9 @@ calls = st.one_of(
     call("candidates", some_names | st.just("*"), quantiles=st.integers(2, 20)),
     call("candidates", some_names | st.just("*"), values=some_cells),
     call("candidates", some_names, st.sampled_from(["midpoints", "midpoints exact", "guessed"])),
-    call("cost", st.dictionaries(names, amounts, min_size=1, max_size=3),
-         default=st.none() | amounts),
+    call(
+        "cost", st.dictionaries(names, amounts, min_size=1, max_size=3), default=st.none() | amounts
+    ),
     call("shared_cost", some_names, amounts),
     call("loss", predict=cells, when=cells, amount=amounts),
     call("group", names, conditions),
@@ -406,10 +449,17 @@ calls = st.one_of(
     call("tree", depth=whole, leaves=whole, nodes=whole, splits=whole | families),
     call("diagram", st.lists(st.integers(-1, 9), min_size=1, max_size=3), splits=families),
     call("rule", names, conditions | conditions.map(repr), forall=scopes),
-    call("options", using=st.sampled_from(["milp", "greedy(split = optimal)"]),
-         within=st.none() | amounts, gap=st.none() | amounts, threads=whole, seed=whole,
-         memory=st.sampled_from([None, "4 GB"]), start=st.none() | short),
-)  # fmt: skip
+    call(
+        "options",
+        using=st.sampled_from(["milp", "greedy(split = optimal)"]),
+        within=st.none() | amounts,
+        gap=st.none() | amounts,
+        threads=whole,
+        seed=whole,
+        memory=st.sampled_from([None, "4 GB"]),
+        start=st.none() | short,
+    ),
+)
 objectives = st.tuples(
     st.sampled_from(["minimize", "maximize"]),
     st.lists(measures, min_size=1, max_size=2),

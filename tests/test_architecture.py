@@ -105,3 +105,14 @@ def test_the_files_that_the_page_names_are_there() -> None:
     named = set(re.findall(r"`((?:odtdsl|solvers|tests)/[\w./]+)`", PAGE.read_text("utf-8")))
     assert len(named) > 30
     assert {name for name in named if not (ROOT / name).exists()} == set()
+
+
+def test_formatters_decide_the_layout() -> None:
+    """Ruff's for Python, clang-format's for C++: without exceptions, within 100 columns."""
+    mark = "# fmt" + ":"
+    for folder in ("benchmarks", "docs", "grammar", "models", "odtdsl", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert mark not in path.read_text(encoding="utf-8"), path
+    for path in (ROOT / "solvers").rglob("*.[ch]pp"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            assert len(line) <= 100, f"{path}:{number}"

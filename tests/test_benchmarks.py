@@ -30,8 +30,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     numbers = rng.integers(0, 9, (60, 5))
     for kind, cells, suffix in (
-        ("continuous", numbers, "txt"), ("binary", numbers > 4, "csv"),
-    ):  # fmt: skip
+        ("continuous", numbers, "txt"),
+        ("binary", numbers > 4, "csv"),
+    ):
         (folder / kind).mkdir()
         labels = (numbers[:, 0] > 3) ^ (rng.random(60) < 0.1)
         np.savetxt(folder / kind / f"tiny.{suffix}", np.c_[labels, cells].astype(int), fmt="%d")
@@ -41,21 +42,29 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        "continuous --no-peer --runs 1", "binary --no-peer --runs 1", "threads --runs 2",
-        "gap --no-peer", "gap --no-peer --of rows --gap 0.2", "memory --no-peer --runs 1",
-        "accuracy --splits 2 --depth 2", "accuracy --splits 1 --depth 2 --tune",
+        "continuous --no-peer --runs 1",
+        "binary --no-peer --runs 1",
+        "threads --runs 2",
+        "gap --no-peer",
+        "gap --no-peer --of rows --gap 0.2",
+        "memory --no-peer --runs 1",
+        "accuracy --splits 2 --depth 2",
+        "accuracy --splits 1 --depth 2 --tune",
         "scaling --no-peer --rows 1000 --runs 1",
     ],
-)  # fmt: skip
+)
 def test_a_measurement_prints_its_table(words: str, data: Path) -> None:
     what, *options = words.split()
     if what == "memory" and not Path("/proc/self/clear_refs").exists():
         pytest.skip("peaks of memory are read from /proc")
     chosen = [] if what == "scaling" else ["--sets", "tiny"]
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), what, *chosen, *options], capture_output=True, text=True,
-        check=False, env=os.environ | {"ODTDSL_DATA": str(data)},
-    )  # fmt: skip
+        [sys.executable, str(PROGRAM), what, *chosen, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"ODTDSL_DATA": str(data)},
+    )
     assert done.returncode == 0, done.stderr
     rows = [line.count("|") for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(rows) >= 3, done.stdout
@@ -67,9 +76,12 @@ def test_regression_prints_its_table(loss: str, data: Path) -> None:
     program = str(ROOT / "benchmarks" / "regression.py")
     options = ["--no-peer", "--runs", "1", "--depth", "2", "--loss", loss, "--sets", "tiny"]
     done = subprocess.run(
-        [sys.executable, program, *options], capture_output=True, text=True, check=False,
+        [sys.executable, program, *options],
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"ODTDSL_DATA": str(data)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
 
@@ -112,9 +124,14 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cases" / "haberman.csv").write_text(text, encoding="utf-8")
     header = "race,age_cat,sex,priors_count,c_charge_degree,length_of_stay,recidivism"
     values = (
-        ("african_american", "caucasian", "other"), ("under_25", "25_to_45", "over_45"),
-        ("male", "female"), "1234", ("felony", "misdemeanor"), "12345", ("yes", "no"),
-    )  # fmt: skip
+        ("african_american", "caucasian", "other"),
+        ("under_25", "25_to_45", "over_45"),
+        ("male", "female"),
+        "1234",
+        ("felony", "misdemeanor"),
+        "12345",
+        ("yes", "no"),
+    )
     for part in ("train", "test"):
         cells = [",".join(str(rng.choice(list(of))) for of in values) for _ in range(40)]
         path = folder / "cases" / f"compas_{part}.csv"
@@ -136,13 +153,16 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("rules.py cost --depth 2 --sets tiny --runs 1", "tiny", "All proven"),
         ("rules.py fairness --depth 2 --sets compas --no-peer", "compas", "All 6 decided"),
     ],
-)  # fmt: skip
+)
 def test_a_study_prints_its_table(words: str, first: str, says: str, studied: Path) -> None:
     program, *options = words.split()
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / program), *options], capture_output=True,
-        text=True, check=False, env=os.environ | {"ODTDSL_DATA": str(studied)},
-    )  # fmt: skip
+        [sys.executable, str(ROOT / "benchmarks" / program), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"ODTDSL_DATA": str(studied)},
+    )
     assert done.returncode == 0, done.stderr
     tables = _tables(done.stdout)
     assert tables[0][2].startswith(f"| {first} |"), done.stdout
@@ -166,9 +186,15 @@ def test_every_measured_table_has_its_place() -> None:
         for name in ("cptree-optima", "cptree-numbers", "cptree-test", "cptree-train"):
             assert page.count(f"<!-- measured {name}-{depth} -->") == 1
     for name in (
-        "cases-3", "cases-4", "against-milp-2", "against-milp-3", "cost-3", "cost-rules-3",
-        "fairness-3", "fairness-peer-3",
-    ):  # fmt: skip
+        "cases-3",
+        "cases-4",
+        "against-milp-2",
+        "against-milp-3",
+        "cost-3",
+        "cost-rules-3",
+        "fairness-3",
+        "fairness-peer-3",
+    ):
         assert page.count(f"<!-- measured {name} -->") == 1
 
 
@@ -197,11 +223,14 @@ def _branch(feature: str, left: TreeNode, right: TreeNode) -> Branch:
 @pytest.mark.parametrize(
     ("tree", "pair", "together", "out_of_order"),
     [
-        ("a(b, c)", "ab", True, False), ("a(b, c)", "ba", True, True),
-        ("a(b, c)", "bc", False, False), ("a(b(a, .), c)", "ab", True, True),
-        ("a(a(b, .), .)", "ab", True, False), ("a(., .)", "ab", False, False),
+        ("a(b, c)", "ab", True, False),
+        ("a(b, c)", "ba", True, True),
+        ("a(b, c)", "bc", False, False),
+        ("a(b(a, .), c)", "ab", True, True),
+        ("a(a(b, .), .)", "ab", True, False),
+        ("a(., .)", "ab", False, False),
     ],
-)  # fmt: skip
+)
 def test_what_a_tree_keeps(tree: str, pair: str, together: bool, out_of_order: bool) -> None:
     first, second = pair
     assert cost._together(_tree(tree), (first, second)) == together
@@ -272,10 +301,14 @@ def test_ranks_are_shared_and_differences_are_those_of_the_tables() -> None:
 @pytest.mark.parametrize(
     ("train", "test", "verdict"),
     [
-        (0.9, 0.5, "optimal"), (0.85, 0.5, "below"), (0.95, 0.5, "other data"),
-        (0.8877, 0.5, "other data"), (0.85, 0.51, "other data"), (0.9, 0.3333, "optimal"),
+        (0.9, 0.5, "optimal"),
+        (0.85, 0.5, "below"),
+        (0.95, 0.5, "other data"),
+        (0.8877, 0.5, "other data"),
+        (0.85, 0.51, "other data"),
+        (0.9, 0.3333, "optimal"),
     ],
-)  # fmt: skip
+)
 def test_what_a_published_row_says(train: float, test: float, verdict: str) -> None:
     row = published.Published(
         method="DL8.5", split=1, train=train, test=test, leaves=8, claimed=False
@@ -334,12 +367,16 @@ def test_a_chart_is_a_picture() -> None:
 @pytest.mark.parametrize(
     ("mine", "other", "agrees"),
     [
-        ((5, 5, True), (5, True), True), ((5, 5, True), (6, True), False),
-        ((5, 5, True), (4, True), False), ((7, 3, False), (5, True), True),
-        ((7, 6, False), (5, True), False), ((5, 5, True), (6, False), True),
-        ((5, 5, True), (4, False), False), ((5, 4, True), None, False),
+        ((5, 5, True), (5, True), True),
+        ((5, 5, True), (6, True), False),
+        ((5, 5, True), (4, True), False),
+        ((7, 3, False), (5, True), True),
+        ((7, 6, False), (5, True), False),
+        ((5, 5, True), (6, False), True),
+        ((5, 5, True), (4, False), False),
+        ((5, 4, True), None, False),
     ],
-)  # fmt: skip
+)
 def test_what_counts_as_agreement(
     mine: tuple[int, int, bool], other: tuple[int, bool] | None, agrees: bool
 ) -> None:

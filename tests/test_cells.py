@@ -82,11 +82,32 @@ def naive(train: list[str], labels: list[str], cell: str) -> str | None:
 def test_random_texts_mean_what_they_mean_alone(tmp_path: Path, seed: int) -> None:
     """A tree with a leaf for each text predicts the label of that text, whatever else there is."""
     rng = random.Random(seed)
-    pool = ["1", "1.0", "01", "1e0", "+1", "1.10", "1.1", "-0", "0", ".5", "0.5", "a", "A", "1_0",
-            "10", "9007199254740993", "9007199254740992", "1" * 30, "inf", "yes"]  # fmt: skip
+    pool = [
+        "1",
+        "1.0",
+        "01",
+        "1e0",
+        "+1",
+        "1.10",
+        "1.1",
+        "-0",
+        "0",
+        ".5",
+        "0.5",
+        "a",
+        "A",
+        "1_0",
+        "10",
+        "9007199254740993",
+        "9007199254740992",
+        "1" * 30,
+        "inf",
+        "yes",
+    ]
     words = rng.sample(pool, rng.randint(2, 5))
-    if set(words) == {"inf"} or all(w == "inf" or w.lstrip("+-").replace(".", "").isdigit()
-                                    for w in words):  # fmt: skip
+    if set(words) == {"inf"} or all(
+        w == "inf" or w.lstrip("+-").replace(".", "").isdigit() for w in words
+    ):
         words.append("b")  # else `inf` is an infinite number among numbers
     train = words + [rng.choice(words) for _ in range(6)]
     of_word = {word: rng.choice(["p", "q"]) for word in words}
@@ -167,8 +188,9 @@ def test_labels_follow_the_same_rule(tmp_path: Path) -> None:
     rows[0]["code"] = "0"
     rows[2]["code"] = "0.00"
     assert refusal(model_of(tmp_path, SPEC.replace("class", "class {0, 1}"), rows).analyse) == (
-        "T107", "column `code` holds the class `0.00`, which is not declared",
-    )  # fmt: skip
+        "T107",
+        "column `code` holds the class `0.00`, which is not declared",
+    )
     rows[0]["code"] = "0.0"
     assert (
         refusal(model_of(tmp_path, SPEC + "loss predict 0 when 1 = 5", rows).analyse)[0] == "N123"
@@ -176,8 +198,10 @@ def test_labels_follow_the_same_rule(tmp_path: Path) -> None:
 
 
 def test_rows_are_named_by_the_text_of_their_id(tmp_path: Path) -> None:
-    rows = [{"f": f, "x": x, "code": c} for f, x, c in zip(
-        (*CODES, "007", "1", "01"), "aabba", "pqpqp", strict=True)]  # fmt: skip
+    rows = [
+        {"f": f, "x": x, "code": c}
+        for f, x, c in zip((*CODES, "007", "1", "01"), "aabba", "pqpqp", strict=True)
+    ]
     spec = SPEC.replace('"rows.csv"', '"rows.csv", id f').replace("feature f", "feature x")
     for literal, found in ((CODES[1], 1), ("7", 2), ('"01"', 4), ("1", 3)):
         analysis = model_of(tmp_path, f"{spec} group g = row in {{{literal}}}", rows).analyse()
@@ -312,15 +336,29 @@ def test_digests_tell_texts_apart() -> None:
 
 def test_a_model_of_version_1_reads_cells_as_it_did() -> None:
     first = {
-        "format": "odtdsl.tree", "version": 1, "targets": ["y"], "classes": ["n", "p"],
+        "format": "odtdsl.tree",
+        "version": 1,
+        "targets": ["y"],
+        "classes": ["n", "p"],
         "features": [{"name": "f", "kind": "category", "levels": [1, 2], "step": None}],
         "root": {
-            "node": "branch", "feature": "f", "test": {"test": "equals", "value": 1},
-            "missing": "left", "size": 2,
-            **{side: {"node": "leaf", "label": label, "output": None, "size": 1,
-                      "class_weights": []} for side, label in (("left", 1), ("right", 0))},
+            "node": "branch",
+            "feature": "f",
+            "test": {"test": "equals", "value": 1},
+            "missing": "left",
+            "size": 2,
+            **{
+                side: {
+                    "node": "leaf",
+                    "label": label,
+                    "output": None,
+                    "size": 1,
+                    "class_weights": [],
+                }
+                for side, label in (("left", 1), ("right", 0))
+            },
         },
-    }  # fmt: skip
+    }
     tree = from_json(first)
     rows: list[dict[str, Any]] = [{"f": f} for f in ("1", "1.0", "01", "2", "x", 1.0)]
     assert tree.predict({"f": ["1", "1.0", "01", "2", "x"]}).tolist() == ["p", "p", "p", "n", "n"]

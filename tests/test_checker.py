@@ -61,9 +61,11 @@ rule large: forall leaf: size >= 1
 rule cuts:  forall split: threshold(x) <= 9
 """
 FRAME = {
-    "x": [1, 2, 3, 4, 5, None], "c": ["a", "b", "a", "b", "a", "b"],
-    "w": [0.1, 0.2, 0.3, 1, 2, 1], "y": ["no", "no", "yes", "yes", "yes", "no"],
-}  # fmt: skip
+    "x": [1, 2, 3, 4, 5, None],
+    "c": ["a", "b", "a", "b", "a", "b"],
+    "w": [0.1, 0.2, 0.3, 1, 2, 1],
+    "y": ["no", "no", "yes", "yes", "yes", "no"],
+}
 
 
 def _called(model: Tree, analysis: Analysis) -> set[str]:
@@ -141,9 +143,10 @@ def test_no_count_of_a_saved_model_can_be_changed(skeleton: str) -> None:
             weights = node.get("class_weights", [])
             node[key] = node["size"] + 1 if key == "size" else [*weights[1:], weights[0] + 1]
             broken = [
-                line for line in audit.audit(from_json(saved), analysis.rows).lines
+                line
+                for line in audit.audit(from_json(saved), analysis.rows).lines
                 if not line.holds
-            ]  # fmt: skip
+            ]
             assert [line.rule.split()[-1] for line in broken] == ["counts"]
             assert "counted" in broken[0].note
             tried += 1
@@ -170,7 +173,10 @@ def test_columns_and_sides_of_missing_cells_of_a_saved_model_are_those_of_the_sp
         lines = audit.audit(changed, analysis.rows).lines
         assert f"tree {part}" in {line.rule for line in lines if not line.holds}
     silent = Branch(
-        feature=tree.root.feature, test=tree.root.test, missing=tree.root.missing,
-        left=Leaf(label=0), right=Leaf(label=1),
-    )  # fmt: skip
+        feature=tree.root.feature,
+        test=tree.root.test,
+        missing=tree.root.missing,
+        left=Leaf(label=0),
+        right=Leaf(label=1),
+    )
     assert audit.audit(replace(tree, root=silent), analysis.rows).holds, "it says no counts"

@@ -26,11 +26,12 @@ from odtdsl.problem.terms.recall import Recall
 from odtdsl.problem.terms.registry import BY_NAME
 
 FRAME = {
-    "x": [1, 2, 3, 4, 5, 6, 7, 8], "z": [1, 2, 1, 2, 2, 1, 2, 1],
+    "x": [1, 2, 3, 4, 5, 6, 7, 8],
+    "z": [1, 2, 1, 2, 2, 1, 2, 1],
     "c": ["a", "b", "a", "b", "a", "b", "a", "b"],
     "y": ["no", "no", "yes", "yes", "yes", "no", "no", "no"],
     "v": [0, 0, 10, 10, 10, 0, 0, 1],
-}  # fmt: skip
+}
 CLASSES = """
 target y positive "yes"
 feature x, z: number
@@ -43,35 +44,59 @@ minimize errors
 """
 NUMBERS = CLASSES.replace('target y positive "yes"', "target v: number").replace(
     "drop v\n", "drop y\n"
-)  # fmt: skip
+)
 
 RULES = {
-    "depth": "depth <= 1", "leaves": "leaves <= 2", "splits": "splits <= 1", "nodes": "nodes <= 3",
-    "errors": "errors <= 1", "error_rate": "error_rate <= 25%", "accuracy": "accuracy <= 75%",
-    "loss": "loss <= 2", "expected_loss": "expected_loss <= 0.25", "rate": 'rate("yes") <= 25%',
-    "recall": 'recall("yes") <= 50%', "precision": 'precision("yes") <= 75%',
+    "depth": "depth <= 1",
+    "leaves": "leaves <= 2",
+    "splits": "splits <= 1",
+    "nodes": "nodes <= 3",
+    "errors": "errors <= 1",
+    "error_rate": "error_rate <= 25%",
+    "accuracy": "accuracy <= 75%",
+    "loss": "loss <= 2",
+    "expected_loss": "expected_loss <= 0.25",
+    "rate": 'rate("yes") <= 25%',
+    "recall": 'recall("yes") <= 50%',
+    "precision": 'precision("yes") <= 75%',
     "false_positive_rate": 'false_positive_rate("no") <= 20%',
-    "count_predicted": 'count_predicted("yes") <= 2', "gap": 'gap(rate("yes"), c) = 0',
-    "ratio": 'ratio(rate("yes"), c) <= 40%', "expected_cost": "expected_cost <= 1",
-    "mse": "leaves <= 2", "mae": "leaves <= 2", "poisson": "leaves <= 2",
-    "uses": "not uses(x)", "tests": "tests(x) <= 1", "root": "root in {z}",
-    "same_leaf": "same_leaf(0, 2)", "different_leaf": "different_leaf(0, 1)",
-    "increasing": "increasing(x)", "decreasing": "decreasing(x)",
-    "before": "forall path: x before z", "requires": "forall path: x requires z",
-    "cost": "forall path: cost <= 1", "length": "forall path: length <= 1",
-    "size": "forall leaf: size <= 2", "purity": "forall leaf: purity <= 80%",
-    "majority": "forall leaf: majority", "output": "forall leaf: v <= 5",
-    "threshold": "forall split: threshold(x) <= 4", "feature": "forall split: feature in {z, c}",
+    "count_predicted": 'count_predicted("yes") <= 2',
+    "gap": 'gap(rate("yes"), c) = 0',
+    "ratio": 'ratio(rate("yes"), c) <= 40%',
+    "expected_cost": "expected_cost <= 1",
+    "mse": "leaves <= 2",
+    "mae": "leaves <= 2",
+    "poisson": "leaves <= 2",
+    "uses": "not uses(x)",
+    "tests": "tests(x) <= 1",
+    "root": "root in {z}",
+    "same_leaf": "same_leaf(0, 2)",
+    "different_leaf": "different_leaf(0, 1)",
+    "increasing": "increasing(x)",
+    "decreasing": "decreasing(x)",
+    "before": "forall path: x before z",
+    "requires": "forall path: x requires z",
+    "cost": "forall path: cost <= 1",
+    "length": "forall path: length <= 1",
+    "size": "forall leaf: size <= 2",
+    "purity": "forall leaf: purity <= 80%",
+    "majority": "forall leaf: majority",
+    "output": "forall leaf: v <= 5",
+    "threshold": "forall split: threshold(x) <= 4",
+    "feature": "forall split: feature in {z, c}",
     "level": "forall split: if level = 0 then feature in {z}",
-}  # fmt: skip
+}
 """For each term a rule that the best tree without it breaks, or that its negation breaks."""
 
 INSTEAD = {
     **dict.fromkeys(
         ["errors", "error_rate", "loss", "expected_loss", "false_positive_rate"], "leaves"
     ),
-    "mse": "mse", "mae": "mae", "poisson": "poisson", "output": "mse",
-}  # fmt: skip
+    "mse": "mse",
+    "mae": "mae",
+    "poisson": "poisson",
+    "output": "mse",
+}
 """What is made least in place of errors, so that the rule binds; losses of numbers only there."""
 
 

@@ -63,9 +63,20 @@ def test_solve_json_has_what_a_program_reads(spec):
     result = odt("solve", spec(IRIS), "--json")
     answer = json.loads(result.stdout)
     for key in (
-        "status", "objective", "bound", "gap", "errors", "depth", "leaves", "splits", "nodes",
-        "seconds", "backend", "audit", "model",
-    ):  # fmt: skip
+        "status",
+        "objective",
+        "bound",
+        "gap",
+        "errors",
+        "depth",
+        "leaves",
+        "splits",
+        "nodes",
+        "seconds",
+        "backend",
+        "audit",
+        "model",
+    ):
         assert key in answer
     assert (answer["status"], answer["objective"], answer["bound"]) == ("optimal", 22, 22)
     assert answer["nodes"] == answer["leaves"] + answer["splits"]
@@ -229,8 +240,10 @@ def test_interrupts_return_the_best_tree_so_far(spec, back_end):
     """Ctrl-C at the first incumbent, from inside the process."""
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, spec(SLOW), back_end],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     answer = json.loads(done.stdout)
     assert answer["status"] == "feasible"
     assert answer["interrupted"] is True
@@ -255,9 +268,14 @@ def test_all_optimal_and_near_list_trees(spec, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [["--near", "x"], ["--most", "3"], ["--near", "1%", "--gap", "1%"],
-     ["--near", "1%", "--all-optimal"], ["--all-optimal", "--most", "0"]],
-)  # fmt: skip
+    [
+        ["--near", "x"],
+        ["--most", "3"],
+        ["--near", "1%", "--gap", "1%"],
+        ["--near", "1%", "--all-optimal"],
+        ["--all-optimal", "--most", "0"],
+    ],
+)
 def test_lists_that_cannot_be_asked_for(spec, options):
     assert odt("solve", spec(IRIS), *options).exit_code == 2
 
@@ -281,8 +299,11 @@ def test_an_interrupted_list_keeps_what_it_has(spec):
     """Ctrl-C at the sixth tree, from inside the process."""
     done = subprocess.run(
         [sys.executable, "-c", LIST_INTERRUPTED, spec(HARD.replace("<= 4", "<= 3"))],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
     answer = json.loads(done.stdout)
     assert (answer["status"], answer["complete"]) == ("optimal", False)
     assert answer["stopped"] == "interrupted"

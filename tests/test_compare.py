@@ -18,9 +18,10 @@ from odtdsl.driver.result import Result, Stage
 from odtdsl.interfaces.cli.main import app
 
 ROWS = {
-    "a": [1, 2, 3, 4, 5, 6, 7, 8], "b": ["x", "y"] * 4,
+    "a": [1, 2, 3, 4, 5, 6, 7, 8],
+    "b": ["x", "y"] * 4,
     "y": ["n", "n", "p", "p", "n", "p", "p", "p"],
-}  # fmt: skip
+}
 SPEC = 'data frame target y positive "p" tree depth <= 2 minimize errors then leaves'
 HARD = 'rule link: same_leaf(0, 7) and recall("p") >= 90%'
 
@@ -100,9 +101,12 @@ def answer(status: str, value: int | None, bound: int | None) -> Result:
     model = odtdsl.solve("data frame target y tree depth <= 1 minimize errors", frame=ROWS)
     as_fraction = [None if x is None else Fraction(x) for x in (value, bound)]
     stage = Stage(
-        text="minimize errors", value=as_fraction[0], bound=as_fraction[1],
-        gap=None, proven=value is not None and value == bound,
-    )  # fmt: skip
+        text="minimize errors",
+        value=as_fraction[0],
+        bound=as_fraction[1],
+        gap=None,
+        proven=value is not None and value == bound,
+    )
     return replace(
         model, status=status, stages=(stage,), tree=model.tree if value is not None else None
     )

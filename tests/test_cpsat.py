@@ -97,8 +97,9 @@ def test_a_hint_and_a_floor_do_not_change_the_answer() -> None:
 
 def test_one_thread_and_seed_give_one_answer() -> None:
     core, _ = plain("seeded")
-    answers = {repr(back_end("cpsat").solve(core, Limits(seed=3), None, None).diagram)
-               for _ in range(3)}  # fmt: skip
+    answers = {
+        repr(back_end("cpsat").solve(core, Limits(seed=3), None, None).diagram) for _ in range(3)
+    }
     assert len(answers) == 1
 
 

@@ -84,8 +84,9 @@ def test_largest_sums() -> None:
 def test_paths_in_the_objective() -> None:
     spec = "data frame target y cost a = 1, b = 2 tree depth <= 3 {} rule all: uses(b)"
     for objective, best in (
-        ("minimize errors + expected_cost", 3), ("maximize expected_cost then errors", 3),
-    ):  # fmt: skip
+        ("minimize errors + expected_cost", 3),
+        ("maximize expected_cost then errors", 3),
+    ):
         result = odtdsl.solve(spec.format(objective), frame=XOR, using="cpsat")
         exact = odtdsl.solve(spec.format(objective), frame=XOR, using="exact")
         assert result.objective == exact.objective
@@ -118,11 +119,12 @@ def test_large_sums_of_rules_lose_no_optimum() -> None:
     """OR-tools 9.15 lost this one in its presolve: with a tree to start from, its bound was above
     the value of that, and without one it proved 5 nodes."""
     frame = {
-        "a": [3, 1.5, 1.5, 1, 3, 2.5, 0], "b": [3, 4, 4, 3, 2, 3, 1],
+        "a": [3, 1.5, 1.5, 1, 3, 2.5, 0],
+        "b": [3, 4, 4, 3, 2, 3, 1],
         "c": ["lo", "lo", "hi", "hi", "mid", "lo", "hi"],
         "y": ["p", "p", "n", "p", "n", "n", "n"],
         "w": [6, 8, 5, 1000000001, 999999999, 1999999999, 1000000000],
-    }  # fmt: skip
+    }
     started = odtdsl.solve(WEIGHED, frame=frame, using="cpsat")
     assert (started.status, started.objective) == ("optimal", 3)
     with without_start():
@@ -198,8 +200,9 @@ def test_starts_are_points_of_the_model() -> None:
 
 def test_one_seed_gives_one_answer_and_threads_the_same_value() -> None:
     iris = core(IRIS.format(depth=2))
-    answers = {repr(back_end("cpsat").solve(iris, Limits(seed=7), None, None).tree)
-               for _ in range(2)}  # fmt: skip
+    answers = {
+        repr(back_end("cpsat").solve(iris, Limits(seed=7), None, None).tree) for _ in range(2)
+    }
     assert len(answers) == 1
     two = back_end("cpsat").solve(iris, Limits(seed=7, threads=2), None, None)
     assert (two.status, two.stages[0].value) == ("optimal", 6)

@@ -37,17 +37,26 @@ from odtdsl.presentation import console
 
 CASES = int(os.environ.get("ODTDSL_CURVES_CASES", "40"))
 MOST_TREES = 500
-KINDS = [
-    (scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE
-]  # fmt: skip
+KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Tight = Callable[[Model], Fraction | None]
 """The measure of a model where it is tightest; None where it keeps every bound."""
 Front = list[tuple[tuple[Fraction, ...], Fraction | None]]
 
 MEASURES = (
-    "share", "share", "errors", "gap", "ratio", "precision", "size of the tree", "expected_cost",
-    "path", "path", "leaf", "leaf", "split",
-)  # fmt: skip
+    "share",
+    "share",
+    "errors",
+    "gap",
+    "ratio",
+    "precision",
+    "size of the tree",
+    "expected_cost",
+    "path",
+    "path",
+    "leaf",
+    "leaf",
+    "split",
+)
 
 
 def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
@@ -77,10 +86,18 @@ def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
             return "forall path: ", text, op, lambda m: worst(of(leaf.path) for leaf in m.leaves)
         case "leaf":
             if rng.random() < 0.5:
-                return "forall leaf: ", "purity", ">=", lambda m: min(
-                    world.weight(leaf.rows & world.of_class(leaf.label)) / world.weight(leaf.rows)
-                    if world.weight(leaf.rows) else Fraction(0) for leaf in m.leaves
-                )  # fmt: skip
+                return (
+                    "forall leaf: ",
+                    "purity",
+                    ">=",
+                    lambda m: min(
+                        world.weight(leaf.rows & world.of_class(leaf.label))
+                        / world.weight(leaf.rows)
+                        if world.weight(leaf.rows)
+                        else Fraction(0)
+                        for leaf in m.leaves
+                    ),
+                )
             return (
                 "forall leaf: ",
                 "size",
@@ -88,9 +105,14 @@ def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
                 lambda m: worst(Fraction(leaf.rows.bit_count()) for leaf in m.leaves),
             )
         case _:
-            return "forall split: ", "size", op, lambda m: worst(
-                (Fraction(split.rows.bit_count()) for split in m.splits), default=None
-            )  # type: ignore[call-overload, no-any-return]  # fmt: skip
+            return (
+                "forall split: ",
+                "size",
+                op,
+                lambda m: worst(
+                    (Fraction(split.rows.bit_count()) for split in m.splits), default=None
+                ),
+            )  # type: ignore[call-overload, no-any-return]
 
 
 def _length(path: Sequence[int]) -> Fraction:
@@ -134,8 +156,9 @@ class Curved:
         judge = Judge(self.world, self.rules)
         met = [
             (tuple(goal.sign * goal.value(m) for goal in self.stages), self.tight(m))
-            for m in self.models if judge.admits(m)
-        ]  # fmt: skip
+            for m in self.models
+            if judge.admits(m)
+        ]
         found: Front = []
         for values, tight in sorted(met, key=lambda one: (one[0], self.looseness(one[1]))):
             if not found or self.looseness(tight) < self.looseness(found[-1][1]):
@@ -173,9 +196,14 @@ def curved(seed: object, kinds: tuple[str, ...] = ()) -> Curved:
             mirrored = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}[strict]
             bent = f"{head}{shown} {mirrored} {text}"
         return Curved(
-            world=world, rules=others, stages=tuple(goals(rng, world)), models=models, bent=bent,
-            op=op, tight=tight,
-        )  # fmt: skip
+            world=world,
+            rules=others,
+            stages=tuple(goals(rng, world)),
+            models=models,
+            bent=bent,
+            op=op,
+            tight=tight,
+        )
 
 
 def traced(one: Curved, using: str, jobs: int = 1) -> Curve | None:
@@ -202,7 +230,7 @@ def agrees(one: Curved, using: str) -> int | None:
     met = [
         (tuple(s * v for s, v in zip(signs, p.objective, strict=True)), p.measure)
         for p in found.points
-    ]  # fmt: skip
+    ]
     assert met == one.front, shown
     for point in found.points:
         assert point.proven, shown
@@ -259,7 +287,7 @@ def test_curves_of_the_skeleton(term: str) -> None:
         met = [
             (tuple(s * v for s, v in zip(signs, p.objective, strict=True)), p.measure)
             for p in found.points
-        ]  # fmt: skip
+        ]
         assert found.complete
         assert met == bare.front, f"{text}\n{one.world.frame}"
         seen += 1
@@ -517,9 +545,13 @@ def test_json_holds_every_point_with_its_tree(spec: Path) -> None:
 
 @pytest.mark.parametrize(
     ("args", "code"),
-    [(["--csv", "c.csv"], 2), (["--jobs", "2"], 2), (["--curve", "fiar"], 2),
-     (["--curve", "fair", "--csv", "nowhere/c.csv"], 1)],
-)  # fmt: skip
+    [
+        (["--csv", "c.csv"], 2),
+        (["--jobs", "2"], 2),
+        (["--curve", "fiar"], 2),
+        (["--curve", "fair", "--csv", "nowhere/c.csv"], 1),
+    ],
+)
 def test_mistakes_on_the_command_line(args: list[str], code: int, spec: Path) -> None:
     result = CliRunner().invoke(app, ["explain", str(spec), *args])
     assert result.exit_code == code, result.output

@@ -137,11 +137,46 @@ def test_marks_hold_for_frames() -> None:
 
 
 def test_scalars_of_all_sorts() -> None:
-    values = [1, 1.0, "1", np.int64(2), np.float32(0.5), decimal.Decimal("0.25"),
-              fractions.Fraction(1, 8), pd.NA, pd.NaT, np.datetime64("NaT"), None, math.nan,
-              decimal.Decimal("nan"), "", True, np.bool_(False), 1e22, 10**17]  # fmt: skip
-    texts = ["1", "1", "1", "2", "0.5", "0.25", "0.125", None, None, None, None, None,
-             None, None, "True", "False", "1e+22", "100000000000000000"]  # fmt: skip
+    values = [
+        1,
+        1.0,
+        "1",
+        np.int64(2),
+        np.float32(0.5),
+        decimal.Decimal("0.25"),
+        fractions.Fraction(1, 8),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        None,
+        math.nan,
+        decimal.Decimal("nan"),
+        "",
+        True,
+        np.bool_(False),
+        1e22,
+        10**17,
+    ]
+    texts = [
+        "1",
+        "1",
+        "1",
+        "2",
+        "0.5",
+        "0.25",
+        "0.125",
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        "True",
+        "False",
+        "1e+22",
+        "100000000000000000",
+    ]
     table = read_frame({"x": values})
     wanted = [text or None for text in texts]
     assert cells(table) == {"x": wanted}

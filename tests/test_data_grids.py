@@ -27,9 +27,15 @@ def solved(frame: dict[str, Any], type_: str, rest: str) -> Any:
 
 @pytest.mark.parametrize(
     ("values", "step", "threshold"),
-    [((10, 25), "5", 15), ((10, 15), "5", 10), ((0.25, 1.75), "0.25", 1), ((-30, 90), "30", 30),
-     ((7, 12), "1", 10), ((1.5, 4.5), "1.5", 3)],
-)  # fmt: skip
+    [
+        ((10, 25), "5", 15),
+        ((10, 15), "5", 10),
+        ((0.25, 1.75), "0.25", 1),
+        ((-30, 90), "30", 30),
+        ((7, 12), "1", 10),
+        ((1.5, 4.5), "1.5", 3),
+    ],
+)
 def test_examples(values: tuple[float, float], step: str, threshold: float) -> None:
     low, high = values
     found = solved({"x": [low, high], "y": [0, 1]}, f"number step {step}", "tree depth <= 1")
@@ -66,9 +72,14 @@ def test_rows_go_where_they_went_without_the_step() -> None:
         y = [0, 1, *(int((k > 0) ^ (rng.random() < 0.3)) for k in x[2:])]
         span = sorted(rng.sample(range(-40, 60), 2))
         rule = rng.choice(
-            ["", "", f"rule t: forall split: threshold(x) in [{span[0]}, {span[1]}]",
-             "rule i: increasing(x)", "missing branch"]
-        )  # fmt: skip
+            [
+                "",
+                "",
+                f"rule t: forall split: threshold(x) in [{span[0]}, {span[1]}]",
+                "rule i: increasing(x)",
+                "missing branch",
+            ]
+        )
         if rule == "missing branch":
             x[0] = float("nan")
         backend = rng.choice(["exact", "exact", "sat", "greedy", "milp"])

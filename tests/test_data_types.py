@@ -62,8 +62,9 @@ def test_levels_are_sorted_numbers_before_texts() -> None:
     assert levels_of(column("1", "1.0", "x")) == ("1", "1.0", "x")
     assert levels_of(column("1.5", "01", "-0")) == ("-0", "01", "1.5")
     assert levels_of(column("900000000000207009", "900000000000207008")) == (
-        900000000000207008, 900000000000207009,
-    )  # fmt: skip
+        900000000000207008,
+        900000000000207009,
+    )
 
 
 def test_declared_types() -> None:
@@ -110,12 +111,23 @@ def test_steps() -> None:
 def test_cells_and_levels_that_are_written_match_by_text() -> None:
     kind = ColumnType(name="f", kind="category", levels=("1", "1.0", "2.50", "a"))
     assert codes(encode(column("1", "1.0", "a", "b", "1.00", None), kind)) == [
-        0, 1, 3, UNSEEN_CODE, UNSEEN_CODE, MISSING_CODE,
-    ]  # fmt: skip
+        0,
+        1,
+        3,
+        UNSEEN_CODE,
+        UNSEEN_CODE,
+        MISSING_CODE,
+    ]
     numbers = ColumnType(name="f", kind="category", levels=(2, 0, 1.5))
     assert codes(encode(column("2.0", "0", "-0", "1.50", "1.5", None, "7"), numbers)) == [
-        UNSEEN_CODE, 1, UNSEEN_CODE, UNSEEN_CODE, 2, MISSING_CODE, UNSEEN_CODE,
-    ]  # fmt: skip
+        UNSEEN_CODE,
+        1,
+        UNSEEN_CODE,
+        UNSEEN_CODE,
+        2,
+        MISSING_CODE,
+        UNSEEN_CODE,
+    ]
 
 
 def test_a_number_without_a_writing_is_the_one_level_that_reads_as_it() -> None:
@@ -132,8 +144,13 @@ def test_levels_that_were_numbers_match_by_value() -> None:
     assert (kind.levels, kind.by_value) == ((0, 1.5, 2), True)
     assert codes(encode(raw, kind)) == [2, 0, 1, 0]
     assert codes(encode(column("2.0", "0", "-0", "1.50", None, "7"), kind)) == [
-        2, 0, 0, 1, MISSING_CODE, UNSEEN_CODE,
-    ]  # fmt: skip
+        2,
+        0,
+        0,
+        1,
+        MISSING_CODE,
+        UNSEEN_CODE,
+    ]
 
 
 def test_values_outside_declared_levels() -> None:
@@ -180,11 +197,13 @@ def test_texts_are_told_apart_as_they_are_written(
     )
     for cells in (train, later):
         expected = [
-            MISSING_CODE if text is None
-            else [level_text(x) for x in kind.levels].index(text) if text in train
+            MISSING_CODE
+            if text is None
+            else [level_text(x) for x in kind.levels].index(text)
+            if text in train
             else UNSEEN_CODE
             for text in cells
-        ]  # fmt: skip
+        ]
         assert codes(encode(column(*cells), kind)) == expected
         assert level_codes(column(*cells), kind).tolist() == expected
 
@@ -208,7 +227,7 @@ def test_numbers_are_told_apart_by_value(
         expected = [
             MISSING_CODE if x is None else present.index(x) if x in present else UNSEEN_CODE
             for x in cells
-        ]  # fmt: skip
+        ]
         assert codes(encode(column(*cells), kind)) == expected
         assert level_codes(column(*cells), kind).tolist() == expected
 

@@ -113,11 +113,16 @@ def number_rows(values: list[float], labels: list[int] | None = None, **changes:
 
 def core_of(rows: Rows, *, leaves_cost: int = 0) -> Core:
     return Core(
-        n_rows=rows.n_rows, n_classes=2, columns=("f0",), labels=rows.labels,
+        n_rows=rows.n_rows,
+        n_classes=2,
+        columns=("f0",),
+        labels=rows.labels,
         families=build_families(rows.problem, rows.data),
-        skeleton=TreeSkeleton(depth=4, leaves=None), filters=(), clauses=(),
+        skeleton=TreeSkeleton(depth=4, leaves=None),
+        filters=(),
+        clauses=(),
         objective=(LinearStage(measure=Additive(leaves=leaves_cost)),),
-    )  # fmt: skip
+    )
 
 
 LEAVES = {"left": RawLeaf(label=0), "right": RawLeaf(label=1)}
@@ -185,9 +190,11 @@ def test_missing_cells_that_do_not_reach_a_split_go_with_the_weight() -> None:
     families = [family.missing for family in core.families]
     right, left = families.index("right"), families.index("left")
     raw = RawSplit(
-        family=right, test=2, right=RawLeaf(label=1),
+        family=right,
+        test=2,
+        right=RawLeaf(label=1),
         left=RawSplit(family=left, test=0, **LEAVES),
-    )  # fmt: skip
+    )
     tree = to_tree(core, rows, raw)
     assert tree.root.missing == "right"
     assert tree.root.left.missing == "right"  # two of the three rows
@@ -269,9 +276,10 @@ def test_a_side_that_a_rule_rests_on_is_kept_where_no_cell_is_missing(using: str
         "missing {b} branch\ntree depth <= 2\nminimize errors\nrule falls: decreasing(a)"
     )
     frame = {
-        "a": [0, 0, 0, 3, 3, 3], "b": ["lo", "mid", "mid", "lo", "mid", None],
+        "a": [0, 0, 0, 3, 3, 3],
+        "b": ["lo", "mid", "mid", "lo", "mid", None],
         "y": ["n", "z", "z", "y", "z", "y"],
-    }  # fmt: skip
+    }
     result = odtdsl.solve(text, frame=frame, using=using)
     assert result.status == "optimal"
     assert result.objective == 0

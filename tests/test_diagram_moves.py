@@ -70,8 +70,13 @@ def test_moves_break_no_rule_and_lose_no_start() -> None:
     met = better = 0
     for seed in range(60 * SCALE):
         rng = random.Random(f"ruled moves {seed}")
-        core = core_of(rng, 6, rng.choice(("1, 2", "1, 2, 1")), rng.choice(PRICES),
-                       rng.sample(RULES, rng.randint(1, 2)))  # fmt: skip
+        core = core_of(
+            rng,
+            6,
+            rng.choice(("1, 2", "1, 2, 1")),
+            rng.choice(PRICES),
+            rng.sample(RULES, rng.randint(1, 2)),
+        )
         values = admitted(core)
         if not values:
             continue
@@ -103,8 +108,12 @@ def test_a_diagram_is_the_same_in_the_terms_of_the_engine() -> None:
 
 def test_layers_in_which_all_trees_fit() -> None:
     assert [prefix(w) for w in ((1,), (1, 2), (1, 1, 2), (1, 2, 4, 8), (1, 2, 3, 8))] == [
-        1, 2, 1, 4, 2,
-    ]  # fmt: skip
+        1,
+        2,
+        1,
+        4,
+        2,
+    ]
 
 
 def table(rows: int) -> dict[str, list[Any]]:

@@ -51,10 +51,13 @@ SHARED = Diagram(
         (node(axis("pain", "lo"), Arc(label=1, size=2), Arc(label=0, size=2)),),
     ),
     terminals=(
-        Terminal(size=5, class_weights=(4.0, 1.0)), Terminal(size=5, class_weights=(0.0, 5.0)),
+        Terminal(size=5, class_weights=(4.0, 1.0)),
+        Terminal(size=5, class_weights=(0.0, 5.0)),
     ),
-    features=(AGE, SEX, PAIN), targets=("sick",), classes=("no", "yes"),
-)  # fmt: skip
+    features=(AGE, SEX, PAIN),
+    targets=("sick",),
+    classes=("no", "yes"),
+)
 PLANES = replace(
     SHARED,
     layers=(
@@ -68,11 +71,13 @@ PLANES = replace(
                     ),
                     bound=4.0,
                 ),
-                left=Arc(label=0, size=4), right=Arc(label=1, size=6), size=10,
+                left=Arc(label=0, size=4),
+                right=Arc(label=1, size=6),
+                size=10,
             ),
         ),
     ),
-)  # fmt: skip
+)
 
 
 def test_rows_follow_arcs_that_join_again() -> None:
@@ -96,9 +101,10 @@ def test_hyperplanes_weigh_numbers_ranks_and_presence() -> None:
 
 def test_arrays_are_read_in_the_order_of_the_features() -> None:
     only = replace(
-        SHARED, features=(AGE, replace(AGE, name="b")),
+        SHARED,
+        features=(AGE, replace(AGE, name="b")),
         layers=((Node(split=axis("b", 1.5), left=Arc(label=0), right=Arc(label=1)),),),
-    )  # fmt: skip
+    )
     assert only.apply(np.array([[0.0, 1.0], [0.0, 2.0]])).tolist() == [0, 1]
     with pytest.raises(OdtError, match="shape"):
         only.apply(np.zeros((2, 3)))
@@ -154,9 +160,13 @@ def test_diagrams_by_hand_are_checked() -> None:
         (replace(root, split=axis("nobody", 1.0)), "F210"),
         (replace(root, left=Arc(label=5)), "F210"),
         (replace(root, split=Hyperplane(weights=(), bound=1.0)), "F207"),
-        (replace(root, split=Hyperplane(weights=(Weight(feature="sex", weight=1.0),), bound=1.0)),
-         "F207"),
-    ):  # fmt: skip
+        (
+            replace(
+                root, split=Hyperplane(weights=(Weight(feature="sex", weight=1.0),), bound=1.0)
+            ),
+            "F207",
+        ),
+    ):
         diagram = replace(SHARED, layers=((wrong,), *SHARED.layers[1:]))
         with pytest.raises(OdtError) as caught:
             diagram.apply({"age": [1.0], "sex": ["f"], "pain": ["lo"], "nobody": [1.0]})
@@ -260,12 +270,14 @@ def test_an_audit_sees_what_is_wrong() -> None:
     assert diagram is not None
     narrow = odtdsl.audit(diagram, SPEC.replace("1, 2, 2", "1, 1"), frame=ROWS)
     assert {line.rule for line in narrow.lines if not line.holds} == {
-        "diagram depth", "diagram widths",
-    }  # fmt: skip
+        "diagram depth",
+        "diagram widths",
+    }
     last = diagram.layers[-1][0]
     idle = replace(last, right=last.left)
     spoiled = replace(diagram, layers=(*diagram.layers[:-1], (idle, *diagram.layers[-1][1:])))
     found = odtdsl.audit(spoiled, SPEC, frame=ROWS)
     assert {line.rule for line in found.lines if not line.holds} == {
-        "diagram reduced", "diagram counts",
-    }  # fmt: skip
+        "diagram reduced",
+        "diagram counts",
+    }

@@ -14,7 +14,7 @@ from brute_diagrams import (
     best_priced,
     key,
     random_diagram,
-)  # fmt: skip
+)
 from random_specs import Case, case, read, rule
 
 import odtdsl
@@ -102,10 +102,16 @@ def test_rules_and_core_forms_mean_the_same(scope: str, hyperplanes: bool) -> No
 
 
 OBJECTIVES = (
-    "errors", "error_rate + 0.1 * (splits - 1) / 14", "expected_loss + 2 * expected_cost",
-    "0.5 * abs(rate(\"y\", g) - rate(\"y\", h)) + errors(h)", "loss + 0.25 * nodes",
-    "tests(a) + splits", "depth", "abs(splits - 2) + abs(leaves - 2)", "tests(a, c) + errors",
-)  # fmt: skip
+    "errors",
+    "error_rate + 0.1 * (splits - 1) / 14",
+    "expected_loss + 2 * expected_cost",
+    '0.5 * abs(rate("y", g) - rate("y", h)) + errors(h)',
+    "loss + 0.25 * nodes",
+    "tests(a) + splits",
+    "depth",
+    "abs(splits - 2) + abs(leaves - 2)",
+    "tests(a, c) + errors",
+)
 
 
 @pytest.mark.parametrize("hyperplanes", [False, True])
@@ -256,10 +262,13 @@ def test_decoding_a_routing_gives_the_diagram_back() -> None:
         for visit, columns in zip(evaluation.visits, evaluation.tested, strict=True):
             layers[visit.level].append(
                 Routed(
-                    left_rows=visit.rows[visit.left], right_rows=visit.rows[~visit.left],
-                    left=visit.node.left, right=visit.node.right, columns=columns,
+                    left_rows=visit.rows[visit.left],
+                    right_rows=visit.rows[~visit.left],
+                    left=visit.node.left,
+                    right=visit.node.right,
+                    columns=columns,
                 )
-            )  # fmt: skip
+            )
         back = from_routing(core, layers, raw.entry)
         assert isinstance(back, RawDiagram)
         again = DiagramEvaluation(core, back)

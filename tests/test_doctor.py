@@ -99,8 +99,12 @@ def test_a_source_release_builds_installs_and_solves(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert {"odtdsl/py.typed", "odtdsl/_data/grammar/odt.lark", "odtdsl/_data/models/iris.odt",
-            "odtdsl/presentation/report/page.html"} <= set(names)  # fmt: skip
+    assert {
+        "odtdsl/py.typed",
+        "odtdsl/_data/grammar/odt.lark",
+        "odtdsl/_data/models/iris.odt",
+        "odtdsl/presentation/report/page.html",
+    } <= set(names)
     assert not any(name.startswith("odtdsl/_data/grammar/bad") for name in names)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"

@@ -26,9 +26,13 @@ def noisy(rows: int = 600, seed: int = 3) -> tuple[Any, Any]:
 
 def fitted(**said: Any) -> OptimalTreeClassifier:
     given = {
-        "max_depth": 6, "spec": "solve using search(steps = 60)", "early_stopping": True,
-        "validation_fraction": 0.3, "time_limit": None, **said,
-    }  # fmt: skip
+        "max_depth": 6,
+        "spec": "solve using search(steps = 60)",
+        "early_stopping": True,
+        "validation_fraction": 0.3,
+        "time_limit": None,
+        **said,
+    }
     return OptimalTreeClassifier(**given).fit(*noisy())
 
 

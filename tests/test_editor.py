@@ -76,10 +76,17 @@ rule g: gap(rate("u"), a) <= 3 solve gap 1%"""
             told.append("none" if found is None else found[0].split("\n")[0])
     keyword = f"**{word}** (keyword)"
     kinds = ["keyword" if one == keyword else "term" for one in told]
-    assert kinds == {
-        "minimize": ["keyword"], "splits": ["keyword", "term"], "cost": ["keyword", "term"],
-        "loss": ["keyword", "term"], "gap": ["term", "keyword"], "errors": [],
-    }[word]  # fmt: skip
+    assert (
+        kinds
+        == {
+            "minimize": ["keyword"],
+            "splits": ["keyword", "term"],
+            "cost": ["keyword", "term"],
+            "loss": ["keyword", "term"],
+            "gap": ["term", "keyword"],
+            "errors": [],
+        }[word]
+    )
 
 
 def test_a_column_named_like_a_keyword_is_a_column(tmp_path: Path) -> None:
@@ -162,8 +169,10 @@ def test_completion_of_names_that_need_backticks(tmp_path: Path) -> None:
     facts = checked(outline(text), tmp_path, Tables()).facts
     offered = complete(outline(text + "drop "), len(text) + 5, facts, tmp_path).items
     assert {item.label: item.text for item in offered if item.kind == "column"} == {
-        "if": "if", "a`b": "`a``b`", "y": "y",
-    }  # fmt: skip
+        "if": "if",
+        "a`b": "`a``b`",
+        "y": "y",
+    }
 
 
 def test_the_server_asks_for_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

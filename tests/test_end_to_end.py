@@ -29,33 +29,57 @@ EACH = 5 * SCALE
 TREES = 20
 TERMS = {
     "model": (
-        "errors", "error_rate", "accuracy", "rate", "recall", "false_positive_rate", "precision",
-        "loss", "expected_loss", "count_predicted", "gap", "ratio", "leaves", "splits", "nodes",
-        "depth", "uses", "tests", "root", "same_leaf", "different_leaf", "increasing", "decreasing",
+        "errors",
+        "error_rate",
+        "accuracy",
+        "rate",
+        "recall",
+        "false_positive_rate",
+        "precision",
+        "loss",
+        "expected_loss",
+        "count_predicted",
+        "gap",
+        "ratio",
+        "leaves",
+        "splits",
+        "nodes",
+        "depth",
+        "uses",
+        "tests",
+        "root",
+        "same_leaf",
+        "different_leaf",
+        "increasing",
+        "decreasing",
     ),
     "path": ("before", "requires", "uses", "tests", "cost", "length"),
     "leaf": ("size", "purity", "majority"),
     "split": ("threshold", "feature", "level", "size"),
-}  # fmt: skip
+}
 
 
 LONGER = {
     "expected_cost": (
-        "expected_cost {op} {number}", "expected_cost + errors {op} 2 * {number}",
-        "abs(expected_cost - {number}) {op} 0.5", "leaves - 2 * expected_cost {op} {number}",
-        "gap(rate(\"y\"), g, h) + expected_cost {op} {number}",
+        "expected_cost {op} {number}",
+        "expected_cost + errors {op} 2 * {number}",
+        "abs(expected_cost - {number}) {op} 0.5",
+        "leaves - 2 * expected_cost {op} {number}",
+        'gap(rate("y"), g, h) + expected_cost {op} {number}',
         "not (expected_cost {op} {number} and uses(a))",
     ),
     "gap": (
-        "gap(rate(\"y\"), g, h, k) {op} {share}", "gap(accuracy, g, h, k, l) {op} {share}",
+        'gap(rate("y"), g, h, k) {op} {share}',
+        "gap(accuracy, g, h, k, l) {op} {share}",
         "gap(error_rate, o) {op} {share} or leaves = 2",
     ),
     "ratio": (
-        "ratio(rate(\"y\"), g, h, k) {op} {share}", "ratio(rate(\"n\"), g, h, k, l) {op} {share}",
+        'ratio(rate("y"), g, h, k) {op} {share}',
+        'ratio(rate("n"), g, h, k, l) {op} {share}',
         "not (ratio(accuracy, g, k, l) {op} {share} or depth = 0)",
         "ratio(accuracy, g, h, k) {op} {share} and gap(accuracy, g, h) {op} {share}",
     ),
-}  # fmt: skip
+}
 """Conditions of a kind that `random_specs` does not draw: the text of rules by term."""
 
 GROUPS = "\ngroup k = row in {1, 3, 4}\ngroup l = row in {0, 2}"

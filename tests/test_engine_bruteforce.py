@@ -86,10 +86,21 @@ def test_weights_costs_prices_and_leaves(method):
         memory = 1 if rng.random() < 0.2 else None
         table = loss_table(labels, classes, weights, costs)
         result = engine.solve(
-            narrow(ranks), distinct, labels, classes, depth, weights=weights, costs=costs,
-            leaf_price=price, max_leaves=leaves, allowed=allowed, threads=threads, method=method,
-            memory_limit=memory, isa=SETS[int(rng.integers(len(SETS)))],
-        )  # fmt: skip
+            narrow(ranks),
+            distinct,
+            labels,
+            classes,
+            depth,
+            weights=weights,
+            costs=costs,
+            leaf_price=price,
+            max_leaves=leaves,
+            allowed=allowed,
+            threads=threads,
+            method=method,
+            memory_limit=memory,
+            isa=SETS[int(rng.integers(len(SETS)))],
+        )
         best = brute_force(ranks, table, depth, leaves, price, allowed)
         check(
             result,
@@ -123,10 +134,20 @@ def test_the_anytime_search_alone_and_beside_the_proof(how):
             allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
         table = loss_table(labels, classes, weights, costs)
         result = engine.solve(
-            narrow(ranks), distinct, labels, classes, depth, weights=weights, costs=costs,
-            leaf_price=price, allowed=allowed, min_leaf_rows=least, seed=seed, work_limit=20000,
+            narrow(ranks),
+            distinct,
+            labels,
+            classes,
+            depth,
+            weights=weights,
+            costs=costs,
+            leaf_price=price,
+            allowed=allowed,
+            min_leaf_rows=least,
+            seed=seed,
+            work_limit=20000,
             **how,
-        )  # fmt: skip
+        )
         best = brute_force(ranks, table, depth, None, price, allowed, leaf_rows=least)
         if result["tree"] is None:
             assert n < least
@@ -163,10 +184,21 @@ def test_the_anytime_search_under_limits(how):
             else {"must_column": must, "column": np.arange(len(ranks), dtype=np.int32)}
         )
         result = engine.solve(
-            narrow(ranks), distinct, labels, classes, depth, weights=weights, leaf_price=price,
-            max_leaves=leaves, min_leaf_rows=least, upper_bound=upper, seed=seed, work_limit=20000,
-            **asked, **how,
-        )  # fmt: skip
+            narrow(ranks),
+            distinct,
+            labels,
+            classes,
+            depth,
+            weights=weights,
+            leaf_price=price,
+            max_leaves=leaves,
+            min_leaf_rows=least,
+            upper_bound=upper,
+            seed=seed,
+            work_limit=20000,
+            **asked,
+            **how,
+        )
         status = result["status"]
         proven += status == "optimal"
         if result["tree"] is None:
@@ -280,20 +312,36 @@ def test_leaves_of_a_least_size(isa):
             allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
         table = loss_table(labels, classes, weights)
         result = engine.solve(
-            ranks if rng.random() < 0.3 else narrow(ranks), distinct, labels, classes, depth,
-            weights=weights, leaf_price=price, max_leaves=leaves, allowed=allowed,
-            min_leaf_rows=least, threads=2 if rng.random() < 0.1 else 1, isa=isa,
+            ranks if rng.random() < 0.3 else narrow(ranks),
+            distinct,
+            labels,
+            classes,
+            depth,
+            weights=weights,
+            leaf_price=price,
+            max_leaves=leaves,
+            allowed=allowed,
+            min_leaf_rows=least,
+            threads=2 if rng.random() < 0.1 else 1,
+            isa=isa,
             memory_limit=1 if rng.random() < 0.2 else None,
-        )  # fmt: skip
+        )
         best = brute_force(ranks, table, depth, leaves, price, allowed, least)
         if best >= INFINITE:
             infeasible += 1
             assert result["status"] == "infeasible"
             continue
         check(
-            result, best, ranks, table, price=price, max_depth=depth, max_leaves=leaves,
-            allowed=allowed, leaf_rows=least,
-        )  # fmt: skip
+            result,
+            best,
+            ranks,
+            table,
+            price=price,
+            max_depth=depth,
+            max_leaves=leaves,
+            allowed=allowed,
+            leaf_rows=least,
+        )
     assert 0 < infeasible < INSTANCES
 
 
@@ -417,9 +465,17 @@ def test_gaps_hold(method):
         table = loss_table(labels, classes, None, costs)
         best = brute_force(ranks, table, depth)
         result = engine.solve(
-            narrow(ranks), distinct, labels, classes, depth, costs=costs, method=method,
-            upper_bound=upper, threads=int(rng.integers(1, 3)), **gap,
-        )  # fmt: skip
+            narrow(ranks),
+            distinct,
+            labels,
+            classes,
+            depth,
+            costs=costs,
+            method=method,
+            upper_bound=upper,
+            threads=int(rng.integers(1, 3)),
+            **gap,
+        )
         if upper is not None and best > upper:
             assert result["status"] == "infeasible"
             continue
@@ -438,9 +494,15 @@ def test_bounds_and_incumbents_are_told_in_order():
     ranks, distinct = rank_columns(x)
     heard = []
     result = engine.solve(
-        narrow(ranks), distinct, labels, 3, 4, method="sorted", time_limit=1.5,
+        narrow(ranks),
+        distinct,
+        labels,
+        3,
+        4,
+        method="sorted",
+        time_limit=1.5,
         progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
-    )  # fmt: skip
+    )
     assert len(heard) == len(result["timeline"])
     for before, after in itertools.pairwise(heard):
         assert after[0] <= before[0]

@@ -233,9 +233,15 @@ def test_limits_leave_the_best_tree_and_a_bound(absolute):
     w = np.ones(len(y))
     heard = []
     result = solve(
-        ranks, distinct, y, None, {"depth": 5}, absolute=absolute, time_limit=0.5,
+        ranks,
+        distinct,
+        y,
+        None,
+        {"depth": 5},
+        absolute=absolute,
+        time_limit=0.5,
         progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
-    )  # fmt: skip
+    )
     assert result["status"] == "feasible"
     assert result["seconds"] < 8.0
     assert 0 < result["bound"] < result["objective"]
@@ -286,9 +292,15 @@ def test_start_trees(absolute):
     ranks, distinct, y = large_problem()
     start = solve(ranks, distinct, y, None, {"depth": 2}, absolute=absolute)
     again = solve(
-        ranks, distinct, y, None, {"depth": 4}, absolute=absolute, start=start["tree"],
+        ranks,
+        distinct,
+        y,
+        None,
+        {"depth": 4},
+        absolute=absolute,
+        start=start["tree"],
         time_limit=0.0,
-    )  # fmt: skip
+    )
     assert again["status"] == "feasible"
     assert again["objective"] <= start["objective"] + 1e-6
     with pytest.raises(ValueError, match="deeper"):
@@ -312,9 +324,15 @@ def test_interrupts(absolute):
         loss = tree_loss(result, ranks, y, w, absolute=absolute, depth=6)
         assert loss == pytest.approx(result["objective"])
     asked = solve(
-        ranks, distinct, y, None, {"depth": 6}, absolute=absolute, interrupted=lambda: True,
+        ranks,
+        distinct,
+        y,
+        None,
+        {"depth": 6},
+        absolute=absolute,
+        interrupted=lambda: True,
         time_limit=20,
-    )  # fmt: skip
+    )
     assert asked["interrupted"]
     assert asked["seconds"] < 8.0
 

@@ -20,8 +20,13 @@ RULES = ['gap(rate("p"), sex) <= 20%', "forall leaf: size >= 5%", 'recall("p") >
 
 def rows(seed: int, n: int = 80) -> tuple[pd.DataFrame, Any, pd.DataFrame, Any]:
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"a": rng.integers(0, 9, n), "b": rng.normal(size=n).round(2),
-                      "c": rng.choice(["u", "v"], n)})  # fmt: skip
+    X = pd.DataFrame(
+        {
+            "a": rng.integers(0, 9, n),
+            "b": rng.normal(size=n).round(2),
+            "c": rng.choice(["u", "v"], n),
+        }
+    )
     y = np.where(X.a + rng.integers(0, 4, n) > 6, "p", "q")
     weights = rng.integers(1, 5, n) / 4
     return X, y, pd.DataFrame({"sex": rng.choice(["f", "m"], n)}), weights

@@ -18,12 +18,14 @@ def frame() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
-            "const": [1] * ROWS, "money": [f"{i % 7},{100 + i % 9}" for i in range(ROWS)],
+            "const": [1] * ROWS,
+            "money": [f"{i % 7},{100 + i % 9}" for i in range(ROWS)],
             "lab": [f"{i % 9}.5" if i % 8 else "<2" for i in range(ROWS)],
-            "id": [f"p{i}" for i in range(ROWS)], "a": rng.normal(size=ROWS),
+            "id": [f"p{i}" for i in range(ROWS)],
+            "a": rng.normal(size=ROWS),
             "sex": rng.choice(["f", "m"], ROWS),
         }
-    )  # fmt: skip
+    )
 
 
 def test_doubts_about_data_are_those_of_a_model() -> None:
@@ -35,9 +37,9 @@ def test_doubts_about_data_are_those_of_a_model() -> None:
     told = [(one.code, one.message) for one in fitted.result_.warnings]
     assert told == [(one.code, one.message) for one in wanted]
     assert {code for code, _ in told} >= {"D213", "D214", "D215"}
-    meant = odtdsl.OptimalTreeClassifier(
-        max_depth=1, spec="feature money, lab, id: category"
-    ).fit(X, y)  # fmt: skip
+    meant = odtdsl.OptimalTreeClassifier(max_depth=1, spec="feature money, lab, id: category").fit(
+        X, y
+    )
     assert {one.code for one in meant.result_.warnings} == {"D213"}
 
 
@@ -95,7 +97,7 @@ def test_weights_under_rules_are_exact(kind: str) -> None:
             "thousands": [Fraction(3_333_331 + seed)] * n,
             "balanced": share,
             "short": [Fraction(int(k), 4) for k in rng.integers(1, 9, n)],
-        }[kind]  # fmt: skip
+        }[kind]
         tree = odtdsl.OptimalTreeClassifier(RULES, max_depth=2)
         fitted = tree.fit(X, y, sample_weight=[float(one) for one in exact])
         assert not any(one.code == "D209" for one in fitted.result_.warnings)

@@ -34,14 +34,15 @@ def visits(n: int = 40) -> tuple[Any, Any]:
     rng = np.random.RandomState(0)
     frame = pd.DataFrame(
         {
-            "age": rng.randint(20, 80, n), "city": rng.choice(["Köln", "Bonn", "Aachen"], n),
+            "age": rng.randint(20, 80, n),
+            "city": rng.choice(["Köln", "Bonn", "Aachen"], n),
             "smoker": rng.rand(n) > 0.5,
             "stage": pd.Categorical(
                 rng.choice(["I", "II", "III"], n), categories=["I", "II", "III"], ordered=True
             ),
             "bmi": rng.randn(n).round(2),
         }
-    )  # fmt: skip
+    )
     ill = (frame["age"] > 50) & (frame["stage"] >= "II") | frame["smoker"]
     frame.loc[3, "bmi"] = np.nan
     frame.loc[5, "city"] = None
@@ -90,10 +91,18 @@ def test_a_category_of_numerals_stays_a_category_in_every_fold() -> None:
 @pytest.mark.parametrize(
     "labels",
     [
-        ["b", "a"], [True, False], [2, -1], [1.0, 0.0], ["1", "01"], ["", "x"], ["nan", "None"],
-        [" a", "a"], [2**60, 2**60 + 1], [np.str_("é"), np.str_("e")],
+        ["b", "a"],
+        [True, False],
+        [2, -1],
+        [1.0, 0.0],
+        ["1", "01"],
+        ["", "x"],
+        ["nan", "None"],
+        [" a", "a"],
+        [2**60, 2**60 + 1],
+        [np.str_("é"), np.str_("e")],
     ],
-)  # fmt: skip
+)
 def test_labels_come_back_as_they_were(labels: list[Any]) -> None:
     y = np.array([labels[0], labels[1]] * 4)
     tree = Tree(max_depth=1).fit(np.arange(8)[:, None] % 2, y)
@@ -106,9 +115,13 @@ def test_rules_in_all_their_forms() -> None:
     X, y = visits()
     model = odt.Model().rule("few", words.leaves <= 5).cost(age=2)
     forms: list[Any] = [
-        "forall path: age before city", ("leaf", words.size >= 3), words.depth <= 3, model,
-        "rule cheap: forall path: cost <= 4   group old = age >= 65", "accuracy(old) >= 50%",
-    ]  # fmt: skip
+        "forall path: age before city",
+        ("leaf", words.size >= 3),
+        words.depth <= 3,
+        model,
+        "rule cheap: forall path: cost <= 4   group old = age >= 65",
+        "accuracy(old) >= 50%",
+    ]
     tree = Tree(forms).fit(X, y)
     names = [line.rule for line in tree.audit_.lines if not line.rule.startswith("tree")]
     assert names == ["rule1", "rule2", "rule3", "few", "cheap", "rule4"]
@@ -123,18 +136,26 @@ def test_rules_in_all_their_forms() -> None:
         ({"rules": ["forall leaf: siz >= 5"]}, "N201"),
         ({"rules": ["forall leaf: age before city"]}, "T220"),
         ({"rules": ["rule a: forall path age before city"]}, "S015"),
-        ({"rules": [42]}, "U401"), ({"rules": 42}, "U401"),
-        ({"max_depth": "deep"}, "U401"), ({"max_depth": -1}, "U401"),
-        ({"max_leaf_nodes": 0}, "U401"), ({"min_samples_leaf": 0}, "U401"),
-        ({"min_samples_leaf": 2.5}, "U401"), ({"missing": "ignore"}, "U401"),
-        ({"missing": "refuse"}, "U604"), ({"backend": "gurobi"}, "K115"),
-        ({"spec": "target outcome: number"}, "U603"), ({"spec": "diagram widths 1, 2"}, "U603"),
-        ({"settings": {"alpha": 1}}, "U601"), ({"spec": 7}, "U401"),
-        ({"settings": ["alpha"]}, "U401"), ({"groups": ["age >= 65"]}, "U401"),
+        ({"rules": [42]}, "U401"),
+        ({"rules": 42}, "U401"),
+        ({"max_depth": "deep"}, "U401"),
+        ({"max_depth": -1}, "U401"),
+        ({"max_leaf_nodes": 0}, "U401"),
+        ({"min_samples_leaf": 0}, "U401"),
+        ({"min_samples_leaf": 2.5}, "U401"),
+        ({"missing": "ignore"}, "U401"),
+        ({"missing": "refuse"}, "U604"),
+        ({"backend": "gurobi"}, "K115"),
+        ({"spec": "target outcome: number"}, "U603"),
+        ({"spec": "diagram widths 1, 2"}, "U603"),
+        ({"settings": {"alpha": 1}}, "U601"),
+        ({"spec": 7}, "U401"),
+        ({"settings": ["alpha"]}, "U401"),
+        ({"groups": ["age >= 65"]}, "U401"),
         ({"spec": "minimize errors", "objective": "loss"}, "U602"),
         ({"rules": ["accuracy >= 1", "forall leaf: size >= 20"]}, "U607"),
     ],
-)  # fmt: skip
+)
 def test_wrong_parameters_are_told(wrong: dict[str, Any], code: str) -> None:
     X, y = visits()
     with pytest.raises(odt.OdtError) as caught:

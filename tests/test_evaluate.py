@@ -129,10 +129,14 @@ class Naive:
                 return atom.column in (self.columns if scope is Scope.MODEL else place[1])
             case Order():
                 return any(
-                    c == atom.here and ((atom.above not in place[1][:i]) if atom.absent
-                                        else (atom.above in place[1][:i]))
+                    c == atom.here
+                    and (
+                        (atom.above not in place[1][:i])
+                        if atom.absent
+                        else (atom.above in place[1][:i])
+                    )
                     for i, c in enumerate(place[1])
-                )  # fmt: skip
+                )
             case Root():
                 return not self.splits or self.columns[0] in atom.columns
             case Budget():
@@ -153,9 +157,11 @@ class Naive:
 
     def keeps(self, clause) -> bool:
         places = {
-            Scope.MODEL: [None], Scope.PATH: self.leaves, Scope.LEAF: self.leaves,
+            Scope.MODEL: [None],
+            Scope.PATH: self.leaves,
+            Scope.LEAF: self.leaves,
             Scope.SPLIT: self.splits,
-        }[clause.scope]  # fmt: skip
+        }[clause.scope]
         return all(
             any(self.atom(x.atom, clause.scope, p) == x.positive for x in clause.literals)
             for p in places
@@ -166,9 +172,10 @@ class Naive:
         codes = [int(family.codes[row]) for row in rows]
         sent = [self.passes(split, row) for row in rows]
         rules = [
-            rule for rule in self.core.filters
+            rule
+            for rule in self.core.filters
             if rule.column == family.column and (rule.levels is None or level in rule.levels)
-        ]  # fmt: skip
+        ]
         if family.kind != "threshold":
             return len(set(sent)) == 2 and all(rule.allowed for rule in rules)
         here = [code for code in codes if 0 <= code < len(family.values)]
@@ -325,9 +332,12 @@ def test_admissible_tests_are_those_with_a_place() -> None:
         rng = random.Random(f"admissible {seed}")
         values = np.array(sorted({rng.randint(0, 30) / 2 for _ in range(rng.randint(1, 12))}))
         family = Family(
-            column=0, kind="threshold", codes=np.arange(len(values)), values=values,
+            column=0,
+            kind="threshold",
+            codes=np.arange(len(values)),
+            values=values,
             n_tests=len(values) - 1,
-        )  # fmt: skip
+        )
         allowed = FULL
         for _ in range(rng.randint(0, 3)):
             ends = sorted(rng.randint(-4, 34) / 2 for _ in range(2))

@@ -37,7 +37,7 @@ from sat_trees import (
     partition_of,
     rows_of,
     without_start,
-)  # fmt: skip
+)
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
 from worlds import Model, TooMany, World, random_world
 

@@ -56,11 +56,21 @@ def stages_of(rng: random.Random, rows: Rows) -> tuple[StageForm, ...]:
     leaves = LinearStage(measure=Additive(leaves=2, constant=-1))
     return rng.choice(
         [
-            (errors,), (costly,), (odd,), (priced,), (errors, leaves), (leaves, errors),
-            (costly, odd, leaves), (DepthStage(), errors), (DepthStage(), leaves, errors),
-            (DepthStage(), priced), (DepthStage(), leaves), (DepthStage(), leaves), (DepthStage(),),
+            (errors,),
+            (costly,),
+            (odd,),
+            (priced,),
+            (errors, leaves),
+            (leaves, errors),
+            (costly, odd, leaves),
+            (DepthStage(), errors),
+            (DepthStage(), leaves, errors),
+            (DepthStage(), priced),
+            (DepthStage(), leaves),
+            (DepthStage(), leaves),
+            (DepthStage(),),
         ]
-    )  # fmt: skip
+    )
 
 
 def clauses_of(rng: random.Random, rows: Rows) -> tuple[Clause, ...]:
@@ -79,13 +89,16 @@ def problem(rng: random.Random) -> Core:
     rows = random_rows(rng, n_rows=rng.randint(1, 9), n_classes=rng.randint(1, 3))
     depth = rng.choice([0, 1, 2, 2, 2])
     return Core(
-        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        n_rows=rows.n_rows,
+        n_classes=rows.n_classes,
         columns=tuple(f.name for f in rows.problem.features),
-        families=build_families(rows.problem, rows.data), labels=rows.labels,
+        families=build_families(rows.problem, rows.data),
+        labels=rows.labels,
         skeleton=TreeSkeleton(depth=depth, leaves=rng.choice([None, None, 1, 2, 3])),
         filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 1]))),
-        clauses=clauses_of(rng, rows), objective=stages_of(rng, rows),
-    )  # fmt: skip
+        clauses=clauses_of(rng, rows),
+        objective=stages_of(rng, rows),
+    )
 
 
 def taken(core: Core) -> bool:
@@ -129,10 +142,11 @@ def test_least_depth_without_error_is_that_of_brute_force() -> None:
         rng = random.Random(f"smallest {seed}")
         core = problem(rng)
         core = replace(
-            core, clauses=(Clause(scope=Scope.MODEL, literals=(perfect(core),), origin=HERE),),
+            core,
+            clauses=(Clause(scope=Scope.MODEL, literals=(perfect(core),), origin=HERE),),
             objective=rng.choice([(DepthStage(),), (DepthStage(), COUNT)]),
             skeleton=TreeSkeleton(depth=2, leaves=None),
-        )  # fmt: skip
+        )
         if not taken(core) or not smallest_without_loss(core, 2):
             continue
         answer, expected = Exact().solve(core, Limits(), None, None), best(core)
@@ -159,11 +173,16 @@ def test_a_start_parts_its_rows_alike_by_cuts_that_may_stand() -> None:
         rng = random.Random(f"start {seed}")
         rows = random_rows(rng, n_rows=20)
         core = replace(
-            problem(rng), n_rows=20, n_classes=2, labels=rows.labels, filters=(), clauses=(),
+            problem(rng),
+            n_rows=20,
+            n_classes=2,
+            labels=rows.labels,
+            filters=(),
+            clauses=(),
             columns=tuple(f.name for f in rows.problem.features),
             families=build_families(rows.problem, rows.data),
             skeleton=TreeSkeleton(depth=3, leaves=None),
-        )  # fmt: skip
+        )
         found = features(core)
         for _ in range(400):
             tree = random_tree(rng, core)
@@ -207,15 +226,21 @@ def test_what_is_not_searched_is_refused_with_a_reason() -> None:
     rng = random.Random(1)
     rows = random_rows(rng, n_rows=6, n_classes=2)
     base = Core(
-        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        n_rows=rows.n_rows,
+        n_classes=rows.n_classes,
         columns=tuple(f.name for f in rows.problem.features),
-        families=(), labels=rows.labels, skeleton=TreeSkeleton(depth=2, leaves=None), filters=(),
-        clauses=(), objective=(LinearStage(measure=errors_of(rows)),),
-    )  # fmt: skip
+        families=(),
+        labels=rows.labels,
+        skeleton=TreeSkeleton(depth=2, leaves=None),
+        filters=(),
+        clauses=(),
+        objective=(LinearStage(measure=errors_of(rows)),),
+    )
     wrong = Clause(
-        scope=Scope.SPLIT, literals=(SignedAtom(atom=Linear(measure=errors_of(rows), at_most=1)),),
+        scope=Scope.SPLIT,
+        literals=(SignedAtom(atom=Linear(measure=errors_of(rows), at_most=1)),),
         origin=HERE,
-    )  # fmt: skip
+    )
     huge = LinearStage(measure=errors_of(rows).scaled(Fraction(2**52)))
     for core in (replace(base, clauses=(wrong,)), replace(base, objective=(huge,))):
         (refusal,) = dict(choose(core, "exact").refusals)["exact"]
@@ -225,10 +250,11 @@ def test_what_is_not_searched_is_refused_with_a_reason() -> None:
 def test_labels_that_do_not_exist_are_never_predicted() -> None:
     """More kinds of rows than labels, of large weights: the losses of what fills up wrapped."""
     frame = {
-        "c": list("ppqrrqprprrq"), "d": [1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1],
+        "c": list("ppqrrqprprrq"),
+        "d": [1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1],
         "y": list("nyyyznzzzzzy"),
         "w": [999999, 1, 1, 10**6, 999999, 999999, 999999, 10**6, 10**6, 999999, 999999, 999999],
-    }  # fmt: skip
+    }
     text = """
 data frame
 target y

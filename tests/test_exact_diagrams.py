@@ -24,19 +24,26 @@ from odtdsl.problem.ir.diagrams import DiagramEvaluation
 
 SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 PARITY = {
-    "a": [0, 0, 0, 0, 1, 1, 1, 1], "b": [0, 0, 1, 1] * 2, "c": [0, 1] * 4, "y": list("xyyxyxxy"),
-}  # fmt: skip
+    "a": [0, 0, 0, 0, 1, 1, 1, 1],
+    "b": [0, 0, 1, 1] * 2,
+    "c": [0, 1] * 4,
+    "y": list("xyyxyxxy"),
+}
 SHAPES = {
-    "a": [3, 3, 0, 2, 3, 3, 2, 3, 2, 1, 1, 2], "b": [1, 0, 2, 1, 2, 0, 0, 2, 3, 0, 2, 3],
-    "c": [2, 1, 3, 3, 2, 0, 0, 0, 3, 0, 3, 2], "y": list("xyxxxxxyxxyy"),
-}  # fmt: skip
+    "a": [3, 3, 0, 2, 3, 3, 2, 3, 2, 1, 1, 2],
+    "b": [1, 0, 2, 1, 2, 0, 0, 2, 3, 0, 2, 3],
+    "c": [2, 1, 3, 3, 2, 0, 0, 0, 3, 0, 3, 2],
+    "y": list("xyxxxxxyxxyy"),
+}
 """Where trees leave a diagram open."""
 SPEC = "data frame target y diagram widths 1, 2, 2 minimize errors + splits / 10"
 TREE = "data frame target y tree depth <= 3 minimize errors + leaves / 10"
 AGAINST_EACH_OTHER = (
-    "splits >= 3 and splits <= 2", 'rate("x") >= 60% and rate("x") <= 50%', "errors < 0",
+    "splits >= 3 and splits <= 2",
+    'rate("x") >= 60% and rate("x") <= 50%',
+    "errors < 0",
     "uses(a) and splits <= 0",
-)  # fmt: skip
+)
 
 
 def test_exact_alone_against_all_diagrams() -> None:
@@ -119,8 +126,11 @@ def test_one_step_after_the_other_until_one_proves_it(monkeypatch: pytest.Monkey
     text = SPEC.replace("1, 2, 2", "1, 2, 3")
     planned = [str(step) for step in odtdsl.plan(text, frame=SHAPES).choice.steps]
     assert planned[:4] == [
-        "start by greedy", "exact by moves", "exact by trees", "exact by shapes",
-    ]  # fmt: skip
+        "start by greedy",
+        "exact by moves",
+        "exact by trees",
+        "exact by shapes",
+    ]
     result = odtdsl.solve(text, frame=SHAPES)
     assert list(result.steps) == planned[:4]
     assert result.by == ", then ".join(planned[1:4])
@@ -174,8 +184,11 @@ def test_a_model_that_breaks_relaxed_rules_refutes_nothing() -> None:
 
 def test_a_later_stage_is_compared_only_after_equal_losses() -> None:
     """A tree with a larger loss may have fewer leaves than the best."""
-    frame = {"x": [1, 2, 3, 4, 5, 6, 7, 8], "z": [1, 1, 2, 2, 1, 1, 2, 2],
-             "y": [1.0, 1.0, 5.0, 5.0, 5.0, 5.0, 1.0, 2.0]}  # fmt: skip
+    frame = {
+        "x": [1, 2, 3, 4, 5, 6, 7, 8],
+        "z": [1, 1, 2, 2, 1, 1, 2, 2],
+        "y": [1.0, 1.0, 5.0, 5.0, 5.0, 5.0, 1.0, 2.0],
+    }
     text = "data frame target y: number tree depth <= 2 minimize mse then leaves"
     model = odtdsl.solve(text, frame=frame, using="exact")
     (first, second) = model.stages

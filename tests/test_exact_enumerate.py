@@ -39,13 +39,16 @@ def random_core(rng: random.Random) -> Core:
     rows = random_rows(rng, n_rows=rng.randint(10, 18), n_classes=rng.randint(2, 3))
     deep = rng.random() < 0.4
     return Core(
-        n_rows=rows.n_rows, n_classes=rows.n_classes,
+        n_rows=rows.n_rows,
+        n_classes=rows.n_classes,
         columns=tuple(feature.name for feature in rows.problem.features),
-        families=build_families(rows.problem, rows.data), labels=rows.labels,
+        families=build_families(rows.problem, rows.data),
+        labels=rows.labels,
         skeleton=TreeSkeleton(depth=3 if deep else 2, leaves=rng.choice([None, None, 3, 4, 5])),
-        filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 1]))), clauses=(),
+        filters=tuple(random_filter(rng, rows) for _ in range(rng.choice([0, 0, 1]))),
+        clauses=(),
         objective=(LinearStage(measure=errors_of(rows) + Additive(leaves=rng.randint(0, 1))),),
-    )  # fmt: skip
+    )
 
 
 def counts(core: Core) -> Count:
@@ -109,8 +112,9 @@ def test_as_many_trees_as_there_are() -> None:
             expected[Fraction(wrong + price * leaves, stage.measure.denominator)] += n
         values = sorted(expected)
         bound = values[0]
-        while (more := [v for v in values if v > bound]) and \
-                sum(expected[v] for v in values if v <= more[0]) <= 300:  # fmt: skip
+        while (more := [v for v in values if v > bound]) and sum(
+            expected[v] for v in values if v <= more[0]
+        ) <= 300:
             bound = more[0]
         found = Counter[Fraction]()
         ended = enumerate_trees(
@@ -170,7 +174,7 @@ def test_infeasible_is_a_complete_list_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("near", "of_errors"),
     [("2 errors", 2), ("0.02", None), ("10%", None), (2, 2)],
-)  # fmt: skip
+)
 def test_tolerances(near: str | int, of_errors: int | None) -> None:
     """`errors` of iris: 6 at best."""
     found = odtdsl.parse(IRIS).alternatives(near=near)

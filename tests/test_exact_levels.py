@@ -42,9 +42,11 @@ def test_features_part_the_rows_as_their_tests_do() -> None:
                 for level, flags in enumerate(may):
                     stands = levels[level][feature]
                     assert (stands is None or stands[cut]) == flags[test], seed
-            expected += [(index, -1)] * bool(asked) if family.kind == "threshold" else [
-                (index, test) for test in asked
-            ]  # fmt: skip
+            expected += (
+                [(index, -1)] * bool(asked)
+                if family.kind == "threshold"
+                else [(index, test) for test in asked]
+            )
             learned += bool(asked) and family.kind != "threshold" and family.missing == "left"
         assert found.tests == tuple(expected)
         assert (found.ranks.max(axis=1) < found.distinct).all()
@@ -67,8 +69,11 @@ def test_ten_thousand_levels_end_near_the_limit(tmp_path: Path, rule: str) -> No
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ran = subprocess.run(
         [sys.executable, "-m", "odtdsl", "solve", "f.odt"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert ran.returncode == 0, ran.stderr
     assert "feasible: the best tree found" in ran.stdout

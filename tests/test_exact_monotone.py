@@ -120,37 +120,50 @@ def contrary(rng: random.Random, *, most_rows: int, depth: int) -> Core:
         cells = VALUES[[rng.randint(0, 9) for _ in range(n)]]
         values, codes = np.unique(cells, return_inverse=True)
         families.append(
-            Family(column=column, kind="threshold", codes=codes.astype(np.int64), values=values,
-                   n_tests=len(values) - 1)
-        )  # fmt: skip
+            Family(
+                column=column,
+                kind="threshold",
+                codes=codes.astype(np.int64),
+                values=values,
+                n_tests=len(values) - 1,
+            )
+        )
     first = families[0].codes
     increasing = rng.random() < 0.5
     against = (-first if increasing else first) - (-first if increasing else first).min()
     labels = [
-        int(x) * classes // int(against.max() + 1) if rng.random() < 0.5
-        else rng.randrange(classes)
+        int(x) * classes // int(against.max() + 1) if rng.random() < 0.5 else rng.randrange(classes)
         for x in against
-    ]  # fmt: skip
+    ]
     weights = [rng.choice([1, 1, 1, 2]) for _ in labels]
     by_order = rng.random() < 0.3
     output = np.array(
-        [[w * (abs(c - y) if by_order else int(c != y)) for c in range(classes)]
-         for y, w in zip(labels, weights, strict=True)], dtype=np.int64,
-    )  # fmt: skip
+        [
+            [w * (abs(c - y) if by_order else int(c != y)) for c in range(classes)]
+            for y, w in zip(labels, weights, strict=True)
+        ],
+        dtype=np.int64,
+    )
     atoms = [Monotone(column=0, increasing=increasing)]
     if rng.random() < 0.3:
         atoms.append(Monotone(column=rng.randrange(columns), increasing=rng.random() < 0.5))
     cut = SplitFilter(
-        column=rng.randrange(columns), levels=rng.choice([None, (0,), (1, 2)]), origin=HERE,
+        column=rng.randrange(columns),
+        levels=rng.choice([None, (0,), (1, 2)]),
+        origin=HERE,
         allowed=rng.choice([RealSet.between(2, 21), RealSet.points([1.0, 3.0, 6.0, 25.0])]),
-    )  # fmt: skip
+    )
     return Core(
-        n_rows=n, n_classes=classes, columns=("a", "b", "c")[:columns], families=tuple(families),
-        labels=np.array(labels), skeleton=TreeSkeleton(depth=depth, leaves=None),
+        n_rows=n,
+        n_classes=classes,
+        columns=("a", "b", "c")[:columns],
+        families=tuple(families),
+        labels=np.array(labels),
+        skeleton=TreeSkeleton(depth=depth, leaves=None),
         filters=(cut,) if rng.random() < 0.2 else (),
         clauses=tuple(rule(SignedAtom(atom=atom)) for atom in atoms),
         objective=(LinearStage(measure=Additive(output=output)),),
-    )  # fmt: skip
+    )
 
 
 class Lesser:
@@ -241,19 +254,28 @@ def numbers(*columns: tuple[float, ...], labels: str) -> Core:
     for column, cells in enumerate(columns):
         values, codes = np.unique(np.array(cells, dtype=np.float64), return_inverse=True)
         families.append(
-            Family(column=column, kind="threshold", codes=codes.astype(np.int64), values=values,
-                   n_tests=len(values) - 1)
-        )  # fmt: skip
+            Family(
+                column=column,
+                kind="threshold",
+                codes=codes.astype(np.int64),
+                values=values,
+                n_tests=len(values) - 1,
+            )
+        )
     classes = np.array(["ny".index(c) for c in labels])
     errors = 1 - np.eye(2, dtype=np.int64)[classes]
     rules = (Monotone(column=0, increasing=True), Root(columns=(0,)))
     return Core(
-        n_rows=len(labels), n_classes=2, columns=("a", "b")[: len(columns)],
-        families=tuple(families), labels=classes, filters=(),
+        n_rows=len(labels),
+        n_classes=2,
+        columns=("a", "b")[: len(columns)],
+        families=tuple(families),
+        labels=classes,
+        filters=(),
         skeleton=TreeSkeleton(depth=2, leaves=None),
         clauses=tuple(rule(SignedAtom(atom=atom)) for atom in rules),
         objective=(LinearStage(measure=Additive(output=errors)),),
-    )  # fmt: skip
+    )
 
 
 def late(u: float) -> Core:

@@ -38,11 +38,25 @@ from odtdsl.base.diagnostics.model import OdtError
 MEASURED = tuple(
     f"model {term}"
     for term in (
-        "errors", "error_rate", "accuracy", "loss", "expected_loss", "rate", "recall",
-        "precision", "false_positive_rate", "count_predicted", "gap", "ratio", "expected_cost",
-        "leaves", "splits", "nodes", "tests",
+        "errors",
+        "error_rate",
+        "accuracy",
+        "loss",
+        "expected_loss",
+        "rate",
+        "recall",
+        "precision",
+        "false_positive_rate",
+        "count_predicted",
+        "gap",
+        "ratio",
+        "expected_cost",
+        "leaves",
+        "splits",
+        "nodes",
+        "tests",
     )
-)  # fmt: skip
+)
 FACTS = ("model depth", "model uses", "model root", "model same_leaf", "model different_leaf")
 PATHS = tuple(f"path {t}" for t in ("uses", "tests", "before", "requires", "cost", "length"))
 LEAVES = ("leaf size", "leaf purity", "leaf majority")
@@ -142,21 +156,37 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
     "plain: another must-use column": (plainly(p.other_must), (PLAIN_PATHS,)),
     "plain: a test of another column": (plainly(p.plainly_other_column), (PLAIN_PATHS,)),
     "plain: a row of another class": (plainly(p.class_turned), (PLAIN,)),
-}  # fmt: skip
+}
 
 TRIES = 600
 FIRST = {
-    "a split's price less": 50, "a path's price less": 60, "a split's bound looser": 30,
-    "values that no row has": 315, "missing cells, or none": 930,
-    "another side of missing cells": 840, "another value goes left": 45,
-    "thresholds anywhere": 115, "a step more": 55, "a part of a largest dropped": 50,
-    "a cut more": 40, "a cut less on a level": 60, "a cut more on a level": 90,
-    "a level's cuts forgotten": 100, "plain: a leaf more": 115, "plain: a weight more": 95,
-    "plain: a weight less": 110, "plain: a cost more": 245, "plain: a price more": 110,
-    "plain: a price less": 275, "plain: a demand looser": 40, "plain: a leaf's rows more": 35,
-    "plain: a leaf's rows fewer": 100, "plain: a step less": 35, "plain: a step more": 35,
+    "a split's price less": 50,
+    "a path's price less": 60,
+    "a split's bound looser": 30,
+    "values that no row has": 315,
+    "missing cells, or none": 930,
+    "another side of missing cells": 840,
+    "another value goes left": 45,
+    "thresholds anywhere": 115,
+    "a step more": 55,
+    "a part of a largest dropped": 50,
+    "a cut more": 40,
+    "a cut less on a level": 60,
+    "a cut more on a level": 90,
+    "a level's cuts forgotten": 100,
+    "plain: a leaf more": 115,
+    "plain: a weight more": 95,
+    "plain: a weight less": 110,
+    "plain: a cost more": 245,
+    "plain: a price more": 110,
+    "plain: a price less": 275,
+    "plain: a demand looser": 40,
+    "plain: a leaf's rows more": 35,
+    "plain: a leaf's rows fewer": 100,
+    "plain: a step less": 35,
+    "plain: a step more": 35,
     "plain: a step forgotten": 165,
-}  # fmt: skip
+}
 """Mutants that change the answer of few specs: the seeds start near such a one."""
 
 

@@ -73,10 +73,11 @@ def best(case: Case) -> Value:
         loss = min(
             sum(
                 case.weights[i] * case.losses[case.labels[i]][label]
-                for i in range(len(case.rows)) if rows >> i & 1
+                for i in range(len(case.rows))
+                if rows >> i & 1
             )
             for label in labels
-        )  # fmt: skip
+        )
         return tuple(each * loss + price for each, price, _ in case.stages)
 
     @cache
@@ -122,17 +123,25 @@ def drawn(rng: random.Random, *, larger: bool) -> Case:
         [Fraction(1, 400), Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(1, 3)]
     )
     none = Fraction(0)
-    stages = rng.choice([
-        ((share, price, unit * share),),
-        ((share, none, none), (none, none, share)),
-        ((share, none, unit * share), (none, Fraction(1), none)),
-        ((none, none, share), (share, none, none)),
-    ])  # fmt: skip
+    stages = rng.choice(
+        [
+            ((share, price, unit * share),),
+            ((share, none, none), (none, none, share)),
+            ((share, none, unit * share), (none, Fraction(1), none)),
+            ((none, none, share), (share, none, none)),
+        ]
+    )
     return Case(
-        rows=rows, labels=[rng.randrange(classes) for _ in rows], weights=weights, kinds=kinds,
-        costs=costs, shared=shared, losses=losses,
-        depth=4 if larger else rng.choice([1, 2, 3, 3, 4, 5]), stages=stages,
-    )  # fmt: skip
+        rows=rows,
+        labels=[rng.randrange(classes) for _ in rows],
+        weights=weights,
+        kinds=kinds,
+        costs=costs,
+        shared=shared,
+        losses=losses,
+        depth=4 if larger else rng.choice([1, 2, 3, 3, 4, 5]),
+        stages=stages,
+    )
 
 
 def spec_of(case: Case) -> tuple[str, dict[str, list[int | str]]]:
@@ -157,8 +166,11 @@ def spec_of(case: Case) -> tuple[str, dict[str, list[int | str]]]:
                 lines.append(f'loss predict "{"pqr"[b]}" when "{"pqr"[a]}" = {loss}')
     parts = []
     for each, price, unit in case.stages:
-        factors = ((each * case.total, "expected_loss"), (price, "leaves"),
-                   (unit * case.total, "expected_cost"))  # fmt: skip
+        factors = (
+            (each * case.total, "expected_loss"),
+            (price, "leaves"),
+            (unit * case.total, "expected_cost"),
+        )
         parts.append(" + ".join(f"{f.numerator} / {f.denominator} * {n}" for f, n in factors if f))
     lines.append(f"tree depth <= {case.depth}  minimize {' then '.join(parts)}")
     return "\n".join(lines), frame

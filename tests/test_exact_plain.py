@@ -36,10 +36,14 @@ def table(rng: np.random.Generator) -> pd.DataFrame:
 
 def rules(rng: np.random.Generator, rows: int, last: str) -> list[str]:
     known = [
-        "uses(x0)", f"not uses({last})", f"forall path: x0 before {last}",
-        f"forall path: not (uses(x0) and uses({last}))", "forall path: tests(x0) <= 1",
-        f"forall path: cost <= {rng.integers(1, 4)}", f"leaves <= {rng.integers(2, 7)}",
-    ]  # fmt: skip
+        "uses(x0)",
+        f"not uses({last})",
+        f"forall path: x0 before {last}",
+        f"forall path: not (uses(x0) and uses({last}))",
+        "forall path: tests(x0) <= 1",
+        f"forall path: cost <= {rng.integers(1, 4)}",
+        f"leaves <= {rng.integers(2, 7)}",
+    ]
     chosen = [str(c) for c in rng.choice(known, size=int(rng.integers(0, 3)), replace=False)]
     if not chosen or rng.random() < 0.5:
         chosen.append(f"forall leaf: size >= {rng.integers(2, max(3, rows // 6))}")
@@ -58,11 +62,14 @@ def test_plain_search_agrees_with_the_search_under_rules(
         asked = rules(rng, len(frame), columns[-1])
         goal = rng.choice(["errors", "errors + 1 * leaves", "errors then leaves"])
         depth = 2 if len(frame) > 120 else 3
-        spec = "\n".join([
-            "data frame  target y: class  feature *: number  cost * = 1",
-            f"tree depth <= {depth}", f"minimize {goal}",
-            *(f"rule r{i}: {rule}" for i, rule in enumerate(asked)),
-        ])  # fmt: skip
+        spec = "\n".join(
+            [
+                "data frame  target y: class  feature *: number  cost * = 1",
+                f"tree depth <= {depth}",
+                f"minimize {goal}",
+                *(f"rule r{i}: {rule}" for i, rule in enumerate(asked)),
+            ]
+        )
         model = odtdsl.parse(spec)
         answers = []
         for choose in (plain, lambda core: None):

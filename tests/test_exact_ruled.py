@@ -96,9 +96,11 @@ def test_the_optimum_under_many_weightings_of_the_rows() -> None:
         assert core.labels is not None
         for _ in range(20):
             output = np.array(
-                [[0 if c == label else rng.randint(0, 5) for c in range(core.n_classes)]
-                 for label in core.labels.tolist()]
-            )  # fmt: skip
+                [
+                    [0 if c == label else rng.randint(0, 5) for c in range(core.n_classes)]
+                    for label in core.labels.tolist()
+                ]
+            )
             agrees(replace(core, objective=(LinearStage(measure=Additive(output=output)),)))
 
 
@@ -130,8 +132,12 @@ minimize errors
 def costly(rule: str, weights: list[float]) -> str:
     """The status where each row's weight has many digits."""
     n = len(weights)
-    frame = {"a": [i % 2 for i in range(n)], "b": [i // 2 % 2 for i in range(n)],
-             "y": ["ny"[i % 3 == 0] for i in range(n)], "w": weights}  # fmt: skip
+    frame = {
+        "a": [i % 2 for i in range(n)],
+        "b": [i // 2 % 2 for i in range(n)],
+        "y": ["ny"[i % 3 == 0] for i in range(n)],
+        "w": weights,
+    }
     return odtdsl.parse(COSTS + rule).solve(using="exact", frame=frame).status
 
 
@@ -145,9 +151,12 @@ def test_sums_beyond_64_bits_are_refused_not_wrapped() -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [f"errors >= {10**24} or uses(a)", f"forall leaf: size <= {10**24}",
-     f"not (expected_cost >= {10**24})"],
-)  # fmt: skip
+    [
+        f"errors >= {10**24} or uses(a)",
+        f"forall leaf: size <= {10**24}",
+        f"not (expected_cost >= {10**24})",
+    ],
+)
 def test_bounds_beyond_64_bits_are_read(rule: str) -> None:
     assert costly(f"rule far: {rule}", [1, 2, 3, 4]) == "optimal"
 
@@ -189,9 +198,13 @@ def never_short(rules: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "mutant"),
-    [("linear_model", looser), ("linear_model", tighter), ("linear_leaf", no_leaf_rules),
-     ("order", never_short)],
-)  # fmt: skip
+    [
+        ("linear_model", looser),
+        ("linear_model", tighter),
+        ("linear_leaf", no_leaf_rules),
+        ("order", never_short),
+    ],
+)
 def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: Mutant) -> None:
     """Rules passed on a little too loose or too tight give a wrong optimum somewhere."""
     from odtdsl.backends.exact import ruled_search

@@ -11,9 +11,13 @@ import pytest
 import odtdsl
 
 PUBLISHED = {
-    "car": (8, 143), "mouse": (4, 15), "monk1": (5, 15), "monk2": (6, 67), "iris": (4, 15),
+    "car": (8, 143),
+    "mouse": (4, 15),
+    "monk1": (5, 15),
+    "monk2": (6, 67),
+    "iris": (4, 15),
     "wine": (3, 15),
-}  # fmt: skip
+}
 SPEC = """
 data "{path}"
 target {target}: class

@@ -42,9 +42,7 @@ from odtdsl.problem.ir.forms import Core
 
 CASES = int(os.environ.get("ODTDSL_EXPLAIN_CASES", "24"))
 MOST_TREES = 700
-KINDS = [
-    (scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE
-]  # fmt: skip
+KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Suspects = frozenset[str]
 
 # ---- sets alone
@@ -120,9 +118,10 @@ def test_hitting_sets_against_all_subsets() -> None:
             frozenset(rng.sample(everyone, rng.randint(1, 3))) for _ in range(rng.randrange(4))
         ]
         good = [
-            one for one in _subsets(everyone)
+            one
+            for one in _subsets(everyone)
             if all(one & s for s in some) and not any(n <= one for n in never)
-        ]  # fmt: skip
+        ]
         found = smallest_hitting(some, never_within=never)
         assert (found is None) == (not good)
         assert found is None or (found in good and len(found) == min(map(len, good)))
@@ -167,8 +166,9 @@ class Doubtful:
         return found
 
     def feasible(self, members: Suspects) -> bool:
-        cuts = [one for i, one in enumerate(self.rules) if one.column is not None
-                and f"r{i}" in members]  # fmt: skip
+        cuts = [
+            one for i, one in enumerate(self.rules) if one.column is not None and f"r{i}" in members
+        ]
         some = (model for model, names in self.kept.items() if members <= names)
         if len(cuts) < 2:
             return any(True for _ in some)
@@ -188,9 +188,11 @@ class Doubtful:
     def fewest_to_drop(self) -> int:
         rules = [name for name in self.names if name.startswith("r")]
         return next(
-            size for size in range(len(rules) + 1) for drop in combinations(rules, size)
+            size
+            for size in range(len(rules) + 1)
+            for drop in combinations(rules, size)
             if self.feasible(frozenset(self.names) - frozenset(drop))
-        )  # fmt: skip
+        )
 
 
 def doubtful(seed: int) -> Doubtful:
@@ -271,8 +273,10 @@ def test_what_was_foreseen_is_told_once() -> None:
     assert found.nearest[0].says == "`cheap` would hold from 0 on"
     found = model.explain(frame=frame, most=9)
     assert [one.names for one in found.conflicts] == [
-        ("cheap",), ("right", "tree depth"), ("right", "none"),
-    ]  # fmt: skip
+        ("cheap",),
+        ("right", "tree depth"),
+        ("right", "none"),
+    ]
     assert [one.code for one in found.untold] == ["R109"], "it lets a single leaf stand"
 
 
@@ -401,8 +405,11 @@ def main(cases: int, using: str) -> None:
         sizes[answer[1]] += 1
         several += answer[0] > 1
         if sizes.total() % 100 == 0:
-            print(f"{sizes.total()} specs, smallest conflict by size {dict(sorted(sizes.items()))},"
-                  f" several minimal ones {several}; refused {refused}", flush=True)  # fmt: skip
+            print(
+                f"{sizes.total()} specs, smallest conflict by size {dict(sorted(sizes.items()))},"
+                f" several minimal ones {several}; refused {refused}",
+                flush=True,
+            )
         if sizes.total() >= cases:
             break
 

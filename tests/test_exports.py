@@ -45,8 +45,13 @@ SEX = ColumnType(name="sex", kind="binary", levels=("f", "m"))
 FEATURES = (AGE, DOSE, SIZE, GRADE, CITY, CODE, SEX)
 PMML = "{http://www.dmg.org/PMML-4_4}"
 ENDS = (-1.5, 0, 0.1, 0.1 + 0.2, 1 / 3, 2.5, 1e-300, 12345.678, 1e22, 2**53 + 2, 5e-324, -0.0, 1e23)
-UNSEEN: dict[str, list[Any]] = {"city": ["Bern"], "code": [7, AWAY], "sex": ["x"], "size": ["huge"],
-                                "grade": [9]}  # fmt: skip
+UNSEEN: dict[str, list[Any]] = {
+    "city": ["Bern"],
+    "code": [7, AWAY],
+    "sex": ["x"],
+    "size": ["huge"],
+    "grade": [9],
+}
 
 
 def random_test(rng: random.Random, type_: ColumnType) -> Test:
@@ -74,8 +79,10 @@ def random_leaf(rng: random.Random, classes: int, targets: int) -> Leaf:
 def random_tree(rng: random.Random, depth: int = 4) -> Tree:
     kind = rng.choice(("texts", "ints", "floats", "one", "two"))
     classes: tuple[Any, ...] = {
-        "texts": ("no", "yes", "it's"), "ints": (0, 1, -7), "floats": (0.5, 0.1, 3)
-    }.get(kind, ())  # fmt: skip
+        "texts": ("no", "yes", "it's"),
+        "ints": (0, 1, -7),
+        "floats": (0.5, 0.1, 3),
+    }.get(kind, ())
     targets = ("first", "second") if kind == "two" else ("y",)
 
     def node(room: int) -> TreeNode:
@@ -83,9 +90,12 @@ def random_tree(rng: random.Random, depth: int = 4) -> Tree:
             return random_leaf(rng, len(classes), len(targets))
         type_ = rng.choice(FEATURES)
         return Branch(
-            feature=type_.name, test=random_test(rng, type_), left=node(room - 1),
-            right=node(room - 1), missing=rng.choice(("left", "right")),
-        )  # fmt: skip
+            feature=type_.name,
+            test=random_test(rng, type_),
+            left=node(room - 1),
+            right=node(room - 1),
+            missing=rng.choice(("left", "right")),
+        )
 
     return Tree(root=node(depth), features=FEATURES, targets=targets, classes=classes)
 
@@ -111,9 +121,13 @@ def random_diagram(rng: random.Random, planes: bool = False) -> Diagram:
         for i, width in enumerate(widths)
     )
     return Diagram(
-        entry=Arc(node=0), layers=layers, terminals=(Terminal(), Terminal()), features=FEATURES,
-        targets=("y",), classes=classes,
-    )  # fmt: skip
+        entry=Arc(node=0),
+        layers=layers,
+        terminals=(Terminal(), Terminal()),
+        features=FEATURES,
+        targets=("y",),
+        classes=classes,
+    )
 
 
 def random_plane(rng: random.Random) -> Hyperplane:
@@ -201,17 +215,24 @@ def test_rules_agree() -> None:
 SKLEARN = ("breast_cancer", "diabetes", "linnerud", "wine")
 LEVELS: dict[str, dict[str, tuple[Any, ...]]] = {
     "heart.csv": {
-        "sex": ("female", "male"), "cp": (1, 2, 3, 4), "restecg": (0, 1, 2), "slope": (1, 2, 3),
-        "thal": ("fixed", "normal", "reversable"), "fbs": (0, 1), "exang": (0, 1),
+        "sex": ("female", "male"),
+        "cp": (1, 2, 3, 4),
+        "restecg": (0, 1, 2),
+        "slope": (1, 2, 3),
+        "thal": ("fixed", "normal", "reversable"),
+        "fbs": (0, 1),
+        "exang": (0, 1),
     },
     "post_operative.csv": dict.fromkeys(("l_core", "l_surf", "l_bp"), ("low", "mid", "high"))
     | dict.fromkeys(("surf_stbl", "core_stbl", "bp_stbl"), ("unstable", "mod-stable", "stable"))
     | {"l_o2": ("excellent", "good")},
     "compas_train.csv": {
-        "race": ("african_american", "caucasian"), "age_cat": ("under_25", "25_to_45", "over_45"),
-        "sex": ("female", "male"), "c_charge_degree": ("felony", "misdemeanor"),
+        "race": ("african_american", "caucasian"),
+        "age_cat": ("under_25", "25_to_45", "over_45"),
+        "sex": ("female", "male"),
+        "c_charge_degree": ("felony", "misdemeanor"),
     },
-}  # fmt: skip
+}
 """Files in ODTDSL_DATA, with the levels of the columns that are no numbers."""
 ORDERED = ("cp", "l_core", "l_surf", "l_bp", "surf_stbl", "core_stbl", "bp_stbl", "age_cat")
 TARGETS = ("disease", "decision", "recidivism")
@@ -234,11 +255,13 @@ def rows_of(name: str) -> tuple[tuple[ColumnType, ...], list[Row]]:
     levels = LEVELS[name]
     types = tuple(
         ColumnType(
-            name=x, levels=levels.get(x, ()),
+            name=x,
+            levels=levels.get(x, ()),
             kind="ordered" if x in ORDERED else "category" if x in levels else "number",
         )
-        for x in found[0] if x not in TARGETS
-    )  # fmt: skip
+        for x in found[0]
+        if x not in TARGETS
+    )
     return types, [{t.name: typed(row[t.name], t) for t in types} for row in found]
 
 
@@ -272,9 +295,12 @@ def model_of(name: str, types: tuple[ColumnType, ...], rows: list[Row]) -> Model
             return random_leaf(rng, 0 if targets else 2, len(targets))
         split = split_of(rng, types, rows)
         return Branch(
-            feature=split.feature, test=split.test, missing=split.missing, left=grown(room - 1),
+            feature=split.feature,
+            test=split.test,
+            missing=split.missing,
+            left=grown(room - 1),
             right=grown(room - 1),
-        )  # fmt: skip
+        )
 
     if name == "wine":
         drawn = random_diagram(rng)
@@ -292,8 +318,11 @@ def at_the_edges(rng: random.Random, model: Model, rows: list[Row]) -> list[Row]
     near = edges(model)
     found = [{**rng.choice(rows), name: x} for name, values in near.items() for x in values]
     found += [{**rng.choice(rows), name: None} for name in model.tested for _ in range(3)]
-    other = {t.name: "new" if any(isinstance(x, str) for x in t.levels) else AWAY
-             for t in model.features if t.levels}  # fmt: skip
+    other = {
+        t.name: "new" if any(isinstance(x, str) for x in t.levels) else AWAY
+        for t in model.features
+        if t.levels
+    }
     found += [{**rng.choice(rows), name: other[name]} for name in model.tested if name in other]
     return found
 
@@ -369,7 +398,10 @@ def code_tree(code: ColumnType) -> Tree:
     root: Leaf | Branch = Leaf(label=0, size=1)
     for level, label in ((2, 3), (0, 2), (1, 1)):
         root = Branch(
-            feature="code", test=Equals(value=code.levels[level]), missing="right",
-            left=Leaf(label=label, size=1), right=root,
-        )  # fmt: skip
+            feature="code",
+            test=Equals(value=code.levels[level]),
+            missing="right",
+            left=Leaf(label=label, size=1),
+            right=root,
+        )
     return Tree(root=root, features=(code,), targets=("y",), classes=("x", "4.0", "04", "5.0"))

@@ -88,16 +88,21 @@ def hostile(name: str) -> Tree:
     here = ColumnType(name=name, kind="category", levels=(name, "other"))
     order = ColumnType(name=name + " 2", kind="ordered", levels=("low " + name, name + " high"))
     inner = Branch(
-        feature=order.name, test=Threshold(value=order.levels[0]), missing="left",
-        left=Leaf(label=0, size=1), right=Leaf(label=1, size=2),
-    )  # fmt: skip
+        feature=order.name,
+        test=Threshold(value=order.levels[0]),
+        missing="left",
+        left=Leaf(label=0, size=1),
+        right=Leaf(label=1, size=2),
+    )
     root = Branch(
         feature=name, test=Equals(value=name), missing="right", left=inner, right=Leaf(label=2)
     )
     return Tree(
-        root=root, features=(here, order), targets=("target " + name,),
+        root=root,
+        features=(here, order),
+        targets=("target " + name,),
         classes=(name, name + "b", "c" + name),
-    )  # fmt: skip
+    )
 
 
 def hostile_rows(name: str) -> list[Row]:
@@ -164,12 +169,27 @@ def test_documents_hold_names_as_they_are() -> None:
         fields = [x.get("name") for x in root.iter(f"{PMML}DataField")]
         assert fields == [name, name + " 2", "target " + name]
         assert {x.get("score") for x in root.iter(f"{PMML}Node")} - {None} == {
-            name, name + "b", "c" + name,
-        }  # fmt: skip
+            name,
+            name + "b",
+            "c" + name,
+        }
         tags = {x.tag.removeprefix(PMML) for x in root.iter()}
-        assert tags <= {"PMML", "Header", "Application", "DataDictionary", "DataField", "Value",
-                        "TreeModel", "MiningSchema", "MiningField", "Node", "True",
-                        "SimplePredicate", "CompoundPredicate", "ScoreDistribution"}  # fmt: skip
+        assert tags <= {
+            "PMML",
+            "Header",
+            "Application",
+            "DataDictionary",
+            "DataField",
+            "Value",
+            "TreeModel",
+            "MiningSchema",
+            "MiningField",
+            "Node",
+            "True",
+            "SimplePredicate",
+            "CompoundPredicate",
+            "ScoreDistribution",
+        }
 
 
 @pytest.mark.parametrize("to", ["sql", "python", "c", "text"])
@@ -230,9 +250,13 @@ def ladder(depth: int, width: int = 2) -> Diagram:
         tuple(node(level, at) for at in range(1 if level == 0 else width)) for level in range(depth)
     )
     return Diagram(
-        entry=Arc(node=0), layers=layers, terminals=(Terminal(), Terminal()), features=(AGE,),
-        targets=("y",), classes=("no", "yes"),
-    )  # fmt: skip
+        entry=Arc(node=0),
+        layers=layers,
+        terminals=(Terminal(), Terminal()),
+        features=(AGE,),
+        targets=("y",),
+        classes=("no", "yes"),
+    )
 
 
 def test_shared_nodes_are_repeated_up_to_a_limit() -> None:
@@ -253,9 +277,12 @@ def test_deep_and_large_models_run(tmp_path: Path) -> None:
         for i in range(64):
             children = (root, Leaf(label=1)) if side == "left" else (Leaf(label=1), root)
             root = Branch(
-                feature="age", test=Threshold(value=i if side == "left" else 64 - i),
-                left=children[0], right=children[1], missing="right",
-            )  # fmt: skip
+                feature="age",
+                test=Threshold(value=i if side == "left" else 64 - i),
+                left=children[0],
+                right=children[1],
+                missing="right",
+            )
         tree = Tree(root=root, features=(AGE,), targets=("y",), classes=(0, 1))
         rows = [{"age": x / 2} for x in range(-2, 132)] + [{"age": None}]
         check_all(tree, rows, tmp_path)
@@ -295,12 +322,18 @@ def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == ladder(3).export("sql")
     told = json.loads(odt(str(model), "--to", "sql", "--json").stdout)
     assert told == {
-        "format": "sql", "file": None, "splits": 7, "nodes": 5, "text": ladder(3).export("sql"),
-    }  # fmt: skip
+        "format": "sql",
+        "file": None,
+        "splits": 7,
+        "nodes": 5,
+        "text": ladder(3).export("sql"),
+    }
     for wrong in (
-        (str(model),), (str(model), "--to", "java"), (str(model), "--out", "x.unknown"),
+        (str(model),),
+        (str(model), "--to", "java"),
+        (str(model), "--out", "x.unknown"),
         (str(model), "--to", "sql", "--out", str(model)),
-    ):  # fmt: skip
+    ):
         done = odt(*wrong)
         assert done.exit_code == 2
         assert re.search(r"U370|U308", done.stderr)
@@ -324,8 +357,14 @@ def test_sqlite_reads_numbers_as_they_are(value: float) -> None:
 
 def test_usual_numbers_stay_readable() -> None:
     assert [number(x) for x in (0.8, 54.5, -2.45, 3.0, 0.0, 1e22, 1e-7)] == [
-        "0.8E0", "54.5E0", "-2.45E0", "3.0E0", "0.0E0", "1.0E22", "1.0E-7",
-    ]  # fmt: skip
+        "0.8E0",
+        "54.5E0",
+        "-2.45E0",
+        "3.0E0",
+        "0.0E0",
+        "1.0E22",
+        "1.0E-7",
+    ]
     assert number(0.1 + 0.2) == "(1351079888211149.0E0 / 4503599627370496.0E0)"
     assert math.isclose(eval(number(1e-300)), 1e-300, rel_tol=0)
 

@@ -51,9 +51,11 @@ def parts(rows: Rows) -> tuple[Frame, list[Said]]:
         except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
             continue
     frame = Frame(
-        skeleton=rows.problem.skeleton, n_rows=rows.n_rows, n_columns=len(rows.problem.features),
+        skeleton=rows.problem.skeleton,
+        n_rows=rows.n_rows,
+        n_columns=len(rows.problem.features),
         families=build_families(rows.problem, rows.data),
-    )  # fmt: skip
+    )
     return frame, said
 
 
@@ -133,52 +135,80 @@ def test_bounds_of_a_room_hold_for_every_tree() -> None:
 
 
 FRAME = {
-    "a": [1, 2, 3, 4, 5, 6], "b": ["x", "y"] * 3, "g": ["w", "w", "w", "m", "m", "m"],
-    "c": ["u", "u", "v", "v", "v", "v"], "n": [0.1, 0.2, None, None, 0.3, 0.3],
+    "a": [1, 2, 3, 4, 5, 6],
+    "b": ["x", "y"] * 3,
+    "g": ["w", "w", "w", "m", "m", "m"],
+    "c": ["u", "u", "v", "v", "v", "v"],
+    "n": [0.1, 0.2, None, None, 0.3, 0.3],
     "y": ["p", "n", "p", "n", "p", "n"],
-}  # fmt: skip
+}
 HEAD = 'data frame target y positive "p" drop g missing branch tree depth <= 2 minimize errors\n'
 NO_AB = "drop a, b, n "
 
 TOLD = {
-    "cost a = 5, b = 7, c = 9, n = 9 rule cheap: forall path: cost <= 4":
-        ("R109", "lets no split stand", "`a` alone, the cheapest, misses the bound by 1"),
-    "cost * = 5 rule ask: uses(a) or uses(b) rule cheap: forall path: cost <= 4":
-        ("R108", "rules `ask` and `cheap` together"),
+    "cost a = 5, b = 7, c = 9, n = 9 rule cheap: forall path: cost <= 4": (
+        "R109",
+        "lets no split stand",
+        "`a` alone, the cheapest, misses the bound by 1",
+    ),
+    "cost * = 5 rule ask: uses(a) or uses(b) rule cheap: forall path: cost <= 4": (
+        "R108",
+        "rules `ask` and `cheap` together",
+    ),
     "rule s: leaves >= 9": ("R107", "no tree has more than 4"),
     "rule s: leaves >= 4 rule t: leaves <= 3": ("R108", "its bound is missed by 1"),
     "rule s: leaves >= 3 rule t: depth <= 1": ("R108", "rules `s` and `t` together"),
     "rule s: depth >= 3": ("R107", "no tree is deeper than 2"),
     "rule s: forall path: length >= 3": ("R107", "no path can keep rule `s`", "missed by 1"),
     "rule s: forall leaf: size >= 60% rule t: splits >= 1": ("R108", "rules `s` and `t` together"),
-    "rule s: forall leaf: size >= 60% rule t: forall leaf: size <= 3":
-        ("R108", "nothing can keep `t`: even at best its bound is missed by 3"),
-    'rule s: rate("p") >= 90% rule t: rate("p") <= 10%':
-        ("R108", "`s` and `t` leave nothing between them"),
+    "rule s: forall leaf: size >= 60% rule t: forall leaf: size <= 3": (
+        "R108",
+        "nothing can keep `t`: even at best its bound is missed by 3",
+    ),
+    'rule s: rate("p") >= 90% rule t: rate("p") <= 10%': (
+        "R108",
+        "`s` and `t` leave nothing between them",
+    ),
     "rule s: uses(a) rule t: not uses(a)": ("R108", "rules `s` and `t` together"),
-    "rule s: uses(a) rule t: forall split: feature in {b}":
-        ("R108", "where the others hold, nothing can keep `s`"),
+    "rule s: uses(a) rule t: forall split: feature in {b}": (
+        "R108",
+        "where the others hold, nothing can keep `s`",
+    ),
     "rule s: same_leaf(0, 1) rule d: different_leaf(0, 1)": ("R108", "nothing can keep `d`"),
     NO_AB + "rule d: different_leaf(0, 1)": ("R107", "no tree can keep rule `d`"),
-    NO_AB + "rule s: accuracy >= 90%":
-        ("R107", "no tree has more than 0.5", "6 rows share their features", "rows 0 and 1"),
+    NO_AB + "rule s: accuracy >= 90%": (
+        "R107",
+        "no tree has more than 0.5",
+        "6 rows share their features",
+        "rows 0 and 1",
+    ),
     NO_AB + "rule s: errors <= 2": ("R107", "no tree has less than 3"),
-    NO_AB + "group w = g == \"w\" rule s: accuracy(w) >= 90%":
-        ("R107", "missed by 0.233333", "no tree has more than 0.666667"),
+    NO_AB + 'group w = g == "w" rule s: accuracy(w) >= 90%': (
+        "R107",
+        "missed by 0.233333",
+        "no tree has more than 0.666667",
+    ),
     NO_AB + "weight a rule s: accuracy >= 60%": ("R107", "no tree has more than 0.571429"),
     "drop b, c, n candidates a at {3.5} rule s: errors <= 1": ("R107", "no tree has less than 2"),
-    "drop b, c, n candidates a at bins 2 rule s: errors <= 1":
-        ("R107", "no tree has less than 2"),
+    "drop b, c, n candidates a at bins 2 rule s: errors <= 1": ("R107", "no tree has less than 2"),
     "drop a, b, c rule s: errors <= 0": ("R107", "no tree has less than 2", "rows 2 and 3"),
-    "drop b, c, n rule s: errors <= 1 rule t: forall split: threshold(a) in [3, 3.5]":
-        ("R108", "rules `s` and `t` together"),
-    "rule s: forall split: threshold(a) <= 2.5 rule t: forall split: threshold(a) >= 4":
-        ("R110", "rules `s` and `t` let no split test `a`"),
-    "candidates a at {2.5} rule s: forall split: threshold(a) >= 4":
-        ("R110", "rule `s` and its candidates let no split test `a`"),
-    "rule s: forall path: a requires b rule t: forall path: b requires a rule u: uses(a)":
-        ("R108", "rules `s` and `t` and `u` together"),
-}  # fmt: skip
+    "drop b, c, n rule s: errors <= 1 rule t: forall split: threshold(a) in [3, 3.5]": (
+        "R108",
+        "rules `s` and `t` together",
+    ),
+    "rule s: forall split: threshold(a) <= 2.5 rule t: forall split: threshold(a) >= 4": (
+        "R110",
+        "rules `s` and `t` let no split test `a`",
+    ),
+    "candidates a at {2.5} rule s: forall split: threshold(a) >= 4": (
+        "R110",
+        "rule `s` and its candidates let no split test `a`",
+    ),
+    "rule s: forall path: a requires b rule t: forall path: b requires a rule u: uses(a)": (
+        "R108",
+        "rules `s` and `t` and `u` together",
+    ),
+}
 
 
 def told(rules: str) -> tuple[Diagnostic, ...]:
@@ -226,13 +256,19 @@ def test_bounds_whose_sum_has_too_many_digits_are_no_mistake() -> None:
     heavy = np.full((rows.n_rows, 2), 2**40, dtype=np.int64)
     clauses = [
         Clause(
-            scope=Scope.MODEL, origin=Origin(rule=f"r{denominator}"),
-            literals=(SignedAtom(atom=Linear(
-                measure=Additive(output=heavy, denominator=denominator), at_most=2**62,
-            )),),
+            scope=Scope.MODEL,
+            origin=Origin(rule=f"r{denominator}"),
+            literals=(
+                SignedAtom(
+                    atom=Linear(
+                        measure=Additive(output=heavy, denominator=denominator),
+                        at_most=2**62,
+                    )
+                ),
+            ),
         )
         for denominator in (2**20 + 7, 2**20 + 9)
-    ]  # fmt: skip
+    ]
     assert Room(frame, clauses).refute() is None
 
 

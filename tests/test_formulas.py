@@ -179,8 +179,9 @@ def test_formulas_admit_what_the_rules_do_and_their_best_is_the_best(
 def test_formulas_of_one_rule_with_every_term(tmp_path: Path) -> None:
     found = Counter(
         round_trip(case(name, f"formula {seed}", most_rules=1), tmp_path)
-        for name in NAMES for seed in range(SCALE)
-    )  # fmt: skip
+        for name in NAMES
+        for seed in range(SCALE)
+    )
     assert found["optimal"] >= SCALE * len(NAMES) // 2
 
 
@@ -212,26 +213,35 @@ def test_every_variable_and_group_is_told_in_the_words_of_the_spec(tmp_path: Pat
     clauses = re.findall(r"^[-\d][-\d ]* 0$", text, re.MULTILINE)
     assert (len(clauses), size["clauses"]) == (int(head[2]), int(head[2]))
     for meaning in (
-        "node 3 tests `age`, threshold 48 or below", "node 1 tests `color`",
-        'node 2 tests `color`, value "green" or one before it', 'slot 8 predicts "no"',
-        "row 5 goes right at level 2", "not: row 1 comes to slot 9", "node 1 is no split",
-        '`color` is tested at node 2 or above',
-    ):  # fmt: skip
+        "node 3 tests `age`, threshold 48 or below",
+        "node 1 tests `color`",
+        'node 2 tests `color`, value "green" or one before it',
+        'slot 8 predicts "no"',
+        "row 5 goes right at level 2",
+        "not: row 1 comes to slot 9",
+        "node 1 is no split",
+        "`color` is tested at node 2 or above",
+    ):
         assert meaning in said.values()
     groups = re.findall(r"^c group \d+: (.+)$", text, re.MULTILINE)
     for title in (
-        "rule `first`", "rule `large`", "row 0 goes where the tests send it",
-        "bound of the objective: errors <= 1", "bound of the objective: leaves <= 4",
-    ):  # fmt: skip
+        "rule `first`",
+        "rule `large`",
+        "row 0 goes where the tests send it",
+        "bound of the objective: errors <= 1",
+        "bound of the objective: leaves <= 4",
+    ):
         assert title in groups
     assert "c rule large: forall leaf: size >= 2" in text.splitlines()
 
 
 def test_other_tests_are_told_by_their_levels_bins_and_sides(tmp_path: Path) -> None:
     rows = {
-        "a": [1, 2, 3, 4, 5, 6], "b": ["lo", "mid", "hi", "hi", "lo", "mid"],
-        "c": ["x\ny", "z", None, "z", "z", "x\ny"], "t": ["n", "p", "n", "p", "n", "p"],
-    }  # fmt: skip
+        "a": [1, 2, 3, 4, 5, 6],
+        "b": ["lo", "mid", "hi", "hi", "lo", "mid"],
+        "c": ["x\ny", "z", None, "z", "z", "x\ny"],
+        "t": ["n", "p", "n", "p", "n", "p"],
+    }
     text = """
     data frame target t: class {"n", "p"} positive "p" drop t
     feature b: ordered {"lo", "mid", "hi"} candidates a at bins 3 missing {c} left
@@ -242,10 +252,14 @@ def test_other_tests_are_told_by_their_levels_bins_and_sides(tmp_path: Path) -> 
     odtdsl.compile(text, path, frame=rows)
     said = path.read_text()
     for line in (
-        "tests `b`, threshold \"lo\" or below", "tests `a`, bin [1, 2.66", "slot 3 predicts \"p\"",
-        "tests `c` (missing cells left), value \"x y\"", "(rule `right`)", "(rule `none`)",
+        'tests `b`, threshold "lo" or below',
+        "tests `a`, bin [1, 2.66",
+        'slot 3 predicts "p"',
+        'tests `c` (missing cells left), value "x y"',
+        "(rule `right`)",
+        "(rule `none`)",
         'row 1 is predicted as "p"',
-    ):  # fmt: skip
+    ):
         assert line in said
     assert all(re.match(r"c |p cnf |-?\d", line) for line in said.splitlines())
 
@@ -287,9 +301,11 @@ def test_the_same_problem_gives_the_same_bytes(tmp_path: Path) -> None:
         (folder := tmp_path / seed).mkdir()
         home = str(Path(odtdsl.__file__).parent.parent)
         subprocess.run(
-            [sys.executable, "-c", program], check=True, cwd=folder,
+            [sys.executable, "-c", program],
+            check=True,
+            cwd=folder,
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": home},
-        )  # fmt: skip
+        )
         written.append([(folder / f"m.{to}").read_bytes() for to in ("cnf", "wcnf", "opb")])
     assert written[0] == written[1]
 
@@ -349,11 +365,15 @@ def test_what_clauses_do_not_express_is_refused_as_by_the_back_end(tmp_path: Pat
 @pytest.mark.parametrize(
     ("code", "path", "options"),
     [
-        ("U302", "m.cnf", {"model": "pattern"}), ("U320", "m.lp", {"depth": 2}),
-        ("U320", "m.mps", {"bound": 2}), ("U321", "m.cnf", {"bound": [1, 2, 3]}),
-        ("F301", "no/m.cnf", {}), ("U401", "m.cnf", {"bound": "x"}), ("U303", "m", {"to": "aig"}),
+        ("U302", "m.cnf", {"model": "pattern"}),
+        ("U320", "m.lp", {"depth": 2}),
+        ("U320", "m.mps", {"bound": 2}),
+        ("U321", "m.cnf", {"bound": [1, 2, 3]}),
+        ("F301", "no/m.cnf", {}),
+        ("U401", "m.cnf", {"bound": "x"}),
+        ("U303", "m", {"to": "aig"}),
     ],
-)  # fmt: skip
+)
 def test_options_that_do_not_fit(
     code: str, path: str, options: dict[str, object], tmp_path: Path
 ) -> None:
@@ -386,7 +406,7 @@ def test_weights_that_solvers_cannot_hold_are_refused(tmp_path: Path) -> None:
         ("o 2\nv x1 -x2 x3\ns OPTIMUM FOUND\n", "opb", {1, 3}),
         ("v x1 ~x2\r\nv x3\r\n", "opb", {1, 3}),
     ],
-)  # fmt: skip
+)
 def test_what_solvers_print_is_read(text: str, to: str, true: set[int]) -> None:
     read = parse(text, Path("answer"))
     assert {variable for variable, value in read.values.items() if value} == true
@@ -397,11 +417,17 @@ def test_what_solvers_print_is_read(text: str, to: str, true: set[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("UNSAT\n", "U210"), ("s UNSATISFIABLE\n", "U210"), ("INDET\n", "U210"),
-        ("s SATISFIABLE\n", "U210"), ("s UNKNOWN\n", "U210"), ("", "F221"), ("c x\n", "F221"),
-        ("v 1 -2 three 0\n", "F221"), ("Traceback (most recent call last):\n", "F221"),
+        ("UNSAT\n", "U210"),
+        ("s UNSATISFIABLE\n", "U210"),
+        ("INDET\n", "U210"),
+        ("s SATISFIABLE\n", "U210"),
+        ("s UNKNOWN\n", "U210"),
+        ("", "F221"),
+        ("c x\n", "F221"),
+        ("v 1 -2 three 0\n", "F221"),
+        ("Traceback (most recent call last):\n", "F221"),
     ],
-)  # fmt: skip
+)
 def test_files_without_a_model(text: str, code: str) -> None:
     with pytest.raises(OdtError) as caught:
         parse(text, Path("answer"))
@@ -508,8 +534,10 @@ def test_compile_and_decode_as_commands(tmp_path: Path) -> None:
 # ---- solvers of other projects
 
 RUNS = {
-    "minisat": ("cnf",), "cadical": ("cnf",), "clasp": ("cnf", "wcnf", "opb"),
-}  # fmt: skip
+    "minisat": ("cnf",),
+    "cadical": ("cnf",),
+    "clasp": ("cnf", "wcnf", "opb"),
+}
 
 
 STUDY = (("mouse", "X", 4, 8), ("monk1", "target", 5, 8), ("iris", "target", 4, 8))
@@ -581,6 +609,7 @@ def agreed(result: Result, expected: Result) -> bool:
     assert result.tree is not None
     assert expected.tree is not None
     return (
-        result.audit.holds and result.objective == expected.objective
+        result.audit.holds
+        and result.objective == expected.objective
         and result.tree.n_leaves == expected.tree.n_leaves
-    )  # fmt: skip
+    )

@@ -116,10 +116,15 @@ def test_the_same_seed_gives_the_same_tree(seed: int) -> None:
 
 
 def number_core(
-    features: np.ndarray, labels: np.ndarray, *, depth: int | None, leaves: int | None = None,
-    clauses: tuple[Clause, ...] = (), objective: tuple[StageForm, ...] | None = None,
+    features: np.ndarray,
+    labels: np.ndarray,
+    *,
+    depth: int | None,
+    leaves: int | None = None,
+    clauses: tuple[Clause, ...] = (),
+    objective: tuple[StageForm, ...] | None = None,
     filters: tuple[SplitFilter, ...] = (),
-) -> Core:  # fmt: skip
+) -> Core:
     families = []
     for index, column in enumerate(features.T):
         values = np.unique(column)
@@ -128,15 +133,20 @@ def number_core(
             Family(
                 column=index, kind="threshold", codes=codes, n_tests=len(values) - 1, values=values
             )
-        )  # fmt: skip
+        )
     n_classes = int(labels.max()) + 1
     columns = tuple(f"x{index}" for index in range(features.shape[1]))
     return Core(
-        n_rows=len(labels), n_classes=n_classes, columns=columns,
-        families=tuple(families), labels=labels.astype(np.int64),
-        skeleton=TreeSkeleton(depth=depth, leaves=leaves), filters=filters, clauses=clauses,
+        n_rows=len(labels),
+        n_classes=n_classes,
+        columns=columns,
+        families=tuple(families),
+        labels=labels.astype(np.int64),
+        skeleton=TreeSkeleton(depth=depth, leaves=leaves),
+        filters=filters,
+        clauses=clauses,
         objective=objective or (LinearStage(measure=wrong(labels, n_classes)),),
-    )  # fmt: skip
+    )
 
 
 def wrong(labels: np.ndarray, n_classes: int) -> Additive:
@@ -213,9 +223,12 @@ def test_least_depth_then_least_leaves_without_errors(
     features, labels = iris
     pure = rule(Scope.MODEL, Linear(measure=wrong(labels, 3), at_most=0))
     core = number_core(
-        features, labels, depth=None, clauses=(pure,),
+        features,
+        labels,
+        depth=None,
+        clauses=(pure,),
         objective=(DepthStage(), LinearStage(measure=Additive(leaves=1))),
-    )  # fmt: skip
+    )
     answer = solve(core)
     assert answer.tree is not None
     assert depth_of(answer.tree) <= 6
@@ -250,7 +263,7 @@ ONES = np.ones(150, dtype=np.int64)
         rule(Scope.MODEL, Link(first=0, second=149)),
         rule(Scope.MODEL, Link(first=55, second=56), positive=False),
     ],
-)  # fmt: skip
+)
 def test_keeps_each_kind_of_rule(iris: tuple[np.ndarray, np.ndarray], clause: Clause) -> None:
     features, labels = iris
     positive = replace(clause)
@@ -344,10 +357,16 @@ def test_small_trees_are_all_trees_of_a_depth() -> None:
         if sum(family.n_tests for family in families) == 2:
             break
     core = Core(
-        n_rows=4, n_classes=2, columns=("f",) * len(rows.problem.features), families=families,
-        labels=rows.labels, skeleton=TreeSkeleton(depth=2, leaves=None), filters=(), clauses=(),
+        n_rows=4,
+        n_classes=2,
+        columns=("f",) * len(rows.problem.features),
+        families=families,
+        labels=rows.labels,
+        skeleton=TreeSkeleton(depth=2, leaves=None),
+        filters=(),
+        clauses=(),
         objective=(LinearStage(measure=errors_of(rows)),),
-    )  # fmt: skip
+    )
     listed = set(small_trees(core, 2))
     assert listed == {tree for tree in all_trees(core, 2) if not isinstance(tree, RawLeaf)}
 

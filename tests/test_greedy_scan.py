@@ -90,9 +90,14 @@ def test_sums_are_exact_where_doubles_are_not() -> None:
     nothing = np.zeros((60, 0), dtype=np.int64)
     allowed = np.concatenate([np.arange(f.n_tests + 1) for f in core.families]).astype(np.int64)
     tests, exact, _ = scan.best(
-        np.arange(60), gains, nothing, np.zeros(0, dtype=np.int64), allowed,
-        np.arange(len(core.families)), 1,
-    )  # fmt: skip
+        np.arange(60),
+        gains,
+        nothing,
+        np.zeros(0, dtype=np.int64),
+        allowed,
+        np.arange(len(core.families)),
+        1,
+    )
     assert (tests >= 0).any()
     assert set(exact[tests >= 0].tolist()) == {60 * (2**52 + 1)}
 

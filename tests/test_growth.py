@@ -42,29 +42,32 @@ CASES = {
     "and": (doubled("and", "(errors <= 20)") + " minimize errors rule r: a20", "N130"),
     "group": (
         doubled("and", "(`sepal length (cm)` > 5)")
-        + " group g = a20 minimize errors rule r: errors(g) <= 9", "N130"
+        + " group g = a20 minimize errors rule r: errors(g) <= 9",
+        "N130",
     ),
     "chain": (
-        "let a0 = errors " + " ".join(f"let a{i} = a{i - 1} + 1" for i in range(1, 2000))
-        + " minimize errors rule r: a1999 <= 3", "N130"
+        "let a0 = errors "
+        + " ".join(f"let a{i} = a{i - 1} + 1" for i in range(1, 2000))
+        + " minimize errors rule r: a1999 <= 3",
+        "N130",
     ),
     "abs": (f"minimize errors rule r: {nested(20)} <= 3", "R302"),
     "abs in the objective": (f"minimize errors + {nested(20)}", "R302"),
     "at least": (
-        "minimize errors rule r: " + " + ".join(f"abs(leaves - {i})" for i in range(40))
-        + " >= 3", "R302"
+        "minimize errors rule r: " + " + ".join(f"abs(leaves - {i})" for i in range(40)) + " >= 3",
+        "R302",
     ),
     "or of and": (
-        "minimize errors rule r: " + any_of(3000, "(errors <= {0} and leaves <= {0})"), "R302"
+        "minimize errors rule r: " + any_of(3000, "(errors <= {0} and leaves <= {0})"),
+        "R302",
     ),
     "values": (
-        "minimize errors rule r: depth in {" + ", ".join(map(str, range(3000))) + "}", "R302"
+        "minimize errors rule r: depth in {" + ", ".join(map(str, range(3000))) + "}",
+        "R302",
     ),
     "or": ("minimize errors rule r: " + any_of(3000, "errors <= {}"), None),
-    "or of leaves": (
-        "minimize errors rule r: forall leaf: " + any_of(3000, "size >= {}"), None
-    ),
-}  # fmt: skip
+    "or of leaves": ("minimize errors rule r: forall leaf: " + any_of(3000, "size >= {}"), None),
+}
 
 
 @pytest.mark.parametrize("name", CASES)

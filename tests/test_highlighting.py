@@ -92,9 +92,10 @@ def test_the_files_of_the_client_belong_together() -> None:
     package = json.loads((VSCODE / "package.json").read_text(encoding="utf-8"))
     contributed = package["contributes"]
     for name in (
-        package["main"], contributed["languages"][0]["configuration"],
+        package["main"],
+        contributed["languages"][0]["configuration"],
         contributed["grammars"][0]["path"],
-    ):  # fmt: skip
+    ):
         assert (VSCODE / name).is_file()
     json.loads((VSCODE / "language-configuration.json").read_text(encoding="utf-8"))
     code = (VSCODE / "extension.js").read_text(encoding="utf-8")

@@ -35,9 +35,12 @@ NOT_XML = ("\ufffe", "\uffff", "\x0b", "\x1b[31m", "]]>", "\x85", "\u202e", "&am
 
 def small(target: str) -> Tree:
     root = Branch(
-        feature="age", test=Threshold(value=1.0), left=Leaf(label=0, size=1),
-        right=Leaf(label=1, size=1), missing="left",
-    )  # fmt: skip
+        feature="age",
+        test=Threshold(value=1.0),
+        left=Leaf(label=0, size=1),
+        right=Leaf(label=1, size=1),
+        missing="left",
+    )
     age = ColumnType(name="age", kind="number")
     return Tree(root=root, features=(age,), targets=(target,), classes=("u", "v"))
 
@@ -73,8 +76,24 @@ def test_no_name_is_the_encoding_of_a_module(target: str, tmp_path: Path) -> Non
 
 # ---- names that are asked for
 
-OF_C = ("log", "cosf", "fabsl", "size_t", "offsetof", "strlen", "memcpy", "INFINITY", "y1", "index",
-        "HUGE_VAL", "int8_t", "nan", "gamma", "printf", "M_PI")  # fmt: skip
+OF_C = (
+    "log",
+    "cosf",
+    "fabsl",
+    "size_t",
+    "offsetof",
+    "strlen",
+    "memcpy",
+    "INFINITY",
+    "y1",
+    "index",
+    "HUGE_VAL",
+    "int8_t",
+    "nan",
+    "gamma",
+    "printf",
+    "M_PI",
+)
 
 
 @pytest.mark.parametrize("name", OF_C)
@@ -91,16 +110,23 @@ def test_other_names_compile(name: str, tmp_path: Path) -> None:
     small("y").export("c", path, name=name)
     for standard in ("-std=c99", "-std=gnu17", "-xc++"):
         command = ["gcc", standard, "-Wall", "-Wextra", "-Werror", "-c", str(path), "-o"]
-        done = subprocess.run([*command, str(tmp_path / "model.o")], capture_output=True, text=True,
-                              check=False)  # fmt: skip
+        done = subprocess.run(
+            [*command, str(tmp_path / "model.o")], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
     ("to", "name"),
-    [("sql", "\udcff"), ("sql", "a\0b"), ("pmml", "\udcff"), ("pmml", "\x1b"), ("pmml", "\ufffe"),
-     ("onnx", "\udcff")],
-)  # fmt: skip
+    [
+        ("sql", "\udcff"),
+        ("sql", "a\0b"),
+        ("pmml", "\udcff"),
+        ("pmml", "\x1b"),
+        ("pmml", "\ufffe"),
+        ("onnx", "\udcff"),
+    ],
+)
 def test_names_that_a_format_cannot_hold_are_refused(to: str, name: str) -> None:
     if to == "onnx":
         pytest.importorskip("onnx")
@@ -120,9 +146,10 @@ def solved(bad: str) -> tuple[odtdsl.Model, dict[str, list[Any]]]:
     )
     cells = [at * 7 % 9 for at in range(36)]
     frame: dict[str, list[Any]] = {
-        f"{bad}n": cells, f"{bad}c": [f"{bad}{at % 3}" for at in range(36)],
+        f"{bad}n": cells,
+        f"{bad}c": [f"{bad}{at % 3}" for at in range(36)],
         bad: [f"{bad}{'xy'[cell > 4]}" for cell in cells],
-    }  # fmt: skip
+    }
     return odtdsl.parse(text), frame
 
 
@@ -133,9 +160,11 @@ def test_pictures_are_xml_whatever_the_names(bad: str) -> None:
     assert result.tree is not None
     tuned = odtdsl.tune(model, {"depth": [1, 2]}, score=f"error_rate(`{bad}g`)", frame=frame, cv=2)
     for picture in (
-        result.tree.to_svg(title=bad), result.to_svg(title=bad), tuned.to_svg(title=bad),
+        result.tree.to_svg(title=bad),
+        result.to_svg(title=bad),
+        tuned.to_svg(title=bad),
         tuned.to_svg(),
-    ):  # fmt: skip
+    ):
         ElementTree.fromstring(picture.encode("utf-8"))
 
 
@@ -150,10 +179,13 @@ def test_no_name_commands_a_terminal(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(f"{','.join(frame)}\n{rows}\n", encoding="utf-8")
     spec.write_text(str(text).replace("data frame", 'data "rows.csv"'), encoding="utf-8")
     for command in (
-        ["solve", str(spec), "--out", str(model)], ["audit", str(spec), str(model)],
-        ["plan", str(spec)], ["explain", str(spec)], ["compare", str(spec), "--within", "5s"],
+        ["solve", str(spec), "--out", str(model)],
+        ["audit", str(spec), str(model)],
+        ["plan", str(spec)],
+        ["explain", str(spec)],
+        ["compare", str(spec), "--within", "5s"],
         ["tune", str(spec), "--vary", "depth=1,2", "--cv", "2"],
-    ):  # fmt: skip
+    ):
         done = CliRunner().invoke(app, command, color=True)
         assert done.exit_code == 0, done.output
         assert not set("\x1b\x07\u202e") & set(done.stdout), command
@@ -170,9 +202,13 @@ def test_models_that_pictures_cannot_hold_are_refused() -> None:
     heavy = replace(tree, root=Leaf(label=0, size=2, class_weights=(1e308, 1e308)))
     assert [d.code for d in check_tree(heavy)] == ["F209"]
     diagram = Diagram(
-        entry=Arc(label=0), layers=(), features=tree.features, targets=("y",), classes=("u", "v"),
+        entry=Arc(label=0),
+        layers=(),
+        features=tree.features,
+        targets=("y",),
+        classes=("u", "v"),
         terminals=(Terminal(size=2, class_weights=(1e308, 1e308)), Terminal()),
-    )  # fmt: skip
+    )
     assert [d.code for d in check_diagram(diagram)] == ["F209"]
 
 

@@ -23,10 +23,17 @@ SPECS = {
     "rule": HEAD + "tree depth <= 1 minimize errors rule r: accuracy(g) >= 10% group g = a > 3",
 }
 COMMANDS = (
-    "check {0}", "plan {0}", "solve {0} --within 1 --out t.json --svg t.svg", "report {0} --force",
-    "compare {0} --within 0.5", "explain {0} --within 0.5", "predict t.json h.csv",
-    "audit t.json {0}", "export t.json --to python", "why t.json {0} --row 1",
-)  # fmt: skip
+    "check {0}",
+    "plan {0}",
+    "solve {0} --within 1 --out t.json --svg t.svg",
+    "report {0} --force",
+    "compare {0} --within 0.5",
+    "explain {0} --within 0.5",
+    "predict t.json h.csv",
+    "audit t.json {0}",
+    "export t.json --to python",
+    "why t.json {0} --row 1",
+)
 
 
 @pytest.mark.parametrize("name", SPECS)

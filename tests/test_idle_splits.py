@@ -17,9 +17,10 @@ from odtdsl.problem.ir.evaluate import Evaluation, violations
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 
 ROWS = {
-    "a": [1, 2, 3, 4, 5, 6, 7, 8], "noise": ["x", "y"] * 4,
+    "a": [1, 2, 3, 4, 5, 6, 7, 8],
+    "noise": ["x", "y"] * 4,
     "y": ["n", "n", "n", "n", "p", "p", "p", "p"],
-}  # fmt: skip
+}
 SPEC = "data frame target y tree depth <= 2 minimize errors rule ask: uses(noise)"
 
 

@@ -29,48 +29,58 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.problem import TreeSkeleton
 
 FRAME = {
-    "a": [1, 2, 3, 4, 5, 6], "b": ["x", "y"] * 3, "g": ["w", "w", "w", "m", "m", "m"],
+    "a": [1, 2, 3, 4, 5, 6],
+    "b": ["x", "y"] * 3,
+    "g": ["w", "w", "w", "m", "m", "m"],
     "y": ["p", "n", "p", "n", "p", "n"],
-}  # fmt: skip
+}
 HEAD = 'data frame target y positive "p" drop g tree depth <= 2 minimize errors\n'
 
 CONFLICTS = {
-    "a budget under the cheapest feature, and must use":
-        "cost a = 5, b = 7  rule ask: uses(a) or uses(b)  rule cheap: forall path: cost <= 4",
-    "a budget under the cheapest feature, and must use on every path":
-        "cost a = 5, b = 7  rule ask: forall path: uses(a) or uses(b)"
-        "  rule cheap: forall path: cost <= 4",
-    "a budget under what is shared, and must use":
-        "cost {a, b} shared = 5  rule ask: uses(a) or uses(b)  rule cheap: forall path: cost < 5",
-    "an accuracy of a group whose equal rows differ in class":
-        "rule right: accuracy(twins) >= 95%  group twins = row in {0, 1}  drop a, b",
-    "a purity that equal rows of two classes do not have":
-        "rule pure: forall leaf: purity >= 95%  drop a, b",
+    "a budget under the cheapest feature, and must use": (
+        "cost a = 5, b = 7  rule ask: uses(a) or uses(b)  rule cheap: forall path: cost <= 4"
+    ),
+    "a budget under the cheapest feature, and must use on every path": "cost a = 5, b"
+    " = 7  rule ask:"
+    " forall path: uses(a) or uses(b)"
+    "  rule cheap: forall path: cost <= 4",
+    "a budget under what is shared, and must use": (
+        "cost {a, b} shared = 5  rule ask: uses(a) or uses(b)  rule cheap: forall path: cost < 5"
+    ),
+    "an accuracy of a group whose equal rows differ in class": (
+        "rule right: accuracy(twins) >= 95%  group twins = row in {0, 1}  drop a, b"
+    ),
+    "a purity that equal rows of two classes do not have": (
+        "rule pure: forall leaf: purity >= 95%  drop a, b"
+    ),
     "rows in one leaf and not": "rule s: same_leaf(0, 1)  rule d: different_leaf(0, 1)",
     "equal rows in two leaves": "rule d: different_leaf(0, 1)  drop a, b",
-    "both ways at once, and every row right":
-        "rule up: increasing(a)  rule all: errors = 0  drop b",
-    "an average cost that the cheapest split passes":
-        "cost * = 3  rule mean: expected_cost <= 1  rule two: leaves >= 2",
+    "both ways at once, and every row right": (
+        "rule up: increasing(a)  rule all: errors = 0  drop b"
+    ),
+    "an average cost that the cheapest split passes": (
+        "cost * = 3  rule mean: expected_cost <= 1  rule two: leaves >= 2"
+    ),
     "must use, and no split may": "rule ask: uses(a)  rule only: forall split: feature in {b}",
-    "each requires the other":
-        "rule ab: forall path: a requires b  rule ba: forall path: b requires a"
-        "  rule s: splits > 0",
-    "an order that every path turns round":
-        "rule r: forall path: a before b  rule s: forall path: uses(a) and uses(b)"
-        "  rule t: root in {b}",
+    "each requires the other": "rule ab: forall path: a requires b "
+    " rule ba: forall path: b requires a"
+    "  rule s: splits > 0",
+    "an order that every path turns round": "rule r: forall path: a before b  rule"
+    " s: forall path: uses(a) and uses(b)"
+    "  rule t: root in {b}",
     "leaves of most rows": "rule r: forall leaf: size >= 4  rule s: leaves >= 2",
     "deeper than the tree": "rule r: depth >= 3",
     "more leaves than the depth has": "rule r: leaves = 5",
     "paths longer than the depth": "rule r: forall path: length >= 3",
     "more than all": 'rule r: rate("p") >= 60%  rule s: rate("n") >= 60%',
-    "every row right, and as many of both groups":
-        'rule r: gap(rate("p"), g) <= 5%  rule s: accuracy >= 100%',
+    "every row right, and as many of both groups": (
+        'rule r: gap(rate("p"), g) <= 5%  rule s: accuracy >= 100%'
+    ),
     "no thresholds, and must use": "rule r: forall split: threshold(a) in {7, 9}  rule s: uses(a)",
-    "a level where nothing may stand, and depth":
-        "rule r: forall split: if level = 1 then feature in {b}  rule s: forall path: length >= 2"
-        "  rule t: forall split: if level = 0 then feature in {b}",
-}  # fmt: skip
+    "a level where nothing may stand, and depth": "rule r: forall split: if level = 1 then feature"
+    " in {b}  rule s: forall path: length >= 2"
+    "  rule t: forall split: if level = 0 then feature in {b}",
+}
 
 
 @pytest.mark.parametrize("using", ["exact", "milp"])
@@ -152,20 +162,30 @@ def test_a_bad_rule_is_told(rule: str) -> None:
 
 
 SAID = {
-    "cost * = 1 rule r: forall path: cost <= -1":
-        ("no path can keep rule `r`", "even at best the bound is missed by 1"),
+    "cost * = 1 rule r: forall path: cost <= -1": (
+        "no path can keep rule `r`",
+        "even at best the bound is missed by 1",
+    ),
     "rule r: accuracy >= 120%": ("no tree can keep rule `r`", "missed by 0.2"),
     "rule r: 30% <= accuracy <= 20%": ("no tree can keep rule `r`", "leave nothing between them"),
-    "rule r: forall split: threshold(a) in [20, 80]":
-        ("lets no split test `a`", "between 1 and 6", "take thresholds inside this range"),
-    "group none = a > 100 rule r: accuracy(none) >= 50%":
-        ("group `none` holds no training row", "check the values"),
-    "group all = a >= 1 rule r: accuracy(all) >= 10%":
-        ("group `all` holds every training row", "leave the group out"),
-    "group ps = y == \"p\" rule r: recall(\"n\", ps) >= 50%":
-        ("rule `r`: `recall(\"n\", ps)` is a share of no training row",),
+    "rule r: forall split: threshold(a) in [20, 80]": (
+        "lets no split test `a`",
+        "between 1 and 6",
+        "take thresholds inside this range",
+    ),
+    "group none = a > 100 rule r: accuracy(none) >= 50%": (
+        "group `none` holds no training row",
+        "check the values",
+    ),
+    "group all = a >= 1 rule r: accuracy(all) >= 10%": (
+        "group `all` holds every training row",
+        "leave the group out",
+    ),
+    'group ps = y == "p" rule r: recall("n", ps) >= 50%': (
+        'rule `r`: `recall("n", ps)` is a share of no training row',
+    ),
     "cost a = -5": ("a cost is at least 0",),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("rule", SAID)
@@ -179,11 +199,15 @@ def test_the_message_says_what_is_wrong(rule: str) -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        "rule r: forall path: cost <= 0", "rule r: errors <= 0", "rule r: accuracy >= 100%",
-        "rule r: forall leaf: size >= 6", "rule r: forall leaf: purity >= 100%",
-        "rule r: forall split: size >= 6", "cost * = 1 rule r: expected_cost <= 0",
+        "rule r: forall path: cost <= 0",
+        "rule r: errors <= 0",
+        "rule r: accuracy >= 100%",
+        "rule r: forall leaf: size >= 6",
+        "rule r: forall leaf: purity >= 100%",
+        "rule r: forall split: size >= 6",
+        "cost * = 1 rule r: expected_cost <= 0",
     ],
-)  # fmt: skip
+)
 def test_a_rule_at_the_edge_is_not_doubted(rule: str) -> None:
     assert not odtdsl.check(HEAD + rule, frame=FRAME)
 
@@ -213,9 +237,11 @@ def test_what_is_called_least_is_never_undercut(kind: str) -> None:
 def room_of(core: Core) -> Room:
     """What skeleton and data leave, whatever the rules."""
     frame = Frame(
-        skeleton=core.skeleton, n_rows=core.n_rows, n_columns=len(core.columns),
+        skeleton=core.skeleton,
+        n_rows=core.n_rows,
+        n_columns=len(core.columns),
         families=core.families,
-    )  # fmt: skip
+    )
     return Room(frame)
 
 

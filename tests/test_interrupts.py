@@ -108,7 +108,7 @@ LEAF = RawLeaf(label=0)
         ("feasible", None, (), "`feasible` without a model"),
         ("unknown", None, (outcome(None, 3),), ""),
     ],
-)  # fmt: skip
+)
 def test_claims_that_cannot_be_are_seen(
     status: Status, tree: RawLeaf | None, stages: tuple[StageOutcome, ...], said: str
 ) -> None:
@@ -136,10 +136,21 @@ def test_the_story_of_two_searches_never_goes_back() -> None:
     heard: list[Progress] = []
     told = Told(0.0, heard.append)
     for stage, incumbent, bound in (
-        (0, 5, None), (0, 7, 1), (0, None, 0), (0, 4, 2), (1, 9, None), (1, 11, 3), (0, 6, 2),
-    ):  # fmt: skip
+        (0, 5, None),
+        (0, 7, 1),
+        (0, None, 0),
+        (0, 4, 2),
+        (1, 9, None),
+        (1, 11, 3),
+        (0, 6, 2),
+    ):
         told(Progress(stage=stage, incumbent=incumbent, bound=bound, seconds=0.0))  # type: ignore[arg-type]
     assert [(p.stage, p.incumbent, p.bound) for p in heard] == [
-        (0, 5, None), (0, 5, 1), (0, 4, 2), (1, 9, None), (1, 11, 3), (0, 4, 2),
-    ]  # fmt: skip
+        (0, 5, None),
+        (0, 5, 1),
+        (0, 4, 2),
+        (1, 9, None),
+        (1, 11, 3),
+        (0, 4, 2),
+    ]
     assert told.timeline == heard

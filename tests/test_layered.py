@@ -147,8 +147,16 @@ def test_an_interrupt_is_heard_between_short_searches() -> None:
 
 def test_every_shape_of_a_skeleton_is_asked() -> None:
     assert set(shapes((1, 2, 4), 7)) == {
-        (1,), (1, 1), (1, 2), (1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 2, 4),
-    }  # fmt: skip
+        (1,),
+        (1, 1),
+        (1, 2),
+        (1, 1, 1),
+        (1, 1, 2),
+        (1, 2, 1),
+        (1, 2, 2),
+        (1, 2, 3),
+        (1, 2, 4),
+    }
     assert all(sum(shape) <= 6 for shape in shapes((1, 2, 4, 8), 6))
     assert copies_of((1, 2, 1)) == 5
     assert copies_of((1, 2, 4, 8)) == 15

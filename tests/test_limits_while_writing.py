@@ -133,11 +133,13 @@ BOOSTED = (
     "minimize errors rule wide: leaves >= 2"
 )
 ASKED: dict[str, Callable[..., object]] = {
-    "solve": odtdsl.solve, "explain": odtdsl.explain, "compare": odtdsl.compare,
+    "solve": odtdsl.solve,
+    "explain": odtdsl.explain,
+    "compare": odtdsl.compare,
     "alternatives": odtdsl.alternatives,
     "curve": lambda text, **options: odtdsl.curve(text, "wide", **options),
     "tune": lambda text, **options: odtdsl.tune(text, {"depth": [1, 2]}, **options),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -150,9 +152,17 @@ def test_reading_and_analysis_count_in_every_function(
 
 
 @pytest.mark.parametrize(
-    "command", ["solve", "solve --all-optimal", "explain", "explain --curve wide", "compare",
-                "report", "tune --vary depth=1,2"],
-)  # fmt: skip
+    "command",
+    [
+        "solve",
+        "solve --all-optimal",
+        "explain",
+        "explain --curve wide",
+        "compare",
+        "report",
+        "tune --vary depth=1,2",
+    ],
+)
 def test_reading_and_analysis_count_in_every_command(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

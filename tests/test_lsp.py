@@ -126,9 +126,7 @@ def test_completion_reads_the_data_and_the_grammar(client: Client) -> None:
     assert {"accuracy", "errors", "most"} <= set(terms)
     assert not {"cost", "length", "threshold", "age"} & set(terms)
     features = labels(client, uri, GOOD + "rule r: forall path: age before ")
-    assert features == {
-        "age": "age", "sex": "sex", "math score": "`math score`", "seen": "seen"
-    }  # fmt: skip
+    assert features == {"age": "age", "sex": "sex", "math score": "`math score`", "seen": "seen"}
     assert labels(client, uri, GOOD + "rule r: accuracy(w")["women"] == "women"
     assert labels(client, uri, GOOD + "group g = sex = ")["f"] == '"f"'
     assert labels(client, uri, GOOD + 'group g = seen in {"') == {"x": '"x"', "😀": '"😀"'}
@@ -186,9 +184,13 @@ def test_symbols_are_the_names(client: Client) -> None:
     uri = client.open(GOOD + "rule half: accuracy(", "symbols.odt")
     found = client.request("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
     assert [(one["detail"], one["name"]) for one in found] == [
-        ("group", "women"), ("let", "most"), ("rule", "fair"), ("rule", "first"), ("rule", "few"),
+        ("group", "women"),
+        ("let", "most"),
+        ("rule", "fair"),
+        ("rule", "first"),
+        ("rule", "few"),
         ("rule", "half"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_changed_file_is_read_again(client: Client) -> None:

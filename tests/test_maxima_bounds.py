@@ -95,9 +95,11 @@ GROUPS = (
 def frame(rng: random.Random, groups: int, rows: int) -> dict[str, list[object]]:
     each = [f"g{i % groups}" for i in range(rows)]
     return {
-        "a": [rng.randrange(4) for _ in each], "b": [rng.randrange(3) for _ in each],
-        "g": each, "y": [rng.choice(("no", "yes")) for _ in each],
-    }  # fmt: skip
+        "a": [rng.randrange(4) for _ in each],
+        "b": [rng.randrange(3) for _ in each],
+        "g": each,
+        "y": [rng.choice(("no", "yes")) for _ in each],
+    }
 
 
 def fair(pairs: int, bound: str, op: str = "<=", measure: str = 'rate("yes", {})') -> str:
@@ -199,15 +201,19 @@ def test_every_group_has_a_size_of_its_own() -> None:
     rng = random.Random(3)
     each = [f"g{i}" for i, count in enumerate(primes) for _ in range(count)]
     data = {
-        "a": [rng.randrange(3) for _ in each], "b": [rng.randrange(2) for _ in each],
-        "g": each, "y": [rng.choice(("no", "yes")) for _ in each],
-    }  # fmt: skip
+        "a": [rng.randrange(3) for _ in each],
+        "b": [rng.randrange(2) for _ in each],
+        "g": each,
+        "y": [rng.choice(("no", "yes")) for _ in each],
+    }
     shallow = GROUPS.replace("depth <= 2", "depth <= 1")
     limited = f"{shallow} rule no: not uses(g) {{}}"
     for pairs, measure, bound in (
-        (12, 'rate("yes", {})', "96%"), (12, "error_rate({})", "96%"),
-        (12, "error_rate({})", "250%"), (7, "error_rate({})", "90%"),
-    ):  # fmt: skip
+        (12, 'rate("yes", {})', "96%"),
+        (12, "error_rate({})", "96%"),
+        (12, "error_rate({})", "250%"),
+        (7, "error_rate({})", "90%"),
+    ):
         core = cored(limited.format(fair(pairs, bound, measure=measure)), data)
         assert next(bounds(core))
         least = best(core)
@@ -228,8 +234,11 @@ def test_every_group_has_a_size_of_its_own() -> None:
 def test_few_cases_with_too_many_digits_are_one_bound() -> None:
     primes = (1999, 2003, 2011, 2017, 2027, 2029)
     each = [f"g{i}" for i, count in enumerate(primes) for _ in range(count)]
-    data = {"a": [i % 3 for i, _ in enumerate(each)], "g": each,
-            "y": [("no", "yes")[i % 7 > 2] for i, _ in enumerate(each)]}  # fmt: skip
+    data = {
+        "a": [i % 3 for i, _ in enumerate(each)],
+        "g": each,
+        "y": [("no", "yes")[i % 7 > 2] for i, _ in enumerate(each)],
+    }
     names = " ".join(f'group h{i} = g = "g{i}"' for i in range(6))
     sums = " + ".join(f'abs(rate("yes", h{i}) - rate("yes", h{i + 1}))' for i in (0, 2, 4))
     spec = f"data frame target y tree depth <= 1 {names} minimize errors rule fair: {sums} <= 30%"

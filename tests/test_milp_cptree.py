@@ -34,8 +34,16 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 
-KINDS = ("used_path", "order", "budget", "used_model", "linear_model", "linear_leaf", "link",
-         "path_total")  # fmt: skip
+KINDS = (
+    "used_path",
+    "order",
+    "budget",
+    "used_model",
+    "linear_model",
+    "linear_leaf",
+    "link",
+    "path_total",
+)
 
 
 def supported(rng: random.Random, *clauses: tuple[str, ...]) -> Core:
@@ -67,9 +75,7 @@ def _plain_literal(literal: SignedAtom) -> SignedAtom:
 PAIRS = tuple((a, b) for a in KINDS for b in KINDS if a <= b and ATOMS[a][0] is ATOMS[b][0])
 
 
-@pytest.mark.parametrize(
-    "kind", [*((kind,) for kind in KINDS), *PAIRS], ids="-or-".join
-)  # fmt: skip
+@pytest.mark.parametrize("kind", [*((kind,) for kind in KINDS), *PAIRS], ids="-or-".join)
 def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) -> None:
     for seed in range((3 if len(kind) == 1 else 1) * SCALE):
         rng = random.Random(f"cptree {kind} {seed}")
@@ -114,27 +120,32 @@ def cube(*, leaves: int) -> Core:
     cells = np.array([[i >> bit & 1 for i in range(8)] for bit in range(3)], dtype=np.int64)
     labels = cells[0] ^ cells[1]
     families = tuple(
-        Family(
-            column=bit, kind="equals", codes=codes, n_tests=1, values=np.array([0.0, 1.0])
-        )
+        Family(column=bit, kind="equals", codes=codes, n_tests=1, values=np.array([0.0, 1.0]))
         for bit, codes in enumerate(cells)
-    )  # fmt: skip
+    )
     output = np.ones((8, 2), dtype=np.int64)
     output[np.arange(8), labels] = 0
     return Core(
-        n_rows=8, n_classes=2, columns=("a", "b", "c"), families=families, labels=labels,
-        skeleton=TreeSkeleton(depth=2, leaves=leaves), filters=(), clauses=(),
+        n_rows=8,
+        n_classes=2,
+        columns=("a", "b", "c"),
+        families=families,
+        labels=labels,
+        skeleton=TreeSkeleton(depth=2, leaves=leaves),
+        filters=(),
+        clauses=(),
         objective=(LinearStage(measure=Additive(output=output)),),
-    )  # fmt: skip
+    )
 
 
 def test_the_printed_exclusion_in_the_tree_forbids_one_feature_at_the_root() -> None:
     """Section 4.6 counts every branch: a root test of four leaves is 4, and at most 3 may be."""
     excluded = (0, 2)  # features a and c; the tree tests a, never c
     rule = Clause(
-        scope=Scope.MODEL, origin=HERE,
+        scope=Scope.MODEL,
+        origin=HERE,
         literals=tuple(SignedAtom(atom=Used(column=c), positive=False) for c in excluded),
-    )  # fmt: skip
+    )
     ruled = replace(cube(leaves=4), clauses=(rule,))
     bottom = RawSplit(family=1, test=0, left=RawLeaf(label=0), right=RawLeaf(label=1))
     turned = replace(bottom, left=RawLeaf(label=1), right=RawLeaf(label=0))
@@ -158,15 +169,21 @@ def test_the_printed_test_costs_charge_every_bin() -> None:
     codes = np.array([0, 1, 2], dtype=np.int64)
     family = Family(
         column=0, kind="bin", codes=codes, n_tests=3, values=np.arange(4.0), bins=(0, 1, 2)
-    )  # fmt: skip
+    )
     budget = Budget(measure=PathMeasure(per_test=(0,), once=(1,)), at_most=1)
     output = 1 - np.array([[1, 0], [0, 1], [1, 0]], dtype=np.int64)
     rule = Clause(scope=Scope.PATH, literals=(SignedAtom(atom=budget),), origin=HERE)
     core = Core(
-        n_rows=3, n_classes=2, columns=("a",), families=(family,), labels=np.array([0, 1, 0]),
-        skeleton=TreeSkeleton(depth=2, leaves=3), filters=(), clauses=(rule,),
+        n_rows=3,
+        n_classes=2,
+        columns=("a",),
+        families=(family,),
+        labels=np.array([0, 1, 0]),
+        skeleton=TreeSkeleton(depth=2, leaves=3),
+        filters=(),
+        clauses=(rule,),
         objective=(LinearStage(measure=Additive(output=output)),),
-    )  # fmt: skip
+    )
     inner = RawSplit(family=0, test=1, left=RawLeaf(label=1), right=RawLeaf(label=0))
     tree = RawSplit(family=0, test=0, left=RawLeaf(label=0), right=inner)
     live = Live(core, lower(core, 2, 0, formulation="cptree"))
@@ -190,8 +207,9 @@ def test_splits_by_feature_are_refused() -> None:
     core = tiny(random.Random(5))
     columns = np.ones(len(core.columns), dtype=np.int64)
     rule = Clause(
-        scope=ATOMS["linear_model"][0], origin=HERE,
+        scope=ATOMS["linear_model"][0],
+        origin=HERE,
         literals=(SignedAtom(atom=Linear(measure=Additive(columns=columns), at_most=1)),),
-    )  # fmt: skip
+    )
     with pytest.raises(OdtError, match="by feature"):
         Milp("cptree").solve(replace(core, clauses=(rule,)), Limits())

@@ -98,10 +98,15 @@ def test_the_priced_optimum_is_that_of_partitions(first: int) -> None:
 
 
 RULES = (
-    "rule r: forall split: size >= 2", "rule r: splits <= 2", 'rule r: rate("y") >= 40%',
-    "rule r: forall path: length <= 1", "rule r: depth <= 1", "rule r: leaves = 1",
-    "rule r: root in {b}", "rule r: forall split: feature in {a, c}",
-)  # fmt: skip
+    "rule r: forall split: size >= 2",
+    "rule r: splits <= 2",
+    'rule r: rate("y") >= 40%',
+    "rule r: forall path: length <= 1",
+    "rule r: depth <= 1",
+    "rule r: leaves = 1",
+    "rule r: root in {b}",
+    "rule r: forall split: feature in {a, c}",
+)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -118,10 +123,12 @@ def test_planes_keep_rules(rule: str, model: str) -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        "rule r: forall path: a before b", "rule r: uses(c)",
-        "rule r: forall split: threshold(a) in [1, 2]", "rule r: tests(a) <= 1",
+        "rule r: forall path: a before b",
+        "rule r: uses(c)",
+        "rule r: forall split: threshold(a) in [1, 2]",
+        "rule r: tests(a) <= 1",
     ],
-)  # fmt: skip
+)
 def test_rules_on_the_features_of_a_plane_are_refused(rule: str) -> None:
     core, _ = priced(random.Random(1), "1, 2", rule)
     assert choose(core, "milp").name == "milp"
@@ -134,11 +141,16 @@ def test_rules_on_the_features_of_a_plane_are_refused(rule: str) -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        "rule r: forall path: a before b", "rule r: uses(c) and uses(a)", "rule r: tests(a) <= 1",
-        "rule r: root in {b}", "rule r: forall split: size >= 3", 'rule r: rate("y") >= 60%',
-        "rule r: forall path: length <= 1 or uses(a)", "rule r: splits >= 3",
+        "rule r: forall path: a before b",
+        "rule r: uses(c) and uses(a)",
+        "rule r: tests(a) <= 1",
+        "rule r: root in {b}",
+        "rule r: forall split: size >= 3",
+        'rule r: rate("y") >= 60%',
+        "rule r: forall path: length <= 1 or uses(a)",
+        "rule r: splits >= 3",
     ],
-)  # fmt: skip
+)
 def test_both_models_obey_rules(rule: str, model: str) -> None:
     core, _ = priced(random.Random(rule), "1, 2", rule)
     expected = best(core, list(all_diagrams(core)))

@@ -70,9 +70,10 @@ def wide_core(seed: int) -> Core:
     values = sorted(Evaluation(core, tree).of_model(ruled) for tree in rng.choices(trees, k=20))
     bound = values[6] - rng.choice([0, 1])
     rule = Clause(
-        scope=Scope.MODEL, origin=HERE,
+        scope=Scope.MODEL,
+        origin=HERE,
         literals=(SignedAtom(atom=Linear(measure=ruled, at_most=bound)),),
-    )  # fmt: skip
+    )
     wide = rng.random() < 0.5
     goal = (LinearStage(measure=measure()),) if wide else core.objective
     return replace(core, clauses=(rule,), objective=goal)

@@ -28,12 +28,7 @@ from odtdsl.problem.ir.raw import RawTree
 EACH = 5 * SCALE
 TREES = 25
 
-PAIRS = tuple(
-    (a, b)
-    for a in ATOMS
-    for b in ATOMS
-    if a <= b and ATOMS[a][0] is ATOMS[b][0]
-)  # fmt: skip
+PAIRS = tuple((a, b) for a in ATOMS for b in ATOMS if a <= b and ATOMS[a][0] is ATOMS[b][0])
 
 
 def sampled(rng: random.Random, core: Core) -> list[RawTree]:

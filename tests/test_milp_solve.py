@@ -49,9 +49,12 @@ FOREVER = Limits()
 def threshold(column: int, numbers: FloatArray) -> Family:
     values = np.unique(numbers)
     return Family(
-        column=column, kind="threshold", codes=np.searchsorted(values, numbers).astype(np.int64),
-        n_tests=len(values) - 1, values=values,
-    )  # fmt: skip
+        column=column,
+        kind="threshold",
+        codes=np.searchsorted(values, numbers).astype(np.int64),
+        n_tests=len(values) - 1,
+        values=values,
+    )
 
 
 def errors(labels: IntArray) -> Additive:
@@ -65,11 +68,16 @@ def noise(n_rows: int, n_columns: int, depth: int | None, seed: int = 0) -> Core
     random_ = np.random.default_rng(seed)
     labels = random_.integers(0, 2, n_rows)
     return Core(
-        n_rows=n_rows, n_classes=2, columns=tuple(f"x{i}" for i in range(n_columns)),
+        n_rows=n_rows,
+        n_classes=2,
+        columns=tuple(f"x{i}" for i in range(n_columns)),
         families=tuple(threshold(i, random_.normal(size=n_rows)) for i in range(n_columns)),
-        labels=labels, skeleton=TreeSkeleton(depth=depth, leaves=None), filters=(), clauses=(),
+        labels=labels,
+        skeleton=TreeSkeleton(depth=depth, leaves=None),
+        filters=(),
+        clauses=(),
         objective=(LinearStage(measure=errors(labels)),),
-    )  # fmt: skip
+    )
 
 
 def iris(depth: int | None) -> Core:
@@ -79,11 +87,16 @@ def iris(depth: int | None) -> Core:
     labels = data.target.astype(np.int64)
     names = ("sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)")
     return Core(
-        n_rows=len(labels), n_classes=3, columns=names,
-        families=tuple(threshold(i, data.data[:, i]) for i in range(4)), labels=labels,
-        skeleton=TreeSkeleton(depth=depth, leaves=None), filters=(), clauses=(),
+        n_rows=len(labels),
+        n_classes=3,
+        columns=names,
+        families=tuple(threshold(i, data.data[:, i]) for i in range(4)),
+        labels=labels,
+        skeleton=TreeSkeleton(depth=depth, leaves=None),
+        filters=(),
+        clauses=(),
         objective=(LinearStage(measure=errors(labels)),),
-    )  # fmt: skip
+    )
 
 
 def test_iris_at_every_midpoint() -> None:
@@ -216,7 +229,7 @@ def test_depth_first_goes_up_until_a_tree_keeps_the_rules() -> None:
     perfect = Linear(measure=core.objective[0].measure, at_most=6)
     rule = Clause(
         scope=Scope.MODEL, literals=(SignedAtom(atom=perfect),), origin=Origin(rule="few")
-    )  # fmt: skip
+    )
     leaves = LinearStage(measure=Additive(leaves=1))
     core = replace(core, clauses=(rule,), objective=(DepthStage(), leaves))
     answer = Milp().solve(core, FOREVER)
@@ -229,7 +242,7 @@ def test_a_rule_that_no_depth_meets_is_infeasible_by_the_number_of_patterns() ->
     rule = Linear(measure=Additive(constant=1), at_most=0)
     clause = Clause(
         scope=Scope.MODEL, literals=(SignedAtom(atom=rule),), origin=Origin(rule="never")
-    )  # fmt: skip
+    )
     core = replace(core, clauses=(clause,), objective=(DepthStage(),))
     assert Milp().solve(core, FOREVER).status == "infeasible"
 
@@ -298,9 +311,10 @@ def test_numbers_that_floats_would_blur_are_refused() -> None:
     core = noise(9, 2, 2)
     wide = PathMeasure(per_test=(WIDEST * 7, WIDEST * 7 + 1), once=(0, 0))
     rule = Clause(
-        scope=Scope.PATH, origin=Origin(rule="wide"),
+        scope=Scope.PATH,
+        origin=Origin(rule="wide"),
         literals=(SignedAtom(atom=Budget(measure=wide, at_most=WIDEST * 7)),),
-    )  # fmt: skip
+    )
     with pytest.raises(OdtError) as caught:
         Milp().solve(replace(core, clauses=(rule,)), FOREVER)
     assert caught.value.diagnostics[0].code == "B220"
@@ -310,9 +324,10 @@ def test_a_common_divisor_is_taken_out_first() -> None:
     core = noise(9, 2, 2)
     wide = PathMeasure(per_test=(WIDEST * 7, WIDEST * 14), once=(0, 0))
     rule = Clause(
-        scope=Scope.PATH, origin=Origin(rule="wide"),
+        scope=Scope.PATH,
+        origin=Origin(rule="wide"),
         literals=(SignedAtom(atom=Budget(measure=wide, at_most=WIDEST * 21)),),
-    )  # fmt: skip
+    )
     core = replace(core, clauses=(rule,))
     answer = Milp().solve(core, FOREVER)
     assert answer.status == "optimal"
@@ -337,11 +352,12 @@ def ruled() -> Core:
     core = replace(noise(9, 3, 2), columns=names, skeleton=TreeSkeleton(depth=2, leaves=3))
     rules = tuple(
         Clause(
-            scope=Scope.PATH, origin=Origin(rule=rule),
+            scope=Scope.PATH,
+            origin=Origin(rule=rule),
             literals=(SignedAtom(atom=Order(here=0, above=2), positive=False),),
         )
         for rule in ("reihenfolge ä", "reihenfolge ö", "order")
-    )  # fmt: skip
+    )
     return replace(core, clauses=rules)
 
 

@@ -29,9 +29,7 @@ def fitting(rng: random.Random, *clauses: tuple[str, ...], stages: bool = False)
             return replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))
 
 
-@pytest.mark.parametrize(
-    "kind", [(), *((kind,) for kind in KINDS), *PAIRS], ids="-or-".join
-)  # fmt: skip
+@pytest.mark.parametrize("kind", [(), *((kind,) for kind in KINDS), *PAIRS], ids="-or-".join)
 def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) -> None:
     for seed in range((4 if len(kind) == 1 else 2) * SCALE):
         rng = random.Random(f"subtrees {kind} {seed}")

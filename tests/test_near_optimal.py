@@ -64,11 +64,13 @@ def functions(one: Case, models: list[Model]) -> list[Expected]:
         found[own] = min(found.get(own, rank), rank)
     made = [
         Expected(
-            labels=own, leaves=leaves, depth=depth,
+            labels=own,
+            leaves=leaves,
+            depth=depth,
             values=tuple(g.sign * v for g, v in zip(one.stages, signed, strict=True)),
         )
         for own, (signed, leaves, depth) in found.items()  # type: ignore[misc]
-    ]  # fmt: skip
+    ]
     sign = [goal.sign for goal in one.stages]
     return sorted(made, key=lambda e: tuple(s * v for s, v in zip(sign, e.values, strict=True)))
 

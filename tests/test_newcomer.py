@@ -41,9 +41,10 @@ def test_columns_that_never_differ_are_told_together() -> None:
     assert set(told) == {"D213"}
     assert "`land`, `visits` and `gone`" in told["D213"].message
     assert told["D213"].notes == (
-        '`land` is "Austria" in every row', "`visits` is 3 in every row",
+        '`land` is "Austria" in every row',
+        "`visits` is 3 in every row",
         "`gone` has no value at all",
-    )  # fmt: skip
+    )
     assert told["D213"].helps == ("leave them out: `drop land, visits, gone`",)
     assert not warned(rows() | more, "drop land, visits, gone")
 
@@ -101,8 +102,9 @@ def test_levels_that_write_a_few_numbers_are_levels() -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [list(range(40)), list(range(1000, 1080, 2)), [f"p{i}" for i in range(40)]],
-)  # fmt: skip
+    "cells",
+    [list(range(40)), list(range(1000, 1080, 2)), [f"p{i}" for i in range(40)]],
+)
 def test_names_of_rows(cells: list[object]) -> None:
     random.Random(1).shuffle(cells)
     told = warned(rows() | {"id": cells})
@@ -113,9 +115,14 @@ def test_names_of_rows(cells: list[object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [[i * 100 for i in range(40)], [i + 0.5 for i in range(40)],
-              [i % 39 for i in range(40)], [f"p{i % 20}" for i in range(40)]],
-)  # fmt: skip
+    "cells",
+    [
+        [i * 100 for i in range(40)],
+        [i + 0.5 for i in range(40)],
+        [i % 39 for i in range(40)],
+        [f"p{i % 20}" for i in range(40)],
+    ],
+)
 def test_what_is_no_name_of_rows(cells: list[object]) -> None:
     assert not warned(rows() | {"id": cells})
 
@@ -132,8 +139,10 @@ def test_numbers_taken_for_classes() -> None:
 # ---- classes
 
 
-RARE = {"a": [i % 10 for i in range(40)], "y": ["rare" if i == 7 else "np"[i % 10 > 4]
-                                                for i in range(40)]}  # fmt: skip
+RARE = {
+    "a": [i % 10 for i in range(40)],
+    "y": ["rare" if i == 7 else "np"[i % 10 > 4] for i in range(40)],
+}
 
 
 def test_a_class_that_is_never_predicted(tmp_path: Path) -> None:
@@ -309,8 +318,9 @@ def test_the_journey_ends_where_it_should(
     with (tmp_path / "pima.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*journey.FEATURES, "diabetes"])
-        writer.writerows([*one, "yes" if one[1] > 50 or rng.random() < 0.1 else "no"]
-                         for one in cells)  # fmt: skip
+        writer.writerows(
+            [*one, "yes" if one[1] > 50 or rng.random() < 0.1 else "no"] for one in cells
+        )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["journey", "pima.csv", "--folder", "out"])
     journey.main()

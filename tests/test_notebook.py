@@ -49,9 +49,11 @@ def test_mistakes_are_told_without_a_traceback(
         ("", SPEC.replace("errors", "erors"), "did you mean `errors`"),
         ("nobody", SPEC, "no variable `nobody`"),
         ("people", SPEC.replace("data frame", 'data sklearn "iris"'), "reads other data"),
-        ("--wihtin 3s", SPEC, "unrecognized arguments"), ("--set a", SPEC, "--set NAME=VALUE"),
-        ("'", SPEC, "U612"), ("--plan --check", SPEC, "not allowed with"),
-    ):  # fmt: skip
+        ("--wihtin 3s", SPEC, "unrecognized arguments"),
+        ("--set a", SPEC, "--set NAME=VALUE"),
+        ("'", SPEC, "U612"),
+        ("--plan --check", SPEC, "not allowed with"),
+    ):
         done = shell.run_cell(f"%%odt {line}\n{cell}")
         assert done.error_in_exec is not None
         out = capsys.readouterr()
@@ -89,14 +91,18 @@ def test_a_notebook_runs(tmp_path: Any) -> None:
     book = nbformat.v4.new_notebook(
         cells=[
             cell("%load_ext odtdsl"),
-            cell("import numpy as np, pandas as pd\nr = np.random.RandomState(0)\n"
-                 "rows = pd.DataFrame(r.rand(300, 12)).add_prefix('x')\n"
-                 "rows['sick'] = r.randint(0, 3, 300)"),
-            cell("%%odt rows --out best --within 1s\ndata frame\ntarget sick\n"
-                 "tree depth <= 5\nminimize errors"),
+            cell(
+                "import numpy as np, pandas as pd\nr = np.random.RandomState(0)\n"
+                "rows = pd.DataFrame(r.rand(300, 12)).add_prefix('x')\n"
+                "rows['sick'] = r.randint(0, 3, 300)"
+            ),
+            cell(
+                "%%odt rows --out best --within 1s\ndata frame\ntarget sick\n"
+                "tree depth <= 5\nminimize errors"
+            ),
             cell("print(best.status, best.rows.data.n_rows)"),
         ]
-    )  # fmt: skip
+    )
     client.NotebookClient(book, timeout=120, kernel_name="python3").execute()
     shown = book.cells[2].outputs
     assert "feasible" in shown[-1]["data"]["text/plain"]

@@ -20,16 +20,31 @@ REST = "\ntarget y: class\ntree depth <= 1\nminimize errors\n"
 @pytest.mark.parametrize(
     ("decimal", "thousands", "text", "value"),
     [
-        (",", None, "1,5", 1.5), (",", None, "-0,25e2", -25), (",", None, ",5", 0.5),
-        (",", None, "5,", 5), (",", None, "7", 7), (",", ".", "1.073,5", 1073.5),
-        (",", ".", "1.073", 1073), (",", ".", "1.234.567", 1234567), (",", ".", "1073,5", 1073.5),
-        (None, ",", "72,949", 72949), (None, ",", "1,073.25", 1073.25), (None, ",", "1.5", 1.5),
-        (None, " ", "1\u202f073", 1073), (None, "'", "1\u2019073.5", 1073.5),
-        (",", None, "1.5", None), (",", ".", "1.5", None), (",", ".", "01.02.2024", None),
-        (",", ".", "1.0734", None), (None, ",", "1,5", None), (None, ",", "1,07,300", None),
-        (",", None, ",", None), (",", None, "", None), (",", None, "+", None),
+        (",", None, "1,5", 1.5),
+        (",", None, "-0,25e2", -25),
+        (",", None, ",5", 0.5),
+        (",", None, "5,", 5),
+        (",", None, "7", 7),
+        (",", ".", "1.073,5", 1073.5),
+        (",", ".", "1.073", 1073),
+        (",", ".", "1.234.567", 1234567),
+        (",", ".", "1073,5", 1073.5),
+        (None, ",", "72,949", 72949),
+        (None, ",", "1,073.25", 1073.25),
+        (None, ",", "1.5", 1.5),
+        (None, " ", "1\u202f073", 1073),
+        (None, "'", "1\u2019073.5", 1073.5),
+        (",", None, "1.5", None),
+        (",", ".", "1.5", None),
+        (",", ".", "01.02.2024", None),
+        (",", ".", "1.0734", None),
+        (None, ",", "1,5", None),
+        (None, ",", "1,07,300", None),
+        (",", None, ",", None),
+        (",", None, "", None),
+        (",", None, "+", None),
     ],
-)  # fmt: skip
+)
 def test_a_number_keeps_to_the_signs(
     decimal: str | None, thousands: str | None, text: str, value: float | None
 ) -> None:
@@ -76,8 +91,9 @@ def test_a_file_of_decimal_commas_is_solved(tmp_path: Path) -> None:
 
 
 def test_two_writings_of_one_number_are_one_number_and_two_levels(tmp_path: Path) -> None:
-    read_ = column(tmp_path, "x;y\n1.000.000.000.000;a\n1000000000000;b\n", decimal=",",
-                   thousands=".")  # fmt: skip
+    read_ = column(
+        tmp_path, "x;y\n1.000.000.000.000;a\n1000000000000;b\n", decimal=",", thousands="."
+    )
     assert read_.numbers is not None
     assert read_.numbers.tolist() == [1e12, 1e12]
     assert len(read_.distinct[0]) == 2

@@ -77,11 +77,12 @@ def random_condition(rng: random.Random, n: int, depth: int = 2) -> Condition:
     single = rng.random() < 0.7
     counted = tuple(
         Compare(
-            op=rng.choice([">", "<="]), right=number(rng.randint(0, 2)),
+            op=rng.choice([">", "<="]),
+            right=number(rng.randint(0, 2)),
             left=y(index) if single else random_sum(rng, n),
         )
         for index in rng.sample(range(n), size)
-    )  # fmt: skip
+    )
     op = rng.choice(["<=", ">=", "="])
     return Compare(op=op, left=Count(conditions=counted), right=number(rng.randint(0, size)))
 
@@ -104,14 +105,18 @@ def random_polyhedron(rng: np.random.Generator, n: int) -> tuple[Piece, Case]:
         scaled = tuple((int(t), Fraction(int(factors[t])) / lead) for t in np.flatnonzero(factors))
         ranges.append(
             Range(
-                factors=scaled, low=None if ends[0] is None else ends[0] / lead,
+                factors=scaled,
+                low=None if ends[0] is None else ends[0] / lead,
                 high=None if ends[1] is None else ends[1] / lead,
             )
-        )  # fmt: skip
+        )
         rows.append(
-            (factors.astype(float), -math.inf if least is None else float(least),
-             math.inf if most is None else float(most))
-        )  # fmt: skip
+            (
+                factors.astype(float),
+                -math.inf if least is None else float(least),
+                math.inf if most is None else float(most),
+            )
+        )
     bounds = tuple(
         (None if math.isinf(a) else Fraction(int(a)), None if math.isinf(b) else Fraction(int(b)))
         for a, b in zip(low, high, strict=True)
@@ -182,8 +187,9 @@ def test_outputs_on_a_grid_are_the_nearest_of_all_grid_points() -> None:
     numbers = np.random.default_rng(2)
     box = [
         Compare(op=op, left=y(t), right=number(end))
-        for t in range(3) for op, end in ((">=", -2), ("<=", 3))
-    ]  # fmt: skip
+        for t in range(3)
+        for op, end in ((">=", -2), ("<=", 3))
+    ]
     for _ in range(SETS // 4):
         step = rng.choice([Fraction(1), Fraction(1, 2)])
         rules = [*box, *(random_condition(rng, 3, 1) for _ in range(rng.randint(0, 2)))]
@@ -210,14 +216,15 @@ def test_units_are_handed_out_as_if_all_divisions_were_tried() -> None:
     for most in (1, 2, 3, 5):
         count = Apart(most=most, inside=tuple((t, None, Fraction(0)) for t in range(n)))
         piece = Piece(
-            bounds=((Fraction(0), Fraction(5)),) * n, counts=(count,) if most < n else (),
+            bounds=((Fraction(0), Fraction(5)),) * n,
+            counts=(count,) if most < n else (),
             ranges=(sum_is(n, 6),),
-        )  # fmt: skip
+        )
         found = FeasibleSet(OutputUnion(steps=(Fraction(1),) * n, pieces=(piece,)))
-        points = np.array([
-            p for p in product(range(6), repeat=n)
-            if sum(p) == 6 and sum(map(bool, p)) <= most
-        ], dtype=float)  # fmt: skip
+        points = np.array(
+            [p for p in product(range(6), repeat=n) if sum(p) == 6 and sum(map(bool, p)) <= most],
+            dtype=float,
+        )
         goals = rng.normal(1.2, 1.5, (200, n))
         values, outputs = found.project(goals)
         if most == 1:
@@ -285,14 +292,23 @@ def test_the_median_is_not_the_best_output_even_of_a_convex_set() -> None:
             bounds=((Fraction(0), None),) * 3,
             ranges=(sum_is(3, 1),),
         )
-    )  # fmt: skip
+    )
     assert simplex.convex
     assert simplex.contains(units).all()
     assert not simplex.contains(np.median(units, axis=0)[None]).any()
     value, output = simplex.absolute(units)
-    assert near(value, absolute(units, np.ones(3), np.ones(3), [
-        *((np.eye(3)[t], 0.0, math.inf) for t in range(3)), (np.ones(3), 1.0, 1.0),
-    ]))  # fmt: skip
+    assert near(
+        value,
+        absolute(
+            units,
+            np.ones(3),
+            np.ones(3),
+            [
+                *((np.eye(3)[t], 0.0, math.inf) for t in range(3)),
+                (np.ones(3), 1.0, 1.0),
+            ],
+        ),
+    )
     assert simplex.contains(output[None]).all()
     assert near(value, 4.0)
 
@@ -356,7 +372,7 @@ def test_deviances_on_the_simplex_are_those_of_a_scan() -> None:
             bounds=((Fraction(0), None),) * 2,
             ranges=(sum_is(2, 1),),
         )
-    )  # fmt: skip
+    )
     rng = np.random.default_rng(7)
     line = np.linspace(1e-6, 1 - 1e-6, 200_001)
     for goal in rng.gamma(1, 1, (20, 2)):

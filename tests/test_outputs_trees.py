@@ -49,8 +49,9 @@ def random_frame(rng: random.Random) -> Frame:
     return {
         "a": [rng.choice([1.0, 2.0, 3.0, 5.0]) for _ in range(n)],
         "b": [rng.choice([0.0, 1.0, 4.0]) for _ in range(n)],
-        "y0": [rng.choice(values) for _ in range(n)], "y1": [rng.choice(values) for _ in range(n)],
-    }  # fmt: skip
+        "y0": [rng.choice(values) for _ in range(n)],
+        "y1": [rng.choice(values) for _ in range(n)],
+    }
 
 
 def errors_of(caught: OdtError) -> list[str]:
@@ -153,9 +154,10 @@ def random_piece(rng: random.Random, n: int) -> Piece:
     counts = (Apart(most=rng.randint(0, len(counted)), inside=inside),)
     tie = Range(factors=((0, Fraction(1)), (1, Fraction(1))), low=None, high=Fraction(1))
     return Piece(
-        bounds=bounds, counts=counts if rng.random() < 0.7 else (),
+        bounds=bounds,
+        counts=counts if rng.random() < 0.7 else (),
         ranges=(tie,) if rng.random() < 0.2 else (),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,14 +219,30 @@ def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
         factors = np.array([rng.choice([1.0, 0.5]) for _ in range(n)])
         size, price = rng.choice([1, 1, 2, 3]), rng.choice([0.0, 0.0, 1.0])
         answer = engine().solve_outputs(
-            ranks, np.full(3, 4, np.uint32), targets, factors, found.native, depth, loss=loss,
-            allowed=allowed, weights=weights, leaf_rows=size, leaf_price=price,
+            ranks,
+            np.full(3, 4, np.uint32),
+            targets,
+            factors,
+            found.native,
+            depth,
+            loss=loss,
+            allowed=allowed,
+            weights=weights,
+            leaf_rows=size,
+            leaf_price=price,
             threads=rng.choice([1, 2]),
-        )  # fmt: skip
+        )
         searched = Searched(
-            ranks=ranks, allowed=allowed, targets=targets, weights=weights, factors=factors,
-            found=found, loss=loss, size=size, price=price,
-        )  # fmt: skip
+            ranks=ranks,
+            allowed=allowed,
+            targets=targets,
+            weights=weights,
+            factors=factors,
+            found=found,
+            loss=loss,
+            size=size,
+            price=price,
+        )
         expected = searched.best(tuple(range(rows)), depth)
         if math.isinf(expected):
             assert answer["status"] == "infeasible"
@@ -314,8 +332,11 @@ def test_soft_leaves_are_counted_and_never_optimal() -> None:
 
 
 def test_a_medoid_is_a_row_that_obeys_the_rules_else_projected() -> None:
-    frame: Frame = {"a": [1.0, 1.0, 1.0, 2.0, 2.0], "y0": [1.0, 2.0, 5.0, 9.0, 8.0],
-                    "y1": [2.0, 1.0, 5.0, 9.0, 8.0]}  # fmt: skip
+    frame: Frame = {
+        "a": [1.0, 1.0, 1.0, 2.0, 2.0],
+        "y0": [1.0, 2.0, 5.0, 9.0, 8.0],
+        "y1": [2.0, 1.0, 5.0, 9.0, 8.0],
+    }
     text = spec(("y0 + y1 <= 4",), "mse", 1, "solve using greedy(split = average, leaf = medoid)")
     tree = odt.solve(text, frame=frame).tree
     assert tree is not None
@@ -376,11 +397,16 @@ def test_rules_on_paths_are_kept_node_by_node() -> None:
 
 def test_a_limit_ends_with_a_tree_and_a_bound() -> None:
     columns = odt.datasets.elective_grades(400, 3, seed=1)
-    text = "\n".join((
-        "data frame", "target Course1, Course2, Course3: number", "tree depth <= 3", "minimize mse",
-        "rule some: forall leaf: count(Course1 > 0, Course2 > 0, Course3 > 0) <= 1",
-        *(f"rule c{k}: forall leaf: 0 <= Course{k} <= 110" for k in (1, 2, 3)),
-    ))  # fmt: skip
+    text = "\n".join(
+        (
+            "data frame",
+            "target Course1, Course2, Course3: number",
+            "tree depth <= 3",
+            "minimize mse",
+            "rule some: forall leaf: count(Course1 > 0, Course2 > 0, Course3 > 0) <= 1",
+            *(f"rule c{k}: forall leaf: 0 <= Course{k} <= 110" for k in (1, 2, 3)),
+        )
+    )
     result = odt.solve(text, frame=columns, within="1s")
     (stage,) = result.stages
     assert result.audit is not None
@@ -393,9 +419,10 @@ def test_a_limit_ends_with_a_tree_and_a_bound() -> None:
 @pytest.mark.parametrize("name", ["electives", "exam_scores", "car_claims"])
 def test_generators_give_the_same_numbers_for_a_seed(name: str) -> None:
     made = {
-        "electives": odt.datasets.elective_grades, "exam_scores": odt.datasets.exam_scores,
+        "electives": odt.datasets.elective_grades,
+        "exam_scores": odt.datasets.exam_scores,
         "car_claims": odt.datasets.car_claims,
-    }[name]  # fmt: skip
+    }[name]
     assert made(rows=50, seed=3) == made(rows=50, seed=3)  # type: ignore[operator]
     assert made(rows=50, seed=3) != made(rows=50, seed=4)  # type: ignore[operator]
 
@@ -431,14 +458,21 @@ def test_the_studys_manifold_figures_are_met() -> None:
     file = Path(SHARED) / "outputs" / "synthetic_manifold_df_size_500_targets_5_seed_0.csv"
     names = file.read_text(encoding="utf-8").split("\n", 1)[0].split(",")
     rows = np.loadtxt(file, delimiter=",", skiprows=1)
-    text = "\n".join((
-        "data frame", "target y1, y2, y3, y4, y5: number", "tree depth <= 5", "minimize mse",
-        "candidates * at midpoints exact",  # as in the study; the test rows feel it
-        *(f"rule p{k}: forall leaf: y{k} >= 0" for k in range(1, 6)),
-        "rule one: forall leaf: y1 + y2 = 1", "rule a: forall leaf: y2 - y3 = 0.1",
-        "rule b: forall leaf: y4 - y5 = 0.2", "rule size: forall leaf: size >= 5",
-        "solve using greedy(split = optimal, leaf = optimal)",
-    ))  # fmt: skip
+    text = "\n".join(
+        (
+            "data frame",
+            "target y1, y2, y3, y4, y5: number",
+            "tree depth <= 5",
+            "minimize mse",
+            "candidates * at midpoints exact",  # as in the study; the test rows feel it
+            *(f"rule p{k}: forall leaf: y{k} >= 0" for k in range(1, 6)),
+            "rule one: forall leaf: y1 + y2 = 1",
+            "rule a: forall leaf: y2 - y3 = 0.1",
+            "rule b: forall leaf: y4 - y5 = 0.2",
+            "rule size: forall leaf: size >= 5",
+            "solve using greedy(split = optimal, leaf = optimal)",
+        )
+    )
     published = [0.539015646, 0.488700548, 0.611922764, 0.553360085, 0.473859456]
     folds = KFold(5, shuffle=True, random_state=10).split(rows)
     for (train, test), expected in zip(folds, published, strict=True):
@@ -479,11 +513,16 @@ def test_relaxed_leaves_of_a_gap_and_a_grid_end() -> None:
     frame = odt.datasets.car_claims(60, seed=1)
     rules = ["FLAG in {0, 1}", "FLAG <= AMT <= 100000 * FLAG", "count(FLAG > 0, AMT > 0) <= 2"]
     for step in ("", " step 1"):
-        text = "\n".join((
-            "data frame", f"target FLAG, AMT: number{step}", "tree depth <= 2", "minimize mse",
-            *(f"rule r{k}: forall leaf: {rule}" for k, rule in enumerate(rules)),
-            "solve using greedy(split = relaxed 3, leaf = relaxed 3)",
-        ))  # fmt: skip
+        text = "\n".join(
+            (
+                "data frame",
+                f"target FLAG, AMT: number{step}",
+                "tree depth <= 2",
+                "minimize mse",
+                *(f"rule r{k}: forall leaf: {rule}" for k, rule in enumerate(rules)),
+                "solve using greedy(split = relaxed 3, leaf = relaxed 3)",
+            )
+        )
         result = odt.solve(text, frame=frame)
         assert result.status == "feasible"
         assert result.outputs is not None
@@ -502,12 +541,20 @@ def test_the_outputs_that_rules_admit_are_shown(tmp_path: Path) -> None:
     (tmp_path / "grades.csv").write_text("\n".join(lines), encoding="utf-8")
     each = [f"0 <= Course{k} <= 100" for k in (1, 2, 3)]
     spec_file = tmp_path / "grades.odt"
-    spec_file.write_text("\n".join((
-        'data "grades.csv"', "target Course1, Course2, Course3: number", "tree depth <= 1",
-        "minimize mse", f"rule bounds: forall leaf: {' and '.join(each)}",
-        "rule one: forall leaf: count(Course1 > 0, Course2 > 0, Course3 > 0) <= 1",
-        "rule pair: forall leaf: if Course1 > 50 then 2 * Course2 - Course3 <= 1",
-    )), encoding="utf-8")  # fmt: skip
+    spec_file.write_text(
+        "\n".join(
+            (
+                'data "grades.csv"',
+                "target Course1, Course2, Course3: number",
+                "tree depth <= 1",
+                "minimize mse",
+                f"rule bounds: forall leaf: {' and '.join(each)}",
+                "rule one: forall leaf: count(Course1 > 0, Course2 > 0, Course3 > 0) <= 1",
+                "rule pair: forall leaf: if Course1 > 50 then 2 * Course2 - Course3 <= 1",
+            )
+        ),
+        encoding="utf-8",
+    )
     result = odt.solve(spec_file)
     assert result.outputs is not None
     base = f"{'; '.join(each)}"
@@ -550,7 +597,7 @@ def test_a_grid_of_which_nothing_is_decided_asks_for_bounds() -> None:
     ray = Range(factors=((0, Fraction(1)), (1, Fraction(-2))), low=ends[0], high=ends[1])
     union = OutputUnion(
         steps=(Fraction(1),) * 2, pieces=(Piece(bounds=((None, None),) * 2, ranges=(ray,)),)
-    )  # fmt: skip
+    )
     with pytest.raises(OdtError) as caught:
         FeasibleSet(union)
     assert errors_of(caught.value) == ["R306"]
@@ -566,7 +613,7 @@ def test_a_grid_of_which_nothing_is_decided_asks_for_bounds() -> None:
         (("count(y0 = 0, y1 = 0) >= 1",), "", ("y0 = 0", "y1 = 0")),
         ((), "", ()),
     ],
-)  # fmt: skip
+)
 def test_sets_are_said_in_words(rules: tuple[str, ...], step: str, said: tuple[str, ...]) -> None:
     from odtdsl.problem.outputs.feasible import feasible_lines
 

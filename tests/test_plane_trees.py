@@ -39,8 +39,9 @@ def table(rng: random.Random) -> dict[str, list[Any]]:
     labels = [*classes, *(rng.choice(classes) for _ in range(n - len(classes)))]
     return {
         "a": [float(rng.randrange(3)) for _ in range(n)],
-        "b": [float(rng.randrange(3)) for _ in range(n)], "y": labels,
-    }  # fmt: skip
+        "b": [float(rng.randrange(3)) for _ in range(n)],
+        "y": labels,
+    }
 
 
 @cache
@@ -90,8 +91,9 @@ def test_optima_are_those_of_all_partitions(first: int) -> None:
         core = core_of(
             f"tree depth <= {depth}{bound}, splits hyperplane\n"
             f"minimize errors + {price.numerator} * leaves / {price.denominator}\n"
-            f"rule stable: forall split: size >= {size}", frame,
-        )  # fmt: skip
+            f"rule stable: forall split: size >= {size}",
+            frame,
+        )
         expected = min(
             errors + price * (splits + 1)
             for splits, errors in fewest(frame, depth, leaves - 1, size).items()
@@ -144,7 +146,7 @@ def test_shared_nodes_are_no_trees() -> None:
         ("tree depth <= 2, splits hyperplane", "rule r: forall leaf: size >= 2", "T221"),
         ("tree depth <= 2, splits hyperplane", "rule r: forall path: a before b", "B102"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(skeleton: str, rule: str, code: str) -> None:
     with pytest.raises(OdtError) as caught:
         odtdsl.solve(f"data frame target y {skeleton} minimize errors {rule}", frame=XOR)

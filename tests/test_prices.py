@@ -30,9 +30,7 @@ from odtdsl.presentation import console
 
 CASES = int(os.environ.get("ODTDSL_PRICES_CASES", "40"))
 MOST_TREES = 700
-KINDS = [
-    (scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE
-]  # fmt: skip
+KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Values = tuple[Fraction, ...]
 
 
@@ -67,11 +65,12 @@ class Priced:
         depth, leaves = self.world.depth, self.world.leaves
         assert depth is not None
         found = (
-            self.value[model] for model in self.models
+            self.value[model]
+            for model in self.models
             if model.depth <= depth + ("tree depth" in dropped)
             and (leaves is None or len(model.leaves) <= leaves or "tree leaves" in dropped)
             and judge.admits(model)
-        )  # fmt: skip
+        )
         return min(found, default=None)
 
 
@@ -94,9 +93,11 @@ def priced_case(seed: object) -> Priced:
         world.depth, world.leaves = depth, leaves
         atoms = Atoms(rng, world, models)
         made = Priced(
-            world=world, rules=tuple(rule(atoms, scope, term) for scope, term in terms),
-            stages=tuple(goals(rng, world)), models=models,
-        )  # fmt: skip
+            world=world,
+            rules=tuple(rule(atoms, scope, term) for scope, term in terms),
+            stages=tuple(goals(rng, world)),
+            models=models,
+        )
         if made.best() is not None:
             return made
 
@@ -144,9 +145,10 @@ def _values(found: tuple[Range | None, ...], one: Priced) -> Values:
     """What is proven, with less being better."""
     assert all(part is not None and part.proven for part in found)
     return tuple(
-        goal.sign * part.low for goal, part in zip(one.stages, found, strict=True)
+        goal.sign * part.low
+        for goal, part in zip(one.stages, found, strict=True)
         if part is not None and part.low is not None
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -165,9 +167,10 @@ def test_prices_on_milp(block: int) -> None:
 # ---- one spec by hand
 
 FRAME = {
-    "age": [30, 35, 40, 45, 50, 55, 60, 65], "chol": [180, 260, 200, 270, 190, 280, 210, 290],
+    "age": [30, 35, 40, 45, 50, 55, 60, 65],
+    "chol": [180, 260, 200, 270, 190, 280, 210, 290],
     "sick": ["no", "no", "yes", "yes", "yes", "yes", "yes", "yes"],
-}  # fmt: skip
+}
 HEAD = "data frame target sick tree depth <= 1 minimize error_rate "
 
 

@@ -108,9 +108,15 @@ def test_a_step_that_does_not_follow_is_found(solver: str) -> None:
     while rejected < 60 * SCALE:
         clauses = random_3cnf(rng)
         steps = refutation(clauses, solver)
-        wide = [] if steps is None else [
-            i for i, step in enumerate(steps) if not step.startswith("d") and step.strip() != "0"
-        ]  # fmt: skip
+        wide = (
+            []
+            if steps is None
+            else [
+                i
+                for i, step in enumerate(steps)
+                if not step.startswith("d") and step.strip() != "0"
+            ]
+        )
         if steps is None or not wide:
             continue
         at = rng.choice(wide)
@@ -389,10 +395,19 @@ def test_claims_without_sense(written) -> None:
     below = f"c claim stage 1 below {proof.parts[0].claim.below}\n".encode()
     assert below in text
     for claim in (
-        b"stage 1 below 5/2", b"stage 3 below 1 after 1 1", b"stage 2 below 1", b"stage 0 below 1",
-        b"stage 1 below -1", b"stage 1 below 1/0", b"stage 1 below 40", b"nothing", b"none after",
-        b"stage 1 below " + b"9" * 90, b"stage 2 below 3/2 after 2", b"stage 1 below 0",
-    ):  # fmt: skip
+        b"stage 1 below 5/2",
+        b"stage 3 below 1 after 1 1",
+        b"stage 2 below 1",
+        b"stage 0 below 1",
+        b"stage 1 below -1",
+        b"stage 1 below 1/0",
+        b"stage 1 below 40",
+        b"nothing",
+        b"none after",
+        b"stage 1 below " + b"9" * 90,
+        b"stage 2 below 3/2 after 2",
+        b"stage 1 below 0",
+    ):
         assert rejected(text.replace(below, b"c claim " + claim + b"\n"), analysis) == "P101", claim
 
 
@@ -560,9 +575,11 @@ def test_a_tree_that_the_proof_does_not_reach(spec: Path, tmp_path: Path) -> Non
 def test_what_keeps_a_proof_from_being_written(spec: Path, tmp_path: Path) -> None:
     proof = tmp_path / "a.proof"
     for words, code in (
-        (("--using", "exact"), "U316"), (("--model", "pattern"), "U316"),
-        (("--all-optimal",), "U316"), (("--proof", tmp_path / "no" / "a.proof"), "F301"),
-    ):  # fmt: skip
+        (("--using", "exact"), "U316"),
+        (("--model", "pattern"), "U316"),
+        (("--all-optimal",), "U316"),
+        (("--proof", tmp_path / "no" / "a.proof"), "F301"),
+    ):
         refused = odt("solve", spec, "--proof", proof, *words)
         assert (refused.exit_code, code in refused.stderr) == (2 if code == "U316" else 1, True)
     assert (odt("audit", spec).exit_code, odt("audit", spec, "--proof", proof).exit_code) == (2, 1)

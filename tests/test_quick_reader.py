@@ -84,15 +84,26 @@ def outcome(request: DataRequest, base: Path) -> object:
 
 def told(table: Table) -> object:
     every_other = table.take(np.arange(0, table.n_rows, 2))
-    return table.n_rows, digest(table), digest(every_other), [
-        (
-            name, None if column.numbers is None else column.numbers.tobytes(),
-            column.texts.tolist(), column.missing.tolist(), column.blanks,
-            column.take(np.arange(0, table.n_rows, 2)).texts.tolist(),
-            {text: (column.distinct[1] == i).tolist() for i, text in enumerate(column.distinct[0])},
-        )
-        for name, column in table.columns.items()
-    ]  # fmt: skip
+    return (
+        table.n_rows,
+        digest(table),
+        digest(every_other),
+        [
+            (
+                name,
+                None if column.numbers is None else column.numbers.tobytes(),
+                column.texts.tolist(),
+                column.missing.tolist(),
+                column.blanks,
+                column.take(np.arange(0, table.n_rows, 2)).texts.tolist(),
+                {
+                    text: (column.distinct[1] == i).tolist()
+                    for i, text in enumerate(column.distinct[0])
+                },
+            )
+            for name, column in table.columns.items()
+        ],
+    )
 
 
 @pytest.mark.parametrize("start", range(0, FILES, 100))
@@ -147,7 +158,9 @@ def test_many_columns(tmp_path: Path) -> None:
     """A check is linear in the columns: no column looks at all others."""
     n = 20_000
     lines = [",".join([*(f"x{i}" for i in range(n)), "y"])]
-    lines += [",".join([*(str((i * 7 + row * 3) % 11) for i in range(n)), str(row % 2)])
-              for row in range(12)]  # fmt: skip
+    lines += [
+        ",".join([*(str((i * 7 + row * 3) % 11) for i in range(n)), str(row % 2)])
+        for row in range(12)
+    ]
     (tmp_path / "f.csv").write_text("\n".join(lines))
     assert checked(tmp_path) < 8

@@ -24,9 +24,10 @@ from odtdsl.predictors.tree import Tree
 from odtdsl.words import mse
 
 FRAME = {
-    "x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "k": ["a", "b", "a", "b", "a", "b"],
+    "x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    "k": ["a", "b", "a", "b", "a", "b"],
     "y": [0.0, 1.0, 5.0, 5.0, 9.0, 10.0],
-}  # fmt: skip
+}
 HEAD = "data frame\ntarget y: number\ntree depth <= 2\n"
 DIABETES = 'data sklearn "diabetes", test 25% seed 0\ntarget target: number\n'
 

@@ -29,8 +29,24 @@ from odtdsl.presentation.report.page import page
 from odtdsl.problem.ir.expr import GroupArg
 
 NAMES = ("plain", "hostile", "diagram", "planes", "outputs", "conflict")
-NEVER = {"iframe", "object", "embed", "link", "base", "img", "video", "audio", "source", "image",
-         "use", "a:href", "foreignobject", "animate", "set", "template"}  # fmt: skip
+NEVER = {
+    "iframe",
+    "object",
+    "embed",
+    "link",
+    "base",
+    "img",
+    "video",
+    "audio",
+    "source",
+    "image",
+    "use",
+    "a:href",
+    "foreignobject",
+    "animate",
+    "set",
+    "template",
+}
 
 
 @cache
@@ -135,9 +151,7 @@ def test_hostile_words_are_shown_as_they_are() -> None:
     for said in reports.HOSTILE.values():
         if "pwned='link'" not in said:  # a cell that no split names
             assert said in words
-    given = json.loads(
-        page_of("hostile").split('id="data">')[1].split("</script>")[0]
-    )  # fmt: skip
+    given = json.loads(page_of("hostile").split('id="data">')[1].split("</script>")[0])
     assert reports.HOSTILE["tag"] in [one["name"] for one in given["features"]]
 
 
@@ -334,11 +348,15 @@ def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
     assert status(whole)[0] == "optimal"
     assert "as saved" in status(whole)[1]
     for wrong in (
-        {"digest": "0" * 64}, {"stages": []}, {"status": "proven"}, {"timeline": [{}]},
-        {"seconds": -1}, {"counters": 3},
+        {"digest": "0" * 64},
+        {"stages": []},
+        {"status": "proven"},
+        {"timeline": [{}]},
+        {"seconds": -1},
+        {"counters": 3},
         {"stages": [{**whole["stages"][0], "value": 5}]},
         {"stages": [{**whole["stages"][0], "proven": False}]},
-    ):  # fmt: skip
+    ):
         assert status(whole | wrong)[0] == "feasible"
     assert "was not asked" in status(whole["model"])[1]
 
@@ -346,11 +364,16 @@ def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        "tree depth <= 2", "tree depth <= 1, leaves <= 1", "candidates a at {3, 5} tree depth <= 1",
-        "tree depth <= 1 rule r: forall leaf: size >= 1", "feature b: category tree depth <= 1",
-        "tree depth <= 1 cost a = 2", "drop c tree depth <= 1", "weight c tree depth <= 1",
+        "tree depth <= 2",
+        "tree depth <= 1, leaves <= 1",
+        "candidates a at {3, 5} tree depth <= 1",
+        "tree depth <= 1 rule r: forall leaf: size >= 1",
+        "feature b: category tree depth <= 1",
+        "tree depth <= 1 cost a = 2",
+        "drop c tree depth <= 1",
+        "weight c tree depth <= 1",
     ],
-)  # fmt: skip
+)
 def test_a_proof_is_believed_for_the_very_problem_alone(other: str, tmp_path: Path) -> None:
     """A better tree may be admitted where anything is asked otherwise: rules, skeleton, columns."""
     from odtdsl.presentation.report.saved import saved
@@ -473,10 +496,12 @@ def test_plots_hold_the_same_words_in_their_boxes(name: str) -> None:
             if one.get_ha() == "center":
                 inner = one.get_window_extent()
                 assert any(
-                    box.x0 <= inner.x0 + 1 and inner.x1 - 1 <= box.x1
-                    and box.y0 <= inner.y0 + 2 and inner.y1 - 2 <= box.y1
+                    box.x0 <= inner.x0 + 1
+                    and inner.x1 - 1 <= box.x1
+                    and box.y0 <= inner.y0 + 2
+                    and inner.y1 - 2 <= box.y1
                     for box in extents
-                ), one.get_text()  # fmt: skip
+                ), one.get_text()
     assert result.plot() is not None
     plt.close("all")
 

@@ -210,16 +210,21 @@ def test_the_script_routes_as_the_model_does(browser: Any, name: str, tmp_path: 
             raw = {n: rows.data.table.columns[n].texts[[row]].tolist() for n in model.tested}
             raw[split.feature] = [value]
             end = int(model.apply(raw)[0])
-            wanted = ends[end] if result.tree is not None else next(
-                e.number for e in facts.graph.ends if e.leaf.label == end
-            )  # fmt: skip
+            wanted = (
+                ends[end]
+                if result.tree is not None
+                else next(e.number for e in facts.graph.ends if e.leaf.label == end)
+            )
             cells = [
-                value if n == split.feature
-                else None if rows.data.table.columns[n].missing[row]
-                else float(c.numbers[row]) if c.numbers is not None
+                value
+                if n == split.feature
+                else None
+                if rows.data.table.columns[n].missing[row]
+                else float(c.numbers[row])
+                if c.numbers is not None
                 else int(c.codes[row])  # type: ignore[index]
                 for n, c in base.items()
-            ]  # fmt: skip
+            ]
             assert run(browser, "return odtReport.follow(arguments[0])", cells) == wanted
 
 

@@ -35,10 +35,27 @@ def code_of(name: str, base: Path, **options: object) -> str:
 # ---- paths
 
 NO_FILES = (
-    "no.csv", ".", "..", "/", "/dev/zero", "/dev/stdin", "~nobody-of-this-name/x.csv", "a" * 300,
-    "a\0b.csv", "a\0/b.csv", "\ud800.csv", "\ud800/x.csv", "pipe.csv", "folder.csv", "no/../no.csv",
-    "http://localhost/x.csv", "file:///etc/passwd", "$HOME/x.csv", "`id`.csv", "*.csv",
-)  # fmt: skip
+    "no.csv",
+    ".",
+    "..",
+    "/",
+    "/dev/zero",
+    "/dev/stdin",
+    "~nobody-of-this-name/x.csv",
+    "a" * 300,
+    "a\0b.csv",
+    "a\0/b.csv",
+    "\ud800.csv",
+    "\ud800/x.csv",
+    "pipe.csv",
+    "folder.csv",
+    "no/../no.csv",
+    "http://localhost/x.csv",
+    "file:///etc/passwd",
+    "$HOME/x.csv",
+    "`id`.csv",
+    "*.csv",
+)
 
 
 @pytest.mark.parametrize("name", NO_FILES)
@@ -272,9 +289,13 @@ def test_hostile_specs_and_models_run_nothing_and_open_what_they_name(tmp_path: 
         str(tmp_path / name / file) for name in ("plain", "hostile") for file in ("s.odt", "m.json")
     ]
     ran = subprocess.run(
-        [sys.executable, str(tmp_path / "watched.py"), *files], capture_output=True, text=True,
-        cwd=tmp_path, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}, check=False,
-    )  # fmt: skip
+        [sys.executable, str(tmp_path / "watched.py"), *files],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["ran"] == []

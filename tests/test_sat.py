@@ -107,9 +107,10 @@ def test_a_counter_bounds_just_what_it_counts(most: int) -> None:
 def test_sums_beyond_the_encoder_are_refused() -> None:
     """pindakaas ended in a TypeError, or wrote clauses that admit something else."""
     frame = {
-        "a": ["hi", "lo", "lo", "lo", "hi", "hi", "mid"], "y": ["p", "n", "p", "n", "p", "p", "p"],
+        "a": ["hi", "lo", "lo", "lo", "hi", "hi", "mid"],
+        "y": ["p", "n", "p", "n", "p", "p", "p"],
         "w": [29999999999999, 200000000001, 2999999999999, 6, 200000000001, 20000000001, 10**10],
-    }  # fmt: skip
+    }
     spec = """data frame target y weight w feature a: ordered {"mid", "hi", "lo"} tree depth <= 2
         minimize rate("p") + 1000000 * leaves rule r: different_leaf(1, 0)"""
     with pytest.raises(OdtError) as caught:

@@ -37,8 +37,11 @@ def test_answers_without_rules_are_the_best_by_partitions() -> None:
     assert sum((same_price(f"price {i}", "sat") for i in range(6)), Counter())["priced"] == 6
 
 
-REAL = [("monk1", "1, 2, 2, 1, 1", "infeasible"), ("wine", "1, 2, 3", "infeasible"),
-        ("wine", "1, 2, 4", "optimal")]  # fmt: skip
+REAL = [
+    ("monk1", "1, 2, 2, 1, 1", "infeasible"),
+    ("wine", "1, 2, 3", "infeasible"),
+    ("wine", "1, 2, 4", "optimal"),
+]
 
 
 @pytest.mark.parametrize(("name", "widths", "status"), REAL)

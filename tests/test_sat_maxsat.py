@@ -24,9 +24,10 @@ def test_the_optimum(name: str) -> None:
 
 
 ROWS = {
-    "a": [i * 7 % 40 for i in range(40)], "b": [i * 11 % 40 for i in range(40)],
+    "a": [i * 7 % 40 for i in range(40)],
+    "b": [i * 11 % 40 for i in range(40)],
     "y": [i * i % 3 for i in range(40)],
-}  # fmt: skip
+}
 SPEC = "data frame target y: class tree depth <= 3 minimize errors then leaves"
 
 

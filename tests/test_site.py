@@ -18,9 +18,14 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "docs.site", str(tmp_path / "site")]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert done.returncode == 0, done.stdout[-5000:]
     first = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     for page in ("docs/tutorial.html", "docs/how-to/tune.html", "docs/reference/api.html"):

@@ -24,9 +24,13 @@ from odtdsl.problem.ir.raw import RawDiagram
 
 pytestmark = pytest.mark.usefixtures("start_by_search")
 COLUMNS = {
-    "a": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "b": [0, 0, 1, 1] * 4, "c": [0, 1] * 7 + [1, 1],
-    "y": list("xyyxyxxyxyyxyxxx"), "z": [1.0, 2.5, 3.0, 2.0] * 4, "w": [4, 2, 1, 0] * 4,
-}  # fmt: skip
+    "a": [0, 0, 0, 0, 1, 1, 1, 1] * 2,
+    "b": [0, 0, 1, 1] * 4,
+    "c": [0, 1] * 7 + [1, 1],
+    "y": list("xyyxyxxyxyyxyxxx"),
+    "z": [1.0, 2.5, 3.0, 2.0] * 4,
+    "w": [4, 2, 1, 0] * 4,
+}
 
 
 def frame(text: str) -> dict[str, list[Any]]:
@@ -45,13 +49,14 @@ HEADS = {
     "number": "target z: number tree depth <= 2",
     "ruled number": "target z: number tree depth <= 2 rule r: forall leaf: size >= 2",
     "outputs": "target z, w: number tree depth <= 2",
-    "ruled outputs": "target z, w: number tree depth <= 2"
-    " rule r: forall leaf: z + w <= 6",
-}  # fmt: skip
+    "ruled outputs": "target z, w: number tree depth <= 2 rule r: forall leaf: z + w <= 6",
+}
 GOALS = {
-    "errors": "errors + splits / 10", "errors then leaves": "errors then leaves",
-    "mse": "mse", "mse then leaves": "mse then leaves",
-}  # fmt: skip
+    "errors": "errors + splits / 10",
+    "errors then leaves": "errors then leaves",
+    "mse": "mse",
+    "mse then leaves": "mse then leaves",
+}
 PROBLEMS = [
     f"data frame {head} minimize {GOALS[goal]}"
     for name, head in HEADS.items()
@@ -81,9 +86,13 @@ class Asked(list[tuple[str, str]]):
             self._note(monkeypatch, DiagramSearch, f"by_{kind}", ("exact", kind), None)
 
     def _note(
-        self, monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, told: tuple[str, str],
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        owner: Any,
+        method: str,
+        told: tuple[str, str],
         answer: Callable[..., RawAnswer] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         real = getattr(owner, method)
 
         def noted(*given: Any, **named: Any) -> Any:

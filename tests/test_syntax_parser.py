@@ -240,9 +240,34 @@ def test_no_text_makes_anything_but_a_spec_or_diagnostics(data: st.DataObject) -
         assert all(0 <= place <= len(text) for place in places)
 
 
-_SPOILERS = ("", "(", ")", "{", "]", '"', "`", "'", "%", "forall ", "rule ", "not ", " if ",
-             "<=", "=", ",", ":", "\n", "\nrule ", ".5", "then ", "in ", "#", "missing", "-",
-             " a b ")  # fmt: skip
+_SPOILERS = (
+    "",
+    "(",
+    ")",
+    "{",
+    "]",
+    '"',
+    "`",
+    "'",
+    "%",
+    "forall ",
+    "rule ",
+    "not ",
+    " if ",
+    "<=",
+    "=",
+    ",",
+    ":",
+    "\n",
+    "\nrule ",
+    ".5",
+    "then ",
+    "in ",
+    "#",
+    "missing",
+    "-",
+    " a b ",
+)
 
 
 # ---- files

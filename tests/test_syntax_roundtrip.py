@@ -14,8 +14,28 @@ from odtdsl.language import ast, constructors
 from odtdsl.language.parser import parse
 from odtdsl.language.printer import expr_to_text, format_source, to_text
 
-WORDS = ("a", "größe", "cost", "if", "not", "forall", "minimize", "maximize", "rule", "in", "is",
-         "and", "then", "missing", "before", "at", "s", "frame", "x_1", "Ω")  # fmt: skip
+WORDS = (
+    "a",
+    "größe",
+    "cost",
+    "if",
+    "not",
+    "forall",
+    "minimize",
+    "maximize",
+    "rule",
+    "in",
+    "is",
+    "and",
+    "then",
+    "missing",
+    "before",
+    "at",
+    "s",
+    "frame",
+    "x_1",
+    "Ω",
+)
 
 
 def spec_of(text: str) -> ast.Spec:
@@ -64,19 +84,25 @@ def _grow(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(lambda a, b, o: ast.Compare(operands=(a, b), ops=(o,)), inner, inner, ops),
         st.builds(
             lambda a, b, c, o, p: ast.Compare(operands=(a, b, c), ops=(o, p)),
-            inner, inner, inner, ops, ops,
+            inner,
+            inner,
+            inner,
+            ops,
+            ops,
         ),
         st.builds(lambda a, w: ast.Member(item=a, within=w), inner, sets | intervals),
         inner.map(lambda a: ast.IsMissing(item=a)),
         st.builds(
             lambda w, a, b: ast.Infix(word=w, left=a, right=b),
-            st.sampled_from(["before", "requires", "multiple_of"]), inner, inner,
+            st.sampled_from(["before", "requires", "multiple_of"]),
+            inner,
+            inner,
         ),
         inner.map(lambda a: ast.Not(operand=a)),
         several.map(lambda i: ast.And(items=i)),
         several.map(lambda i: ast.Or(items=i)),
         st.builds(lambda a, b: ast.If(condition=a, consequence=b), inner, inner),
-    )  # fmt: skip
+    )
 
 
 exprs = st.recursive(numbers | percents | texts | safe_names, _grow, max_leaves=8)
@@ -85,7 +111,9 @@ data_options = st.one_of(
     any_text.map(lambda t: ast.TestFile(path=t)),
     st.builds(
         lambda p, s, n: ast.TestShare(share=p, stratified=s, seed=n),
-        percents, st.booleans(), optional(whole),
+        percents,
+        st.booleans(),
+        optional(whole),
     ),
     sets.map(lambda s: ast.NaMarks(marks=s.items)),
     any_text.map(lambda t: ast.Separator(text=t)),
@@ -94,7 +122,7 @@ data_options = st.one_of(
     plain.map(lambda w: ast.Header(word=w)),
     any_text.map(lambda t: ast.Encoding(name=t)),
     names.map(lambda n: ast.IdColumn(column=n)),
-)  # fmt: skip
+)
 sources = st.one_of(
     any_text.map(lambda t: ast.FileSource(path=t)),
     st.builds(lambda w, t: ast.LibrarySource(library=w, name=t), plain, any_text),
@@ -125,7 +153,9 @@ options = st.one_of(
         st.lists(
             st.builds(
                 lambda k, v, a: ast.Setting(key=k, value=v, amount=a),
-                plain, plain, optional(numbers),
+                plain,
+                plain,
+                optional(numbers),
             ),
             max_size=2,
         ),
@@ -139,44 +169,77 @@ options = st.one_of(
     whole.map(lambda n: ast.Seed(value=n)),
     st.builds(lambda a, u: ast.Memory(amount=a, unit=u), numbers, st.sampled_from(["MB", "GB"])),
     any_text.map(lambda t: ast.Start(path=t)),
-)  # fmt: skip
+)
 free_words = st.sampled_from(WORDS) | titles
 stages = st.builds(
     lambda s, m: ast.Stage(sense=s, measure=m),
-    st.sampled_from(["minimize", "maximize", None]), exprs,
-)  # fmt: skip
+    st.sampled_from(["minimize", "maximize", None]),
+    exprs,
+)
 splits = optional(plain)
 statements = st.one_of(
-    st.builds(lambda s, o: ast.Data(source=s, options=tuple(o)), sources,
-              st.lists(data_options, max_size=3)),
-    st.builds(lambda c, t, p: ast.Target(columns=c, type=t, positive=p), columns,
-              optional(number_types | ordered_types | integers | class_types), optional(literals)),
-    st.builds(lambda c, t: ast.Feature(columns=c, type=t), columns_or_star,
-              number_types | ordered_types | integers | feature_types),
+    st.builds(
+        lambda s, o: ast.Data(source=s, options=tuple(o)),
+        sources,
+        st.lists(data_options, max_size=3),
+    ),
+    st.builds(
+        lambda c, t, p: ast.Target(columns=c, type=t, positive=p),
+        columns,
+        optional(number_types | ordered_types | integers | class_types),
+        optional(literals),
+    ),
+    st.builds(
+        lambda c, t: ast.Feature(columns=c, type=t),
+        columns_or_star,
+        number_types | ordered_types | integers | feature_types,
+    ),
     columns.map(lambda c: ast.Drop(columns=c)),
     names.map(lambda c: ast.Weight(column=c)),
     st.builds(lambda p, c: ast.Missing(policy=p, columns=c), plain, optional(columns)),
-    st.builds(lambda c, p: ast.Candidates(columns=c, place=p), columns_or_star,
-              st.sampled_from(["midpoints", "midpoints exact", "guessed"])),
-    st.builds(lambda c, p, n: ast.Candidates(columns=c, place=p, count=n), columns_or_star,
-              st.sampled_from(["quantiles", "bins"]), whole),
-    st.builds(lambda c, s: ast.Candidates(columns=c, place="values", values=s.items),
-              columns_or_star, sets),
+    st.builds(
+        lambda c, p: ast.Candidates(columns=c, place=p),
+        columns_or_star,
+        st.sampled_from(["midpoints", "midpoints exact", "guessed"]),
+    ),
+    st.builds(
+        lambda c, p, n: ast.Candidates(columns=c, place=p, count=n),
+        columns_or_star,
+        st.sampled_from(["quantiles", "bins"]),
+        whole,
+    ),
+    st.builds(
+        lambda c, s: ast.Candidates(columns=c, place="values", values=s.items),
+        columns_or_star,
+        sets,
+    ),
     st.lists(cost_items, min_size=1, max_size=3).map(lambda i: ast.Cost(items=tuple(i))),
-    st.builds(lambda a, b, n: ast.Loss(predicted=a, actual=b, amount=n), literals, literals,
-              numbers),
+    st.builds(
+        lambda a, b, n: ast.Loss(predicted=a, actual=b, amount=n), literals, literals, numbers
+    ),
     st.builds(lambda n, e: ast.Group(name=n, condition=e), free_words, exprs),
     st.builds(lambda n, e: ast.Let(name=n, value=e), free_words, exprs),
-    st.builds(lambda b, s: ast.Tree(bounds=tuple(b), splits=s), st.lists(bounds, max_size=2),
-              splits),
-    st.builds(lambda w, s: ast.Diagram(widths=tuple(w), splits=s),
-              st.lists(whole, min_size=1, max_size=3), splits),
-    st.builds(lambda m, s: ast.Objective(stages=(ast.Stage(sense="minimize", measure=m), *s)),
-              exprs, st.lists(stages, max_size=2)),
-    st.builds(lambda n, e, s: ast.Rule(name=n, condition=e, scope=s), free_words, exprs,
-              st.sampled_from([None, "path", "leaf", "split"])),
+    st.builds(
+        lambda b, s: ast.Tree(bounds=tuple(b), splits=s), st.lists(bounds, max_size=2), splits
+    ),
+    st.builds(
+        lambda w, s: ast.Diagram(widths=tuple(w), splits=s),
+        st.lists(whole, min_size=1, max_size=3),
+        splits,
+    ),
+    st.builds(
+        lambda m, s: ast.Objective(stages=(ast.Stage(sense="minimize", measure=m), *s)),
+        exprs,
+        st.lists(stages, max_size=2),
+    ),
+    st.builds(
+        lambda n, e, s: ast.Rule(name=n, condition=e, scope=s),
+        free_words,
+        exprs,
+        st.sampled_from([None, "path", "leaf", "split"]),
+    ),
     st.lists(options, min_size=1, max_size=3).map(lambda o: ast.Solve(options=tuple(o))),
-)  # fmt: skip
+)
 specs = st.lists(statements, max_size=3).map(lambda s: ast.Spec(statements=tuple(s)))
 
 

@@ -103,12 +103,19 @@ def _kept(core: Core, raw: RawTree, scope: str) -> list[bool]:
 
 
 OBJECTIVES = (
-    "errors", "-accuracy", "error_rate + 0.125 * leaves", "expected_loss + 2 * expected_cost",
-    "0.5 * abs(rate(\"y\", g) - rate(\"y\", h)) + errors(h)", "gap(rate(\"n\"), g, h) + 1 / 3",
-    "loss - 0.5 * accuracy + 0.25 * nodes", "tests(a, c) + splits - 1", "depth",
-    "abs(errors - 2) + abs(leaves - 3)", "count_predicted(\"y\") + expected_cost - errors",
+    "errors",
+    "-accuracy",
+    "error_rate + 0.125 * leaves",
+    "expected_loss + 2 * expected_cost",
+    '0.5 * abs(rate("y", g) - rate("y", h)) + errors(h)',
+    'gap(rate("n"), g, h) + 1 / 3',
+    "loss - 0.5 * accuracy + 0.25 * nodes",
+    "tests(a, c) + splits - 1",
+    "depth",
+    "abs(errors - 2) + abs(leaves - 3)",
+    'count_predicted("y") + expected_cost - errors',
     "expected_cost + expected_cost / 2",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("text", OBJECTIVES)

@@ -13,10 +13,23 @@ from odtdsl.problem.terms.registry import BY_NAME, TERMS
 
 FOLDER = Path(registry.__file__).parent
 SHARED = {
-    "__init__", "base", "catalogue", "comparisons", "formulas", "linear", "monotone",
-    "normalize", "objective", "over_groups", "pair", "registry", "regression", "share_of", "shares",
+    "__init__",
+    "base",
+    "catalogue",
+    "comparisons",
+    "formulas",
+    "linear",
+    "monotone",
+    "normalize",
+    "objective",
+    "over_groups",
+    "pair",
+    "registry",
+    "regression",
+    "share_of",
+    "shares",
     "splits_filter",
-}  # fmt: skip
+}
 """Files of `terms` that are no terms."""
 
 

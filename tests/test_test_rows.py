@@ -99,8 +99,9 @@ def test_what_a_measure_is_taken_over(rule: str, rows: tuple[tuple[str, int], ..
 def test_nothing_is_said_twice() -> None:
     spec = "data frame target y tree depth <= 1 minimize errors or leaves solve using exact"
     spec = spec.replace("errors or leaves", "errors then leaves")
-    result = odtdsl.solve(spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]},
-                          test_frame={"a": TEST["a"], "y": TEST["y"]})  # fmt: skip
+    result = odtdsl.solve(
+        spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]}, test_frame={"a": TEST["a"], "y": TEST["y"]}
+    )
     assert result.test is not None
     told = list(console.test_lines(result.test, result.stages))
     assert told == ["always predicting n: 3 errors, accuracy 40.00%"]
@@ -108,8 +109,9 @@ def test_nothing_is_said_twice() -> None:
 
 def test_a_diagram_has_a_baseline() -> None:
     spec = "data frame target y diagram widths 1, 2 minimize errors"
-    result = odtdsl.solve(spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]},
-                          test_frame={"a": TEST["a"], "y": TEST["y"]})  # fmt: skip
+    result = odtdsl.solve(
+        spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]}, test_frame={"a": TEST["a"], "y": TEST["y"]}
+    )
     assert result.test is not None
     assert result.test.baseline is not None
     assert (result.test.baseline.predicts, result.test.baseline.errors) == (("n",), 3)
@@ -128,9 +130,10 @@ def test_the_median_is_the_baseline_of_absolute_errors() -> None:
 def test_the_mean_is_the_baseline_of_numbers() -> None:
     spec = "data frame target y: number tree depth <= 1 minimize mse solve using exact"
     result = odtdsl.solve(
-        spec, frame={"a": [1, 1, 2, 2], "y": [0.0, 0.0, 4.0, 4.0]},
+        spec,
+        frame={"a": [1, 1, 2, 2], "y": [0.0, 0.0, 4.0, 4.0]},
         test_frame={"a": [1, 2], "y": [1.0, 4.0]},
-    )  # fmt: skip
+    )
     assert result.test is not None
     assert result.test.mse == 0.5
     assert result.test.baseline is not None

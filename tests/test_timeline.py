@@ -50,7 +50,7 @@ SPECS = {
     "formula": f"{TREE}tree depth <= 2\nminimize errors then leaves\nsolve using sat, within 5 s",
     "formula, diagram": f"{TREE}diagram widths 1, 2\nminimize errors\nsolve using sat, within 5 s",
     "constraints": f"{TREE}tree depth <= 2\nminimize errors\nsolve using cpsat, within 5 s",
-}  # fmt: skip
+}
 
 
 def frame(seed: int, rows: int, *, numbers: bool, levels: bool) -> dict[str, list[Any]]:
@@ -69,8 +69,7 @@ def frame(seed: int, rows: int, *, numbers: bool, levels: bool) -> dict[str, lis
 def asked(name: str, seed: int) -> Result:
     text = SPECS[name]
     rows = random.Random(seed).choice([12, 25, 40])
-    given = frame(seed, rows, numbers="mse" in text or "mae" in text,
-                  levels="category" in text)  # fmt: skip
+    given = frame(seed, rows, numbers="mse" in text or "mae" in text, levels="category" in text)
     if "y, z" not in text:
         given.pop("z", None)
     return solve(text, frame=given)
@@ -151,9 +150,14 @@ def test_the_model_told_is_that_of_the_best_incumbent() -> None:
     def tell(stage: int, incumbent: int | None, found: RawLeaf | None) -> RawLeaf | None:
         value = None if incumbent is None else Fraction(incumbent)
         told(
-            Progress(stage=stage, incumbent=value, bound=Fraction(len(told.timeline)), seconds=0.0,
-                     found=found)
-        )  # fmt: skip
+            Progress(
+                stage=stage,
+                incumbent=value,
+                bound=Fraction(len(told.timeline)),
+                seconds=0.0,
+                found=found,
+            )
+        )
         last = told.timeline[-1].found
         assert last is None or isinstance(last, RawLeaf)
         return last

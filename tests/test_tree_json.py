@@ -63,14 +63,22 @@ def codes(act: Callable[[], object]) -> list[str]:
 
 def test_a_saved_tree_is_the_documented_object() -> None:
     assert to_json(TREE)["features"][0] == {
-        "name": "age", "kind": "number", "levels": [], "step": "1/2", "by_value": False,
-    }  # fmt: skip
+        "name": "age",
+        "kind": "number",
+        "levels": [],
+        "step": "1/2",
+        "by_value": False,
+    }
     root = to_json(TREE)["root"]
     assert root["test"] == {"test": "threshold", "value": 0.1}
     assert root["right"]["test"] == {"test": "bin", "low": 1.5, "high": None, "closed": False}
     assert root["left"]["left"] == {
-        "node": "leaf", "label": 0, "output": None, "size": 0, "class_weights": [0.5, 0.0],
-    }  # fmt: skip
+        "node": "leaf",
+        "label": 0,
+        "output": None,
+        "size": 0,
+        "class_weights": [0.5, 0.0],
+    }
 
 
 def test_save_and_load(tmp_path: Path) -> None:

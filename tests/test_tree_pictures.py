@@ -91,9 +91,18 @@ def test_text_of_outputs() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(5.0, "5"), (5, "5"), (0.1, "0.1"), (-0.0, "-0"), (1e22, "1e22"), (1e-7, "1e-7"),
-     (2.5e-300, "2.5e-300"), (0.1 + 0.2, "0.30000000000000004"), (10**20, "100000000000000000000")],
-)  # fmt: skip
+    [
+        (5.0, "5"),
+        (5, "5"),
+        (0.1, "0.1"),
+        (-0.0, "-0"),
+        (1e22, "1e22"),
+        (1e-7, "1e-7"),
+        (2.5e-300, "2.5e-300"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (10**20, "100000000000000000000"),
+    ],
+)
 def test_numbers_are_short(value: float, text: str) -> None:
     assert number_text(value) == text
 
@@ -108,8 +117,11 @@ def test_numbers_read_back_and_are_the_shortest(value: float) -> None:
 
 def test_measured_numbers_are_rounded() -> None:
     assert [rounded(x) for x in (0.1 + 0.2, 1 / 3, 12.0, 1234567.0)] == [
-        "0.3", "0.333333", "12", "1234570",
-    ]  # fmt: skip
+        "0.3",
+        "0.333333",
+        "12",
+        "1234570",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -202,9 +214,11 @@ def test_dot_names_nodes_in_order() -> None:
     lines = to_dot(SMALL).splitlines()
     edges = [line.strip() for line in lines if "->" in line]
     assert edges == [
-        'n0 -> n1 [label="yes"];', 'n0 -> n2 [label="no"];',
-        'n2 -> n3 [label="yes"];', 'n2 -> n4 [label="no"];',
-    ]  # fmt: skip
+        'n0 -> n1 [label="yes"];',
+        'n0 -> n2 [label="no"];',
+        'n2 -> n3 [label="yes"];',
+        'n2 -> n4 [label="no"];',
+    ]
     assert '  n2 [label="city == \\"Köln\\""];' in lines
 
 

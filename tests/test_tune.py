@@ -70,8 +70,10 @@ def test_scores_are_those_of_models_that_never_saw_the_fold() -> None:
             held = set(fold.tolist())
 
             def part(inside: bool, held: set[int] = held) -> dict[str, list[Any]]:
-                return {k: [c for i, c in enumerate(v) if (i in held) == inside]
-                        for k, v in rows.items()}  # fmt: skip
+                return {
+                    k: [c for i, c in enumerate(v) if (i in held) == inside]
+                    for k, v in rows.items()
+                }
 
             tree = odtdsl.parse(SPEC.replace("<= 2", f"<= {depth}")).solve(frame=part(False)).tree
             assert tree is not None
@@ -92,8 +94,9 @@ def test_scores_are_any_measure_of_the_language_with_weights() -> None:
     analysis = odtdsl.parse(spec).analyse(frame=rows)
     for fold, run in zip(
         deal(analysis.rows, analysis.rows.data.row_numbers, 2, (0, 0, 0)),
-        found.trials[0].runs, strict=True,
-    ):  # fmt: skip
+        found.trials[0].runs,
+        strict=True,
+    ):
         held = set(fold.tolist())
         train = {k: [c for i, c in enumerate(v) if i not in held] for k, v in rows.items()}
         tree = odtdsl.parse(spec.replace("<= 2", "<= 1")).solve(frame=train).tree
@@ -110,9 +113,11 @@ def test_the_default_score_follows_target_and_objective() -> None:
     losses = base + 'loss predict "a" when "b" = 5 minimize expected_loss'
     number = "data frame drop y target number: number tree depth <= 1 minimize "
     for text, score in (
-        (base + "minimize errors", "error_rate"), (losses, "expected_loss"),
-        (number + "mse", "mse"), (number + "mae", "mae"),
-    ):  # fmt: skip
+        (base + "minimize errors", "error_rate"),
+        (losses, "expected_loss"),
+        (number + "mse", "mse"),
+        (number + "mae", "mae"),
+    ):
         assert odtdsl.tune(text, {"depth": [1]}, frame=rows, cv=2).score == score
 
 
@@ -145,10 +150,12 @@ def test_the_choice_is_the_smallest_model_within_one_standard_error(seed: int) -
         runs = [
             Cell(
                 score=None if draw.random() < 0.05 else Fraction(draw.randrange(40), 40),
-                splits=draw.randrange(4), leaves=1, depth=1,
+                splits=draw.randrange(4),
+                leaves=1,
+                depth=1,
             )
             for _ in range(4)
-        ]  # fmt: skip
+        ]
         trials.append(Trial(setting=(str(at),), runs=tuple(runs), folds=4))
     able = [t for t in trials if all(run.score is not None for run in t.runs)]
     places = choose(tuple(trials), sign < 0, "one-se")
@@ -202,24 +209,35 @@ def test_nested_selection_scores_on_folds_that_no_choice_has_seen(
 def test_values_are_read_as_people_write_them() -> None:
     grid = parse_vary(["depth=2..4", "alpha=0..0.1 by 0.05", 'm=gap(rate("a,b"), k), 1/3'])
     assert grid.values == (
-        ("2", "3", "4"), ("0", "0.05", "0.1"), ('gap(rate("a,b"), k)', "1/3"),
-    )  # fmt: skip
+        ("2", "3", "4"),
+        ("0", "0.05", "0.1"),
+        ('gap(rate("a,b"), k)', "1/3"),
+    )
     assert len(grid.settings()) == 18
-    from_python = grid_of({
-        "depth": range(2, 5), "alpha": [0, 0.05, Fraction(1, 3), np.float64(0.1)],
-        "widths": [(1, 2), [1, 2, 4]], "leaves": 4,
-    })  # fmt: skip
+    from_python = grid_of(
+        {
+            "depth": range(2, 5),
+            "alpha": [0, 0.05, Fraction(1, 3), np.float64(0.1)],
+            "widths": [(1, 2), [1, 2, 4]],
+            "leaves": 4,
+        }
+    )
     assert from_python.values == (
-        ("2", "3", "4"), ("0", "0.05", "1/3", "0.1"), ("1-2", "1-2-4"), ("4",),
-    )  # fmt: skip
+        ("2", "3", "4"),
+        ("0", "0.05", "1/3", "0.1"),
+        ("1-2", "1-2-4"),
+        ("4",),
+    )
 
 
 def test_diagrams_and_limits_are_varied_too() -> None:
     spec = SPEC.replace("tree depth <= 2", "diagram widths 1, 2").replace("leaves", "splits")
     found = odtdsl.tune(
-        spec, {"widths": ["1-2", "1-1"], "using": ["greedy"], "within": ["5", "1 min"]},
-        frame=made(30), cv=2,
-    )  # fmt: skip
+        spec,
+        {"widths": ["1-2", "1-1"], "using": ["greedy"], "within": ["5", "1 min"]},
+        frame=made(30),
+        cv=2,
+    )
     assert len(found.trials) == 4
     assert found.result is not None
     assert (found.result.backend, found.result.diagram is not None) == ("greedy", True)
@@ -243,15 +261,26 @@ def test_trees_and_diagrams_are_compared_as_skeletons() -> None:
     [
         ({"skeleton": "tree depth <= 2;"}, "U340"),
         ({"skeleton": ["tree depth <= 2 drop x"]}, "U402"),
-        ({"skeleton": ["bush depth <= 2"]}, "S"), ({"skeleton": ["diagram widths 0"]}, "K"),
-        ({}, "U340"), ({"depth": ""}, "U340"), ({"depth": []}, "U340"), ({"depth": "5..2"}, "U340"),
-        ({"alpha": "0..1 by 0"}, "U340"), ({"depht": [1]}, "U342"), ({"widths": ["1-2"]}, "U342"),
-        ({"depth": ["two"]}, "U342"), ({"depth": [-1]}, "U342"), ({"depth": [99]}, "K106"),
-        ({"alpha": ["beta"]}, "N"), ({"within": ["soon"]}, "S"), ({"seed": ["1, gap 1%"]}, "U342"),
-        ({"alpha": "0..1 by 0.00001"}, "U340"), ({"depth": [None]}, "U401"),
+        ({"skeleton": ["bush depth <= 2"]}, "S"),
+        ({"skeleton": ["diagram widths 0"]}, "K"),
+        ({}, "U340"),
+        ({"depth": ""}, "U340"),
+        ({"depth": []}, "U340"),
+        ({"depth": "5..2"}, "U340"),
+        ({"alpha": "0..1 by 0"}, "U340"),
+        ({"depht": [1]}, "U342"),
+        ({"widths": ["1-2"]}, "U342"),
+        ({"depth": ["two"]}, "U342"),
+        ({"depth": [-1]}, "U342"),
+        ({"depth": [99]}, "K106"),
+        ({"alpha": ["beta"]}, "N"),
+        ({"within": ["soon"]}, "S"),
+        ({"seed": ["1, gap 1%"]}, "U342"),
+        ({"alpha": "0..1 by 0.00001"}, "U340"),
+        ({"depth": [None]}, "U401"),
         ({"alpha": range(200), "seed": range(200)}, "U341"),
     ],
-)  # fmt: skip
+)
 def test_mistaken_values_are_told_before_any_run(
     vary: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,12 +293,18 @@ def test_mistaken_values_are_told_before_any_run(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"cv": 1}, "U343"), ({"cv": 21}, "U343"), ({"outer": 1}, "U343"), ({"repeats": 0}, "U343"),
-        ({"score": "errors then leaves"}, "U344"), ({"score": "error_rate * accuracy"}, "U344"),
-        ({"score": "bogus"}, "N"), ({"choose": "worst"}, "U402"), ({"backend": "bogus"}, "U347"),
+        ({"cv": 1}, "U343"),
+        ({"cv": 21}, "U343"),
+        ({"outer": 1}, "U343"),
+        ({"repeats": 0}, "U343"),
+        ({"score": "errors then leaves"}, "U344"),
+        ({"score": "error_rate * accuracy"}, "U344"),
+        ({"score": "bogus"}, "N"),
+        ({"choose": "worst"}, "U402"),
+        ({"backend": "bogus"}, "U347"),
         ({"backend": "loky", "address": "tcp://a:1"}, "U347"),
     ],
-)  # fmt: skip
+)
 def test_mistaken_options_are_told(options: dict[str, Any], expected: str) -> None:
     with pytest.raises(OdtError) as failure:
         odtdsl.tune(SPEC, {"depth": [1]}, frame=made(20), **options)
@@ -297,8 +332,12 @@ def test_a_setting_without_a_score_is_not_chosen_and_says_why() -> None:
 def tuned() -> Tuning:
     return odtdsl.tune(
         SPEC + "rule large: forall leaf: size >= least\nlet least = 1",
-        {"depth": [0, 1, 2], "least": [1, 26]}, frame=made(40), cv=3, repeats=2, outer=2,
-    )  # fmt: skip
+        {"depth": [0, 1, 2], "least": [1, 26]},
+        frame=made(40),
+        cv=3,
+        repeats=2,
+        outer=2,
+    )
 
 
 def test_a_tuning_is_a_frame_a_table_and_a_picture(tuned: Tuning) -> None:
@@ -331,9 +370,24 @@ def test_the_command_prints_saves_and_goes_on(tmp_path: Path) -> None:
         writer.writerows(zip(*rows.values(), strict=True))
     spec = tmp_path / "s.odt"
     spec.write_text(SPEC.replace("data frame", 'data "rows.csv"'))
-    arguments = ["tune", str(spec), "--vary", "depth=0..2", "--cv", "3", "--outer", "2",
-                 "--set", "alpha=0.01", "--out", str(tmp_path / "tree.json"),
-                 "--csv", str(tmp_path / "t.csv"), "--svg", str(tmp_path / "t.svg")]  # fmt: skip
+    arguments = [
+        "tune",
+        str(spec),
+        "--vary",
+        "depth=0..2",
+        "--cv",
+        "3",
+        "--outer",
+        "2",
+        "--set",
+        "alpha=0.01",
+        "--out",
+        str(tmp_path / "tree.json"),
+        "--csv",
+        str(tmp_path / "t.csv"),
+        "--svg",
+        str(tmp_path / "t.svg"),
+    ]
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
     assert "nested: error_rate" in first.stdout
@@ -352,8 +406,9 @@ def test_a_name_that_is_varied_keeps_its_column() -> None:
     """Though a later column would have the same name."""
     found = odtdsl.tune(
         'data sklearn "iris" target target let se = 1 tree depth <= 1 minimize errors + 0 * se',
-        {"splits": [0, 1], "se": [1, 2]}, cv=2,
-    )  # fmt: skip
+        {"splits": [0, 1], "se": [1, 2]},
+        cv=2,
+    )
     columns = found.columns()
     assert columns["splits"] == [0, 0, 1, 1]
     assert columns["se"] == [1, 2, 1, 2]

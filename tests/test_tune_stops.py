@@ -68,12 +68,17 @@ def test_what_was_done_is_kept_and_not_done_again(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": "odtdsl.tuning", "version": 2, "runs": {}}',
-     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1/0"}}}',
-     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1e999999999"}}}',
-     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "splits": "3"}}}',
-     '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "x": 3}}}'],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": "odtdsl.tuning", "version": 2, "runs": {}}',
+        '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1/0"}}}',
+        '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": "1e999999999"}}}',
+        '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "splits": "3"}}}',
+        '{"format": "odtdsl.tuning", "version": 1, "runs": {"a": {"score": null, "x": 3}}}',
+    ],
+)
 def test_a_file_that_holds_something_else_is_left_alone(text: str, tmp_path: Path) -> None:
     keep = tmp_path / "kept.json"
     keep.write_text(text)
@@ -188,9 +193,12 @@ class Cluster:
         home = Path(odtdsl.__file__).resolve().parent.parent
         path = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
         return subprocess.Popen(
-            command, cwd=self.folder, env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def address(self) -> str:
         from distributed import Client  # type: ignore[import-untyped, unused-ignore]
@@ -231,9 +239,16 @@ def test_a_worker_of_dask_that_is_killed_loses_nothing(cluster: Cluster, tmp_pat
 
     keep = tmp_path / "kept.json"
     found = odtdsl.tune(
-        SPEC, vary, frame=rows, cv=4, outer=2, backend="dask", address=cluster.address(),
-        keep=keep, progress=kill_one,
-    )  # fmt: skip
+        SPEC,
+        vary,
+        frame=rows,
+        cv=4,
+        outer=2,
+        backend="dask",
+        address=cluster.address(),
+        keep=keep,
+        progress=kill_one,
+    )
     assert killed
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert cluster.workers[1].poll() is None

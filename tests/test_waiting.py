@@ -127,9 +127,7 @@ def test_commands_tell_what_they_search_for(
     assert re.search(told, heard[0]), heard
 
 
-def test_the_library_tells_who_asks_alone(
-    spec: Path, capsys: pytest.CaptureFixture[str]
-) -> None:  # fmt: skip
+def test_the_library_tells_who_asks_alone(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     heard: list[str] = []
     analysis = odtdsl.load(spec).analyse()
     explanations.explain(analysis, tell=heard.append)

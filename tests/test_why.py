@@ -124,9 +124,10 @@ def test_the_change_is_the_least_and_does_change_the_prediction(block: int) -> N
 
 
 FRAME = {
-    "a": [1, 2, 3, 4, 5, 6, 7, 8], "b": ["x", "y"] * 4,
+    "a": [1, 2, 3, 4, 5, 6, 7, 8],
+    "b": ["x", "y"] * 4,
     "y": ["p", "n", "p", "n", "n", "n", "n", "n"],
-}  # fmt: skip
+}
 TEXT = """data frame target y positive "p" feature a: integer cost b = 5 tree depth <= 2
 minimize errors
 rule first: root in {b}
@@ -188,12 +189,13 @@ def test_json_is_json(result: Result) -> None:
 @pytest.mark.parametrize(
     ("row", "more", "said"),
     [
-        (99, {}, "row 99 is no training row"), (0, {"to": "q"}, "`q` is no class"),
+        (99, {}, "row 99 is no training row"),
+        (0, {"to": "q"}, "`q` is no class"),
         (0, {"frozen": ["aa"]}, "cannot be frozen"),
         ({"a": [1, 2], "b": ["x", "y"]}, {}, "one row is explained at a time"),
         ({"a": 1}, {}, "no column `b`"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_question_is_told(
     result: Result, row: object, more: dict[str, object], said: str
 ) -> None:

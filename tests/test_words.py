@@ -128,8 +128,10 @@ EXPRESSIONS: list[tuple[Expression, str]] = [
     (-(depth + 1) < -3, "-(depth + 1) < -3"),
     (accuracy("women") >= percent(90), "accuracy(women) >= 90%"),
     (accuracy("women") >= accuracy - 0.05, "accuracy(women) >= accuracy - 0.05"),
-    (abs(rate("yes", "aa") - rate("yes", "cc")) <= percent(5),
-     'abs(rate("yes", aa) - rate("yes", cc)) <= 5%'),
+    (
+        abs(rate("yes", "aa") - rate("yes", "cc")) <= percent(5),
+        'abs(rate("yes", aa) - rate("yes", cc)) <= 5%',
+    ),
     (gap(rate("yes"), "race") <= 0.1, 'gap(rate("yes"), race) <= 0.1'),
     (rate(-1, "a b") != Fraction(1, 2), "rate(-1, `a b`) != 0.5"),
     (rate(True) > Decimal("0.10"), 'rate("True") > 0.1'),
@@ -155,15 +157,17 @@ EXPRESSIONS: list[tuple[Expression, str]] = [
     (threshold("l") <= "mid", 'threshold(l) <= "mid"'),
     (if_then(level == 0, feature != "age"), "if level = 0 then feature != age"),
     (col("sex").isin(["female", "m"]), 'sex in {"female", "m"}'),
-    ((col("smoker") == True) & ~col("income").is_missing(),  # noqa: E712
-     'smoker = "True" and not income is missing'),
+    (
+        (col("smoker") == True) & ~col("income").is_missing(),  # noqa: E712
+        'smoker = "True" and not income is missing',
+    ),
     (row.isin([3, "P17"]), 'row in {3, "P17"}'),
     (same_leaf("P1", 17), 'same_leaf("P1", 17)'),
     (size("vip") >= np.int64(3), "size(vip) >= 3"),
     (size >= np.float64(0.1), "size >= 0.1"),
     (np.float32(0.1) + size >= 1, "0.1 + size >= 1"),
     (np.float64(0.1) <= size, "size >= 0.1"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("built", "text"), EXPRESSIONS, ids=[text for _, text in EXPRESSIONS])

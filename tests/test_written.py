@@ -50,11 +50,14 @@ def test_one_message_says_what_to_write_and_it_helps(
 @pytest.mark.parametrize(
     ("cells", "what"),
     [
-        (["2024-01-31", "2024-02-01"], "dates"), (["31.01.2024", "1.2.2024"], "dates"),
-        (["2024-01-31T10:00:00Z", "2024-02-01 11:30"], "dates"), (["45%", "5.5 %"], "percentages"),
-        (["$1,200", "$5"], "money"), (["5 €", "1.200,50 €"], "money"),
+        (["2024-01-31", "2024-02-01"], "dates"),
+        (["31.01.2024", "1.2.2024"], "dates"),
+        (["2024-01-31T10:00:00Z", "2024-02-01 11:30"], "dates"),
+        (["45%", "5.5 %"], "percentages"),
+        (["$1,200", "$5"], "money"),
+        (["5 €", "1.200,50 €"], "money"),
     ],
-)  # fmt: skip
+)
 def test_dates_percentages_and_money_are_told(cells: list[str], what: str, tmp_path: Path) -> None:
     (one,) = [d for d in told(tmp_path, {"x": cells}) if d.code == "D221"]
     assert what in one.message

@@ -26,12 +26,23 @@ from odtdsl.problem.terms.normalize import normalize
 WIDTHS = ("1, 2", "1, 2, 1", "1, 2, 2", "1, 1, 2", "1, 2, 1, 1", "1, 2, 2, 1")
 PRICES = (Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(3, 2))
 RULES = (
-    'rate("x") <= 60%', 'rate("x") >= 40% or uses(a)', 'recall("x") >= 50%', "errors <= 2",
-    "splits <= 2", "splits >= 2", "leaves = 2", "uses(c)", "forall split: size >= 3",
-    "forall path: a before b", "forall path: not (uses(a) and uses(b))", "root in {b, c}",
-    "forall split: if level = 0 then feature in {a, b}", "forall path: length <= 1 or uses(c)",
-    "forall split: if level = 1 then feature in {c}", 'count_predicted("x") = 3',
-)  # fmt: skip
+    'rate("x") <= 60%',
+    'rate("x") >= 40% or uses(a)',
+    'recall("x") >= 50%',
+    "errors <= 2",
+    "splits <= 2",
+    "splits >= 2",
+    "leaves = 2",
+    "uses(c)",
+    "forall split: size >= 3",
+    "forall path: a before b",
+    "forall path: not (uses(a) and uses(b))",
+    "root in {b, c}",
+    "forall split: if level = 0 then feature in {a, b}",
+    "forall path: length <= 1 or uses(c)",
+    "forall split: if level = 1 then feature in {c}",
+    'count_predicted("x") = 3',
+)
 
 
 def table(rng: random.Random, rows: int) -> pd.DataFrame:

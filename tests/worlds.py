@@ -241,9 +241,12 @@ class World:
                     if not left or left == mask:
                         continue
                     made = Test(
-                        column=index, kind=test.kind, low=test.low, high=test.high,
+                        column=index,
+                        kind=test.kind,
+                        low=test.low,
+                        high=test.high,
                         missing_left=side,
-                    )  # fmt: skip
+                    )
                     gap = (test.low, test.high) if test.kind == "<=" or both_sides else ()
                     key = (index, left, gap, side if both_sides else None)
                     found.setdefault(key, (made, left))
@@ -292,9 +295,10 @@ class World:
                     raise TooMany
                 found += [
                     Model((split, a, b), a.leaves + b.leaves, (split, *a.splits, *b.splits))
-                    for a in lefts for b in rights
+                    for a in lefts
+                    for b in rights
                     if self.leaves is None or len(a.leaves) + len(b.leaves) <= self.leaves
-                ]  # fmt: skip
+                ]
             if len(found) > most:
                 raise TooMany
             return found
@@ -362,10 +366,18 @@ def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 
     depth = rng.choice([1, 2, 2, 2, 2, 3])
     leaves = rng.choice([None, None, None, 2, 3, 4])
     world = World(
-        columns=columns, classes=names, rising=tuple(rng.sample(names, k)), target=target,
-        weights=weights, weighed=weighed, losses=_losses(rng, names), shared=_shared(rng, columns),
-        groups={}, depth=None if leaves in (2, 3) and rng.random() < 0.3 else depth, leaves=leaves,
-    )  # fmt: skip
+        columns=columns,
+        classes=names,
+        rising=tuple(rng.sample(names, k)),
+        target=target,
+        weights=weights,
+        weighed=weighed,
+        losses=_losses(rng, names),
+        shared=_shared(rng, columns),
+        groups={},
+        depth=None if leaves in (2, 3) and rng.random() < 0.3 else depth,
+        leaves=leaves,
+    )
     for name in ("g", "h", "k")[: rng.choice([2, 2, 3])]:
         world.groups[name] = _group(rng, world)
     return world
@@ -455,8 +467,10 @@ def _compared(rng: random.Random, world: World) -> tuple[int, str]:
             (same, f"{column.name} == {shown}"),
             ([not x for x in same], f"not ({column.name} == {shown})"),
             ([x is not None and x != value for x in column.cells], f"{column.name} != {shown}"),
-            ([x is None or x == value for x in column.cells],
-             f"{column.name} is missing or {column.name} == {shown}"),
+            (
+                [x is None or x == value for x in column.cells],
+                f"{column.name} is missing or {column.name} == {shown}",
+            ),
         ]
-    )  # fmt: skip
+    )
     return sum(1 << row for row, inside in enumerate(kept) if inside), text

@@ -64,8 +64,9 @@ def accuracy(args: Namespace) -> None:
     how = (
         f"each size tuned by {FOLDS} stratified 80/20 splits of the training rows: CART's"
         f" cost-complexity at depth {args.depth}, our depth from 1 to {args.depth}"
-        if args.tune else f"depth {args.depth} without tuning"
-    )  # fmt: skip
+        if args.tune
+        else f"depth {args.depth} without tuning"
+    )
     table.note(
         f"Test accuracy in per cent, mean ± standard error over {args.splits} stratified 80/20"
         f" splits (`train_test_split`, seeds 0 to {args.splits - 1}), {how}. Every tree of the"

@@ -9,18 +9,35 @@ from measures.peers import Outcome, agree, contree, ours
 from measures.report import Table
 
 PROBLEMS = (
-    ("fault", 4, 60.0), ("magic", 4, 60.0), ("bean", 4, 60.0), ("eeg", 4, 60.0), ("wilt", 5, 120.0),
-    ("bidding", 5, 120.0), ("raisin", 5, 120.0),
-)  # fmt: skip
+    ("fault", 4, 60.0),
+    ("magic", 4, 60.0),
+    ("bean", 4, 60.0),
+    ("eeg", 4, 60.0),
+    ("wilt", 5, 120.0),
+    ("bidding", 5, 120.0),
+    ("raisin", 5, 120.0),
+)
 """Set, depth, seconds."""
 
 
 def anytime(args: Namespace) -> None:
     """Incumbent, bound and gap at the limit, and when the last per cent was reached."""
-    table = Table("anytime", (
-        "set", "depth", "limit, s", "status", "errors", "bound", "gap", "s",
-        "within 1% of it after", "peer's errors", "peer, s",
-    ))  # fmt: skip
+    table = Table(
+        "anytime",
+        (
+            "set",
+            "depth",
+            "limit, s",
+            "status",
+            "errors",
+            "bound",
+            "gap",
+            "s",
+            "within 1% of it after",
+            "peer's errors",
+            "peer, s",
+        ),
+    )
     for name, depth, limit in PROBLEMS:
         if args.sets and name not in args.sets:
             continue
@@ -32,12 +49,18 @@ def anytime(args: Namespace) -> None:
         assert found.value is not None
         assert found.bound is not None
         table.add(
-            name, depth, f"{seconds:g}", found.raw["status"], found.value, found.bound,
+            name,
+            depth,
+            f"{seconds:g}",
+            found.raw["status"],
+            found.value,
+            found.bound,
             f"{100 * (found.value - found.bound) / max(found.value, 1):.1f}%",
-            f"{found.seconds:.1f}", f"{_close(found):.2f} s",
+            f"{found.seconds:.1f}",
+            f"{_close(found):.2f} s",
             None if other is None else f"{other.value}{'' if other.proven else ' (open)'}",
             None if other is None else f"{other.seconds:.1f}",
-        )  # fmt: skip
+        )
     table.note("The peer is pycontree with the same limit; it has no bound.")
     if args.docs:
         table.publish()

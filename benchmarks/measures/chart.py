@@ -46,8 +46,9 @@ def svg(panels: Sequence[Panel], *, title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}"'
         f' viewBox="0 0 {width:g} {height:g}" role="img">',
-        f"<title>{escape(title)}</title>", f"<style>{STYLE}</style>",
-    ]  # fmt: skip
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+    ]
     for i, panel in enumerate(panels):
         parts.append(f'<g transform="translate({i * WIDTH:g} 0)">')
         parts += _panel(panel, names)
@@ -111,7 +112,9 @@ def _scale(decades: tuple[int, int], start: float, end: float) -> Callable[[floa
 
 
 def _label(x: float, y: float, anchor: str, decade: int) -> str:
-    text = f"{10**decade:,}".replace(",", "\u202f") if 0 <= decade < 4 else (
-        f'10<tspan dy="-5" font-size="9">{str(decade).replace("-", "−")}</tspan>'
-    )  # fmt: skip
+    text = (
+        f"{10**decade:,}".replace(",", "\u202f")
+        if 0 <= decade < 4
+        else (f'10<tspan dy="-5" font-size="9">{str(decade).replace("-", "−")}</tspan>')
+    )
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'

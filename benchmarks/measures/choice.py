@@ -20,9 +20,19 @@ from odtdsl.problem.terms.normalize import normalize
 
 def choice(args: Namespace) -> None:
     """Least depth, then least size without error, on the decision-diagram study's sets."""
-    table = Table("choice", (
-        "set", "rows", "thresholds", "classes", "k", "n", "`exact`, s", "`sat`, s",
-    ))  # fmt: skip
+    table = Table(
+        "choice",
+        (
+            "set",
+            "rows",
+            "thresholds",
+            "classes",
+            "k",
+            "n",
+            "`exact`, s",
+            "`sat`, s",
+        ),
+    )
     faster = {"exact": 0, "sat": 0}
     neither = 0
     files = sorted((sets.folder() / "diagrams").glob("*.csv"), key=lambda file: file.stat().st_size)
@@ -38,10 +48,15 @@ def choice(args: Namespace) -> None:
         assert len(shapes) <= 1, (file.stem, shapes)
         k, n = shapes.pop() if shapes else (None, None)
         table.add(
-            file.stem, core.n_rows, sum(family.n_tests for family in core.families),
-            core.n_classes, _depth(k, exact, sat), "" if n is None else 2 * n - 1,
-            _cell(exact, seconds), _cell(sat, others),
-        )  # fmt: skip
+            file.stem,
+            core.n_rows,
+            sum(family.n_tests for family in core.families),
+            core.n_classes,
+            _depth(k, exact, sat),
+            "" if n is None else 2 * n - 1,
+            _cell(exact, seconds),
+            _cell(sat, others),
+        )
         if k is None:
             neither += 1
         else:

@@ -29,8 +29,12 @@ from odtdsl.predictors.tree import Tree
 
 PATH = ("exclusion on a path", "order on a path")
 ASKED = {
-    PATH: 1.5, ("thresholds",): 1.0, ("leaf size",): 3.0, ("must use",): 3.0, ("leaves",): 3.0,
-}  # fmt: skip
+    PATH: 1.5,
+    ("thresholds",): 1.0,
+    ("leaf size",): 3.0,
+    ("must use",): 3.0,
+    ("leaves",): 3.0,
+}
 """Kinds of rules, and what they may cost at most, as a geometric mean over the sets."""
 
 T = TypeVar("T")
@@ -105,13 +109,17 @@ def rules(tree: Tree, cells: dict[str, Array]) -> Iterator[Rule]:
     used = list(dict.fromkeys(node.feature for node in branches))
     order = [*used, *(name for name in cells if name not in used)]
     yield from _first(
-        "exclusion on a path", combinations(order, 2), lambda pair: _together(tree, pair),
+        "exclusion on a path",
+        combinations(order, 2),
+        lambda pair: _together(tree, pair),
         lambda pair: f"forall path: not (uses({pair[0]}) and uses({pair[1]}))",
-    )  # fmt: skip
+    )
     yield from _first(
-        "order on a path", permutations(order, 2), lambda pair: _out_of_order(tree, pair),
+        "order on a path",
+        permutations(order, 2),
+        lambda pair: _out_of_order(tree, pair),
         lambda pair: f"forall path: {pair[0]} before {pair[1]}",
-    )  # fmt: skip
+    )
     quartiles = {name: np.quantile(cells[name], [0.25, 0.75]) for name in order}
 
     def outside(name: str) -> bool:
@@ -121,19 +129,23 @@ def rules(tree: Tree, cells: dict[str, Array]) -> Iterator[Rule]:
         return any(not low <= value <= high for value in values)
 
     yield from _first(
-        "thresholds", [name for name in order if quartiles[name][0] < quartiles[name][1]], outside,
+        "thresholds",
+        [name for name in order if quartiles[name][0] < quartiles[name][1]],
+        outside,
         lambda name: "forall split: threshold({}) in [{!r}, {!r}]".format(
             name, *map(float, quartiles[name])
         ),
-    )  # fmt: skip
+    )
     rows = branches[0].size
     small = any(100 * leaf.size < rows for leaf in tree.leaves)
     yield Rule(kind="leaf size", text="forall leaf: size >= 1%", breaks=small)
     # what the free optimum has no use for comes first
     yield from _first(
-        "must use", [*order[len(used) :], *used], lambda name: name not in used,
+        "must use",
+        [*order[len(used) :], *used],
+        lambda name: name not in used,
         lambda name: f"uses({name})",
-    )  # fmt: skip
+    )
     yield Rule(kind="leaves", text="leaves <= 6", breaks=tree.n_leaves > 6)
 
 
@@ -187,10 +199,16 @@ def _measured(name: str, args: Namespace, table: Table) -> Iterator[Cost]:
         proven = pair.mine.proven and ruled.proven
         mark = "" if proven else "≥ "
         table.add(
-            name, f"`{rule.text}`", "breaks it" if rule.breaks else "keeps it", pair.mine.value,
-            _value(ruled), f"{pair.seconds:.4f}", f"{pair.other_seconds:.4f}",
-            f"{mark}{pair.ratio:.2f}", f"{mark}{search:.2f}",
-        )  # fmt: skip
+            name,
+            f"`{rule.text}`",
+            "breaks it" if rule.breaks else "keeps it",
+            pair.mine.value,
+            _value(ruled),
+            f"{pair.seconds:.4f}",
+            f"{pair.other_seconds:.4f}",
+            f"{mark}{pair.ratio:.2f}",
+            f"{mark}{search:.2f}",
+        )
         yield Cost(rule=rule, name=name, ratio=pair.ratio, search=search, proven=proven)
 
 
@@ -206,10 +224,20 @@ def _value(ruled: Outcome) -> str:
 
 def cost(args: Namespace) -> None:
     """Geometric means by kind, and a row per set and rule."""
-    each = Table(f"cost-rules-{args.depth}", (
-        "set", "rule", "free optimum", "free errors", "errors", "free, s", "with the rule, s",
-        "ratio", "ratio of searches",
-    ))  # fmt: skip
+    each = Table(
+        f"cost-rules-{args.depth}",
+        (
+            "set",
+            "rule",
+            "free optimum",
+            "free errors",
+            "errors",
+            "free, s",
+            "with the rule, s",
+            "ratio",
+            "ratio of searches",
+        ),
+    )
     found: list[Cost] = []
     for name in args.sets.split(",") if args.sets else sets.CONTINUOUS:
         found += _measured(name, args, each)
@@ -219,17 +247,28 @@ def cost(args: Namespace) -> None:
         f" a run takes over {LONG:g} s), runs alternated."
         + (f" {still_open} open at the limit." if still_open else " All proven.")
     )
-    table = Table(f"cost-{args.depth}", (
-        "rules", "free optimum", "solves", "ratio", "ratio of searches", "largest", "open", "asked",
-    ))  # fmt: skip
+    table = Table(
+        f"cost-{args.depth}",
+        (
+            "rules",
+            "free optimum",
+            "solves",
+            "ratio",
+            "ratio of searches",
+            "largest",
+            "open",
+            "asked",
+        ),
+    )
     for kinds, most in ASKED.items():
         of_kinds = [one for one in found if one.rule.kind in kinds]
         for says in ("breaks it", "keeps it"):
             for kind in kinds:
                 chosen = [
-                    one for one in of_kinds
+                    one
+                    for one in of_kinds
                     if one.rule.kind == kind and one.rule.breaks == (says == "breaks it")
-                ]  # fmt: skip
+                ]
                 if chosen:
                     table.add(kind, says, *_means(chosen), "")
         table.add(" and ".join(kinds), "all", *_means(of_kinds), f"at most {most:g}")
@@ -244,7 +283,9 @@ def _means(chosen: list[Cost]) -> list[Any]:
     largest = max(chosen, key=lambda one: one.ratio)
     at_least = "" if largest.proven else "≥ "
     return [
-        len(chosen), f"{mark}{geometric([one.ratio for one in chosen]):.2f}",
+        len(chosen),
+        f"{mark}{geometric([one.ratio for one in chosen]):.2f}",
         f"{mark}{geometric([one.search for one in chosen]):.2f}",
-        f"{at_least}{largest.ratio:.2f} ({largest.name})", still_open or "",
-    ]  # fmt: skip
+        f"{at_least}{largest.ratio:.2f} ({largest.name})",
+        still_open or "",
+    ]

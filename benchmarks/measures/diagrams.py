@@ -73,19 +73,22 @@ def parts(name: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     return found[0], found[1], found[2]
 
 
-def solved(
-    name: str, skeleton: str, words: str, alpha: str, limit: float, rules: str = ""
-) -> Run:  # fmt: skip
+def solved(name: str, skeleton: str, words: str, alpha: str, limit: float, rules: str = "") -> Run:
     """One run on the training rows, and its model on all three."""
     train, valid, test = parts(name)
     result = _solve(train, words, alpha, limit, rules)
     model = result.model
     scores = [_right(model, rows) for rows in (train, valid, test)]
     return Run(
-        skeleton=skeleton, alpha=alpha, status=result.status, train=scores[0], valid=scores[1],
-        test=scores[2], splits=0 if model is None else model.n_splits,
+        skeleton=skeleton,
+        alpha=alpha,
+        status=result.status,
+        train=scores[0],
+        valid=scores[1],
+        test=scores[2],
+        splits=0 if model is None else model.n_splits,
         shares=_shares(model, len(train)),
-    )  # fmt: skip
+    )
 
 
 def _solve(frame: pd.DataFrame, words: str, alpha: str, limit: float, rules: str = "") -> Any:
@@ -133,24 +136,46 @@ def every(asked: list[tuple[Any, ...]], jobs: int) -> list[Run]:
 
 def nodes(limit: float, jobs: int) -> Table:
     """Of at most `SPLITS` splits, the fewest errors: diagram of skeleton II and tree."""
-    table = Table("diagrams-nodes", (
-        "set", "splits, diagram", "splits, tree", "training, diagram", "training, tree",
-        "test, diagram", "test, tree", "mean share of rows at a split, diagram", "tree",
-        "least share, diagram", "tree",
-    ))  # fmt: skip
+    table = Table(
+        "diagrams-nodes",
+        (
+            "set",
+            "splits, diagram",
+            "splits, tree",
+            "training, diagram",
+            "training, tree",
+            "test, diagram",
+            "test, tree",
+            "mean share of rows at a split, diagram",
+            "tree",
+            "least share, diagram",
+            "tree",
+        ),
+    )
     rule, price = f"rule parsimony: splits <= {SPLITS}", "0.01"
     found = every(
-        [(name, kind, words, price, limit, rule)
-         for name in SETS for kind, words in (("II", DIAGRAMS["II"]), ("tree", TREE["tree"]))],
+        [
+            (name, kind, words, price, limit, rule)
+            for name in SETS
+            for kind, words in (("II", DIAGRAMS["II"]), ("tree", TREE["tree"]))
+        ],
         jobs,
-    )  # fmt: skip
+    )
     proven = sum(run.status == "optimal" for run in found)
     for name, diagram, tree in zip(SETS, found[::2], found[1::2], strict=True):
         table.add(
-            name, diagram.splits, tree.splits, _told(diagram.train), _told(tree.train),
-            _told(diagram.test), _told(tree.test), diagram.mean_share, tree.mean_share,
-            diagram.least_share, tree.least_share,
-        )  # fmt: skip
+            name,
+            diagram.splits,
+            tree.splits,
+            _told(diagram.train),
+            _told(tree.train),
+            _told(diagram.test),
+            _told(tree.test),
+            diagram.mean_share,
+            tree.mean_share,
+            diagram.least_share,
+            tree.least_share,
+        )
     table.note(
         f"At most {SPLITS} splits, alpha {price}: `diagram widths 1, 2, 4, 4, 4` and `tree depth <="
         f" 4`, {limit:g} s a solve, {proven} of {len(found)} proven. Shares are of the training"
@@ -162,14 +187,28 @@ def nodes(limit: float, jobs: int) -> Table:
 def chosen(limit: float, jobs: int) -> Table:
     """Price and skeleton by the validation rows."""
     kinds = DIAGRAMS | TREE
-    table = Table("diagrams-chosen", (
-        "set", "diagram", "splits", "validation", "test", "least share", "tree", "splits",
-        "validation", "test", "least share",
-    ))  # fmt: skip
+    table = Table(
+        "diagrams-chosen",
+        (
+            "set",
+            "diagram",
+            "splits",
+            "validation",
+            "test",
+            "least share",
+            "tree",
+            "splits",
+            "validation",
+            "test",
+            "least share",
+        ),
+    )
     asked = [
         (name, kind, words, alpha, limit)
-        for name in SETS for kind, words in kinds.items() for alpha in ALPHAS
-    ]  # fmt: skip
+        for name in SETS
+        for kind, words in kinds.items()
+        for alpha in ALPHAS
+    ]
     found = every(asked, jobs)
     tests: dict[str, list[float]] = {"diagram": [], "tree": []}
     for name in SETS:
@@ -200,10 +239,10 @@ def support(limit: float, jobs: int) -> Table:
     columns = [(kind, share) for kind in kinds for share in SUPPORTS]
     table = Table("diagrams-support", ("set", *(f"{kind}, {share}%" for kind, share in columns)))
     asked = [
-        (name, kind, kinds[kind], "0.1", limit,
-         f"rule stable: forall split: size >= {share}%")
-        for name in SETS for kind, share in columns
-    ]  # fmt: skip
+        (name, kind, kinds[kind], "0.1", limit, f"rule stable: forall split: size >= {share}%")
+        for name in SETS
+        for kind, share in columns
+    ]
     found = every(asked, jobs)
     scores = np.array([run.test for run in found]).reshape(len(SETS), len(columns))
     for name, row in zip(SETS, scores, strict=True):
@@ -220,19 +259,33 @@ def support(limit: float, jobs: int) -> Table:
 
 
 NAMED = (
-    ("iris", "1, 2, 4, 8", "0.5"), ("iris", "1, 2, 4, 8", "0.1"), ("iris", "1, 2, 4, 8", "0.01"),
-    ("iris", "1, 2, 4, 4, 4", "0.1"), ("wine", "1, 2, 4, 8", "0.5"),
-    ("seeds", "1, 2, 4, 8", "0.5"), ("iris", "1, 2, 4, 8 splits hyperplane", "0.5"),
+    ("iris", "1, 2, 4, 8", "0.5"),
+    ("iris", "1, 2, 4, 8", "0.1"),
+    ("iris", "1, 2, 4, 8", "0.01"),
+    ("iris", "1, 2, 4, 4, 4", "0.1"),
+    ("wine", "1, 2, 4, 8", "0.5"),
+    ("seeds", "1, 2, 4, 8", "0.5"),
+    ("iris", "1, 2, 4, 8 splits hyperplane", "0.5"),
     ("wine", "1, 2, 4, 8 splits hyperplane", "0.1"),
-)  # fmt: skip
+)
 
 
 def named(limit: float, jobs: int) -> Table:
     """One after another, so that the clock tells what a user waits."""
-    table = Table("diagrams-named", (
-        "set", "rows", "widths", "alpha", "status", "objective", "back end", "seconds",
-        "processor s",
-    ))  # fmt: skip
+    table = Table(
+        "diagrams-named",
+        (
+            "set",
+            "rows",
+            "widths",
+            "alpha",
+            "status",
+            "objective",
+            "back end",
+            "seconds",
+            "processor s",
+        ),
+    )
     agree = 0
     for name, widths, alpha in NAMED:
         frame = wine() if name == "wine" else parts(name)[0]
@@ -244,9 +297,16 @@ def named(limit: float, jobs: int) -> Table:
         errors = Fraction(round((1 - _right(result.model, frame)) * len(frame)), len(frame))
         agree += result.objective == errors + Fraction(alpha) * (result.model.n_splits - 1) / 14
         table.add(
-            name, len(frame), widths, alpha, result.status, f"{float(result.objective):.4f}",
-            "exact alone" if result.backend == "exact" else result.backend, result.seconds, spent,
-        )  # fmt: skip
+            name,
+            len(frame),
+            widths,
+            alpha,
+            result.status,
+            f"{float(result.objective):.4f}",
+            "exact alone" if result.backend == "exact" else result.backend,
+            result.seconds,
+            spent,
+        )
     table.note(
         f"Half of the rows, seed 0, one thread, limit {limit:g} s; {agree} of {len(NAMED)}"
         " objectives are those of the emitted models on raw data. Seconds of a solve, from the"
@@ -271,5 +331,8 @@ def _told(share: float) -> str:
 
 
 TABLES: dict[str, Callable[[float, int], Table]] = {
-    "nodes": nodes, "chosen": chosen, "support": support, "named": named,
-}  # fmt: skip
+    "nodes": nodes,
+    "chosen": chosen,
+    "support": support,
+    "named": named,
+}

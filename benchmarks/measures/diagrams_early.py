@@ -42,9 +42,17 @@ def early(limit: float, _jobs: int) -> Table:
     """Errors by `greedy`, by `auto` without its moves, and by `auto`."""
     warnings.simplefilter("ignore")
     at = (1.0, 3.0, limit)
-    table = Table("diagrams-early", (
-        "set", "rows", "widths", "greedy", "without moves", *(f"after {s:g} s" for s in at),
-    ))  # fmt: skip
+    table = Table(
+        "diagrams-early",
+        (
+            "set",
+            "rows",
+            "widths",
+            "greedy",
+            "without moves",
+            *(f"after {s:g} s" for s in at),
+        ),
+    )
     for name in SETS:
         data = frame(name)
         for skeleton, widths in SKELETONS.items():
@@ -55,10 +63,16 @@ def early(limit: float, _jobs: int) -> Table:
             now = errors(text, data, limit, "auto")
             assert now.objective <= grown.objective
             told = [
-                min((m.incumbent for m in now.timeline if m.incumbent is not None
-                     and m.seconds <= s), default="")
+                min(
+                    (
+                        m.incumbent
+                        for m in now.timeline
+                        if m.incumbent is not None and m.seconds <= s
+                    ),
+                    default="",
+                )
                 for s in at
-            ]  # fmt: skip
+            ]
             table.add(name, len(data), skeleton, grown.objective, before.objective, *told)
     table.note(
         f"Errors, limit {limit:g} s for each column, one thread; wall time, as a user meets it."

@@ -13,7 +13,8 @@ from measures.specs import analysed
 from odtdsl.driver.pipeline import solve
 
 MAGIC = Social(
-    name="magic", folder="continuous",
+    name="magic",
+    folder="continuous",
     spec="""data "magic.txt", separator " ", header none
         target c1: class {"0", "1"} positive "1"  feature *: number
         group long = c2 >= 0.1  group small = c10 <= 0.2  group hard = c2 >= 0.15 and c1 == "1" """,
@@ -28,7 +29,7 @@ MAGIC = Social(
         "must use two": 'uses(c5) and uses(c6) and recall("1") >= 85%',
         "exclusion on a path": "forall path: not (uses(c10) and uses(c2))",
     },
-)  # fmt: skip
+)
 
 
 def _value(one: Social, rule: str, depth: int, data: Path, using: str, limit: float) -> str:
@@ -36,9 +37,12 @@ def _value(one: Social, rule: str, depth: int, data: Path, using: str, limit: fl
     analysis = analysed(one.name, text, data)
     began = time.process_time()
     result = solve(
-        analysis, backend=using, seconds=100 * limit, threads=1,
+        analysis,
+        backend=using,
+        seconds=100 * limit,
+        threads=1,
         stop=lambda: time.process_time() - began >= limit,
-    )  # fmt: skip
+    )
     return str(result.objective) + (" (proven)" if result.status == "optimal" else "")
 
 

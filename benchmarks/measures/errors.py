@@ -20,9 +20,12 @@ from odtdsl.problem.terms.normalize import normalize
 SPEC = 'data "{file}" target {target} tree depth <= {depth} minimize errors'
 BACK_ENDS = ("exact", "cpsat", "milp", "sat")
 FILES = {
-    "iris": "diagrams/iris", "hayes-roth": "diagrams/hayes-roth", "seeds": "diagrams/seeds",
-    "haberman": "cases/haberman", "monk1": "sat/monk1",
-}  # fmt: skip
+    "iris": "diagrams/iris",
+    "hayes-roth": "diagrams/hayes-roth",
+    "seeds": "diagrams/seeds",
+    "haberman": "cases/haberman",
+    "monk1": "sat/monk1",
+}
 
 
 def errors(args: Namespace) -> None:

@@ -65,8 +65,7 @@ SETS = (
             feature sex, cp, restecg, slope, thal: category  feature fbs, exang: binary
             group women = sex == "female"  group men = sex == "male"
             group sick_women = sex == "female" and disease == "yes"''',
-        rules=_every("yes", "women, men")
-        | {"group accuracy": "accuracy(sick_women) >= 90%"},
+        rules=_every("yes", "women, men") | {"group accuracy": "accuracy(sick_women) >= 90%"},
     ),
     Social(
         name="compas",
@@ -81,16 +80,16 @@ SETS = (
     ),
     # personal status (c64 to c68) says the sex: c65 is the only one of women; good credit: 1
     Social(
-        name="german-credit", folder="binary",
+        name="german-credit",
+        folder="binary",
         spec='''data "german-credit.csv", separator " ", header none
             target c1: class {"0", "1"} positive "1"  feature *: binary
             drop c64, c65, c66, c67, c68
             group women = c65 == 1  group men = c65 == 0
             group refused_women = c65 == 1 and c1 == "0"''',
-        rules=_every("1", "women, men")
-        | {"group accuracy": "accuracy(refused_women) >= 50%"},
+        rules=_every("1", "women, men") | {"group accuracy": "accuracy(refused_women) >= 50%"},
     ),
-)  # fmt: skip
+)
 
 
 def _asked(one: Social, depth: int, data: Path, rule: str = "") -> Analysis:
@@ -105,9 +104,19 @@ def _chosen(args: Namespace, name: str) -> bool:
 
 def _proven(args: Namespace, scratch: Path) -> None:
     """Every rule on every set: status, value, bound, seconds."""
-    table = Table(f"fairness-{args.depth}", (
-        "set", "rows", "rule", "free optimum", "status", "errors", "bound", "seconds",
-    ))  # fmt: skip
+    table = Table(
+        f"fairness-{args.depth}",
+        (
+            "set",
+            "rows",
+            "rule",
+            "free optimum",
+            "status",
+            "errors",
+            "bound",
+            "seconds",
+        ),
+    )
     still_open = count = 0
     for one in SETS:
         if not _chosen(args, one.name):
@@ -134,9 +143,15 @@ def _proven(args: Namespace, scratch: Path) -> None:
             still_open += not found.proven
             count += 1
             table.add(
-                one.name, analysis.rows.n_rows, f"{name}: `{rule}`", held, status, found.value,
-                found.bound, f"{found.seconds:.3f}",
-            )  # fmt: skip
+                one.name,
+                analysis.rows.n_rows,
+                f"{name}: `{rule}`",
+                held,
+                status,
+                found.value,
+                found.bound,
+                f"{found.seconds:.3f}",
+            )
     table.note(
         f"Depth {args.depth}, one thread, limit {args.limit:g} s; one run."
         + (f" {still_open} of {count} open." if still_open else f" All {count} decided.")
@@ -162,9 +177,10 @@ class Grouped:
 def _grouped(args: Namespace, scratch: Path) -> Iterator[Grouped]:
     """Sets of 0/1 columns where the column of a group is known."""
     for name, group, at, also in (
-        ("german-credit", "women", 63, range(62, 67)), ("german-credit", "foreign", 110, (111,)),
+        ("german-credit", "women", 63, range(62, 67)),
+        ("german-credit", "foreign", 110, (111,)),
         ("heart-cleveland", "women", 14, (15,)),
-    ):  # fmt: skip
+    ):
         if _chosen(args, name) and sets.path("binary", name).exists():
             x, y = sets.load("binary", name)
             yield without(name, group, x, y, x[:, at] == 1, {at, *also})
@@ -220,10 +236,22 @@ def ours(one: Grouped, measure: str, depth: int, scratch: Path, most: str = LIMI
 def _against(args: Namespace, scratch: Path) -> None:
     """Equal optima, ratio of times: two notions, depth 2 to the one asked for."""
     peer = args.peer and find_spec("pystreed") is not None
-    table = Table(f"fairness-peer-{args.depth}", (
-        "set", "rows x columns", "group (rows)", "gap of", "depth", "optimal errors", "ours, s",
-        "search alone, s", "pystreed, s", "ratio", "runs",
-    ))  # fmt: skip
+    table = Table(
+        f"fairness-peer-{args.depth}",
+        (
+            "set",
+            "rows x columns",
+            "group (rows)",
+            "gap of",
+            "depth",
+            "optimal errors",
+            "ours, s",
+            "search alone, s",
+            "pystreed, s",
+            "ratio",
+            "runs",
+        ),
+    )
     ratios: dict[int, list[float]] = {}
     for one in _grouped(args, scratch):
         for task, measure in NOTIONS.items():
@@ -245,13 +273,18 @@ def _against(args: Namespace, scratch: Path) -> None:
                     ratios.setdefault(depth, []).append(pair.ratio)
                 bound = other is not None and not other.proven
                 table.add(
-                    one.name, f"{len(one.y)} x {one.x.shape[1]}",
-                    f"{one.group} ({int(one.member.sum())})", measure, depth,
+                    one.name,
+                    f"{len(one.y)} x {one.x.shape[1]}",
+                    f"{one.group} ({int(one.member.sum())})",
+                    measure,
+                    depth,
                     mine.value if mine.proven else f"{mine.value} (bound {mine.bound})",
-                    f"{pair.seconds:.4f}", f"{mine.raw['search']:.4f}",
+                    f"{pair.seconds:.4f}",
+                    f"{mine.raw['search']:.4f}",
                     "" if other is None else f"{'over ' * bound}{pair.other_seconds:.4f}",
-                    f"{'≥ ' * bound}{pair.ratio:.2f}" if decided else "", pair.runs,
-                )  # fmt: skip
+                    f"{'≥ ' * bound}{pair.ratio:.2f}" if decided else "",
+                    pair.runs,
+                )
     for depth, found in ratios.items():
         table.note(
             f"Depth {depth}: ratio of times, geometric mean of {len(found)} rows"

@@ -30,9 +30,12 @@ def run(x: Array, y: Array, **call: Any) -> dict[str, Any]:
         np.save(Path(folder, "y.npy"), y)
         done = subprocess.run(
             [sys.executable, "-c", "from measures.fresh import child; child()"],
-            input=json.dumps({"folder": folder, **call}), capture_output=True, text=True,
-            check=False, env=os.environ | {"PYTHONPATH": _python_path()},
-        )  # fmt: skip
+            input=json.dumps({"folder": folder, **call}),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": _python_path()},
+        )
     if done.returncode != 0:
         sys.exit(f"the run of {call} ended with {done.returncode}:\n{done.stderr}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -49,16 +52,28 @@ def child() -> None:
     else:
         call["limit"] = limit
     tiny = np.arange(40.0).reshape(20, 2)
-    who(tiny, (np.arange(20) % 2).astype(np.int32), 3, **(call | {"smallest": False}
-        if "smallest" in call else call))  # fmt: skip
+    who(
+        tiny,
+        (np.arange(20) % 2).astype(np.int32),
+        3,
+        **(call | {"smallest": False} if "smallest" in call else call),
+    )
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak starts anew
     before = _kilobytes("VmRSS")
     found = who(np.load(folder / "x.npy"), np.load(folder / "y.npy"), depth, **call)
-    print(json.dumps({
-        "seconds": found.seconds, "value": found.value, "bound": found.bound,
-        "proven": found.proven, "megabytes": (_kilobytes("VmHWM") - before) / 1000,
-        "counters": found.raw.get("counters", {}), "method": found.raw.get("method"),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "seconds": found.seconds,
+                "value": found.value,
+                "bound": found.bound,
+                "proven": found.proven,
+                "megabytes": (_kilobytes("VmHWM") - before) / 1000,
+                "counters": found.raw.get("counters", {}),
+                "method": found.raw.get("method"),
+            }
+        )
+    )
 
 
 def _kilobytes(key: str) -> int:

@@ -32,10 +32,23 @@ solve using exact
 
 def interrupts(args: Namespace) -> None:
     """`odt solve` stopped by SIGINT; `odt audit` in a process of its own reads what it saved."""
-    table = Table("interrupts", (
-        "set", "depth", "SIGINT after", "ended after", "exit", "status", "errors", "bound", "gap",
-        "leaves", "audit", "audited again",
-    ))  # fmt: skip
+    table = Table(
+        "interrupts",
+        (
+            "set",
+            "depth",
+            "SIGINT after",
+            "ended after",
+            "exit",
+            "status",
+            "errors",
+            "bound",
+            "gap",
+            "leaves",
+            "audit",
+            "audited again",
+        ),
+    )
     moments = random.Random(args.seed)
     for number in range(args.times):
         name, depth = PROBLEMS[number % len(PROBLEMS)]
@@ -56,9 +69,12 @@ def _run(name: str, depth: int, wait: float) -> list[object]:
         spec.write_text(SPEC.format(file=file, depth=depth, leaves=2**depth))
         began = time.perf_counter()
         child = subprocess.Popen(
-            _odt("solve", spec, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env=_environment(),
-        )  # fmt: skip
+            _odt("solve", spec, "--json"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=_environment(),
+        )
         try:
             child.wait(wait)
         except subprocess.TimeoutExpired:
@@ -68,11 +84,18 @@ def _run(name: str, depth: int, wait: float) -> list[object]:
         assert child.returncode == 0, (name, wait, child.returncode, said)
         answer.write_text(printed)
         again = subprocess.run(
-            _odt("audit", spec, answer, "--json"), capture_output=True, text=True,
-            env=_environment(), check=False,
-        )  # fmt: skip
-    return [f"{wait:.1f} s", f"{seconds:.1f} s", child.returncode,
-            *_checked(json.loads(printed), json.loads(again.stdout), again.returncode)]  # fmt: skip
+            _odt("audit", spec, answer, "--json"),
+            capture_output=True,
+            text=True,
+            env=_environment(),
+            check=False,
+        )
+    return [
+        f"{wait:.1f} s",
+        f"{seconds:.1f} s",
+        child.returncode,
+        *_checked(json.loads(printed), json.loads(again.stdout), again.returncode),
+    ]
 
 
 def _checked(found: dict[str, Any], again: dict[str, Any], code: int) -> list[object]:
@@ -88,9 +111,14 @@ def _checked(found: dict[str, Any], again: dict[str, Any], code: int) -> list[ob
     assert again["holds"] is True, again
     assert float(again["objective"]) == value, again
     return [
-        found["status"], f"{value:g}", f"{bound:g}", f"{100 * (value - bound) / value:.1f}%",
-        found["leaves"], "holds", "holds",
-    ]  # fmt: skip
+        found["status"],
+        f"{value:g}",
+        f"{bound:g}",
+        f"{100 * (value - bound) / value:.1f}%",
+        found["leaves"],
+        "holds",
+        "holds",
+    ]
 
 
 def _odt(*words: object) -> list[str]:

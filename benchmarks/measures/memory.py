@@ -16,9 +16,17 @@ ALLOWANCE = 16
 
 def memory(args: Namespace) -> None:
     """Peaks beyond the interpreter and its imports; at most the peer's plus 16 MB."""
-    table = Table(f"memory-{args.depth}", (
-        "set", "errors", "ours, MB", "peer, MB", "at most peer + 16", "peer's run",
-    ))  # fmt: skip
+    table = Table(
+        f"memory-{args.depth}",
+        (
+            "set",
+            "errors",
+            "ours, MB",
+            "peer, MB",
+            "at most peer + 16",
+            "peer's run",
+        ),
+    )
     deep = [*sets.ERRORS[4], "fault", "magic"]
     over: list[str] = []
     for name in args.sets or (deep if args.depth == 4 else sets.CONTINUOUS):
@@ -35,10 +43,13 @@ def memory(args: Namespace) -> None:
         within = mine["megabytes"] <= peer["megabytes"] + ALLOWANCE
         over += [] if within else [name]
         table.add(
-            name, mine["value"] if mine["proven"] else f"{mine['value']} (open)",
-            f"{mine['megabytes']:.1f}", f"{peer['megabytes']:.1f}", "yes" if within else "NO",
+            name,
+            mine["value"] if mine["proven"] else f"{mine['value']} (open)",
+            f"{mine['megabytes']:.1f}",
+            f"{peer['megabytes']:.1f}",
+            "yes" if within else "NO",
             "proven" if peer["proven"] else f"stopped at {peer['seconds']:.0f} s",
-        )  # fmt: skip
+        )
     table.note(
         f"Depth {args.depth}, limit {args.limit:g} s; MB = 10^6 bytes; the data count, imports"
         f" do not. Medians of {args.runs} (one where a run takes over 30 s)."
@@ -76,15 +87,22 @@ def cache(args: Namespace) -> None:
         for run in runs:
             assert run["bound"] <= least, (name, runs)
             assert not run["proven"] or run["value"] == run["bound"] == least, (name, runs)
-        cells = [cell for run in runs for cell in (
-            f"{run['seconds']:.3f}" if run["proven"] else f"stopped at {run['seconds']:.0f}",
-            f"{run['megabytes']:.1f}", run["counters"]["cache_entries"],
-        )]  # fmt: skip
+        cells = [
+            cell
+            for run in runs
+            for cell in (
+                f"{run['seconds']:.3f}" if run["proven"] else f"stopped at {run['seconds']:.0f}",
+                f"{run['megabytes']:.1f}",
+                run["counters"]["cache_entries"],
+            )
+        ]
         proven = any(run["proven"] for run in runs)
         table.add(
-            name, "least" if kind == "sat" else depth,
-            least if proven else f"{least} (open)", *cells,
-        )  # fmt: skip
+            name,
+            "least" if kind == "sat" else depth,
+            least if proven else f"{least} (open)",
+            *cells,
+        )
     table.note(
         f"`memory_limit` against the default; limit {args.limit:g} s. Cached: sub-problems kept."
         " `least`: the smallest tree without error, its leaves as optimum."

@@ -32,9 +32,12 @@ def ours(x: Array, y: Array, depth: int, **options: Any) -> Outcome:
     ranks, distinct = ranked(x)
     found = _engine.solve(ranks, distinct, y, int(y.max()) + 1, depth, **options)
     return Outcome(
-        seconds=time.perf_counter() - start, value=found["objective"], bound=found["bound"],
-        proven=found["status"] == "optimal", raw=found,
-    )  # fmt: skip
+        seconds=time.perf_counter() - start,
+        value=found["objective"],
+        bound=found["bound"],
+        proven=found["status"] == "optimal",
+        raw=found,
+    )
 
 
 def contree(x: Array, y: Array, depth: int, limit: float, gap: int = 0) -> Outcome:
@@ -155,11 +158,15 @@ def alternate(
     first, other = pairs[0]
     theirs = [p.seconds for _, p in pairs if p is not None]
     return Paired(
-        mine=first, seconds=statistics.median(m.seconds for m, _ in pairs), other=other,
+        mine=first,
+        seconds=statistics.median(m.seconds for m, _ in pairs),
+        other=other,
         other_seconds=statistics.median(theirs) if theirs else float("nan"),
         ratio=statistics.median(p.seconds / m.seconds for m, p in pairs if p is not None)
-        if theirs else float("nan"), runs=len(pairs),
-    )  # fmt: skip
+        if theirs
+        else float("nan"),
+        runs=len(pairs),
+    )
 
 
 def agree(name: str, mine: Outcome, other: Outcome | None, expected: int | None = None) -> None:

@@ -53,7 +53,10 @@ def published(folder: Path, name: str, depth: int) -> Iterator[Published]:
             for row in csv.DictReader(lines, skipinitialspace=True):
                 if int(row["K"]) == depth:
                     yield Published(
-                        method=method, split=int(row["step"]), train=float(row[f"{prefix}_train"]),
-                        test=float(row[f"{prefix}_test"]), leaves=int(row.get("L", 2**depth)),
+                        method=method,
+                        split=int(row["step"]),
+                        train=float(row[f"{prefix}_train"]),
+                        test=float(row[f"{prefix}_test"]),
+                        leaves=int(row.get("L", 2**depth)),
                         claimed=row.get("optimality") == "Optimal",
-                    )  # fmt: skip
+                    )

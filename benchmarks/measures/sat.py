@@ -36,8 +36,11 @@ FILES = {"iris": (3.0, 10.6), "monk1": (4.4, 17.0), "monk2": (5.8, 47.8), "wine"
 """Means over five training files of the least depth and the least nodes: the study's table 3."""
 
 STUDY_FILES = {
-    "iris": (92.9, 93.2), "monk1": (90.3, 95.5), "monk2": (70.2, 74.0), "wine": (89.3, 92.0),
-}  # fmt: skip
+    "iris": (92.9, 93.2),
+    "monk1": (90.3, 95.5),
+    "monk2": (70.2, 74.0),
+    "wine": (89.3, 92.0),
+}
 STUDY_FOLDS = {"mouse": (85.8, 83.5), "car": (98.8, 98.8)}
 """The study's accuracies in percent: DT_depth, DT_size."""
 
@@ -87,10 +90,13 @@ def run(engine: BackEnd, core: Core, limit: float) -> Timed | None:
         return None
     leaves = sum(isinstance(node, RawLeaf) for node, _ in walk(answer.tree))
     return Timed(
-        depth=depth_of(answer.tree), nodes=2 * leaves - 1,
-        rows=dict(answer.counters).get("rows", 0), to_depth=(to_depth or [took])[0], to_size=took,
+        depth=depth_of(answer.tree),
+        nodes=2 * leaves - 1,
+        rows=dict(answer.counters).get("rows", 0),
+        to_depth=(to_depth or [took])[0],
+        to_size=took,
         answer=answer,
-    )  # fmt: skip
+    )
 
 
 def medians(runs: int, *sides: Callable[[], Timed | None]) -> list[Timed | None]:
@@ -136,10 +142,25 @@ def encodings(args: Namespace) -> None:
 
 
 def _whole(args: Namespace) -> Table:
-    table = Table("encodings", (
-        "set", "rows", "tests", "k", "n", "paper: rows", "depth, s", "size, s", "ordered: rows",
-        "depth, s", "size, s", "ratio, depth", "ratio, size", "exact, s",
-    ))  # fmt: skip
+    table = Table(
+        "encodings",
+        (
+            "set",
+            "rows",
+            "tests",
+            "k",
+            "n",
+            "paper: rows",
+            "depth, s",
+            "size, s",
+            "ordered: rows",
+            "depth, s",
+            "size, s",
+            "ratio, depth",
+            "ratio, size",
+            "exact, s",
+        ),
+    )
     ratios: dict[str, tuple[float, float]] = {}
     car = 0.0
     for name in _names(args, WHOLE):
@@ -158,10 +179,17 @@ def _whole(args: Namespace) -> Table:
         car = mine.to_size if name == "car" else car
         tests = sum(family.n_tests for family in core.families)
         table.add(
-            name, core.n_rows, tests, mine.depth, mine.nodes, *_cells(paper), *_cells(mine),
+            name,
+            core.n_rows,
+            tests,
+            mine.depth,
+            mine.nodes,
+            *_cells(paper),
+            *_cells(mine),
             *(f"{ratio:.1f}" for ratio in ratios.get(name, ())),
-            *([""] * (0 if name in ratios else 2)), f"{exact.to_size:.3f}",
-        )  # fmt: skip
+            *([""] * (0 if name in ratios else 2)),
+            f"{exact.to_size:.3f}",
+        )
     table.note(f"-: not within {args.limit:g} s.")
     _ratios(table, ratios)
     if car:
@@ -197,17 +225,32 @@ def _ratios(table: Table, ratios: dict[str, tuple[float, float]]) -> None:
 
 
 def _files(args: Namespace) -> Table:
-    table = Table("encodings-files", (
-        "set", "k", "n", "study's k, n", "ordered: rows", "depth, s", "size, s", "exact, s",
-        "accuracy DT_depth", "study's", "accuracy DT_size", "study's",
-    ))  # fmt: skip
+    table = Table(
+        "encodings-files",
+        (
+            "set",
+            "k",
+            "n",
+            "study's k, n",
+            "ordered: rows",
+            "depth, s",
+            "size, s",
+            "exact, s",
+            "accuracy DT_depth",
+            "study's",
+            "accuracy DT_size",
+            "study's",
+        ),
+    )
     for name in [one for one in FILES if not args.sets or one in args.sets.split(",")]:
         runs = list(_file_runs(name, args))
         if not runs:
             continue
         mine = [one for one, _, _ in runs]
-        k, n = (statistics.mean(values) for values in zip(*((m.depth, m.nodes) for m in mine),
-                                                          strict=True))  # fmt: skip
+        k, n = (
+            statistics.mean(values)
+            for values in zip(*((m.depth, m.nodes) for m in mine), strict=True)
+        )
         assert (round(k, 1), round(n, 1)) == FILES[name], (name, k, n)
         rows = statistics.mean(one.rows for one in mine)
         seconds = (
@@ -217,10 +260,17 @@ def _files(args: Namespace) -> Table:
         )
         accuracy = np.mean([pair for _, _, pair in runs], axis=0) * 100
         table.add(
-            name, f"{k:.1f}", f"{n:.1f}", "{}, {}".format(*FILES[name]), f"{rows:.0f}",
-            *(f"{mean:.3f}" for mean in seconds), f"{accuracy[0]:.1f}%",
-            f"{STUDY_FILES[name][0]}%", f"{accuracy[1]:.1f}%", f"{STUDY_FILES[name][1]}%",
-        )  # fmt: skip
+            name,
+            f"{k:.1f}",
+            f"{n:.1f}",
+            "{}, {}".format(*FILES[name]),
+            f"{rows:.0f}",
+            *(f"{mean:.3f}" for mean in seconds),
+            f"{accuracy[0]:.1f}%",
+            f"{STUDY_FILES[name][0]}%",
+            f"{accuracy[1]:.1f}%",
+            f"{STUDY_FILES[name][1]}%",
+        )
     table.note("Means over the five training files; accuracy on the five test files.")
     return table
 
@@ -278,18 +328,32 @@ def solvers(args: Namespace) -> None:
 
 def folds(args: Namespace) -> None:
     """Accuracy of ten folds on mouse and car, beside the study's tables 1 and 2."""
-    table = Table("folds", (
-        "set", "objective", "back end", "accuracy", "study's", "repetitions", "s per fold",
-    ))  # fmt: skip
+    table = Table(
+        "folds",
+        (
+            "set",
+            "objective",
+            "back end",
+            "accuracy",
+            "study's",
+            "repetitions",
+            "s per fold",
+        ),
+    )
     for name in _names(args, ("mouse", "car")):
         for which, objective in enumerate((DEPTH, SIZE)):
             for engine in map(back_end, args.using.split(",")):
                 times = args.runs if name == "mouse" else 1
                 scores, seconds = _cross(name, objective, engine, times, args.limit)
                 table.add(
-                    name, objective, f"`{engine.name}`", f"{100 * np.mean(scores):.1f}%",
-                    f"{STUDY_FOLDS[name][which]}%", times, f"{np.mean(seconds):.3f}",
-                )  # fmt: skip
+                    name,
+                    objective,
+                    f"`{engine.name}`",
+                    f"{100 * np.mean(scores):.1f}%",
+                    f"{STUDY_FOLDS[name][which]}%",
+                    times,
+                    f"{np.mean(seconds):.3f}",
+                )
     table.note("Ten folds, shuffled; the share of all rows whose fold's tree predicts them right.")
     if args.docs:
         table.publish(PAGE)

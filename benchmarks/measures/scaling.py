@@ -18,9 +18,18 @@ PEER_ROWS = 200_000
 
 def scaling(args: Namespace) -> None:
     """A fresh process for every run; optimal values equal pycontree's where it ends."""
-    table = Table("scaling", (
-        "labels", "rows", "errors", "ours, s", "ours, MB", "pycontree, s", "pycontree, MB",
-    ))  # fmt: skip
+    table = Table(
+        "scaling",
+        (
+            "labels",
+            "rows",
+            "errors",
+            "ours, s",
+            "ours, MB",
+            "pycontree, s",
+            "pycontree, MB",
+        ),
+    )
     lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, float]]]] = {}
     for kind, noise in KINDS:
         peers = args.peer
@@ -40,10 +49,12 @@ def scaling(args: Namespace) -> None:
                 assert mine["bound"] <= peer["value"] <= mine["value"], (kind, rows, mine, peer)
                 _add(lines, f"pycontree, {kind}", rows, peer)
             table.add(
-                kind, f"{rows:,}",
+                kind,
+                f"{rows:,}",
                 mine["value"] if mine["proven"] else f"{mine['value']} (bound {mine['bound']})",
-                *_cells(mine), *(_cells(peer) if peer is not None else ("", "")),
-            )  # fmt: skip
+                *_cells(mine),
+                *(_cells(peer) if peer is not None else ("", "")),
+            )
     table.note(
         f"Seconds with sorting, MB beyond the interpreter with the data; medians of"
         f" {args.runs} fresh processes, pycontree once, up to {PEER_ROWS:,} rows or"
@@ -51,10 +62,15 @@ def scaling(args: Namespace) -> None:
     )
     if args.docs:
         panels = [
-            Panel(title=title, across="rows", lines=tuple(
-                Line(name=name, points=tuple(points[i])) for name, points in lines.items()
-            )) for i, title in enumerate(("seconds", "MB beyond the interpreter"))
-        ]  # fmt: skip
+            Panel(
+                title=title,
+                across="rows",
+                lines=tuple(
+                    Line(name=name, points=tuple(points[i])) for name, points in lines.items()
+                ),
+            )
+            for i, title in enumerate(("seconds", "MB beyond the interpreter"))
+        ]
         picture = PAGE.with_name("exact-scaling.svg")
         picture.write_text(svg(panels, title="Time and memory by rows"), encoding="utf-8")
         table.publish()
@@ -74,8 +90,10 @@ def _median(runs: int, *data: Any, **call: Any) -> dict[str, Any]:
 
 def _add(
     lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, float]]]],
-    name: str, rows: int, run: dict[str, Any],
-) -> None:  # fmt: skip
+    name: str,
+    rows: int,
+    run: dict[str, Any],
+) -> None:
     seconds, megabytes = lines.setdefault(name, ([], []))
     seconds.append((rows, run["seconds"]))
     megabytes.append((rows, max(run["megabytes"], 0.1)))

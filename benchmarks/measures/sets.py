@@ -14,8 +14,17 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 CONTINUOUS = [
-    "bank", "wilt", "bidding", "occupancy", "raisin", "page", "bean", "fault", "magic", "eeg",
-]  # fmt: skip
+    "bank",
+    "wilt",
+    "bidding",
+    "occupancy",
+    "raisin",
+    "page",
+    "bean",
+    "fault",
+    "magic",
+    "eeg",
+]
 ERRORS = {
     3: dict(zip(CONTINUOUS, (19, 18, 37, 47, 76, 125, 1406, 494, 2567, 3495), strict=True)),
     4: {"bank": 0, "wilt": 2, "bidding": 16, "occupancy": 26, "raisin": 59, "page": 91},
@@ -23,9 +32,13 @@ ERRORS = {
 """Proven errors by depth and set."""
 
 SMALLEST = {
-    "car": (8, 143), "mouse": (4, 15), "monk1": (5, 15), "monk2": (6, 67), "iris": (4, 15),
+    "car": (8, 143),
+    "mouse": (4, 15),
+    "monk1": (5, 15),
+    "monk2": (6, 67),
+    "iris": (4, 15),
     "wine": (3, 15),
-}  # fmt: skip
+}
 """Least depth, then least nodes, of a tree without error."""
 
 
@@ -72,8 +85,11 @@ def case(name: str, scratch: Path) -> Path | None:
 
 def cost_tables() -> Iterator[tuple[str, str, Array]]:
     """The misclassification costs of `costs/`: the binary set, which costs, labels x labels."""
-    for name, of in (("diabetes", "diabetes"), ("heart", "heart-cleveland"),
-                     ("hepatitis", "hepatitis")):  # fmt: skip
+    for name, of in (
+        ("diabetes", "diabetes"),
+        ("heart", "heart-cleveland"),
+        ("hepatitis", "hepatitis"),
+    ):
         for level in ("low", "middle", "high"):
             file = folder() / "costs" / name / f"{name}-{level}-costs.csv"
             yield of, level, np.loadtxt(file, max_rows=2).astype(np.int64)

@@ -42,9 +42,12 @@ def run(analysis: Analysis, limit: float) -> Outcome:
     finally:
         gc.enable()
     return Outcome(
-        seconds=result.seconds, value=_whole(result.objective), bound=_whole(result.bound),
-        proven=result.status in PROOFS, raw={"result": result, "search": sum(spent)},
-    )  # fmt: skip
+        seconds=result.seconds,
+        value=_whole(result.objective),
+        bound=_whole(result.bound),
+        proven=result.status in PROOFS,
+        raw={"result": result, "search": sum(spent)},
+    )
 
 
 def result_of(outcome: Outcome) -> Result:

@@ -16,9 +16,18 @@ from measures.sets import Array
 from odtdsl.base import _engine
 
 HEAD = (
-    "set", "rows", "features", "classes", "errors", "bound", "ours, s", "peer, s",
-    "peer's errors", "ratio", "runs",
-)  # fmt: skip
+    "set",
+    "rows",
+    "features",
+    "classes",
+    "errors",
+    "bound",
+    "ours, s",
+    "peer, s",
+    "peer's errors",
+    "ratio",
+    "runs",
+)
 
 Peer = Callable[[Array, Array, int, float], Outcome]
 
@@ -45,9 +54,10 @@ def _compare(args: Namespace, table: Table, kind: str, names: list[str], peer: P
         x, y = sets.load(kind, name)
         options = {"isa": args.isa, "time_limit": args.limit, "threads": args.threads}
         pair = alternate(
-            args.runs, lambda: ours(x, y, args.depth, **options),
+            args.runs,
+            lambda: ours(x, y, args.depth, **options),
             (lambda: peer(x, y, args.depth, args.limit)) if args.peer else None,
-        )  # fmt: skip
+        )
         agree(name, pair.mine, pair.other, expected.get(name))
         if pair.other is not None:
             if pair.mine.proven and pair.other.proven:
@@ -133,11 +143,29 @@ def threads(args: Namespace) -> None:
 
 def gap(args: Namespace) -> None:
     """A permitted gap: ours relative to the tree found, pycontree's in errors."""
-    table = Table(f"gap-{args.of}", (
-        "set", "permitted", "errors", "bound", "ours, s", "peer, s", "peer's errors", "ratio",
-    ))  # fmt: skip
-    for name in args.sets or ["bidding", "occupancy", "raisin", "page", "bean", "fault", "magic",
-                              "eeg"]:  # fmt: skip
+    table = Table(
+        f"gap-{args.of}",
+        (
+            "set",
+            "permitted",
+            "errors",
+            "bound",
+            "ours, s",
+            "peer, s",
+            "peer's errors",
+            "ratio",
+        ),
+    )
+    for name in args.sets or [
+        "bidding",
+        "occupancy",
+        "raisin",
+        "page",
+        "bean",
+        "fault",
+        "magic",
+        "eeg",
+    ]:
         x, y = sets.load("continuous", name)
         _gap(args, table, name, x, y)
     if args.of == "optimum":
@@ -177,16 +205,21 @@ def _gap(args: Namespace, table: Table, name: str, x: Array, y: Array) -> None:
         ratio = other.seconds / seconds
         word = f"> {ratio:.2f}" if stopped else f"{ratio:.2f}"
         cells = [
-            f"stopped at {other.seconds:.0f}" if stopped else other.seconds, other.value,
+            f"stopped at {other.seconds:.0f}" if stopped else other.seconds,
+            other.value,
             word if within else "",
-        ]  # fmt: skip
+        ]
     if known is not None:
         assert found.bound <= known <= found.value, (name, found.bound, known, found.value)
         assert not within or found.value - known <= gap, name
     table.add(
-        name, permitted, found.value, found.bound,
-        seconds if within else f"stopped at {seconds:.0f}", *cells,
-    )  # fmt: skip
+        name,
+        permitted,
+        found.value,
+        found.bound,
+        seconds if within else f"stopped at {seconds:.0f}",
+        *cells,
+    )
 
 
 def _finish(args: Namespace, table: Table) -> None:

@@ -33,10 +33,12 @@ class Task:
 def _tasks() -> Iterator[Task]:
     for name, level, costs in sets.cost_tables():
         yield Task(
-            name=name, what=f"{level} misclassification costs", peer_task="cost-sensitive",
+            name=name,
+            what=f"{level} misclassification costs",
+            peer_task="cost-sensitive",
             options={"costs": costs},
             peer=partial(streed_costs, costs),
-        )  # fmt: skip
+        )
     for seed, name in enumerate([*sets.binary(), *MANY_CLASSES]):
         labels = _cells(name)[1]
         rng = np.random.default_rng(seed)
@@ -44,11 +46,15 @@ def _tasks() -> Iterator[Task]:
         classes = int(labels.max()) + 1
         unit = 1 - np.eye(classes, dtype=np.int64)
         costs = rng.permutation(np.arange(1, 1 + classes**2)).reshape(unit.shape) * unit
-        yield _by_row(name, "row weights 1 to 10", unit[labels] * weights[:, None],
-                      {"weights": weights})  # fmt: skip
-        yield _by_row(name, f"weights, and costs up to {classes**2}",
-                      costs[labels] * weights[:, None],
-                      {"weights": weights, "costs": costs})  # fmt: skip
+        yield _by_row(
+            name, "row weights 1 to 10", unit[labels] * weights[:, None], {"weights": weights}
+        )
+        yield _by_row(
+            name,
+            f"weights, and costs up to {classes**2}",
+            costs[labels] * weights[:, None],
+            {"weights": weights, "costs": costs},
+        )
 
 
 def _cells(name: str) -> tuple[Array, Array]:
@@ -62,16 +68,28 @@ def _cells(name: str) -> tuple[Array, Array]:
 
 def _by_row(name: str, what: str, losses: Array, options: dict[str, Any]) -> Task:
     return Task(
-        name=name, what=what, peer_task="instance-cost-sensitive", options=options,
+        name=name,
+        what=what,
+        peer_task="instance-cost-sensitive",
+        options=options,
         peer=partial(streed_rows, losses),
-    )  # fmt: skip
+    )
 
 
 def tasks(args: Namespace) -> None:
     """Equal optima, and times."""
-    table = Table(f"tasks-{args.depth}", (
-        "set", "losses", "optimum", "ours, s", "peer's task", "peer, s", "ratio",
-    ))  # fmt: skip
+    table = Table(
+        f"tasks-{args.depth}",
+        (
+            "set",
+            "losses",
+            "optimum",
+            "ours, s",
+            "peer's task",
+            "peer, s",
+            "ratio",
+        ),
+    )
     ratios: list[float] = []
     for task in _tasks():
         if args.sets and task.name not in args.sets:
@@ -87,12 +105,14 @@ def tasks(args: Namespace) -> None:
         ratios += [pair.ratio] if both else []
         peer = pair.other
         table.add(
-            task.name, task.what,
+            task.name,
+            task.what,
             pair.mine.value if pair.mine.proven else f"{pair.mine.value} (bound {pair.mine.bound})",
-            f"{pair.seconds:.4f}", "" if peer is None else task.peer_task,
+            f"{pair.seconds:.4f}",
+            "" if peer is None else task.peer_task,
             "" if peer is None else f"{pair.other_seconds:.4f}{'' if peer.proven else ' (open)'}",
             f"{pair.ratio:.2f}" if both else "",
-        )  # fmt: skip
+        )
     if ratios:
         table.note(
             f"Depth {args.depth}. Equal optima on all {len(ratios)} rows that both proved; ratio of"

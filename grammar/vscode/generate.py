@@ -35,7 +35,9 @@ def grammar() -> dict[str, Any]:
         "patterns": [
             {"name": "comment.line.number-sign.odt", "match": "#.*$"},
             {
-                "name": "string.quoted.double.odt", "begin": '"', "end": '"|$',
+                "name": "string.quoted.double.odt",
+                "begin": '"',
+                "end": '"|$',
                 "patterns": [{"name": "constant.character.escape.odt", "match": r"\\."}],
             },
             {"name": "variable.other.quoted.odt", "match": QUOTED},
@@ -49,7 +51,8 @@ def grammar() -> dict[str, Any]:
             {
                 "match": rf"({NUMBER})\s*({'|'.join(sorted(units()))})\b",
                 "captures": {
-                    "1": {"name": "constant.numeric.odt"}, "2": {"name": "keyword.other.unit.odt"},
+                    "1": {"name": "constant.numeric.odt"},
+                    "2": {"name": "keyword.other.unit.odt"},
                 },
             },
             _words("keyword.operator.word.odt", OPERATORS),
@@ -60,7 +63,7 @@ def grammar() -> dict[str, Any]:
             {"name": "constant.numeric.odt", "match": rf"\b{NUMBER}%?"},
             {"name": "keyword.operator.odt", "match": "[<>=!]=|[<>=+*/%-]"},
         ],
-    }  # fmt: skip
+    }
 
 
 def _words(name: str, words: Iterable[str]) -> dict[str, str]:

@@ -95,7 +95,7 @@ def audit_rows(model: Tree | Diagram, problem: Problem, data: Dataset) -> AuditO
         objective=tuple(_value(stage, here) for stage in problem.objective),
         of_rows=tuple(bool(behind(stage.measure, here)) for stage in problem.objective),
         n_rows=here.rows.n_rows,
-    )  # fmt: skip
+    )
 
 
 def values_of(
@@ -202,9 +202,13 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
     at = min(range(len(sides)), key=lambda place: sides[place][2])
     value, bound, slack = sides[at]
     return replace(
-        line, value=value, bound=bound, slack=slack, rows=behind(rule.condition, over[at]),
+        line,
+        value=value,
+        bound=bound,
+        slack=slack,
+        rows=behind(rule.condition, over[at]),
         note="vacuous: nothing is predicted so" if vacuous else "",
-    )  # fmt: skip
+    )
 
 
 def _sides(condition: Condition, place: Place) -> tuple[Fraction, Fraction, Fraction] | None:
@@ -233,5 +237,12 @@ def _is_vacuous(condition: Condition, place: Place) -> bool:
 
 
 __all__ = [
-    "Audit", "AuditOfRows", "Checked", "audit", "audit_rows", "judge", "plain", "values_of",
-]  # fmt: skip
+    "Audit",
+    "AuditOfRows",
+    "Checked",
+    "audit",
+    "audit_rows",
+    "judge",
+    "plain",
+    "values_of",
+]

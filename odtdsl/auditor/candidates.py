@@ -32,10 +32,12 @@ def candidates(model: ModelOn) -> Checked:
         or (not planes and not _is_candidate(split, features[name], guessed))
     }
     return Checked(
-        rule=f"{model.kind} candidates", text="every split is a candidate", holds=not wrong,
+        rule=f"{model.kind} candidates",
+        text="every split is a candidate",
+        holds=not wrong,
         instances=len(model.splits),
         note="not a candidate: " + ", ".join(sorted(wrong)) if wrong else "",
-    )  # fmt: skip
+    )
 
 
 def _guessed(rows: Judged) -> Guessed:

@@ -53,9 +53,12 @@ def _broken(
 ) -> Checked:
     more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
     return Checked(
-        rule=f"{model.kind} {part}", text=text, holds=False, instances=instances,
+        rule=f"{model.kind} {part}",
+        text=text,
+        holds=False,
+        instances=instances,
         note="; ".join(wrong[:SHOWN]) + more,
-    )  # fmt: skip
+    )
 
 
 # ---- sizes and class weights

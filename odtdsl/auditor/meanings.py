@@ -141,10 +141,13 @@ def loss(model: ModelOn, call: Apply) -> Fraction:
     paid = np.zeros((len(losses), len(losses)), dtype=model.rows.units.dtype)
     np.add.at(paid, (model.rows.classes[rows], model.predicted[rows]), model.rows.units[rows])
     total = sum(
-        (amount * int(paid[actual, predicted])
-         for actual, amounts in enumerate(losses) for predicted, amount in enumerate(amounts)),
+        (
+            amount * int(paid[actual, predicted])
+            for actual, amounts in enumerate(losses)
+            for predicted, amount in enumerate(amounts)
+        ),
         Fraction(0),
-    )  # fmt: skip
+    )
     return total / model.rows.denominator
 
 
@@ -324,8 +327,9 @@ def before(path: PathOn, call: Apply) -> bool:
     first, second = features_of(call)
     return not any(
         first in lower and second in upper
-        for level, lower in enumerate(path.asked) for upper in path.asked[: level + 1]
-    )  # fmt: skip
+        for level, lower in enumerate(path.asked)
+        for upper in path.asked[: level + 1]
+    )
 
 
 @means("requires")

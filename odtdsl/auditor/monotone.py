@@ -39,10 +39,11 @@ def is_monotone(model: TreeOn, feature: str, *, increasing: bool) -> bool:
             first, second = (low_leaf, high_leaf) if increasing else (high_leaf, low_leaf)
             if (
                 not _in_order(first, second, target)
-                and low[feature] and high[feature]
+                and low[feature]
+                and high[feature]
                 and min(low[feature]) < max(high[feature])
                 and all(low[name] & high[name] for name in others)
-            ):  # fmt: skip
+            ):
                 return False
     return True
 

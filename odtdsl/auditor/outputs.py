@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from odtdsl.problem.ir.rows import Rows
 
 CALLED_FOR = {
-    "mse": "the mean of its rows", "mae": "a median of its rows",
+    "mse": "the mean of its rows",
+    "mae": "a median of its rows",
     "poisson": "the mean of its rows",
-}  # fmt: skip
+}
 
 MOST_ROWS = 30
 """Rows of a leaf that are tried as outputs."""
@@ -79,11 +80,14 @@ def kept(tree: Tree, rows: Rows) -> BoolArray:
     model = TreeOn(tree, Judged(problem, rows.data))
     rules = [rule for rule in problem.rules if on_outputs(rule)]
     step = problem.target.step
-    return np.array([
-        all(holds(rule.condition, leaf) for rule in rules)
-        and not any(_off_grid(value, step) for value in leaf.leaf.output or ())
-        for leaf in model.leaves
-    ], dtype=bool)  # fmt: skip
+    return np.array(
+        [
+            all(holds(rule.condition, leaf) for rule in rules)
+            and not any(_off_grid(value, step) for value in leaf.leaf.output or ())
+            for leaf in model.leaves
+        ],
+        dtype=bool,
+    )
 
 
 def _off_grid(value: float, step: Fraction | None) -> bool:
@@ -97,10 +101,12 @@ def _best(model: TreeOn) -> Checked:
     loss = loss_called(model.rows.problem)
     worst = Fraction(worst_output(model, loss))
     return Checked(
-        rule="tree outputs", text=f"every leaf's output is {CALLED_FOR[loss]}",
-        holds=worst <= FLOAT_TOLERANCE, instances=len(model.leaves),
+        rule="tree outputs",
+        text=f"every leaf's output is {CALLED_FOR[loss]}",
+        holds=worst <= FLOAT_TOLERANCE,
+        instances=len(model.leaves),
         note="" if worst <= FLOAT_TOLERANCE else f"off by {float(worst):.3g} of the spread",
-    )  # fmt: skip
+    )
 
 
 def _medoids(model: TreeOn) -> Checked:
@@ -116,10 +122,12 @@ def _medoids(model: TreeOn) -> Checked:
                 allowed &= ~((truth == 0) & (more.max(axis=0) > 0)).any(axis=1)
             wrong += bool(allowed.any())
     return Checked(
-        rule="tree outputs", text="every leaf's output is one of its rows', if one obeys the rules",
-        holds=not wrong, instances=len(model.leaves),
+        rule="tree outputs",
+        text="every leaf's output is one of its rows', if one obeys the rules",
+        holds=not wrong,
+        instances=len(model.leaves),
         note=f"not in {wrong} leaves" if wrong else "",
-    )  # fmt: skip
+    )
 
 
 def _best_of_rows(model: TreeOn) -> Checked:
@@ -136,10 +144,12 @@ def _best_of_rows(model: TreeOn) -> Checked:
         best = min(_lost(loss, leaf.rows.problem, truth, weights, truth[row]) for row in rows)
         wrong += mine > best * (1 + ROUNDING * 1e-3) + ROUNDING * 1e-3
     return Checked(
-        rule="tree outputs", text="no row of a leaf that obeys the rules is a better output",
-        holds=not wrong, instances=len(model.leaves),
+        rule="tree outputs",
+        text="no row of a leaf that obeys the rules is a better output",
+        holds=not wrong,
+        instances=len(model.leaves),
         note=f"one is in {wrong} leaves" if wrong else "",
-    )  # fmt: skip
+    )
 
 
 def _admitted(leaf: LeafOn, most: int) -> tuple[FloatArray, BoolArray]:
@@ -181,14 +191,14 @@ def _shares(problem: Problem, loss: str, n_targets: int) -> FloatArray:
 
 def _grid(model: TreeOn, step: Fraction) -> Checked:
     """Every output is a multiple of its target's step."""
-    off = sum(
-        _off_grid(value, step)
-        for leaf in model.leaves for value in leaf.leaf.output or ()
-    )  # fmt: skip
+    off = sum(_off_grid(value, step) for leaf in model.leaves for value in leaf.leaf.output or ())
     return Checked(
-        rule="tree steps", text=f"every output is a multiple of {step}", holds=not off,
-        instances=len(model.leaves), note=f"{off} outputs are not" if off else "",
-    )  # fmt: skip
+        rule="tree steps",
+        text=f"every output is a multiple of {step}",
+        holds=not off,
+        instances=len(model.leaves),
+        note=f"{off} outputs are not" if off else "",
+    )
 
 
 def loss_called(problem: Problem) -> str:

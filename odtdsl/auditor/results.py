@@ -90,11 +90,16 @@ def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
     """The lines of an audit; numbers as floats where they are not whole."""
     return [
         {
-            "rule": line.rule, "text": line.text, "holds": line.holds,
-            "value": as_number(line.value), "bound": as_number(line.bound),
-            "slack": as_number(line.slack), "instances": line.instances,
-            "rows": [{"of": one.of, "rows": one.rows} for one in line.rows], "note": line.note,
+            "rule": line.rule,
+            "text": line.text,
+            "holds": line.holds,
+            "value": as_number(line.value),
+            "bound": as_number(line.bound),
+            "slack": as_number(line.slack),
+            "instances": line.instances,
+            "rows": [{"of": one.of, "rows": one.rows} for one in line.rows],
+            "note": line.note,
             **({"soft": True} if line.soft else {}),
         }
         for line in audit.lines
-    ]  # fmt: skip
+    ]

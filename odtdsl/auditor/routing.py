@@ -156,9 +156,15 @@ class TreeOn(ModelOn):
                 continue
             goes = goes_left(rows, types[node.feature], node.test, node.missing, inside)
             split = SplitOn(
-                rows=rows, features=(node.feature,), test=node.test, missing=node.missing,
-                level=len(above), left=inside[goes], right=inside[~goes], size=node.size,
-            )  # fmt: skip
+                rows=rows,
+                features=(node.feature,),
+                test=node.test,
+                missing=node.missing,
+                level=len(above),
+                left=inside[goes],
+                right=inside[~goes],
+                size=node.size,
+            )
             splits.append(split)
             here = (*above, (node.feature,))
             stack += [(node.right, split.right, here), (node.left, split.left, here)]
@@ -235,9 +241,10 @@ class DiagramOn(ModelOn):
             here = below
             if len(ended) + sum(map(len, here.values())) > MOST_PATHS:
                 raise error(
-                    "U330", f"the diagram has more than {MOST_PATHS} paths that ask differently",
+                    "U330",
+                    f"the diagram has more than {MOST_PATHS} paths that ask differently",
                     helps=("bound its depth, or leave out the rules of paths",),
-                )  # fmt: skip
+                )
         return tuple(PathOn(rows=self.rows, asked=asked) for asked in ended)
 
     @cached_property
@@ -310,10 +317,15 @@ def _below(
 def _split_of(node: Node, rows: Judged, level: int, left: IntArray, right: IntArray) -> SplitOn:
     axis = node.split if isinstance(node.split, AxisTest) else None
     return SplitOn(
-        rows=rows, features=node.features, test=None if axis is None else axis.test,
-        missing=None if axis is None else axis.missing, level=level, left=left, right=right,
+        rows=rows,
+        features=node.features,
+        test=None if axis is None else axis.test,
+        missing=None if axis is None else axis.missing,
+        level=level,
+        left=left,
+        right=right,
         size=node.size,
-    )  # fmt: skip
+    )
 
 
 def _readable(model: Tree | Diagram, rows: Judged) -> None:

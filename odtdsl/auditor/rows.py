@@ -45,9 +45,13 @@ LARGEST_ROUNDING = Fraction(1, 2**20)
 """What a rounded weight may be off, as a share of the largest."""
 
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
-    "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 
 
 class NoValue(Exception):

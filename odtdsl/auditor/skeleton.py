@@ -24,10 +24,14 @@ def tree_form(model: TreeOn) -> Iterator[Checked]:
             yield _at_most(f"tree {name}", f"{name} <= {bound}", value, bound)
     smallest = min(len(leaf.inside) for leaf in model.leaves)
     yield Checked(
-        rule="tree reduced", text="every leaf holds a training row", holds=smallest >= 1,
-        value=Fraction(smallest), bound=Fraction(1), slack=Fraction(smallest - 1),
+        rule="tree reduced",
+        text="every leaf holds a training row",
+        holds=smallest >= 1,
+        value=Fraction(smallest),
+        bound=Fraction(1),
+        slack=Fraction(smallest - 1),
         instances=len(model.leaves),
-    )  # fmt: skip
+    )
 
 
 def diagram_form(model: DiagramOn) -> Iterator[Checked]:
@@ -41,10 +45,12 @@ def diagram_form(model: DiagramOn) -> Iterator[Checked]:
     wide = [level for level, (many, bound) in pairs if many > bound]
     used = f"used: {', '.join(map(str, here))}" if here else "no split"
     yield Checked(
-        rule="diagram widths", text=f"widths {', '.join(map(str, allowed))}", holds=not wide,
+        rule="diagram widths",
+        text=f"widths {', '.join(map(str, allowed))}",
+        holds=not wide,
         instances=len(here),
         note="too wide: layer " + ", ".join(map(str, wide)) if wide else used,
-    )  # fmt: skip
+    )
     if skeleton.tree:
         yield from _arcs_of_a_tree(model, skeleton)
     yield _no_idle_node(model)
@@ -58,9 +64,12 @@ def _arcs_of_a_tree(model: DiagramOn, skeleton: DiagramSkeleton) -> Iterator[Che
         ]
         shared += len(led) - len(set(led))
     yield Checked(
-        rule="tree", text="one arc leads into every node", holds=not shared,
-        instances=len(model.splits), note=f"{shared} arcs too many" if shared else "",
-    )  # fmt: skip
+        rule="tree",
+        text="one arc leads into every node",
+        holds=not shared,
+        instances=len(model.splits),
+        note=f"{shared} arcs too many" if shared else "",
+    )
     if skeleton.leaves is not None:
         leaves = len(model.splits) + 1
         yield _at_most("tree leaves", f"leaves <= {skeleton.leaves}", leaves, skeleton.leaves)
@@ -73,11 +82,15 @@ def _no_idle_node(model: DiagramOn) -> Checked:
         default=model.rows.n_rows,
     )
     return Checked(
-        rule="diagram reduced", text="every arc of a node carries a training row, to two places",
-        holds=smallest >= 1 and not same, value=Fraction(smallest), bound=Fraction(1),
-        slack=Fraction(smallest - 1), instances=len(model.splits),
+        rule="diagram reduced",
+        text="every arc of a node carries a training row, to two places",
+        holds=smallest >= 1 and not same,
+        value=Fraction(smallest),
+        bound=Fraction(1),
+        slack=Fraction(smallest - 1),
+        instances=len(model.splits),
         note=f"{same} nodes with both arcs to one place" if same else "",
-    )  # fmt: skip
+    )
 
 
 def _place(arc: Arc) -> tuple[int | None, int | None]:
@@ -86,6 +99,10 @@ def _place(arc: Arc) -> tuple[int | None, int | None]:
 
 def _at_most(rule: str, text: str, value: int, bound: int) -> Checked:
     return Checked(
-        rule=rule, text=text, holds=value <= bound, value=Fraction(value),
-        bound=Fraction(bound), slack=Fraction(bound - value),
-    )  # fmt: skip
+        rule=rule,
+        text=text,
+        holds=value <= bound,
+        value=Fraction(value),
+        bound=Fraction(bound),
+        slack=Fraction(bound - value),
+    )

@@ -14,10 +14,21 @@ from odtdsl.auditor.rows import NoValue
 from odtdsl.data.table import BoolArray
 from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, applications
 
-WHOLE = frozenset({
-    "errors", "error_rate", "accuracy", "loss", "expected_loss", "rate", "count_predicted",
-    "expected_cost", "mse", "mae", "poisson",
-})  # fmt: skip
+WHOLE = frozenset(
+    {
+        "errors",
+        "error_rate",
+        "accuracy",
+        "loss",
+        "expected_loss",
+        "rate",
+        "count_predicted",
+        "expected_cost",
+        "mse",
+        "mae",
+        "poisson",
+    }
+)
 """Measures of all rows, or of all rows of their group."""
 
 PARTS = frozenset({"recall", "false_positive_rate", "precision"})

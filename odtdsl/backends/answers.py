@@ -40,10 +40,12 @@ def with_model(core: Core, answer: RawAnswer, model: RawModel) -> RawAnswer:
         proven = proven and bound is not None and same(core, stage, value, bound)
         outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
     return replace(
-        answer, tree=None if isinstance(model, RawDiagram) else model,
+        answer,
+        tree=None if isinstance(model, RawDiagram) else model,
         diagram=model if isinstance(model, RawDiagram) else None,
-        stages=tuple(outcomes), status="optimal" if proven else "feasible",
-    )  # fmt: skip
+        stages=tuple(outcomes),
+        status="optimal" if proven else "feasible",
+    )
 
 
 def never_worse(core: Core, answer: RawAnswer, start: RawModel | None) -> RawAnswer:

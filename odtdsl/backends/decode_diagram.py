@@ -175,8 +175,10 @@ def _claimed(core: Core, layers: Sequence[Sequence[Routed | None]], entry: int) 
     for layer in layers:
         for routed in layer:
             if routed is not None:
-                for arc, rows in ((routed.left, routed.left_rows),
-                                  (routed.right, routed.right_rows)):  # fmt: skip
+                for arc, rows in (
+                    (routed.left, routed.left_rows),
+                    (routed.right, routed.right_rows),
+                ):
                     if arc < 0:
                         found[rows] = ~arc
     return found
@@ -190,9 +192,7 @@ def _from_rows(core: Core, routed: Routed) -> RawNode | None:
         return RawNode(split=RawTest(family=0, test=0), left=only, right=only)
     if core.skeleton.splits == "hyperplane":
         plane = widest_plane(core, left, right, routed.columns)
-        return None if plane is None else RawNode(
-            split=plane, left=routed.left, right=routed.right
-        )  # fmt: skip
+        return None if plane is None else RawNode(split=plane, left=routed.left, right=routed.right)
     inside = np.sort(np.concatenate([left, right]))
     goes = np.isin(inside, left)
     for column in range(len(core.columns)) if routed.columns is None else routed.columns:
@@ -233,10 +233,13 @@ def from_diagram(core: Core, rows: Rows, diagram: Diagram) -> RawDiagram | NoCan
     for (node, inside, left), level in zip(reached, levels, strict=True):
         layers[level].append(
             Routed(
-                left_rows=inside[left], right_rows=inside[~left], left=arc(node.left),
-                right=arc(node.right), columns=tuple(names[name] for name in node.features),
+                left_rows=inside[left],
+                right_rows=inside[~left],
+                left=arc(node.left),
+                right=arc(node.right),
+                columns=tuple(names[name] for name in node.features),
             )
-        )  # fmt: skip
+        )
     return from_routing(core, layers, arc(diagram.entry))
 
 
@@ -340,10 +343,11 @@ def _compact(draft: Draft) -> RawDiagram | None:
                 return None
             kept.append(
                 replace(
-                    node, left=place.get(node.left, node.left),
+                    node,
+                    left=place.get(node.left, node.left),
                     right=place.get(node.right, node.right),
                 )
-            )  # fmt: skip
+            )
         layers.append(tuple(kept))
     if wanted:
         return None
@@ -400,10 +404,10 @@ def _merged(core: Core, raw: RawDiagram) -> Iterator[RawDiagram]:
     visits = DiagramEvaluation(core, raw).visits
     for index, first in enumerate(visits):
         for second in visits[index + 1 :]:
-            if (
-                first.level != second.level
-                or (first.node.left, first.node.right) != (second.node.left, second.node.right)
-            ):  # fmt: skip
+            if first.level != second.level or (first.node.left, first.node.right) != (
+                second.node.left,
+                second.node.right,
+            ):
                 continue
             for kept, gone in ((first, second), (second, first)):
                 if np.array_equal(sends_left(core, kept.node.split, gone.rows), gone.left):
@@ -419,6 +423,12 @@ def _merged(core: Core, raw: RawDiagram) -> Iterator[RawDiagram]:
 
 
 __all__ = [
-    "RawPlane", "Routed", "canonical", "folded", "from_diagram", "from_routing",
-    "simplify_diagram", "to_diagram",
-]  # fmt: skip
+    "RawPlane",
+    "Routed",
+    "canonical",
+    "folded",
+    "from_diagram",
+    "from_routing",
+    "simplify_diagram",
+    "to_diagram",
+]

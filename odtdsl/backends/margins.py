@@ -135,7 +135,12 @@ def _margin(
     if not low < bound <= high:
         bound = high
     short = next(
-        (b for d in range(1, 18) if low < (b := float(f"{bound:.{d}g}")) <= high
-         and abs(b - bound) <= 0.05 * (high - low)), bound
-    )  # fmt: skip
+        (
+            b
+            for d in range(1, 18)
+            if low < (b := float(f"{bound:.{d}g}")) <= high
+            and abs(b - bound) <= 0.05 * (high - low)
+        ),
+        bound,
+    )
     return high - low, RawPlane(weights=pairs, bound=short)

@@ -42,9 +42,10 @@ class Told:
         if told.stage == 0:
             # Two searches do not know of each other what is found or proven.
             told = self._first = replace(
-                told, incumbent=_of(min, told.incumbent, self._first.incumbent),
+                told,
+                incumbent=_of(min, told.incumbent, self._first.incumbent),
                 bound=_of(max, told.bound, self._first.bound),
-            )  # fmt: skip
+            )
         last = self.timeline[-1] if self.timeline else None
         if last is not None and replace(last, seconds=told.seconds) == told:
             if last.found is None:  # told before its model was

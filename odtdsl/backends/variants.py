@@ -29,9 +29,10 @@ def named(*, model: str | None = None, encoding: str | None = None) -> Formulati
     given = {option: name for option, name in asked.items() if name is not None}
     if len(given) > 1:
         raise error(
-            "U302", "`--model` and `--encoding` are of different back ends",
+            "U302",
+            "`--model` and `--encoding` are of different back ends",
             helps=("leave out one of them",),
-        )  # fmt: skip
+        )
     for option, name in given.items():
         names = OWNERS[option][1]
         if name not in names:
@@ -86,6 +87,7 @@ def unknown_solver(name: str, names: tuple[str, ...]) -> OdtError:
     near = closest(name, names)
     hints = (f"did you mean `{near}`?",) if near is not None else ()
     return error(
-        "U318", f"`{name}` is no solver of python-sat that is known here",
+        "U318",
+        f"`{name}` is no solver of python-sat that is known here",
         helps=(*hints, f"the solvers: {', '.join(names)}"),
-    )  # fmt: skip
+    )

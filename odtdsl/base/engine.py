@@ -20,6 +20,7 @@ def engine() -> Any:
         return import_module("odtdsl.base._engine")
     except ImportError as problem:
         raise error(
-            "X202", "the native part of odtdsl is not built",
+            "X202",
+            "the native part of odtdsl is not built",
             helps=("run the set-up command of the README: pip install --editable .",),
-        ) from problem  # fmt: skip
+        ) from problem

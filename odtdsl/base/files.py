@@ -139,9 +139,10 @@ def keep_from_writers(path: Path) -> None:
 def _check_kept(path: Path) -> None:
     if path.is_file() and any(kept.exists() and same(path, kept) for kept in _kept):
         raise error(
-            "U308", f"`{path}` holds rows that were read: it would be overwritten",
+            "U308",
+            f"`{path}` holds rows that were read: it would be overwritten",
             helps=("choose another name",),
-        )  # fmt: skip
+        )
 
 
 def holds(path: Path, text: str) -> bool:

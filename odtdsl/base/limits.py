@@ -119,4 +119,4 @@ def look(what: str, cells: int = BLOCK) -> None:
             "B108",
             f"the time limit of {now.seconds:g} s ended before the search: {what} takes longer",
             helps=("give it more time (`within`)",),
-        )  # fmt: skip
+        )

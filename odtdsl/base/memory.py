@@ -76,9 +76,10 @@ class Guard:
         held = held_bytes()
         if held is None:
             raise error(
-                "B106", "`memory` needs a system that tells what a process holds: Linux or macOS",
+                "B106",
+                "`memory` needs a system that tells what a process holds: Linux or macOS",
                 helps=("leave `memory` out",),
-            )  # fmt: skip
+            )
         if held >= SHARE * self.most:
             raise error(
                 "B105",

@@ -77,11 +77,18 @@ class Files(Protocol):
 
 
 def analyse(
-    spec: ast.Spec, *, source: Source | None = None, base: Path | None = None,
-    frame: Any = None, test_frame: Any = None, data: str | None = None, test: str | None = None,
-    settings: Mapping[str, ast.Expr] | None = None, division: Division | None = None,
+    spec: ast.Spec,
+    *,
+    source: Source | None = None,
+    base: Path | None = None,
+    frame: Any = None,
+    test_frame: Any = None,
+    data: str | None = None,
+    test: str | None = None,
+    settings: Mapping[str, ast.Expr] | None = None,
+    division: Division | None = None,
     files: Files = readers,
-) -> Analysis:  # fmt: skip
+) -> Analysis:
     """Resolve a spec against its data.
 
     Parameters
@@ -133,9 +140,14 @@ class _Analyser:
     """One analysis; its methods run in the order in which they stand."""
 
     def __init__(
-        self, statements: Statements, request: DataRequest, table: Table,
-        test_table: Table | None, desk: Desk, division: Division | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        statements: Statements,
+        request: DataRequest,
+        table: Table,
+        test_table: Table | None,
+        desk: Desk,
+        division: Division | None = None,
+    ) -> None:
         self.statements, self.request, self.desk = statements, request, desk
         self.division = division
         self.table, self.test_table = table, test_table
@@ -157,20 +169,36 @@ class _Analyser:
         types = with_target(types, target, self.table)
         losses = self.columns.losses(target)
         rows = RowChoice(
-            self.request, self.table, self.test_table, self.columns, statements,
-            self._compared_columns(), target, features, self.desk, self.division,
-        )  # fmt: skip
+            self.request,
+            self.table,
+            self.test_table,
+            self.columns,
+            statements,
+            self._compared_columns(),
+            target,
+            features,
+            self.desk,
+            self.division,
+        )
         world = self._world(types, features, target, rows)
         objective = stages(statements.objective, world, self.desk) if statements.objective else ()
         resolved = rules(statements.rules, world, self.desk)
         self.desk.check()
         assert shape is not None, "a skeleton that is given up has been filed"
         problem = Problem(
-            data=self.request, features=features, target=target, skeleton=shape,
-            objective=objective, rules=resolved, groups=tuple(world.groups), costs=costs,
-            losses=losses, options=chosen, source=self.desk.source,
+            data=self.request,
+            features=features,
+            target=target,
+            skeleton=shape,
+            objective=objective,
+            rules=resolved,
+            groups=tuple(world.groups),
+            costs=costs,
+            losses=losses,
+            options=chosen,
+            source=self.desk.source,
             weight=None if statements.weight is None else statements.weight.column.name,
-        )  # fmt: skip
+        )
         return self._finished(problem, rows, types)
 
     def _target(self) -> TargetDecl | None:
@@ -192,9 +220,11 @@ class _Analyser:
             other = "a term" if name in WORDS else "a column"
             if name in WORDS or name in self.table.columns:
                 self.desk.error(
-                    "N122", f"`let {name}` has the name of {other}", let,
+                    "N122",
+                    f"`let {name}` has the name of {other}",
+                    let,
                     helps=("take another name for it",),
-                )  # fmt: skip
+                )
 
     def _compared_columns(self) -> list[str]:
         """The columns whose cells groups compare, also those that `gap` and `ratio` part by."""
@@ -209,9 +239,12 @@ class _Analyser:
         return [name for name in dict.fromkeys(found) if name in self.table.columns]
 
     def _world(
-        self, types: dict[str, ColumnType], features: tuple[FeatureDecl, ...],
-        target: TargetDecl, rows: RowChoice,
-    ) -> World:  # fmt: skip
+        self,
+        types: dict[str, ColumnType],
+        features: tuple[FeatureDecl, ...],
+        target: TargetDecl,
+        rows: RowChoice,
+    ) -> World:
         statements = self.statements
         constants = {name: let.value for name, let in statements.lets.items()}
         cells = Cells(types, rows.names(), constants, self.desk, id_column=self.request.id_column)
@@ -224,13 +257,18 @@ class _Analyser:
             groups.append(GroupDecl(name=statement.name, condition=condition))
         planes = getattr(statements.skeleton, "splits", None) == "hyperplane"
         return World(
-            features=features, target=target, columns=self.columns, cells=cells,
-            training=self.table.take(rows.train), groups=groups, lets=statements.lets,
+            features=features,
+            target=target,
+            columns=self.columns,
+            cells=cells,
+            training=self.table.take(rows.train),
+            groups=groups,
+            lets=statements.lets,
             group_names=tuple(group.name for group in statements.groups),
             # trees of hyperplanes are diagrams too
             diagram=isinstance(statements.skeleton, ast.Diagram) or planes,
             hyperplanes=planes,
-        )  # fmt: skip
+        )
 
     def _finished(
         self, problem: Problem, chosen: RowChoice, types: dict[str, ColumnType]
@@ -257,14 +295,18 @@ class _Analyser:
             mask = rows.mask(GroupArg(name=statement.name))
             if not mask.any():
                 self.desk.error(
-                    "D202", f"group `{statement.name}` holds no training row", statement,
+                    "D202",
+                    f"group `{statement.name}` holds no training row",
+                    statement,
                     helps=("check the values that it compares with",),
-                )  # fmt: skip
+                )
             elif mask.all():
                 self.desk.warn(
-                    "D203", f"group `{statement.name}` holds every training row", statement,
+                    "D203",
+                    f"group `{statement.name}` holds every training row",
+                    statement,
                     helps=("check the values that it compares with, or leave the group out",),
-                )  # fmt: skip
+                )
 
     def _check_hyperplanes(self, rows: Rows) -> None:
         """A hyperplane weighs all numbers of a row, so none may be missing."""
@@ -272,22 +314,28 @@ class _Analyser:
             return
         for candidates in self.statements.candidates:
             self.desk.error(
-                "K119", "hyperplanes have no candidates: they weigh all numbers as they are",
-                candidates, helps=("leave `candidates` out, or write `splits axis`",),
-            )  # fmt: skip
+                "K119",
+                "hyperplanes have no candidates: they weigh all numbers as they are",
+                candidates,
+                helps=("leave `candidates` out, or write `splits axis`",),
+            )
         for feature in rows.problem.features:
             column = rows.data.columns[feature.name]
             if not present(column).all():
                 self.desk.error(
-                    "D211", f"`{feature.name}` has missing values, which hyperplanes refuse",
-                    self.statements.skeleton, helps=("write `missing drop`, or `splits axis`",),
-                )  # fmt: skip
+                    "D211",
+                    f"`{feature.name}` has missing values, which hyperplanes refuse",
+                    self.statements.skeleton,
+                    helps=("write `missing drop`, or `splits axis`",),
+                )
             elif column.numbers is not None and np.abs(column.numbers).max(initial=0) > WIDEST:
                 self.desk.error(
-                    "R301", f"hyperplanes cannot weigh `{feature.name}`: its cells reach beyond"
+                    "R301",
+                    f"hyperplanes cannot weigh `{feature.name}`: its cells reach beyond"
                     f" {WIDEST:g}, and sums of their products leave floats",
-                    self.statements.skeleton, helps=("give it in another unit, or `drop` it",),
-                )  # fmt: skip
+                    self.statements.skeleton,
+                    helps=("give it in another unit, or `drop` it",),
+                )
 
     def _check_diagram(self, rows: Rows) -> None:
         """One terminal per class needs classes."""
@@ -296,10 +344,11 @@ class _Analyser:
             if rows.problem.skeleton.tree:
                 what = "trees of hyperplanes are for classes"
             self.desk.error(
-                "K118", f"{what}, and the target is a number",
+                "K118",
+                f"{what}, and the target is a number",
                 self.statements.skeleton,
                 helps=("write `tree depth <= 3`, or give the target classes",),
-            )  # fmt: skip
+            )
 
 
 def _names(expr: ast.Expr) -> list[str]:

@@ -34,23 +34,46 @@ from odtdsl.problem.terms.registry import BY_NAME
 
 MOST_GROUPS_OF_COLUMN = 20
 ELSEWHERE = {
-    "squared_error": "mse", "mean_squared_error": "mse", "absolute_error": "mae",
-    "mean_absolute_error": "mae", "misclassifications": "errors", "misclassification": "errors",
-    "accuracy_score": "accuracy", "sensitivity": "recall", "true_positive_rate": "recall",
-    "tpr": "recall", "fpr": "false_positive_rate", "n_leaves": "leaves", "max_leaf_nodes": "leaves",
-    "max_depth": "depth", "min_samples_leaf": "size", "samples": "size", "support": "size",
-    "min_samples_split": "size", "n_samples": "size", "height": "depth", "loss": "expected_loss",
-    "recall_score": "recall", "hit_rate": "recall", "precision_score": "precision",
-    "ppv": "precision", "positive_predictive_value": "precision", "selection_rate": "rate",
-    "fall_out": "false_positive_rate", "fallout": "false_positive_rate", "monotonic": "increasing",
-    "monotone": "increasing", "specificity": '1 - false_positive_rate("yes")',
-    "tnr": '1 - false_positive_rate("yes")', "fnr": '1 - recall("yes")',
+    "squared_error": "mse",
+    "mean_squared_error": "mse",
+    "absolute_error": "mae",
+    "mean_absolute_error": "mae",
+    "misclassifications": "errors",
+    "misclassification": "errors",
+    "accuracy_score": "accuracy",
+    "sensitivity": "recall",
+    "true_positive_rate": "recall",
+    "tpr": "recall",
+    "fpr": "false_positive_rate",
+    "n_leaves": "leaves",
+    "max_leaf_nodes": "leaves",
+    "max_depth": "depth",
+    "min_samples_leaf": "size",
+    "samples": "size",
+    "support": "size",
+    "min_samples_split": "size",
+    "n_samples": "size",
+    "height": "depth",
+    "loss": "expected_loss",
+    "recall_score": "recall",
+    "hit_rate": "recall",
+    "precision_score": "precision",
+    "ppv": "precision",
+    "positive_predictive_value": "precision",
+    "selection_rate": "rate",
+    "fall_out": "false_positive_rate",
+    "fallout": "false_positive_rate",
+    "monotonic": "increasing",
+    "monotone": "increasing",
+    "specificity": '1 - false_positive_rate("yes")',
+    "tnr": '1 - false_positive_rate("yes")',
+    "fnr": '1 - recall("yes")',
     "demographic_parity": 'gap(rate("yes"), sex) <= 5%',
     "statistical_parity": 'gap(rate("yes"), sex) <= 5%',
     "equal_opportunity": 'gap(recall("yes"), sex) <= 5%',
     "predictive_equality": 'gap(false_positive_rate("yes"), sex) <= 5%',
     "disparate_impact": 'ratio(rate("yes"), sex) >= 80%',
-}  # fmt: skip
+}
 """Words of scikit-learn and of statistics for our terms, or an example of how we say them."""
 R = TypeVar("R")
 
@@ -85,9 +108,11 @@ class Arguments:
         term = self.in_scope(name, expr)
         if term.kind is Kind.COLUMN:
             raise self.desk.error(
-                "T216", f"`{name}` is compared with features", expr,
+                "T216",
+                f"`{name}` is compared with features",
+                expr,
                 helps=(f"write `{name} in {{age, sex}}`",),
-            )  # fmt: skip
+            )
         signature = self._signature(term, given, expr)
         of: Apply | None = None
         args: list[Arg] = []
@@ -119,18 +144,22 @@ class Arguments:
             return self._unknown("term", name, known, expr)
         if name in world.group_names:
             return self.desk.error(
-                "T217", f"`{name}` is a group of rows, not a number or condition", expr,
+                "T217",
+                f"`{name}` is a group of rows, not a number or condition",
+                expr,
                 helps=(f"write `accuracy({name})`, or `size({name})` on leaves",),
-            )  # fmt: skip
+            )
         if name in world.columns.table.columns:
             shown = name_text(name)
             is_feature = name in world.feature_names
             uses, threshold = coded(f"uses({shown})"), coded(f"threshold({shown})")
             helps = (f"write {uses}, or {threshold} on splits",)
             return self.desk.error(
-                "T218", f"`{name}` is a column, not a number or condition", expr,
+                "T218",
+                f"`{name}` is a column, not a number or condition",
+                expr,
                 helps=helps if is_feature else (),
-            )  # fmt: skip
+            )
         terms = sorted(WORDS - {"root", "feature"})
         near = [*terms, *world.lets, *world.group_names]
         if world.target.kind == "number" and self.scope is Scope.LEAF:
@@ -145,10 +174,13 @@ class Arguments:
         if ours is None:
             return self.desk.unknown("N201", what, name, known, expr)
         return self.desk.error(
-            "N201", f"{what} `{name}` is unknown", expr, helps=(
+            "N201",
+            f"{what} `{name}` is unknown",
+            expr,
+            helps=(
                 f"write for example `{ours}`" if "(" in ours else f"here it is called `{ours}`",
             ),
-        )  # fmt: skip
+        )
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""
@@ -176,14 +208,18 @@ class Arguments:
             )
         if self.world.diagram and not term.on_diagrams and self.scope is not Scope.SPLIT:
             raise self.desk.error(
-                "T221", f"`{word}` has no meaning on a diagram: it has one terminal per class", at,
+                "T221",
+                f"`{word}` has no meaning on a diagram: it has one terminal per class",
+                at,
                 helps=("for how many rows a node holds write `forall split: size >= 10%`",),
-            )  # fmt: skip
+            )
         if self.world.hyperplanes and term.kind is Kind.THRESHOLD:
             raise self.desk.error(
-                "T222", "hyperplanes weigh several features and have no thresholds", at,
+                "T222",
+                "hyperplanes weigh several features and have no thresholds",
+                at,
                 helps=("leave the rule out, or write `splits axis`",),
-            )  # fmt: skip
+            )
         return term
 
     def _other_target(self, term: Term, word: str, at: ast.Node) -> Stop:
@@ -210,9 +246,10 @@ class Arguments:
         shapes = " or ".join(_shape(term, signature) for signature in term.signatures)
         raise self.desk.error(
             "T214",
-            f"`{term.name}` does not take {len(given)} argument{'s' * (len(given) != 1)}", at,
+            f"`{term.name}` does not take {len(given)} argument{'s' * (len(given) != 1)}",
+            at,
             helps=(f"write {shapes}",),
-        )  # fmt: skip
+        )
 
     def _check_threshold(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         if term.kind is not Kind.THRESHOLD:
@@ -224,16 +261,19 @@ class Arguments:
             raise self.desk.error(
                 "T222",
                 f"`{arg.name}` is of type {feature.type.kind}: its splits have no threshold",
-                at, helps=("thresholds are of numbers and ordered columns",),
-            )  # fmt: skip
+                at,
+                helps=("thresholds are of numbers and ordered columns",),
+            )
         if feature.candidates.place == "bins":
             raise self.desk.error(
-                "T222", f"`{arg.name}` is split by bins, which have no threshold", at,
+                "T222",
+                f"`{arg.name}` is split by bins, which have no threshold",
+                at,
                 helps=(
                     f"write {coded(f'candidates {name_text(arg.name)} at quantiles 4')} for"
                     " thresholds",
                 ),
-            )  # fmt: skip
+            )
 
     def _check_monotone(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         """`increasing` and `decreasing` need an order of the feature and of the classes."""
@@ -244,24 +284,28 @@ class Arguments:
         kind = self.world.feature(arg.name).type.kind
         if kind not in ("number", "ordered"):
             raise self.desk.error(
-                "T228", f"`{arg.name}` is of type {kind}: its values do not grow", at,
+                "T228",
+                f"`{arg.name}` is of type {kind}: its values do not grow",
+                at,
                 helps=(
                     f"declare an order: {coded(f'feature {name_text(arg.name)}: ordered {{...}}')}",
                 ),
-            )  # fmt: skip
+            )
         target = self.world.target
         two = len(target.classes) == 2 and target.positive is not None
         if target.kind == "class" and not (target.ordered or two):
             name = name_text(target.names[0])
             positive = coded(f'target {name} positive "yes"')
             raise self.desk.error(
-                "T228", f"the classes of `{target.names[0]}` have no order", at,
+                "T228",
+                f"the classes of `{target.names[0]}` have no order",
+                at,
                 helps=(
                     f"of two classes say which is higher: {positive}"
                     if len(target.classes) == 2
                     else f"declare one: {coded(f'target {name}: ordered {{...}}')}",
                 ),
-            )  # fmt: skip
+            )
 
     def _check_groups(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         """`gap` and `ratio` compare at least two groups, each named once."""
@@ -269,11 +313,11 @@ class Arguments:
             raise self.desk.error("T227", f"`{term.name}` names a group twice", at)
         if len(args) < 2:
             raise self.desk.error(
-                "T227", f"`{term.name}` compares at least two groups", at,
-                helps=(
-                    f"name another group, or a column: `{term.name}(..., women, men)`",
-                ),
-            )  # fmt: skip
+                "T227",
+                f"`{term.name}` compares at least two groups",
+                at,
+                helps=(f"name another group, or a column: `{term.name}(..., women, men)`",),
+            )
 
     # ---- arguments
 
@@ -297,14 +341,18 @@ class Arguments:
     def feature(self, expr: ast.Expr) -> FeatureArg:
         if isinstance(expr, ast.Text):
             raise self.desk.error(
-                "T223", "a text where a feature should stand", expr,
+                "T223",
+                "a text where a feature should stand",
+                expr,
                 helps=(f"columns are written without quotes, or in backticks: `{expr.value}`",),
-            )  # fmt: skip
+            )
         if not isinstance(expr, ast.Name):
             raise self.desk.error(
-                "T223", "a feature's name should stand here", expr,
+                "T223",
+                "a feature's name should stand here",
+                expr,
                 helps=self._meant(expr),
-            )  # fmt: skip
+            )
         names = self.world.feature_names
         column = self.world.columns.feature(expr, names)
         return FeatureArg(name=column, index=names.index(column))
@@ -333,16 +381,20 @@ class Arguments:
             shown = f'"{label}"' if isinstance(label, str) else str(label)
             return LabelArg(text=shown, index=index)
         raise self.desk.error(
-            "T224", "a class label should stand here", expr,
+            "T224",
+            "a class label should stand here",
+            expr,
             helps=(f"the classes are {', '.join(map(str, classes))}",),
-        )  # fmt: skip
+        )
 
     def _group(self, expr: ast.Expr) -> GroupArg:
         if not isinstance(expr, ast.Name):
             raise self.desk.error(
-                "T225", "a group's name should stand here", expr,
-                helps=("name the rows first: `group women = sex = \"female\"`",),
-            )  # fmt: skip
+                "T225",
+                "a group's name should stand here",
+                expr,
+                helps=('name the rows first: `group women = sex = "female"`',),
+            )
         known = self.world.group_names
         if expr.name not in known:
             helps = () if known else (f"define it: {coded(f'group {name_text(expr.name)} = ...')}",)
@@ -362,9 +414,11 @@ class Arguments:
         takes_group = any(Param.GROUP in s.params for s in BY_NAME[apply.term].signatures)
         if not takes_group or kind not in (Kind.SHARE, Kind.ROW_COUNT, Kind.NUMBER):
             raise self.desk.error(
-                "T226", f"`{apply.term}` is no measure of groups", expr,
+                "T226",
+                f"`{apply.term}` is no measure of groups",
+                expr,
                 helps=("take accuracy, error_rate, rate, recall or false_positive_rate",),
-            )  # fmt: skip
+            )
         if any(isinstance(arg, GroupArg) for arg in apply.args):
             raise self.desk.error(
                 "T226", "the measure is taken of each group in turn: name none", expr
@@ -380,11 +434,13 @@ class Arguments:
         example = f'= "{levels[0]}"' if levels and isinstance(levels[0], str) else "< 30"
         if len(levels) > MOST_GROUPS_OF_COLUMN:
             raise self.desk.error(
-                "T227", f"`{column}` has {len(levels)} values, too many to compare as groups", expr,
+                "T227",
+                f"`{column}` has {len(levels)} values, too many to compare as groups",
+                expr,
                 helps=(
                     f"make groups of it: {coded(f'group young = {name_text(column)} {example}')}",
                 ),
-            )  # fmt: skip
+            )
         if len(levels) < 2:
             raise self.desk.error("T227", f"`{column}` makes fewer than two groups", expr)
         return [self._of_value(column, level) for level in levels]

@@ -192,8 +192,10 @@ class Room:
         self.depth = min(self.depth, self.leaves - 1)
 
     def _bound_length(self, measure: PathMeasure, at_most: int) -> None:
-        price = min((p for p, shut in zip(measure.per_test, self.closed, strict=True) if not shut),
-                    default=0)  # fmt: skip
+        price = min(
+            (p for p, shut in zip(measure.per_test, self.closed, strict=True) if not shut),
+            default=0,
+        )
         if price > 0 and min(_weights(measure)) >= 0:
             self.depth = max(0, min(self.depth, (at_most - measure.constant) // price))
 
@@ -371,9 +373,10 @@ class Room:
             except OdtError:  # R301: each alone is exact, their sum is not, and nobody asked for it
                 return False
             least = (
-                self.least_of_model(both) if scope is Scope.MODEL
+                self.least_of_model(both)
+                if scope is Scope.MODEL
                 else self.least_of_rows(both, scope)
-            )  # fmt: skip
+            )
         else:
             return False
         room = Fraction(one.at_most, one.measure.denominator)

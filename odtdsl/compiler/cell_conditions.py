@@ -25,8 +25,11 @@ from odtdsl.problem.ir.expr import (
 )
 
 CALCULATE: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-}  # fmt: skip
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 
 class Cells:
@@ -46,9 +49,14 @@ class Cells:
     """
 
     def __init__(
-        self, types: Mapping[str, ColumnType], rows: Mapping[str, int],
-        constants: Mapping[str, ast.Expr], desk: Desk, *, id_column: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        types: Mapping[str, ColumnType],
+        rows: Mapping[str, int],
+        constants: Mapping[str, ast.Expr],
+        desk: Desk,
+        *,
+        id_column: str | None = None,
+    ) -> None:
         self.types, self.rows, self.constants, self.desk = types, rows, constants, desk
         self.id_column = id_column
 
@@ -72,19 +80,25 @@ class Cells:
                 return self._compare(expr)
             case ast.Name(name=name) if name in self.types:
                 raise self.desk.error(
-                    "T115", f"column `{name}` is no condition by itself", expr,
+                    "T115",
+                    f"column `{name}` is no condition by itself",
+                    expr,
                     helps=(f"compare it with a value: {coded(f'{name_text(name)} = 1')}",),
-                )  # fmt: skip
+                )
             case ast.Name(name=name):
                 raise self.desk.error(
-                    "T115", f"`{name}` is no condition on the cells of a row", expr,
+                    "T115",
+                    f"`{name}` is no condition on the cells of a row",
+                    expr,
                     helps=("where it is another group, write the condition of that group here",),
-                )  # fmt: skip
+                )
             case _:
                 raise self.desk.error(
-                    "T115", "a group is a condition on the cells of a row", expr,
+                    "T115",
+                    "a group is a condition on the cells of a row",
+                    expr,
                     helps=('for example: sex = "female" and age in [20, 65]',),
-                )  # fmt: skip
+                )
 
     def _all(self, items: Iterable[ast.Expr]) -> tuple[CellCondition, ...]:
         """Resolve each, so that the mistakes of all are told at once."""
@@ -121,9 +135,11 @@ class Cells:
     def _rows(self, expr: ast.Member) -> tuple[int, ...]:
         if isinstance(expr.within, ast.Interval):
             raise self.desk.error(
-                "T115", "rows are listed, not given as an interval", expr.within,
+                "T115",
+                "rows are listed, not given as an interval",
+                expr.within,
                 helps=("write `row in {3, 17}`",),
-            )  # fmt: skip
+            )
         return tuple(self.row(item) for item in expr.within.items)
 
     def row(self, literal: ast.Expr) -> int:
@@ -138,16 +154,20 @@ class Cells:
         key = named_row(self.rows, constant, self.desk, literal)
         if key is None:
             raise self.desk.error(
-                "N115", f"no training row is called `{constant.written}`", literal,
+                "N115",
+                f"no training row is called `{constant.written}`",
+                literal,
                 notes=(f"there are {len(self.rows)} of them; test rows do not count",),
                 helps=(self._how_rows_are_called(),),
-            )  # fmt: skip
+            )
         index = self.rows[key]
         if index < 0:
             raise self.desk.error(
-                "D210", f"several training rows are called `{key}`", literal,
+                "D210",
+                f"several training rows are called `{key}`",
+                literal,
                 helps=("name rows by a column whose values differ: `id name`",),
-            )  # fmt: skip
+            )
         return index
 
     def _how_rows_are_called(self) -> str:
@@ -177,9 +197,11 @@ class Cells:
             if isinstance(side, ast.Name) and side.name not in self.constants:
                 return self.desk.unknown("N103", "column", side.name, list(self.types), side)
         return self.desk.error(
-            "T115", "a column should stand on one side of this comparison", at,
+            "T115",
+            "a column should stand on one side of this comparison",
+            at,
             helps=('for example: sex = "female" and age in [20, 65]',),
-        )  # fmt: skip
+        )
 
     def _is_column(self, name: ast.Name) -> bool:
         return name.name in self.types and (name.quoted or name.name not in self.constants)
@@ -188,12 +210,14 @@ class Cells:
         kind = self.types[name].kind
         if kind in ("category", "binary") and op not in ("=", "!="):
             raise self.desk.error(
-                "T117", f"`{name}` is of type {kind}: its values have no order", at,
+                "T117",
+                f"`{name}` is of type {kind}: its values have no order",
+                at,
                 helps=(
                     "use `=`, `!=` or `in`, or declare"
                     f" {coded(f'feature {name_text(name)}: ordered {{...}}')}",
                 ),
-            )  # fmt: skip
+            )
         return CellCompare(column=name, op=op, value=self._value(name, value))
 
     def _value(self, name: str, expr: ast.Expr) -> Fraction | str:
@@ -202,15 +226,22 @@ class Cells:
         if column.kind == "number":
             if isinstance(constant.value, str):
                 raise self.desk.error(
-                    "T119", f"`{name}` is a number, but is compared with a text", expr,
+                    "T119",
+                    f"`{name}` is a number, but is compared with a text",
+                    expr,
                     helps=("write the number without quotes",),
-                )  # fmt: skip
+                )
             return constant.value
         index = level_of(column.levels, constant, self.desk, expr, by_value=column.by_value)
         if index is None:
             raise self.desk.unknown(
-                "N116", f"value of `{name}`", constant.written, column.levels, expr, values=True,
-            )  # fmt: skip
+                "N116",
+                f"value of `{name}`",
+                constant.written,
+                column.levels,
+                expr,
+                values=True,
+            )
         level = column.levels[index]
         return level if isinstance(level, str) else Fraction(str(level))
 
@@ -236,14 +267,18 @@ class Cells:
                 return self._constant(value, column, (*opening, expr.name))
             case ast.Name() if expr.name in self.types:
                 raise self.desk.error(
-                    "T120", f"`{column}` is compared with another column, `{expr.name}`", expr,
+                    "T120",
+                    f"`{column}` is compared with another column, `{expr.name}`",
+                    expr,
                     helps=("groups compare columns with constants only",),
-                )  # fmt: skip
+                )
             case ast.Name():
                 raise self.desk.error(
-                    "T102", f"`{expr.name}` is a bare word where a value should stand", expr,
+                    "T102",
+                    f"`{expr.name}` is a bare word where a value should stand",
+                    expr,
                     helps=(f'write values in quotes: "{expr.name}"',),
-                )  # fmt: skip
+                )
             case _:
                 raise self.desk.error("T120", f"`{column}` is compared with constants only", expr)
 

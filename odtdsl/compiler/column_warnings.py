@@ -68,7 +68,7 @@ def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tup
 
 def _doubted(
     rows: Rows, features: Iterable[FeatureDecl], statements: Statements, desk: Desk
-) -> None:  # fmt: skip
+) -> None:
     """Features that may not be meant as they are taken."""
     signed: dict[str, list[str]] = {}
     for feature in features:
@@ -83,8 +83,13 @@ def _doubted(
         if feature.type.kind == "category" and column.codes is not None:
             _texts(feature, column, statements, desk)
         elif column.numbers is not None and names_rows(column):
-            _name_of_rows(feature.name, rows.n_rows, "these are whole numbers without gaps, each"
-                          " of one row", statements, desk)  # fmt: skip
+            _name_of_rows(
+                feature.name,
+                rows.n_rows,
+                "these are whole numbers without gaps, each of one row",
+                statements,
+                desk,
+            )
     if signed:
         _signed_numbers(signed, statements, desk)
 
@@ -116,12 +121,14 @@ def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
     if len(told) > SHOWN:
         notes.append(f"and {len(told) - SHOWN} more")
     desk.warn(
-        "D213", f"no split can test {_listed(names)}: the training rows do not differ there",
-        statements.data, notes=notes,
+        "D213",
+        f"no split can test {_listed(names)}: the training rows do not differ there",
+        statements.data,
+        notes=notes,
         helps=(
             f"leave {'it' if len(names) == 1 else 'them'} out: {coded(f'drop {_columns(names)}')}",
         ),
-    )  # fmt: skip
+    )
 
 
 def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None:
@@ -160,10 +167,12 @@ def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
         shown = ", ".join(f'"{text}"' for text in merged[:SHOWN])
         more = f" and {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
         desk.warn(
-            "D218", f"`{name}` has {shown}{more} with different blanks around, taken for the same",
-            statements.data, notes=("blanks around a cell never count",),
+            "D218",
+            f"`{name}` has {shown}{more} with different blanks around, taken for the same",
+            statements.data,
+            notes=("blanks around a cell never count",),
             helps=("if they are different values, write something else for the blanks",),
-        )  # fmt: skip
+        )
 
 
 def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
@@ -175,13 +184,15 @@ def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
         shown = ", ".join(f'"{text}"' for text in marked[:SHOWN])
         more = f" and {len(marked) - SHOWN} more" if len(marked) > SHOWN else ""
         desk.warn(
-            "D223", f"{shown}{more} of `{feature.name}` is taken for a mark of missing values",
-            statements.data, notes=("a mark that is a number marks all cells that read as it",),
+            "D223",
+            f"{shown}{more} of `{feature.name}` is taken for a mark of missing values",
+            statements.data,
+            notes=("a mark that is a number marks all cells that read as it",),
             helps=(
                 "where it is a value, give the missing cells another mark, or leave them empty",
                 "where it is a mark too, name it in `na` as it is written",
             ),
-        )  # fmt: skip
+        )
 
 
 def _words(feature: FeatureDecl) -> list[str]:
@@ -209,9 +220,12 @@ def _signed_numbers(
         helps = ["if they are numbers, turn them into numbers in the frame"]
     helps.append(f"if they are codes: {coded(f'feature {_columns(names)}: category')}")
     desk.warn(
-        "D220", f"numbers of {_listed(names)} have signs that are not read, so they are texts",
-        statements.data, notes=(examples,), helps=helps,
-    )  # fmt: skip
+        "D220",
+        f"numbers of {_listed(names)} have signs that are not read, so they are texts",
+        statements.data,
+        notes=(examples,),
+        helps=helps,
+    )
 
 
 def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -> None:
@@ -223,10 +237,12 @@ def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -
     }[written.way]
     column = name_text(name)
     desk.warn(
-        "D221", f"`{name}` holds {what}, such as `{written.example}`, and is taken for a category",
-        statements.data, notes=("tests ask for one value of it at a time",),
+        "D221",
+        f"`{name}` holds {what}, such as `{written.example}`, and is taken for a category",
+        statements.data,
+        notes=("tests ask for one value of it at a time",),
         helps=(instead, f"if it is meant as it is: {coded(f'feature {column}: category')}"),
-    )  # fmt: skip
+    )
 
 
 def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
@@ -242,13 +258,15 @@ def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
     for same in found.values():
         if len(same) > 1:
             desk.warn(
-                "D222", f"the classes {', '.join(map(_value, same))} differ only in capitals",
-                statements.target or statements.data, helps=(
+                "D222",
+                f"the classes {', '.join(map(_value, same))} differ only in capitals",
+                statements.target or statements.data,
+                helps=(
                     "write them alike in the data if they are one class",
                     "if they are two, list the classes: "
                     + coded(f"target {name_text(target.names[0])}: class {{...}}"),
                 ),
-            )  # fmt: skip
+            )
 
 
 def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: Desk) -> None:
@@ -274,28 +292,36 @@ def _numbers_as_texts(
     commas = [bool(DECIMAL_COMMA.fullmatch(level)) for level in levels]
     plain = [_writes_number(level) for level in levels]
     total = sum(counts)
-    cells = sum(n for n, comma, number in zip(counts, commas, plain, strict=True)
-                if comma or number)  # fmt: skip
+    cells = sum(
+        n for n, comma, number in zip(counts, commas, plain, strict=True) if comma or number
+    )
     if sum(plain) + sum(commas) < LEAST_NUMBERS or 2 * cells <= total:
         return False
     comma = next((level for level, is_one in zip(levels, commas, strict=True) if is_one), None)
-    others = [level for level, one, two in zip(levels, plain, commas, strict=True)
-              if not one and not two]  # fmt: skip
+    others = [
+        level for level, one, two in zip(levels, plain, commas, strict=True) if not one and not two
+    ]
     if comma is None and not others:
         return False  # levels that the source declares
     notes, helps = [], []
     if comma is not None:
         notes.append(f"`{comma}` is a text: numbers are written with a point")
     if others:
-        notes.append("not numbers: " + ", ".join(map(_value, others[:SHOWN]))
-                     + (", ..." if len(others) > SHOWN else ""))  # fmt: skip
+        notes.append(
+            "not numbers: "
+            + ", ".join(map(_value, others[:SHOWN]))
+            + (", ..." if len(others) > SHOWN else "")
+        )
     if 0 < len(others) <= MOST_MARKS:
         helps.append(_marks(others, statements))
     helps.append(f"if they are names of kinds: {coded(f'feature {name_text(name)}: category')}")
     desk.warn(
-        "D214", f"`{name}` is taken for a category, though {cells} of {total} cells are numbers",
-        statements.data, notes=notes, helps=helps,
-    )  # fmt: skip
+        "D214",
+        f"`{name}` is taken for a category, though {cells} of {total} cells are numbers",
+        statements.data,
+        notes=notes,
+        helps=helps,
+    )
     return True
 
 
@@ -332,15 +358,17 @@ def names_rows(column: Column) -> bool:
 def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, desk: Desk) -> None:
     column = name_text(name)
     desk.warn(
-        "D215", f"`{name}` looks like a name of rows, not a feature: it has {distinct} values",
-        statements.data, notes=(note,),
+        "D215",
+        f"`{name}` looks like a name of rows, not a feature: it has {distinct} values",
+        statements.data,
+        notes=(note,),
         helps=(
             f"leave it out: {coded(f'drop {column}')}, or {coded(f'id {column}')} in the data"
             " statement of a file",
             "if it is meant as a feature, declare its type:"
             f" {coded(f'feature {column}: number')} or `category`",
         ),
-    )  # fmt: skip
+    )
 
 
 # ---- the target
@@ -354,13 +382,15 @@ def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
     if all(not isinstance(one, str) for one in target.classes):
         (name,) = target.names
         desk.warn(
-            "T122", f"target `{name}` is taken for {len(target.classes)} classes, all numbers",
-            statements.target, helps=(
+            "T122",
+            f"target `{name}` is taken for {len(target.classes)} classes, all numbers",
+            statements.target,
+            helps=(
                 f"to predict a number write {coded(f'target {name_text(name)}: number')}"
                 " and `minimize mse`",
                 f"if they are classes: {coded(f'target {name_text(name)}: class')}",
             ),
-        )  # fmt: skip
+        )
 
 
 def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
@@ -381,9 +411,12 @@ def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
         if not test.stratified:
             helps.append("`stratified` behind the share leaves rows of each class for training")
     desk.warn(
-        "D216", f"no training row has the class {', '.join(gone[:SHOWN])}{more}",
-        statements.data, notes=notes, helps=helps,
-    )  # fmt: skip
+        "D216",
+        f"no training row has the class {', '.join(gone[:SHOWN])}{more}",
+        statements.data,
+        notes=notes,
+        helps=helps,
+    )
 
 
 # ---- wording

@@ -30,12 +30,19 @@ from odtdsl.problem.ir.problem import (
 MOST_CLASSES = 1000
 MOST_SHARES = 10_000
 KINDS: dict[str, Kind] = {
-    "number": "number", "integer": "number", "category": "category", "binary": "binary",
+    "number": "number",
+    "integer": "number",
+    "category": "category",
+    "binary": "binary",
     "ordered": "ordered",
-}  # fmt: skip
+}
 POLICIES: dict[str, MissingPolicy] = {
-    "refuse": "refuse", "drop": "drop", "left": "left", "right": "right", "branch": "branch",
-}  # fmt: skip
+    "refuse": "refuse",
+    "drop": "drop",
+    "left": "left",
+    "right": "right",
+    "branch": "branch",
+}
 
 
 class Columns:
@@ -79,12 +86,14 @@ class Columns:
             return self._number_target(statement, names)
         if len(names) > 1:
             raise self.desk.error(
-                "T103", f"{len(names)} targets are classes; only number targets can be several",
-                statement, helps=(
+                "T103",
+                f"{len(names)} targets are classes; only number targets can be several",
+                statement,
+                helps=(
                     f"write {coded('target ' + ', '.join(map(name_text, names)) + ': number')},"
                     " or one column",
                 ),
-            )  # fmt: skip
+            )
         return self._class_target(statement, names[0])
 
     def _number_target(self, statement: ast.Target, names: list[str]) -> TargetDecl:
@@ -105,19 +114,23 @@ class Columns:
             classes = present
             if len(present) > MOST_CLASSES or (len(present) > 20 and self._looks_continuous(name)):
                 raise self.desk.error(
-                    "T106", f"target `{name}` has {len(present)} distinct values", statement,
+                    "T106",
+                    f"target `{name}` has {len(present)} distinct values",
+                    statement,
                     helps=(
                         f"for a number write {coded(f'target {name_text(name)}: number')}",
                         "or list the classes: " + coded(f"target {name_text(name)}: class {{...}}"),
                     ),
-                )  # fmt: skip
+                )
         for value in present:
             if text_index(classes, level_text(value)) is None:
                 raise self.desk.error(
-                    "T107", f"column `{name}` holds the class `{value}`, which is not declared",
-                    statement.type, notes=(f"declared: {', '.join(str(c) for c in classes)}",),
+                    "T107",
+                    f"column `{name}` holds the class `{value}`, which is not declared",
+                    statement.type,
+                    notes=(f"declared: {', '.join(str(c) for c in classes)}",),
                     helps=("add it to the classes, or mark it as missing with `na`",),
-                )  # fmt: skip
+                )
         for value in classes:
             if declared is not None and text_index(present, level_text(value)) is None:
                 self.desk.warn("T108", f"no row has the class `{value}`", statement.type)
@@ -208,14 +221,18 @@ class Columns:
             self.desk.error("N107", f"the type of `{name.name}` is declared twice", name)
         if name.name in self.targets:
             self.desk.error(
-                "N108", f"`{name.name}` is the target, not a feature", name,
+                "N108",
+                f"`{name.name}` is the target, not a feature",
+                name,
                 helps=("take it out of the features",),
-            )  # fmt: skip
+            )
         elif name.name in self._not_features() - self.dropped:
             self.desk.error(
-                "N112", f"`{name.name}` holds the weights or names of rows, so it is no feature",
-                name, helps=("take it out of the features",),
-            )  # fmt: skip
+                "N112",
+                f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                name,
+                helps=("take it out of the features",),
+            )
 
     def _declare(self, name: str, spec: ast.TypeSpec) -> ColumnType:
         column = self.table.columns[name]
@@ -301,21 +318,27 @@ class Columns:
         return {**dict.fromkeys(names, Candidates()), **others, **named}
 
     def _candidates_of(
-        self, name: ast.Name, place: Candidates, types: dict[str, ColumnType], names: list[str],
+        self,
+        name: ast.Name,
+        place: Candidates,
+        types: dict[str, ColumnType],
+        names: list[str],
         named: dict[str, Candidates],
-    ) -> None:  # fmt: skip
+    ) -> None:
         try:
             column = self.feature(name, names)
         except Stop:
             return
         if types[column].kind != "number":
             self.desk.error(
-                "T109", f"`{column}` is no number: every value of it is a candidate", name,
+                "T109",
+                f"`{column}` is no number: every value of it is a candidate",
+                name,
                 notes=(f"it is of type {types[column].kind}",),
                 helps=(
                     f"write {coded(f'feature {name_text(column)}: number')}, or take it out here",
                 ),
-            )  # fmt: skip
+            )
         elif column in named:
             self.desk.error("N110", f"candidates of `{column}` are said twice", name)
         named[column] = place
@@ -330,9 +353,11 @@ class Columns:
                 count = statement.count or 0
                 if not 2 <= count <= MOST_SHARES:
                     raise self.desk.error(
-                        "T110", f"`at {place} {count}` makes no cut", statement,
+                        "T110",
+                        f"`at {place} {count}` makes no cut",
+                        statement,
                         helps=(f"take from 2 to {MOST_SHARES} shares",),
-                    )  # fmt: skip
+                    )
                 return Candidates(
                     place="quantiles" if place == "quantiles" else "bins", count=count
                 )
@@ -342,9 +367,11 @@ class Columns:
                     value = literal_constant(literal, self.desk).value
                     if isinstance(value, str):
                         raise self.desk.error(
-                            "T111", "a threshold is a number", literal,
+                            "T111",
+                            "a threshold is a number",
+                            literal,
                             helps=("numbers stand without quotes",),
-                        )  # fmt: skip
+                        )
                     if math.isinf(nearest_float(value)):
                         raise self.desk.error("T111", "no threshold is as large as this", literal)
                     values.append(value)
@@ -367,9 +394,11 @@ class Columns:
                     self.desk.error("N111", f"the policy of `{name}` is said twice", column)
                 elif name in self._whole_columns and policy not in ("refuse", "drop"):
                     self.desk.error(
-                        "N111", f"`{name}` is no feature: its missing values go to no side", column,
+                        "N111",
+                        f"`{name}` is no feature: its missing values go to no side",
+                        column,
                         helps=("write `drop`, which leaves such rows out, or `refuse`",),
-                    )  # fmt: skip
+                    )
                 elif self.known([column]):
                     named[name] = policy
         return named
@@ -404,9 +433,11 @@ class Columns:
             raise self.desk.error("N108", f"`{name.name}` is the target, not a feature", name)
         if name.name in self.dropped:
             raise self.desk.error(
-                "N112", f"`{name.name}` is dropped, so no split tests it", name,
+                "N112",
+                f"`{name.name}` is dropped, so no split tests it",
+                name,
                 helps=("take it out of `drop`, or leave it out here",),
-            )  # fmt: skip
+            )
         if name.name in self.table.columns:
             raise self.desk.error(
                 "N112",

@@ -22,19 +22,31 @@ class Desk:
         self.found: list[Diagnostic] = []
 
     def error(
-        self, code: str, message: str, at: ast.Node | Span | None = None, *,
-        label: str = "", notes: Iterable[str] = (), helps: Iterable[str] = (),
+        self,
+        code: str,
+        message: str,
+        at: ast.Node | Span | None = None,
+        *,
+        label: str = "",
+        notes: Iterable[str] = (),
+        helps: Iterable[str] = (),
         also: Iterable[tuple[ast.Node | Span, str]] = (),
-    ) -> Stop:  # fmt: skip
+    ) -> Stop:
         """File an error; raise what it returns to give up the statement."""
         self._file("error", code, message, at, label, notes, helps, also)
         return Stop()
 
     def warn(
-        self, code: str, message: str, at: ast.Node | Span | None = None, *,
-        label: str = "", notes: Iterable[str] = (), helps: Iterable[str] = (),
+        self,
+        code: str,
+        message: str,
+        at: ast.Node | Span | None = None,
+        *,
+        label: str = "",
+        notes: Iterable[str] = (),
+        helps: Iterable[str] = (),
         also: Iterable[tuple[ast.Node | Span, str]] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._file("warning", code, message, at, label, notes, helps, also)
 
     def adopt(self, error: OdtError, at: ast.Node | None = None) -> None:
@@ -44,14 +56,27 @@ class Desk:
                 self.found.append(diagnostic)
             else:
                 self._file(
-                    diagnostic.severity, diagnostic.code, diagnostic.message, at, "",
-                    diagnostic.notes, diagnostic.helps, (),
-                )  # fmt: skip
+                    diagnostic.severity,
+                    diagnostic.code,
+                    diagnostic.message,
+                    at,
+                    "",
+                    diagnostic.notes,
+                    diagnostic.helps,
+                    (),
+                )
 
     def unknown(
-        self, code: str, what: str, name: str, known: Collection[str | int | float], at: ast.Node,
-        *, values: bool = False, helps: Iterable[str] = (),
-    ) -> Stop:  # fmt: skip
+        self,
+        code: str,
+        what: str,
+        name: str,
+        known: Collection[str | int | float],
+        at: ast.Node,
+        *,
+        values: bool = False,
+        helps: Iterable[str] = (),
+    ) -> Stop:
         """File that a name (`values`: a value) means nothing, with the nearest that does."""
         words = [str(word) for word in known]
         shown = {str(w): f'"{w}"' if values and isinstance(w, str) else f"`{w}`" for w in known}
@@ -77,10 +102,16 @@ class Desk:
             raise OdtError(_in_source_order(self.found))
 
     def _file(
-        self, severity: Severity, code: str, message: str, at: ast.Node | Span | None,
-        label: str, notes: Iterable[str], helps: Iterable[str],
+        self,
+        severity: Severity,
+        code: str,
+        message: str,
+        at: ast.Node | Span | None,
+        label: str,
+        notes: Iterable[str],
+        helps: Iterable[str],
         also: Iterable[tuple[ast.Node | Span, str]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         labels: list[Label] = []
         for place, text in [(at, label), *also]:
             span = place.span if isinstance(place, ast.Node) else place
@@ -88,10 +119,15 @@ class Desk:
                 labels.append(Label(span=span, text=text))
         self.found.append(
             Diagnostic(
-                code=code, message=message, severity=severity, labels=tuple(labels),
-                notes=tuple(notes), helps=tuple(helps), source=self.source,
+                code=code,
+                message=message,
+                severity=severity,
+                labels=tuple(labels),
+                notes=tuple(notes),
+                helps=tuple(helps),
+                source=self.source,
             )
-        )  # fmt: skip
+        )
 
 
 def _in_source_order(found: list[Diagnostic]) -> list[Diagnostic]:

@@ -48,7 +48,7 @@ def check_categories(
             f"where its values are numbers: {coded(f'feature {column}: number')}",
             "else join values that are rare before the file is read",
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +85,12 @@ def check_growth(statements: Statements, desk: Desk) -> None:
             told.add(node.name)
         grown = f"{words:,} words" if words > MOST_WORDS else f"an expression nested {depth:,} deep"
         desk.error(
-            "N130", f"{what} becomes {grown} when its `let` names are put in", node,
+            "N130",
+            f"{what} becomes {grown} when its `let` names are put in",
+            node,
             notes=(f"the most is {MOST_WORDS:,} words, nested {MAX_DEPTH} deep",),
             helps=("write the sum or the condition out, without a name that holds another twice",),
-        )  # fmt: skip
+        )
 
 
 class _Extents:

@@ -50,9 +50,11 @@ def literal_constant(literal: ast.Literal, desk: Desk) -> Constant:
             )
         case ast.Name():
             raise desk.error(
-                "T102", f"`{literal.name}` is a bare word where a value should stand", literal,
+                "T102",
+                f"`{literal.name}` is a bare word where a value should stand",
+                literal,
                 helps=(f'write values in quotes: "{literal.name}"',),
-            )  # fmt: skip
+            )
 
 
 def level_of(
@@ -84,10 +86,12 @@ def unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> Sto
     listed = ", ".join(f'"{text}"' for text in texts[:SHOWN])
     more = ", ..." if len(texts) > SHOWN else ""
     return desk.error(
-        "N123", f"`{written}` may mean any of {listed}{more}: they read as this number", at,
+        "N123",
+        f"`{written}` may mean any of {listed}{more}: they read as this number",
+        at,
         notes=("values of a column are told apart as they are written",),
         helps=(f'write the value in quotes, such as "{texts[0]}"',),
-    )  # fmt: skip
+    )
 
 
 def named_row(rows: Mapping[str, int], constant: Constant, desk: Desk, at: ast.Node) -> str | None:

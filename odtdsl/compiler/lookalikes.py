@@ -12,9 +12,14 @@ from odtdsl.data.numerals import Numerals
 Way = Literal["numerals", "percent", "currency", "date"]
 
 _STYLES = (
-    Numerals(".", ","), Numerals(",", None), Numerals(",", "."), Numerals(".", " "),
-    Numerals(",", " "), Numerals(".", "'"), Numerals(",", "'"),
-)  # fmt: skip
+    Numerals(".", ","),
+    Numerals(",", None),
+    Numerals(",", "."),
+    Numerals(".", " "),
+    Numerals(",", " "),
+    Numerals(".", "'"),
+    Numerals(",", "'"),
+)
 """In the order of preference: `1,073` alone is more often a thousand than one and a bit."""
 
 _NUMBER = r"[+-]?\d+(?:[.,\s'\u2019]\d+)*"
@@ -39,8 +44,10 @@ def way_of(levels: Sequence[str]) -> Written | None:
     """How most of the texts of a column are written, None where they are just texts."""
     most = 0.8 * len(levels)
     tests: tuple[tuple[Way, re.Pattern[str]], ...] = (
-        ("date", _DATE), ("percent", _PERCENT), ("currency", _CURRENCY),
-    )  # fmt: skip
+        ("date", _DATE),
+        ("percent", _PERCENT),
+        ("currency", _CURRENCY),
+    )
     for way, pattern in tests:
         fitting = [level for level in levels if pattern.fullmatch(level)]
         if fitting and len(fitting) >= most:

@@ -73,14 +73,18 @@ class Resolver(Arguments):
                 return self._term_condition(expr)
             case ast.IsMissing():
                 raise self.desk.error(
-                    "T201", "`is missing` is said of a row's cell, inside a `group`", expr,
+                    "T201",
+                    "`is missing` is said of a row's cell, inside a `group`",
+                    expr,
                     helps=("name the rows first: `group unknown = income is missing`",),
-                )  # fmt: skip
+                )
             case _:
                 raise self.desk.error(
-                    "T202", f"`{expr_to_text(expr)}` is a number, not a condition", expr,
+                    "T202",
+                    f"`{expr_to_text(expr)}` is a number, not a condition",
+                    expr,
                     helps=("compare it: `errors <= 10`",),
-                )  # fmt: skip
+                )
 
     def _all(self, items: Sequence[ast.Expr]) -> tuple[Condition, ...]:
         return self.each(items, self.condition)
@@ -91,9 +95,11 @@ class Resolver(Arguments):
         apply, kind = self.apply(expr)
         if kind is not Kind.CONDITION:
             raise self.desk.error(
-                "T202", f"`{expr_to_text(expr)}` is a {kind.value}, not a condition", expr,
+                "T202",
+                f"`{expr_to_text(expr)}` is a {kind.value}, not a condition",
+                expr,
                 helps=(f"compare it: `{expr_to_text(expr)} <= ...`",),
-            )  # fmt: skip
+            )
         return apply
 
     def _pair(self, expr: ast.Infix) -> Condition:
@@ -101,9 +107,11 @@ class Resolver(Arguments):
         first, second = self.each((expr.left, expr.right), self.feature)
         if first.name == second.name:
             raise self.desk.error(
-                "T203", f"`{expr_to_text(expr)}` compares a feature with itself", expr,
+                "T203",
+                f"`{expr_to_text(expr)}` compares a feature with itself",
+                expr,
                 helps=(f"to test it at most once a path: `tests({first.name}) <= 1`",),
-            )  # fmt: skip
+            )
         return Apply(term=term.name, args=(first, second))
 
     # ---- membership
@@ -117,9 +125,11 @@ class Resolver(Arguments):
             low, high = expr.within.low, expr.within.high
             if low.value > high.value:
                 raise self.desk.error(
-                    "T204", "the interval is empty: its ends are swapped", expr.within,
+                    "T204",
+                    "the interval is empty: its ends are swapped",
+                    expr.within,
                     helps=(f"write `[{_number(high)}, {_number(low)}]`",),
-                )  # fmt: skip
+                )
             return AndC(
                 items=(
                     self._finished(">=", item, Const(value=low.value), expr),
@@ -153,9 +163,11 @@ class Resolver(Arguments):
         term = self.in_scope(word, expr)
         if isinstance(expr.within, ast.Interval):
             raise self.desk.error(
-                "T206", f"`{word}` is compared with features", expr.within,
+                "T206",
+                f"`{word}` is compared with features",
+                expr.within,
                 helps=(f"write `{word} in {{age, sex}}`",),
-            )  # fmt: skip
+            )
         args: tuple[Arg, ...] = self.each(expr.within.items, self.feature)
         return Apply(term=term.name, args=args)
 
@@ -164,9 +176,11 @@ class Resolver(Arguments):
         step = self.value(expr.right)
         if not isinstance(step, Const) or step.value <= 0:
             raise self.desk.error(
-                "T207", "`multiple_of` takes a number above 0", expr.right,
+                "T207",
+                "`multiple_of` takes a number above 0",
+                expr.right,
                 helps=("for example: `threshold(age) multiple_of 5`",),
-            )  # fmt: skip
+            )
         self._check_levels_are_numbers(item, expr)
         return MultipleOf(item=item, step=step.value)
 
@@ -197,9 +211,11 @@ class Resolver(Arguments):
         for side in (left, right):
             if isinstance(side, ast.Compare | ast.And | ast.Or | ast.Not):
                 raise self.desk.error(
-                    "T208", "a condition is compared with a number", side,
+                    "T208",
+                    "a condition is compared with a number",
+                    side,
                     helps=("count conditions with `count(...)`, combine them with `and`, `or`",),
-                )  # fmt: skip
+                )
         a, b = self.each((left, right), self.value)
         return self._finished(op, a, b, at)
 
@@ -213,14 +229,17 @@ class Resolver(Arguments):
             case NoWhole(term=term):
                 raise self.desk.error(
                     "T209",
-                    f"a percentage of what? `{term}` is neither a share nor a count of rows", at,
+                    f"a percentage of what? `{term}` is neither a share nor a count of rows",
+                    at,
                     helps=("write a plain number",),
-                )  # fmt: skip
+                )
             case Unclear():
                 raise self.desk.error(
-                    "T210", "it is not clear what the percentage is a share of", at,
+                    "T210",
+                    "it is not clear what the percentage is a share of",
+                    at,
                     helps=("write the number of rows, or compare shares only",),
-                )  # fmt: skip
+                )
             case None:
                 pass
         return Compare(op=op, left=a, right=b)
@@ -235,9 +254,11 @@ class Resolver(Arguments):
         texts = [level for level in levels if isinstance(level, str)]
         if texts:
             raise self.desk.error(
-                "T211", f"the levels of `{argument.name}` are texts, not numbers", at,
+                "T211",
+                f"the levels of `{argument.name}` are texts, not numbers",
+                at,
                 helps=(f'write a level in quotes, such as "{texts[0]}"',),
-            )  # fmt: skip
+            )
 
     def _levels(
         self, item: Expr, op: CompareOp, values: Sequence[ast.Text | ast.Number], at: ast.Node
@@ -253,18 +274,24 @@ class Resolver(Arguments):
         levels = self.world.feature(argument.name).type.levels
         if not any(isinstance(level, str) for level in levels):
             raise self.desk.error(
-                "T211", f"thresholds of `{argument.name}` are numbers, not texts", values[0],
+                "T211",
+                f"thresholds of `{argument.name}` are numbers, not texts",
+                values[0],
                 helps=("numbers stand without quotes",),
-            )  # fmt: skip
+            )
         chosen: list[str] = []
         for value in values:
             constant = literal_constant(value, self.desk)
             rank = level_of(levels, constant, self.desk, value)
             if rank is None or not isinstance(levels[rank], str):
                 raise self.desk.unknown(
-                    "N116", f"level of `{argument.name}`", constant.written, levels, value,
+                    "N116",
+                    f"level of `{argument.name}`",
+                    constant.written,
+                    levels,
+                    value,
                     values=True,
-                )  # fmt: skip
+                )
             chosen += [str(v) for other, v in enumerate(levels) if COMPARE[op](other, rank)]
         return Level(item=item, values=tuple(dict.fromkeys(chosen)))
 
@@ -299,17 +326,21 @@ class Resolver(Arguments):
                 return self._number_term(expr)
             case ast.Text():
                 raise self.desk.error(
-                    "T211", "a text where a number should stand", expr,
+                    "T211",
+                    "a text where a number should stand",
+                    expr,
                     helps=("numbers stand without quotes",),
-                )  # fmt: skip
+                )
             case _:
                 raise self._no_number(expr)
 
     def _no_number(self, expr: ast.Expr) -> Stop:
         return self.desk.error(
-            "T212", f"`{expr_to_text(expr)}` is a condition where a number should stand", expr,
+            "T212",
+            f"`{expr_to_text(expr)}` is a condition where a number should stand",
+            expr,
             helps=("count conditions with `count(...)`",),
-        )  # fmt: skip
+        )
 
     def _binary(self, expr: ast.Binary) -> Expr:
         left, right = self.each((expr.left, expr.right), self.value)
@@ -351,13 +382,15 @@ class Resolver(Arguments):
         target = self.world.target
         if target.kind != "number":
             raise self.desk.error(
-                "T215", f"`{expr.name}` is the target; a class has no value to compare", expr,
+                "T215",
+                f"`{expr.name}` is the target; a class has no value to compare",
+                expr,
                 helps=(
                     "for the label of a leaf write `majority` or `purity`"
                     if self.scope is Scope.LEAF
                     else 'for how often a class is predicted write `rate("yes")`',
                 ),
-            )  # fmt: skip
+            )
         self.in_scope("output", expr, shown=expr.name)
         index = target.names.index(expr.name)
         return Apply(term="output", args=(TargetArg(name=expr.name, index=index),))

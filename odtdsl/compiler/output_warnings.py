@@ -54,11 +54,14 @@ def _tell_empty(rules: list[RuleDecl], rows: Rows, desk: Desk) -> None:
     grid = () if step is None else (f"outputs are multiples of {step}, the step of the target",)
     desk.error(
         "R112",
-        f"no output obeys rules {names} together" if len(least) > 1
+        f"no output obeys rules {names} together"
+        if len(least) > 1
         else f"no output obeys rule {names}",
-        least[0].span, also=tuple((rule.span, "") for rule in least[1:]), notes=grid,
+        least[0].span,
+        also=tuple((rule.span, "") for rule in least[1:]),
+        notes=grid,
         helps=("drop or loosen one of them",) if len(least) > 1 else (),
-    )  # fmt: skip
+    )
 
 
 def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
@@ -83,9 +86,10 @@ def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
         "R113",
         f"the targets of {int(refused.sum())} of {rows.n_rows} training rows break rules on"
         " outputs",
-        worst.span, notes=notes,
+        worst.span,
+        notes=notes,
         helps=("check rows and rules; predictions obey the rules all the same",),
-    )  # fmt: skip
+    )
 
 
 def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
@@ -98,8 +102,10 @@ def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, de
     values, _ = found.deviance(rows.data.targets.mean(axis=0)[None])
     if not np.isfinite(values[0]):
         desk.error(
-            "R114", "the rules on outputs force a target to 0 that rows have above 0:"
-            " its Poisson deviance is infinite", rules[0].span,
+            "R114",
+            "the rules on outputs force a target to 0 that rows have above 0:"
+            " its Poisson deviance is infinite",
+            rules[0].span,
             also=tuple((rule.span, "") for rule in rules[1:]),
             helps=("admit a small output, such as `>= 0.01`, or minimize `mse`",),
-        )  # fmt: skip
+        )

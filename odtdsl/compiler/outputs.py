@@ -49,9 +49,11 @@ def closed(
     others = [call.term for call in applications(condition) if call.term != "output"]
     if others:
         raise desk.error(
-            "R103", f"rule `{rule.name}` mixes leaf outputs with `{others[0]}`", rule.condition,
+            "R103",
+            f"rule `{rule.name}` mixes leaf outputs with `{others[0]}`",
+            rule.condition,
             helps=("write two rules: one on the outputs, one on the rest",),
-        )  # fmt: skip
+        )
     try:
         opened: list[Compare] = []
         found = _pushed(condition, positive=True, step=step, opened=opened)
@@ -62,23 +64,29 @@ def closed(
         ) from None
     if _always(found):
         desk.warn(
-            "R105", f"rule `{rule.name}` is always true once its bounds belong to it",
-            rule.condition, notes=("on outputs `<` is read as `<=` and `>` as `>=`",),
-        )  # fmt: skip
+            "R105",
+            f"rule `{rule.name}` is always true once its bounds belong to it",
+            rule.condition,
+            notes=("on outputs `<` is read as `<=` and `>` as `>=`",),
+        )
     elif opened:
         desk.warn(
-            "R111", f"rule `{rule.name}` admits its bounds: on outputs `<` is read as `<=`",
+            "R111",
+            f"rule `{rule.name}` admits its bounds: on outputs `<` is read as `<=`",
             rule.condition,
             notes=("no best output exists where the bound itself is left out",),
             helps=("say how far off outputs stay, as a bound or as a `step` of the target",),
-        )  # fmt: skip
+        )
     return found
 
 
 def _pushed(
-    condition: Condition, *, positive: bool, step: Fraction | None = None,
+    condition: Condition,
+    *,
+    positive: bool,
+    step: Fraction | None = None,
     opened: list[Compare] | None = None,
-) -> Condition:  # fmt: skip
+) -> Condition:
     match condition:
         case NotC():
             return _pushed(condition.operand, positive=not positive, step=step, opened=opened)
@@ -123,9 +131,10 @@ def _shut(condition: Compare, step: Fraction | None, opened: list[Compare] | Non
     at = -constant / unit
     last = (-(-at // 1) - 1 if op == "<=" else at // 1 + 1) * unit + constant
     return Compare(
-        op=op, left=Arith(op="-", left=condition.left, right=condition.right),
+        op=op,
+        left=Arith(op="-", left=condition.left, right=condition.right),
         right=Const(value=last),
-    )  # fmt: skip
+    )
 
 
 def _check(condition: Condition) -> None:

@@ -37,10 +37,18 @@ class RowChoice:
     """
 
     def __init__(
-        self, request: DataRequest, table: Table, test_table: Table | None, columns: Columns,
-        statements: Statements, compared: Iterable[str], target: TargetDecl,
-        features: tuple[FeatureDecl, ...], desk: Desk, division: Division | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        request: DataRequest,
+        table: Table,
+        test_table: Table | None,
+        columns: Columns,
+        statements: Statements,
+        compared: Iterable[str],
+        target: TargetDecl,
+        features: tuple[FeatureDecl, ...],
+        desk: Desk,
+        division: Division | None = None,
+    ) -> None:
         self.request, self.table, self.columns = request, table, columns
         self.statements, self.desk, self.target = statements, desk, target
         self.features = features
@@ -81,9 +89,11 @@ class RowChoice:
         if share.stratified:
             if self.target.kind != "class":
                 self.desk.error(
-                    "D206", "a stratified share needs a class target", self.statements.data,
+                    "D206",
+                    "a stratified share needs a class target",
+                    self.statements.data,
                     helps=("leave `stratified` out",),
-                )  # fmt: skip
+                )
                 return everything, everything[:0]
             texts = self.table.columns[self.target.names[0]].texts
             labels = np.unique([str(text) for text in texts], return_inverse=True)[1]
@@ -118,13 +128,15 @@ class RowChoice:
                 self._refuse(name, missing, kept, test=test)
         if not len(kept) and not test:
             self.desk.error(
-                "D208", "no training row is left", self.statements.data,
+                "D208",
+                "no training row is left",
+                self.statements.data,
                 notes=(
                     ("the data have no row",)
                     if not len(rows)
                     else (f"`missing drop` leaves out all {len(rows)} rows",)
                 ),
-            )  # fmt: skip
+            )
         return kept
 
     def _refuse(self, name: str, missing: BoolArray, rows: IntArray, *, test: bool) -> None:
@@ -141,10 +153,12 @@ class RowChoice:
         else:
             helps = [f"leave such rows out: {coded(f'missing {{{shown}}} drop')}"]
         self.desk.error(
-            "D201", f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
-            self._place_of(name), helps=helps,
+            "D201",
+            f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
+            self._place_of(name),
+            helps=helps,
             notes=(f"row{'s' * (count > 1)} {where}{more}, counted from 0",),
-        )  # fmt: skip
+        )
 
     def _place_of(self, name: str) -> ast.Node | None:
         """Where the spec speaks of a column first."""
@@ -185,9 +199,13 @@ class RowChoice:
             numbers = [columns[name].numbers for name in self.target.names]
             targets = np.column_stack([n for n in numbers if n is not None])
         return Dataset(
-            table=taken, columns=columns, labels=labels, targets=targets,
-            weights=self._weights(taken), row_numbers=rows,
-        )  # fmt: skip
+            table=taken,
+            columns=columns,
+            labels=labels,
+            targets=targets,
+            weights=self._weights(taken),
+            row_numbers=rows,
+        )
 
     def _weights(self, table: Table) -> Weights:
         statement = self.statements.weight
@@ -207,7 +225,7 @@ class RowChoice:
                 "D209",
                 "row weights have too many digits; they are rounded to 2^-40 of the largest",
                 statement,
-            )  # fmt: skip
+            )
         return weights
 
     def names(self) -> dict[str, int]:
@@ -252,7 +270,10 @@ def with_target(
         if target.kind == "class":
             kind = "ordered" if target.ordered else "category"
         found[name] = ColumnType(
-            name=name, kind=kind, levels=target.classes, step=target.step,
+            name=name,
+            kind=kind,
+            levels=target.classes,
+            step=target.step,
             by_value=target.kind == "class" and table.columns[name].by_value,
-        )  # fmt: skip
+        )
     return found

@@ -41,17 +41,19 @@ def doubts(rows: Rows, desk: Desk) -> None:
             listed = RealSet.points(float(value) for value in feature.candidates.values)
             if (range_ := _range(feature, rows)) is not None and not _meets(listed, range_):
                 desk.warn(
-                    "D212", f"`{feature.name}` is never split: no candidate lies among its values",
+                    "D212",
+                    f"`{feature.name}` is never split: no candidate lies among its values",
                     notes=(_between(feature, range_),),
-                )  # fmt: skip
+                )
     if rows.n_rows > BOOSTED_ROWS and any(
         feature.candidates.place == "guessed" for feature in rows.problem.features
     ):
         desk.warn(
-            "D225", "the thresholds of `candidates at guessed` are guessed from"
+            "D225",
+            "the thresholds of `candidates at guessed` are guessed from"
             f" {BOOSTED_ROWS:,} rows, drawn from {rows.n_rows:,}",
             helps=("another `seed` draws others; `at quantiles 20` looks at all rows",),
-        )  # fmt: skip
+        )
     said: list[Said] = []
     for rule in rows.problem.rules:
         try:
@@ -62,9 +64,11 @@ def doubts(rows: Rows, desk: Desk) -> None:
         said.append(Said(rule=rule, forms=forms))
     if said:
         frame = Frame(
-            skeleton=rows.problem.skeleton, n_rows=rows.n_rows,
-            n_columns=len(rows.problem.features), families=build_families(rows.problem, rows.data),
-        )  # fmt: skip
+            skeleton=rows.problem.skeleton,
+            n_rows=rows.n_rows,
+            n_columns=len(rows.problem.features),
+            families=build_families(rows.problem, rows.data),
+        )
         _tell_rules(find(frame, said), rows, desk)
         _doubt_thresholds(said, frame, rows, desk)
 
@@ -82,13 +86,15 @@ def _doubt_filters(
             continue
         if not _meets(each.allowed, range_):
             desk.warn(
-                "R106", f"rule `{rule.name}` lets no split test `{feature.name}`", rule.span,
+                "R106",
+                f"rule `{rule.name}` lets no split test `{feature.name}`",
+                rule.span,
                 notes=(_between(feature, range_),),
                 helps=(
                     "take thresholds inside this range, or say what you mean with"
                     f" {coded(f'not uses({name_text(feature.name)})')}",
                 ),
-            )  # fmt: skip
+            )
 
 
 def _range(feature: FeatureDecl, rows: Rows) -> tuple[float, float] | None:
@@ -210,18 +216,22 @@ def _tell_rules(conflicts: tuple[Found, ...], rows: Rows, desk: Desk) -> None:
         if len(found.rules) > 1:
             names = " and ".join(f"`{one.name}`" for one in found.rules)
             desk.warn(
-                "R108", f"no tree can keep rules {names} together", rule.span,
+                "R108",
+                f"no tree can keep rules {names} together",
+                rule.span,
                 also=tuple((one.span, "") for one in found.rules[1:]),
                 notes=_why_together(found),
                 helps=("drop or loosen one of them",),
-            )  # fmt: skip
+            )
         elif found.what == "budget":
             _tell_budget(found, rows, desk)
         else:
             desk.warn(
-                "R107", f"no {found.what} can keep rule `{rule.name}`", rule.span,
+                "R107",
+                f"no {found.what} can keep rule `{rule.name}`",
+                rule.span,
                 notes=_why(found, rows),
-            )  # fmt: skip
+            )
 
 
 def _tell_budget(found: Found, rows: Rows, desk: Desk) -> None:
@@ -241,13 +251,15 @@ def _tell_budget(found: Found, rows: Rows, desk: Desk) -> None:
     cheapest = min(range(len(features)), key=lambda column: least_asking(measure, column))
     missed = Fraction(least_asking(measure, cheapest) - budgets[0].at_most, measure.denominator)
     desk.warn(
-        "R109", f"rule `{rule.name}` lets no split stand: every feature costs too much", rule.span,
+        "R109",
+        f"rule `{rule.name}` lets no split stand: every feature costs too much",
+        rule.span,
         notes=(
             f"a path that tests `{features[cheapest].name}` alone, the cheapest, misses the bound"
             f" by {nearest_float(missed):g}",
         ),
         helps=("raise the bound by as much, or more",),
-    )  # fmt: skip
+    )
 
 
 def _why(found: Found, rows: Rows) -> tuple[str, ...]:
@@ -351,14 +363,16 @@ def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk
         candidates = "" if everywhere else " and its candidates"
         lets = "let" if len(speaking) > 1 or candidates else "lets"
         desk.warn(
-            "R110", f"{together} {rules}{candidates} {lets} no split test `{feature.name}`",
-            speaking[0].span, also=tuple((rule.span, "") for rule in speaking[1:]),
+            "R110",
+            f"{together} {rules}{candidates} {lets} no split test `{feature.name}`",
+            speaking[0].span,
+            also=tuple((rule.span, "") for rule in speaking[1:]),
             notes=("no threshold between two of its training values obeys them all",),
             helps=(
                 "let them share a threshold, or say what you mean with"
                 f" {coded(f'not uses({name_text(feature.name)})')}",
             ),
-        )  # fmt: skip
+        )
 
 
 def closed_by_thresholds(

@@ -23,8 +23,11 @@ from odtdsl.problem.terms.base import Kind
 from odtdsl.problem.terms.registry import BY_NAME
 
 SCOPES = {
-    None: Scope.MODEL, "path": Scope.PATH, "leaf": Scope.LEAF, "split": Scope.SPLIT,
-}  # fmt: skip
+    None: Scope.MODEL,
+    "path": Scope.PATH,
+    "leaf": Scope.LEAF,
+    "split": Scope.SPLIT,
+}
 
 
 def stages(objective: ast.Objective, world: World, desk: Desk) -> tuple[StageDecl, ...]:
@@ -58,14 +61,18 @@ def _check_direction(stage: ast.Stage, sense: str, measure: Expr, desk: Desk) ->
     text = measure_text(stage.measure, later_stage=True)
     if stage.sense is None:
         desk.warn(
-            "O102", f"this stage takes the first one's direction: {sense} {text}", stage,
+            "O102",
+            f"this stage takes the first one's direction: {sense} {text}",
+            stage,
             helps=(f"say `then {other} {text}`, or `then {sense} {text}` to keep it",),
-        )  # fmt: skip
+        )
     else:
         desk.warn(
-            "O103", f"to {sense} `{text}` is probably not meant", stage,
+            "O103",
+            f"to {sense} `{text}` is probably not meant",
+            stage,
             helps=(f"write `{other} {text}`",),
-        )  # fmt: skip
+        )
 
 
 def _wishes(expr: Expr, *, positive: bool) -> list[bool]:
@@ -106,9 +113,11 @@ def _rule(rule: ast.Rule, world: World, desk: Desk) -> RuleDecl:
     terms = {call.term for call in applications(condition)}
     if not terms:
         raise desk.error(
-            "R101", f"rule `{rule.name}` says nothing about the model", rule.condition,
+            "R101",
+            f"rule `{rule.name}` says nothing about the model",
+            rule.condition,
             helps=("compare a measure, such as `errors <= 10`",),
-        )  # fmt: skip
+        )
     _check_thresholds(rule, condition, desk)
     if "output" in terms:
         condition = closed(condition, rule, desk, world.target.step)
@@ -128,6 +137,8 @@ def _check_thresholds(rule: ast.Rule, condition: Condition, desk: Desk) -> None:
     }
     if len(names) > 1:
         raise desk.error(
-            "R102", f"rule `{rule.name}` speaks of the thresholds of several features",
-            rule.condition, helps=("write one rule per feature",),
-        )  # fmt: skip
+            "R102",
+            f"rule `{rule.name}` speaks of the thresholds of several features",
+            rule.condition,
+            helps=("write one rule per feature",),
+        )

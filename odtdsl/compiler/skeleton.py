@@ -68,23 +68,27 @@ def _tree(
         )
     if depth is not None and depth > DEEPEST:
         raise desk.error(
-            "K106", f"a depth of {depth} is beyond every search", statement,
+            "K106",
+            f"a depth of {depth} is beyond every search",
+            statement,
             notes=(f"the largest depth is {DEEPEST}; exact search reaches 3 to 6 on most data",),
             helps=("write `tree depth <= 4`, or bound the leaves: `tree leaves <= 12`",),
-        )  # fmt: skip
+        )
     if depth is not None and leaves is not None and leaves > 2**depth:
         desk.warn(
             "K107",
             f"a tree of depth {depth} has at most {2**depth} leaves: {leaves} bounds nothing",
             statement,
-        )  # fmt: skip
+        )
     if depth is None and leaves is None and not _makes_depth_least(objective):
         raise desk.error(
-            "K108", "the tree has no bound", statement,
+            "K108",
+            "the tree has no bound",
+            statement,
             helps=(
                 "write `tree depth <= 3`, or make the depth least: `minimize depth then errors`",
             ),
-        )  # fmt: skip
+        )
     splits = _splits(statement.splits, statement, desk)
     if splits == "hyperplane":
         return _of_planes(statement, depth, leaves, desk)
@@ -98,10 +102,11 @@ def _of_planes(
     if depth is None or not 1 <= depth <= MOST_PLANE_LAYERS:
         raise desk.error(
             "K120",
-            f"a tree of hyperplanes has a depth of 1 to {MOST_PLANE_LAYERS}", statement,
+            f"a tree of hyperplanes has a depth of 1 to {MOST_PLANE_LAYERS}",
+            statement,
             notes=("each level doubles the nodes of its model",),
             helps=("write `tree depth <= 2, splits hyperplane`",),
-        )  # fmt: skip
+        )
     widths = tuple(1 << level for level in range(depth))
     return DiagramSkeleton(widths=widths, splits="hyperplane", tree=True, leaves=leaves)
 
@@ -117,12 +122,14 @@ def _bound(bound: ast.SkeletonBound, desk: Desk) -> int:
     value = bound.value.value
     if bound.op not in ("<=", "<"):
         raise desk.error(
-            "K109", f"`{bound.measure} {bound.op}` is no upper bound", bound,
+            "K109",
+            f"`{bound.measure} {bound.op}` is no upper bound",
+            bound,
             helps=(
                 f"write `{bound.measure} <= {bound.value.text or value}`",
                 f"lower bounds are rules: `rule large: {bound.measure} >= 3`",
             ),
-        )  # fmt: skip
+        )
     if value.denominator != 1 or value < 0:
         raise desk.error(
             "K110", f"a bound of {bound.measure} is a whole number from 0 on", bound.value
@@ -134,29 +141,37 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
     widths = statement.widths
     if len(widths) > MOST_LAYERS:
         raise desk.error(
-            "K111", f"a diagram of {len(widths)} layers is beyond every search", statement,
+            "K111",
+            f"a diagram of {len(widths)} layers is beyond every search",
+            statement,
             notes=(f"at most {MOST_LAYERS} layers",),
             helps=("write fewer and wider layers, such as `diagram widths 1, 2, 4, 4, 4`",),
-        )  # fmt: skip
+        )
     if any(width < 1 for width in widths):
         filled = ", ".join(str(width) for width in widths if width > 0) or "1, 2"
         raise desk.error(
-            "K112", "every layer of a diagram has at least one node", statement,
+            "K112",
+            "every layer of a diagram has at least one node",
+            statement,
             helps=(f"leave the empty layers out: `diagram widths {filled}`",),
-        )  # fmt: skip
+        )
     if widths[0] != 1:
         raise desk.error(
-            "K113", "the first layer of a diagram is the root: its width is 1", statement,
+            "K113",
+            "the first layer of a diagram is the root: its width is 1",
+            statement,
             helps=(f"write `diagram widths 1, {', '.join(map(str, widths))}`",),
-        )  # fmt: skip
+        )
     trimmed = [1]
     for width in widths[1:]:
         trimmed.append(min(width, 2 * trimmed[-1]))
     if tuple(trimmed) != widths:
         desk.warn(
-            "K114", "a layer wider than twice the one above is trimmed to that", statement,
+            "K114",
+            "a layer wider than twice the one above is trimmed to that",
+            statement,
             notes=(f"the widths are taken as {', '.join(map(str, trimmed))}",),
-        )  # fmt: skip
+        )
     return DiagramSkeleton(widths=tuple(trimmed), splits=_splits(statement.splits, statement, desk))
 
 
@@ -171,9 +186,12 @@ def options(statements: list[ast.Solve], desk: Desk) -> Options:
         for option in statement.options:
             if type(option) in said:
                 desk.error(
-                    "N102", "this option of `solve` is said twice", option, label="again here",
+                    "N102",
+                    "this option of `solve` is said twice",
+                    option,
+                    label="again here",
                     also=((said[type(option)], "first here"),),
-                )  # fmt: skip
+                )
                 continue
             said[type(option)] = option
             try:

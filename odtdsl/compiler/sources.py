@@ -22,9 +22,12 @@ def data_request(
         kind = ast.TestFile if isinstance(option, ast.TestShare) else type(option)
         if kind in said:
             desk.error(
-                "N102", "this option of `data` is said twice", option, label="again here",
+                "N102",
+                "this option of `data` is said twice",
+                option,
+                label="again here",
                 also=((said[kind], "first here"),),
-            )  # fmt: skip
+            )
             continue
         said[kind] = option
         request = _with(request, option, desk)
@@ -71,9 +74,11 @@ def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataReque
         case ast.Header():
             if option.word != "none":
                 desk.error(
-                    "N121", f"`header {option.word}` is unknown", option,
+                    "N121",
+                    f"`header {option.word}` is unknown",
+                    option,
                     helps=("write `header none` where the first line is data",),
-                )  # fmt: skip
+                )
             return replace(request, header=False)
         case ast.Encoding():
             return replace(request, encoding=option.name)

@@ -43,19 +43,21 @@ def sort_statements(spec: ast.Spec, desk: Desk, settings: Mapping[str, ast.Expr]
         if name not in found.lets:
             known = ", ".join(f"`{n}`" for n in found.lets) or "none"
             desk.error(
-                "N113", f"`{name}` is set, but the spec has no `let {name} = ...`",
+                "N113",
+                f"`{name}` is set, but the spec has no `let {name} = ...`",
                 notes=(f"`let` names of the spec: {known}",),
-            )  # fmt: skip
+            )
         else:
             found.lets[name] = replace(found.lets[name], value=without_spans(value))
     if not spec.statements:
         desk.error(
-            "K101", "the spec is empty",
+            "K101",
+            "the spec is empty",
             helps=(
                 "a spec says at least what to read, predict, build and make best, for example",
                 'data "file.csv" target survived tree depth <= 3 minimize errors',
             ),
-        )  # fmt: skip
+        )
     else:
         _demand(found, desk)
     return found
@@ -120,9 +122,13 @@ def _once(old: S | None, new: S, what: str, desk: Desk) -> S:
         "target": "name several number targets in one statement: `target math, reading: number`",
     }
     desk.error(
-        "N101", f"a spec has one {what} statement", new, label="the second",
-        also=((old, "the first"),), helps=(helps.get(what, "take one of them out"),),
-    )  # fmt: skip
+        "N101",
+        f"a spec has one {what} statement",
+        new,
+        label="the second",
+        also=((old, "the first"),),
+        helps=(helps.get(what, "take one of them out"),),
+    )
     return old
 
 
@@ -137,9 +143,13 @@ def _named_once(
 
 def _twice(what: str, name: str, old: ast.Node, new: ast.Node, desk: Desk) -> None:
     desk.error(
-        "N102", f"{what} `{name}` is named twice", new, label="again here",
-        also=((old, "first here"),), helps=("give each its own name: messages call it so",),
-    )  # fmt: skip
+        "N102",
+        f"{what} `{name}` is named twice",
+        new,
+        label="again here",
+        also=((old, "first here"),),
+        helps=("give each its own name: messages call it so",),
+    )
 
 
 def _demand(found: Statements, desk: Desk) -> None:

@@ -107,15 +107,23 @@ def column_from_texts(
             name, list(places), found, marks=marks, place=place, numerals=numerals
         )
     return RawColumn(
-        name=name, numbers=numbers, writing=Texts(objects(texts)),
-        missing=np.zeros(len(texts), dtype=np.bool_), blanks=_differing_blanks(cells),
-    )  # fmt: skip
+        name=name,
+        numbers=numbers,
+        writing=Texts(objects(texts)),
+        missing=np.zeros(len(texts), dtype=np.bool_),
+        blanks=_differing_blanks(cells),
+    )
 
 
 def column_from_coded(
-    name: str, words: Sequence[str], places: IntArray, *, marks: Marks = NO_MARKS,
-    place: Place = row_place, numerals: Numerals = PLAIN,
-) -> RawColumn:  # fmt: skip
+    name: str,
+    words: Sequence[str],
+    places: IntArray,
+    *,
+    marks: Marks = NO_MARKS,
+    place: Place = row_place,
+    numerals: Numerals = PLAIN,
+) -> RawColumn:
     """A column of texts from its different ones and the place of each cell among them.
 
     Parameters
@@ -146,10 +154,14 @@ def column_from_coded(
             shown = list(texts)
             raise _infinite(name, [(row, shown[found[row]]) for row in infinite], place)
     return RawColumn(
-        name=name, numbers=numbers, writing=Coded(objects(list(texts)), found), missing=missing,
-        blanks=_differing_blanks(words), marked=marked_as_numbers(texts, marks, numerals),
+        name=name,
+        numbers=numbers,
+        writing=Coded(objects(list(texts)), found),
+        missing=missing,
+        blanks=_differing_blanks(words),
+        marked=marked_as_numbers(texts, marks, numerals),
         numerals=numerals,
-    )  # fmt: skip
+    )
 
 
 def column_from_numbers(

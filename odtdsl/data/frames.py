@@ -195,10 +195,11 @@ _LARGE = 10**15
 
 def _half(what: str) -> OdtError:
     return error(
-        "D136", f"{what} half of a surrogate pair is no character, and no file can hold it",
+        "D136",
+        f"{what} half of a surrogate pair is no character, and no file can hold it",
         notes=("texts that were decoded with errors passed over have such halves",),
         helps=('replace it, as `text.encode("utf-8", "replace").decode("utf-8")` does',),
-    )  # fmt: skip
+    )
 
 
 def _cell_text(name: str, row: int, value: Any) -> str | None:

@@ -63,18 +63,21 @@ def numerals_of(decimal: str | None, thousands: str | None) -> Numerals:
     """
     if decimal is not None and decimal not in _DECIMALS:
         raise error(
-            "D119", f'"{decimal}" is no decimal sign',
+            "D119",
+            f'"{decimal}" is no decimal sign',
             helps=('write `decimal ","`; without it numbers have a point',),
-        )  # fmt: skip
+        )
     if thousands is not None and thousands not in _THOUSANDS:
         raise error(
-            "D119", f'"{thousands}" does not stand between thousands',
+            "D119",
+            f'"{thousands}" does not stand between thousands',
             helps=("""write `thousands ","`, `"."`, `" "` or `"'"`""",),
-        )  # fmt: skip
+        )
     if thousands == (decimal or "."):
         other = "," if thousands == "." else "."
         raise error(
-            "D119", f'"{thousands}" cannot stand between thousands and before decimals, too',
+            "D119",
+            f'"{thousands}" cannot stand between thousands and before decimals, too',
             helps=(f'write `decimal "{other}", thousands "{thousands}"`',),
-        )  # fmt: skip
+        )
     return Numerals(decimal or ".", thousands)

@@ -270,9 +270,10 @@ def _read(content: bytes, separator: str, width: int) -> Any | None:
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pyarrow.string()),
-                strings_can_be_null=True, null_values=[""],
+                strings_can_be_null=True,
+                null_values=[""],
             ),
-        ) as blocks:  # fmt: skip
+        ) as blocks:
             return pyarrow.Table.from_batches(_watched(blocks, width), blocks.schema)
     except pyarrow.ArrowException:
         return None

@@ -80,9 +80,11 @@ def split_rows(
     from sklearn.model_selection import train_test_split
 
     train, test = train_test_split(
-        np.arange(n_rows, dtype=np.int64), test_size=float(share), random_state=seed,
+        np.arange(n_rows, dtype=np.int64),
+        test_size=float(share),
+        random_state=seed,
         stratify=labels,
-    )  # fmt: skip
+    )
     return np.sort(train), np.sort(test)
 
 

@@ -52,10 +52,13 @@ def elective_grades(rows: int = 500, targets: int = 3, seed: int = 0) -> Columns
         own = level[row] + random.normal(0, 2, len(taken))
         grades[row, taken] = np.clip(own, 1, 100).round(2)
     columns: Columns = {
-        "EnrolledElectiveBefore": before.tolist(), "GradeAvgPrevElec": previous.tolist(),
-        "Grade": grade.tolist(), "Major": major.tolist(), "Class": year.tolist(),
+        "EnrolledElectiveBefore": before.tolist(),
+        "GradeAvgPrevElec": previous.tolist(),
+        "Grade": grade.tolist(),
+        "Major": major.tolist(),
+        "Class": year.tolist(),
         "GradePerm": random.permutation(grade).tolist(),
-    }  # fmt: skip
+    }
     return columns | _named("Course", grades)
 
 
@@ -121,15 +124,21 @@ def exam_scores(rows: int = 1000, seed: int = 0) -> Columns:
     _enough(rows, 3, 3)
     random = np.random.default_rng(seed)
     kinds = {
-        "gender": ("female", "male"), "group": ("A", "B", "C", "D", "E"),
+        "gender": ("female", "male"),
+        "group": ("A", "B", "C", "D", "E"),
         "parents": ("school", "college", "bachelor", "master"),
-        "lunch": ("free", "standard"), "course": ("completed", "none"),
-    }  # fmt: skip
+        "lunch": ("free", "standard"),
+        "course": ("completed", "none"),
+    }
     picked = {name: random.integers(0, len(values), rows) for name, values in kinds.items()}
     level = (
-        56 + 3 * picked["parents"] + 7 * picked["lunch"] + 5 * (1 - picked["course"])
-        + picked["group"] + random.normal(0, 11, rows)
-    )  # fmt: skip
+        56
+        + 3 * picked["parents"]
+        + 7 * picked["lunch"]
+        + 5 * (1 - picked["course"])
+        + picked["group"]
+        + random.normal(0, 11, rows)
+    )
     female = picked["gender"] == 0
     reading = np.clip((level + 4 * female + random.normal(0, 4, rows)).round(), 0, 100)
     writing = np.clip((level + 5 * female + random.normal(0, 4, rows)).round(), 0, 100)
@@ -164,11 +173,16 @@ def car_claims(rows: int = 500, seed: int = 0) -> Columns:
     claim = random.random(rows) < 1 / (1 + np.exp(-risk))
     amount = np.clip(value * random.lognormal(-1.2, 0.7, rows), 1, 100_000).round()
     return {
-        "AGE": age.tolist(), "INCOME": income.tolist(), "MVR_PTS": points.tolist(),
-        "CLM_FREQ": earlier.tolist(), "BLUEBOOK": value.tolist(), "TRAVTIME": commute.tolist(),
+        "AGE": age.tolist(),
+        "INCOME": income.tolist(),
+        "MVR_PTS": points.tolist(),
+        "CLM_FREQ": earlier.tolist(),
+        "BLUEBOOK": value.tolist(),
+        "TRAVTIME": commute.tolist(),
         "CITY": ["city" if one else "country" for one in city.tolist()],
-        "FLAG": claim.astype(int).tolist(), "AMT": np.where(claim, amount, 0).tolist(),
-    }  # fmt: skip
+        "FLAG": claim.astype(int).tolist(),
+        "AMT": np.where(claim, amount, 0).tolist(),
+    }
 
 
 def _named(prefix: str, values: FloatArray) -> Columns:
@@ -178,9 +192,10 @@ def _named(prefix: str, values: FloatArray) -> Columns:
 def _enough(rows: int, targets: int, least: int) -> None:
     if rows < 1 or targets < least:
         raise error(
-            "U331", f"{rows} rows of {targets} targets cannot be made",
+            "U331",
+            f"{rows} rows of {targets} targets cannot be made",
             helps=(f"ask for a row or more, and {least} targets or more",),
-        )  # fmt: skip
+        )
 
 
 __all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series"]

@@ -37,12 +37,10 @@ def infer_type(column: RawColumn) -> ColumnType:
         return ColumnType(name=column.name, kind="number")
     if column.levels is not None and column.ordered:
         levels = as_levels(column.levels)
-        return ColumnType(
-            name=column.name, kind="ordered", levels=levels, by_value=column.by_value
-        )  # fmt: skip
+        return ColumnType(name=column.name, kind="ordered", levels=levels, by_value=column.by_value)
     return ColumnType(
         name=column.name, kind="category", levels=levels_of(column), by_value=column.by_value
-    )  # fmt: skip
+    )
 
 
 def declare_type(
@@ -243,9 +241,12 @@ def _codes(raw: RawColumn, column_type: ColumnType) -> IntArray:
 
 
 def _code(
-    text: str, raw: RawColumn, column_type: ColumnType, index_of: Mapping[str, int],
+    text: str,
+    raw: RawColumn,
+    column_type: ColumnType,
+    index_of: Mapping[str, int],
     found: Mapping[int | float, tuple[int, ...]],
-) -> int:  # fmt: skip
+) -> int:
     exact = index_of.get(text)
     if exact is not None and (column_type.by_value or not raw.by_value):
         return exact

@@ -85,9 +85,10 @@ def parse_near(text: str) -> Near:
     match = re.fullmatch(rf"\s*({DECIMAL})\s*(%|errors?|)\s*", text)
     if match is None:
         raise error(
-            "U313", f"`{text}` says nothing about how near",
+            "U313",
+            f"`{text}` says nothing about how near",
             helps=("write `1%` of the best value, `3 errors`, or `0.02` as the objective counts",),
-        )  # fmt: skip
+        )
     amount = Fraction(match[1])
     if match[2] == "%":
         return Near(amount=amount / 100, of="share", text=text.strip())
@@ -132,15 +133,17 @@ def _price_of_an_error(core: Core, rows: Rows) -> Fraction:
         right = output[each, labels]
         found = {
             Fraction(int(output[i, c] - right[i]) * rows.weight_denominator, int(rows.weights[i]))
-            for i in each for c in range(core.n_classes)
+            for i in each
+            for c in range(core.n_classes)
             if c != labels[i] and rows.weights[i]
-        }  # fmt: skip
+        }
         if len(found) == 1 and (price := found.pop()) > 0:
             return price / stage.measure.denominator
     raise error(
-        "U314", "the first stage of the objective does not count errors, each at one price",
+        "U314",
+        "the first stage of the objective does not count errors, each at one price",
         helps=("write `--near 1%`, or `--near 0.02` in units of the objective",),
-    )  # fmt: skip
+    )
 
 
 # ---- the answer
@@ -263,10 +266,14 @@ class Alternatives:
 
         def uses(found: Iterable[Use]) -> list[dict[str, Any]]:
             return [
-                {"feature": use.feature, **({"test": use.test} if use.test else {}),
-                 "trees": use.trees, "share": float(use.share)}
+                {
+                    "feature": use.feature,
+                    **({"test": use.test} if use.test else {}),
+                    "trees": use.trees,
+                    "share": float(use.share),
+                }
                 for use in found
-            ]  # fmt: skip
+            ]
 
         return {
             "status": self.status,
@@ -290,24 +297,33 @@ class Alternatives:
                 {
                     "objective": as_number(only(one.objective)),
                     "errors": as_number(one.audit.errors),
-                    "depth": one.tree.depth, "leaves": one.tree.n_leaves,
+                    "depth": one.tree.depth,
+                    "leaves": one.tree.n_leaves,
                     "model": to_json(one.tree),
                 }
                 for one in self.trees
             ],
             "best": {k: v for k, v in self.result.to_json().items() if k != "model"},
-        }  # fmt: skip
+        }
 
 
 # ---- the search
 
 
 def alternatives(
-    analysis: Analysis, *, near: Near | None = None, most: int = MOST, backend: str | None = None,
-    seconds: float | None = None, threads: int | None = None, seed: int | None = None,
-    memory_bytes: int | None = None, start: Tree | Diagram | None = None,
-    report: Report | None = None, began: float | None = None,
-) -> Alternatives:  # fmt: skip
+    analysis: Analysis,
+    *,
+    near: Near | None = None,
+    most: int = MOST,
+    backend: str | None = None,
+    seconds: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    memory_bytes: int | None = None,
+    start: Tree | Diagram | None = None,
+    report: Report | None = None,
+    began: float | None = None,
+) -> Alternatives:
     """The distinct trees whose objective is that of the best one, or near it.
 
     Parameters
@@ -344,9 +360,17 @@ def alternatives(
     if near is not None and near.of == "errors":
         _price_of_an_error(core, analysis.rows)
     result = pipeline.solve(
-        analysis, backend="exact", seconds=seconds, gap=Fraction(0), threads=threads, seed=seed,
-        memory_bytes=memory_bytes, start=start, report=report, began=began,
-    )  # fmt: skip
+        analysis,
+        backend="exact",
+        seconds=seconds,
+        gap=Fraction(0),
+        threads=threads,
+        seed=seed,
+        memory_bytes=memory_bytes,
+        start=start,
+        report=report,
+        began=began,
+    )
     found = _Collected(core, analysis, most)
     stopped: Stopped = ""
     counters: tuple[tuple[str, int], ...] = ()
@@ -363,10 +387,16 @@ def alternatives(
     if not trees and result.tree is not None and result.audit is not None:
         trees = (_alternative(result.tree, result.audit),)
     return Alternatives(
-        result=result, near="" if near is None else near.text, most=most, trees=trees,
-        complete=not stopped, stopped=stopped, seen=found.seen,
-        seconds=time.monotonic() - began, counters=counters,
-    )  # fmt: skip
+        result=result,
+        near="" if near is None else near.text,
+        most=most,
+        trees=trees,
+        complete=not stopped,
+        stopped=stopped,
+        seen=found.seen,
+        seconds=time.monotonic() - began,
+        counters=counters,
+    )
 
 
 def _alternative(tree: Tree, audited: Audit) -> Alternative:
@@ -374,9 +404,13 @@ def _alternative(tree: Tree, audited: Audit) -> Alternative:
 
 
 def _enumerate(
-    core: Core, analysis: Analysis, result: Result, near: Near | None, limits: Limits,
+    core: Core,
+    analysis: Analysis,
+    result: Result,
+    near: Near | None,
+    limits: Limits,
     found: _Collected,
-) -> tuple[Stopped, tuple[tuple[str, int], ...]]:  # fmt: skip
+) -> tuple[Stopped, tuple[tuple[str, int], ...]]:
     from odtdsl.backends.exact.enumeration import enumerate_trees
 
     best = tuple(
@@ -388,18 +422,25 @@ def _enumerate(
     with interruptible() as interrupted:  # as before: a first Ctrl-C only asks
         memory = Guard(limits.memory_bytes, interrupted)
         ended = enumerate_trees(
-            core, bounds, replace(limits, interrupted=memory), found,
+            core,
+            bounds,
+            replace(limits, interrupted=memory),
+            found,
             shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,
-        )  # fmt: skip
+        )
         if ended.stopped == "interrupted" and memory.full and not interrupted():
             return "memory", ended.counters
     return _ENDED[ended.stopped], ended.counters
 
 
 _ENDED: dict[Ended, Stopped] = {
-    "": "", "enough": "most", "time": "time", "interrupted": "interrupted", "memory": "memory",
+    "": "",
+    "enough": "most",
+    "time": "time",
+    "interrupted": "interrupted",
+    "memory": "memory",
     "depth": "depth",
-}  # fmt: skip
+}
 
 
 def _check(analysis: Analysis, core: Core, wish: str) -> None:
@@ -409,9 +450,10 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
 
     if wish not in ("auto", "exact"):
         raise error(
-            "B103", f"`{wish}` finds one tree: it does not list those that are as good",
+            "B103",
+            f"`{wish}` finds one tree: it does not list those that are as good",
             helps=("write `using exact`, or `--using exact`",),
-        )  # fmt: skip
+        )
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error("B103", "trees are listed that are as good, not yet diagrams")
     choice = choose(core, "exact")
@@ -424,13 +466,15 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
         raise OdtError(
             [
                 Diagnostic(
-                    code="B103", message="the trees of this problem cannot be listed",
+                    code="B103",
+                    message="the trees of this problem cannot be listed",
                     labels=(Label(span=one.origin.span),) if one.origin.span.start >= 0 else (),
-                    notes=(one.reason,), source=analysis.problem.source,
+                    notes=(one.reason,),
+                    source=analysis.problem.source,
                 )
                 for one in objections
             ]
-        )  # fmt: skip
+        )
 
 
 class _Collected:
@@ -474,12 +518,13 @@ class _Collected:
             )
             if not audited.holds or claimed != audited.objective:
                 raise error(
-                    "X101", "a listed tree did not survive its audit: not your mistake",
+                    "X101",
+                    "a listed tree did not survive its audit: not your mistake",
                     notes=(
                         f"rules that do not hold: {[x.rule for x in audited.lines if not x.holds]}",
                         f"claimed objective {claimed}, recomputed {audited.objective}",
                     ),
                     helps=("please report it with the spec and the data",),
-                )  # fmt: skip
+                )
             found.append(_alternative(tree, audited))
         return tuple(found)

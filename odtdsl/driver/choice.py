@@ -202,20 +202,23 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
                 message=f"{_subject(need)} cannot be expressed"
                 + (f" by `{wish}`" if wish != "auto" else " by a back end that proves its answer"),
                 labels=(Label(span=need.origin.span),) if need.origin.span.start >= 0 else (),
-                notes=tuple(reasons), helps=helps, source=source,
+                notes=tuple(reasons),
+                helps=helps,
+                source=source,
             )
             for need, reasons in by_need.items()
         ]
-    )  # fmt: skip
+    )
 
 
 def _near(choice: Choice) -> list[str]:
     """The proving back ends, but for those without number targets where another one has them."""
     proving = [(name, reasons) for name, reasons in choice.refusals if name not in WITHOUT_PROOF]
     near = [
-        name for name, reasons in proving
+        name
+        for name, reasons in proving
         if all(refusal.need.form is not Form.REGRESSION for refusal in reasons)
-    ]  # fmt: skip
+    ]
     return near or [name for name, _ in proving]
 
 
@@ -227,6 +230,14 @@ def _subject(need: Need) -> str:
 
 
 __all__ = [
-    "Choice", "Support", "Supported", "after_exact", "alone", "available", "back_end", "choose",
-    "refused", "supported",
-]  # fmt: skip
+    "Choice",
+    "Support",
+    "Supported",
+    "after_exact",
+    "alone",
+    "available",
+    "back_end",
+    "choose",
+    "refused",
+    "supported",
+]

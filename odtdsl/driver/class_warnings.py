@@ -41,15 +41,19 @@ def unpredicted(model: Tree | Diagram, rows: Rows) -> tuple[Diagnostic, ...]:
     names = [_value(target.classes[at]) for at in never]
     return (
         Diagnostic(
-            code="O104", severity="warning", message=f"the model never predicts {_listed(names)}",
+            code="O104",
+            severity="warning",
+            message=f"the model never predicts {_listed(names)}",
             labels=tuple(Label(span=span) for span in spans if span.start >= 0),
-            notes=tuple(notes), source=rows.problem.source, helps=(
+            notes=tuple(notes),
+            source=rows.problem.source,
+            helps=(
                 f"to have it found, write a rule: `rule found: recall({example}) >= 50%`",
                 f"or make its errors dearer: `{_losses(target.classes, rarest)}` and"
                 " `minimize expected_loss`",
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _losses(classes: Sequence[Value], at: int) -> str:

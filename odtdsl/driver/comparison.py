@@ -84,10 +84,15 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def compare(
-    analysis: Analysis, *, backends: Iterable[str] | None = None, seconds: float | None = None,
-    gap: Fraction | None = None, threads: int | None = None, seed: int | None = None,
+    analysis: Analysis,
+    *,
+    backends: Iterable[str] | None = None,
+    seconds: float | None = None,
+    gap: Fraction | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
     began: Callable[[str], None] | None = None,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Solve a spec on several back ends, each alone, and hold them to each other.
 
     No back end sees what another found: each has nothing before it but the start by `greedy`.
@@ -126,9 +131,15 @@ def compare(
         if began is not None:
             began(name)
         result = solve(  # by name, so that nothing but a start comes before it
-            analysis, backend=engine, formulation=formulation, solver=solver,
-            seconds=seconds, gap=gap, threads=threads, seed=seed,
-        )  # fmt: skip
+            analysis,
+            backend=engine,
+            formulation=formulation,
+            solver=solver,
+            seconds=seconds,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+        )
         entries.append(Entry(name=name, result=result))
         if result.interrupted:
             break
@@ -193,11 +204,12 @@ def _must_agree(found: Comparison, core: Core, analysis: Analysis) -> None:
                 Diagnostic(
                     code="X102",
                     message="proofs of two back ends disagree: a mistake of odtdsl, not yours",
-                    notes=tuple(wrong), source=analysis.problem.source,
+                    notes=tuple(wrong),
+                    source=analysis.problem.source,
                     helps=("please report it with the spec and the data",),
                 )
             ]
-        )  # fmt: skip
+        )
 
 
 def contradictions(

@@ -33,9 +33,13 @@ class Ran:
 
 
 def run(
-    core: Core, steps: Sequence[Step], back_end: BackEnd, limits: Limits, start: RawModel | None,
+    core: Core,
+    steps: Sequence[Step],
+    back_end: BackEnd,
+    limits: Limits,
+    start: RawModel | None,
     report: Report | None,
-) -> Ran:  # fmt: skip
+) -> Ran:
     """Take steps in turn until the problem is closed or a limit is met.
 
     Parameters
@@ -64,9 +68,13 @@ def run(
 
 
 def _diagrams(
-    core: Core, todo: tuple[Step, ...], back_end: BackEnd, limits: Limits,
-    start: RawModel | None, report: Report | None,
-) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
+    core: Core,
+    todo: tuple[Step, ...],
+    back_end: BackEnd,
+    limits: Limits,
+    start: RawModel | None,
+    report: Report | None,
+) -> tuple[RawAnswer, tuple[Step, ...]]:
     """The steps of diagrams by `exact`, and what they leave open by another back end."""
     from odtdsl.backends.exact.backend import Exact
 
@@ -80,9 +88,13 @@ def _diagrams(
 
 
 def _rest(
-    core: Core, search: DiagramSearch, before: RawAnswer, back_end: BackEnd, limits: Limits,
+    core: Core,
+    search: DiagramSearch,
+    before: RawAnswer,
+    back_end: BackEnd,
+    limits: Limits,
     report: Report | None,
-) -> RawAnswer:  # fmt: skip
+) -> RawAnswer:
     """A back end's answer for what is better than the best, in the room that is left."""
     asked = core
     if before.diagram is not None:
@@ -106,9 +118,10 @@ def _better(core: Core, value: int, floor: int, most: int, widths: tuple[int, ..
         (Additive(splits=1), most),
     )
     return replace(
-        core, skeleton=replace(core.skeleton, widths=widths),
+        core,
+        skeleton=replace(core.skeleton, widths=widths),
         clauses=(*core.clauses, *(_clause(m, at_most) for m, at_most in bounds)),
-    )  # fmt: skip
+    )
 
 
 def _clause(measure: Additive, at_most: int) -> Clause:
@@ -122,9 +135,10 @@ def _joined(core: Core, before: RawAnswer, found: RawAnswer) -> RawAnswer:
     """The better of both diagrams, with the bound of both."""
     (known,) = before.stages
     found = replace(
-        found, timeline=(*before.timeline, *found.timeline),
+        found,
+        timeline=(*before.timeline, *found.timeline),
         counters=(*before.counters, *found.counters),
-    )  # fmt: skip
+    )
     if found.status == "infeasible":
         if known.value is None:
             return found

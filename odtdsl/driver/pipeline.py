@@ -80,9 +80,12 @@ class Plan:
 
 
 def plan(
-    analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
+    analysis: Analysis,
+    *,
+    backend: str | None = None,
+    formulation: Formulation | None = None,
     solver: str | None = None,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """The steps that `solve` would take and why, and the sizes of their encodings.
 
     Raises
@@ -97,21 +100,32 @@ def plan(
         _check_growth(analysis.problem, core, choice.name)
     last = len(choice.steps) - 1
     sizes = tuple(
-        () if step.kind in ("start", "shapes")  # one scans candidates, the other reads `trees`
-        else varied(back_end(step.backend), formulation, solver).size(core) if at == last
+        ()
+        if step.kind in ("start", "shapes")  # one scans candidates, the other reads `trees`
+        else varied(back_end(step.backend), formulation, solver).size(core)
+        if at == last
         else back_end(step.backend).size(core)
         for at, step in enumerate(choice.steps)
-    )  # fmt: skip
+    )
     return Plan(core=core, choice=choice, sizes=sizes, support=supported(core))
 
 
 def solve(
-    analysis: Analysis, *, backend: str | None = None, formulation: Formulation | None = None,
-    solver: str | None = None, seconds: float | None = None, gap: Fraction | None = None,
-    threads: int | None = None, seed: int | None = None, memory_bytes: int | None = None,
-    start: Tree | Diagram | None = None, report: Report | None = None,
-    stop: Callable[[], bool] | None = None, began: float | None = None,
-) -> Result:  # fmt: skip
+    analysis: Analysis,
+    *,
+    backend: str | None = None,
+    formulation: Formulation | None = None,
+    solver: str | None = None,
+    seconds: float | None = None,
+    gap: Fraction | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    memory_bytes: int | None = None,
+    start: Tree | Diagram | None = None,
+    report: Report | None = None,
+    stop: Callable[[], bool] | None = None,
+    began: float | None = None,
+) -> Result:
     """Solve a spec; arguments override its `solve` statement.
 
     Parameters
@@ -232,13 +246,14 @@ def _check_growth(problem: Problem, core: Core, name: str) -> None:
             "B102",
             f"`greedy` scores splits by `{other}` for number targets only; the target is a class",
             helps=("write `using greedy`",),
-        )  # fmt: skip
+        )
     loss = loss_in(core)
     if "relaxed" in ways and loss is not None and loss.kind == "poisson":
         raise error(
-            "B102", "`relaxed` is for `mse` and `mae`, not for `poisson`",
+            "B102",
+            "`relaxed` is for `mse` and `mae`, not for `poisson`",
             helps=("take `optimal`, `medoid` or `average`",),
-        )  # fmt: skip
+        )
 
 
 def _with_growth(engine: BackEnd, problem: Problem) -> BackEnd:
@@ -272,9 +287,14 @@ def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawM
 
 
 def _result(
-    analysis: Analysis, core: Core, ran: Ran, unpacking: Unpacking, seed: int, began: float,
+    analysis: Analysis,
+    core: Core,
+    ran: Ran,
+    unpacking: Unpacking,
+    seed: int,
+    began: float,
     ended: tuple[Diagnostic, ...],
-) -> Result:  # fmt: skip
+) -> Result:
     from odtdsl.backends.decode import idle_splits, simplify, to_tree
     from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
     from odtdsl.backends.greedy.outputs import is_soft, softened
@@ -307,16 +327,26 @@ def _result(
         warnings += unpredicted(model, analysis.rows)
     stages = _stages(analysis, core, answer, audited)
     return Result(
-        status=answer.status, stages=stages, tree=tree, diagram=diagram, audit=audited,
-        backend=name, seconds=time.monotonic() - began, seed=seed,
+        status=answer.status,
+        stages=stages,
+        tree=tree,
+        diagram=diagram,
+        audit=audited,
+        backend=name,
+        seconds=time.monotonic() - began,
+        seed=seed,
         digest=digest(analysis.rows.data.table),
         timeline=tuple(as_written(core, at, unpacking) for at in answer.timeline),
-        size=answer.size, counters=answer.counters, steps=tuple(str(step) for step in ran.steps),
+        size=answer.size,
+        counters=answer.counters,
+        steps=tuple(str(step) for step in ran.steps),
         interrupted=answer.interrupted,
-        test=_test(analysis, model), warnings=warnings, rows=analysis.rows,
+        test=_test(analysis, model),
+        warnings=warnings,
+        rows=analysis.rows,
         test_rows=analysis.test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
-    )  # fmt: skip
+    )
 
 
 def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Diagnostic, ...]:
@@ -331,7 +361,8 @@ def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Dia
         places = [spans[name] for name in split.rules if name in spans]
         found.append(
             Diagnostic(
-                code="R305", severity="warning",
+                code="R305",
+                severity="warning",
                 message=f"{holds} only by a split that changes no prediction: it tests"
                 f" `{core.columns[split.column]}`, and both its sides predict alike",
                 labels=tuple(Label(span=span) for span in places if span.start >= 0),
@@ -341,7 +372,7 @@ def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Dia
                 ),
                 source=analysis.problem.source,
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 
@@ -374,10 +405,12 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
 
 def _mistake(analysis: Analysis, notes: tuple[str, ...]) -> OdtError:
     return error(
-        "X101", "the answer did not survive its audit: a mistake of odtdsl, not yours",
-        notes=notes, helps=("please report it with the spec and the data",),
+        "X101",
+        "the answer did not survive its audit: a mistake of odtdsl, not yours",
+        notes=notes,
+        helps=("please report it with the spec and the data",),
         source=analysis.problem.source,
-    )  # fmt: skip
+    )
 
 
 def _stages(
@@ -392,10 +425,13 @@ def _stages(
         proven = outcome.proven and value is not None
         found.append(
             Stage(
-                text=declared.text, value=value, bound=bound, proven=proven,
+                text=declared.text,
+                value=value,
+                bound=bound,
+                proven=proven,
                 gap=Fraction(0) if proven else relative_gap(value, bound),
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 
@@ -409,9 +445,14 @@ def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:
 
 
 def compile_to(
-    analysis: Analysis, path: str | Path, to: str, formulation: Formulation | None = None, *,
-    depth: int | None = None, bounds: Sequence[Fraction] = (),
-) -> tuple[tuple[str, int], ...]:  # fmt: skip
+    analysis: Analysis,
+    path: str | Path,
+    to: str,
+    formulation: Formulation | None = None,
+    *,
+    depth: int | None = None,
+    bounds: Sequence[Fraction] = (),
+) -> tuple[tuple[str, int], ...]:
     """Write the problem as a program (LP, MPS) or a formula (CNF, WCNF, OPB).
 
     Parameters
@@ -471,9 +512,10 @@ def check_format(to: str) -> None:
     """U303 where nothing writes such files."""
     if to not in ("lp", "mps") and formula_format(to) is None:
         raise error(
-            "U303", f"`{to}` is no format of this version",
+            "U303",
+            f"`{to}` is no format of this version",
             helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
-        )  # fmt: skip
+        )
 
 
 def _other(code: str, option: str, instead: str) -> OdtError:
@@ -481,6 +523,15 @@ def _other(code: str, option: str, instead: str) -> OdtError:
 
 
 __all__ = [
-    "Formulation", "Plan", "Progress", "Status", "check_format", "compile_to", "format_of",
-    "formula_format", "plan", "relative_gap", "solve",
-]  # fmt: skip
+    "Formulation",
+    "Plan",
+    "Progress",
+    "Status",
+    "check_format",
+    "compile_to",
+    "format_of",
+    "formula_format",
+    "plan",
+    "relative_gap",
+    "solve",
+]

@@ -113,9 +113,7 @@ class Result:
     """The problem with its training rows, for `why` and reports."""
     test_rows: Dataset | None = field(default=None, compare=False, repr=False)
 
-    def why(
-        self, row: object, *, to: Value | None = None, frozen: Iterable[str] = ()
-    ) -> Why:  # fmt: skip
+    def why(self, row: object, *, to: Value | None = None, frozen: Iterable[str] = ()) -> Why:
         """Why the tree predicts a row so, and the least change that makes it predict otherwise.
 
         Parameters
@@ -150,9 +148,14 @@ class Result:
         )
 
     def report(
-        self, path: str | os.PathLike[str], *, title: str = "", prices: bool = False,
-        within: float | str | None = None, rows: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "",
+        prices: bool = False,
+        within: float | str | None = None,
+        rows: bool = True,
+    ) -> None:
         """Write one HTML page to look at: it needs no network and no other file.
 
         The model, to fold and to follow rows in; the spec with its rules and the nodes that they
@@ -184,9 +187,12 @@ class Result:
         write(self, Path(path), title=title, prices=prices, seconds=limit, with_rows=rows)
 
     def to_svg(
-        self, *, title: str = "", theme: Theme = "auto",
+        self,
+        *,
+        title: str = "",
+        theme: Theme = "auto",
         show: Sequence[Show] = ("costs", "groups", "rules"),
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The model as an SVG document, with what is known of its nodes on the training rows.
 
         Parameters
@@ -206,7 +212,7 @@ class Result:
 
     def plot(
         self, ax: Axes | None = None, *, show: Sequence[Show] = ("costs", "groups", "rules")
-    ) -> Axes:  # fmt: skip
+    ) -> Axes:
         """The model drawn by matplotlib, as `to_svg` draws it; see `Tree.plot`."""
         return cast("Axes", method("Result.plot")(self, ax, show=show))
 
@@ -315,8 +321,10 @@ class Result:
             "counters": dict(self.counters),
             "stages": [
                 {
-                    "text": stage.text, "value": as_number(stage.value),
-                    "bound": as_number(stage.bound), "gap": as_number(stage.gap),
+                    "text": stage.text,
+                    "value": as_number(stage.value),
+                    "bound": as_number(stage.bound),
+                    "gap": as_number(stage.gap),
                     "proven": stage.proven,
                 }
                 for stage in self.stages
@@ -327,14 +335,16 @@ class Result:
             "primal_integral": round(self.primal_integral(), 6),
             "timeline": [
                 {
-                    "seconds": round(at.seconds, 6), "stage": at.stage,
-                    "incumbent": as_number(at.incumbent), "bound": as_number(at.bound),
+                    "seconds": round(at.seconds, 6),
+                    "stage": at.stage,
+                    "incumbent": as_number(at.incumbent),
+                    "bound": as_number(at.bound),
                 }
                 for at in self.timeline
             ],
             "warnings": [diagnostic_to_json(warning) for warning in self.warnings],
             "model": None if model is None else to_json(model),
-        }  # fmt: skip
+        }
 
 
 def _primal_gap(value: Fraction, best: Fraction) -> float:

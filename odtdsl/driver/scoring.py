@@ -47,9 +47,11 @@ class OutputScore:
     def to_json(self) -> dict[str, Any]:
         """Rows, errors by target, how many predictions break a rule, and the feasible set."""
         return {
-            "rows": self.rows, "mse": {name: as_number(value) for name, value in self.mse},
-            "infeasible": self.infeasible, "feasible": list(self.feasible),
-        }  # fmt: skip
+            "rows": self.rows,
+            "mse": {name: as_number(value) for name, value in self.mse},
+            "infeasible": self.infeasible,
+            "feasible": list(self.feasible),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +93,10 @@ class TestScore:
         """Rows with errors and accuracy, or with the mean errors of number targets."""
         if self.errors is None:
             found = {
-                "rows": self.rows, "mse": as_number(self.mse), "mae": as_number(self.mae),
-            }  # fmt: skip
+                "rows": self.rows,
+                "mse": as_number(self.mse),
+                "mae": as_number(self.mae),
+            }
             if self.outputs is not None:
                 found["outputs"] = self.outputs.to_json()
         else:
@@ -123,9 +127,11 @@ def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
     each = ((outputs[leaves] - data.targets) ** 2).mean(axis=0).tolist()
     broken = ~kept(tree, rows)
     return OutputScore(
-        rows=data.n_rows, mse=tuple(zip(target.names, each, strict=True)),
-        infeasible=int(broken[leaves].sum()), feasible=feasible_lines(rows),
-    )  # fmt: skip
+        rows=data.n_rows,
+        mse=tuple(zip(target.names, each, strict=True)),
+        infeasible=int(broken[leaves].sum()),
+        feasible=feasible_lines(rows),
+    )
 
 
 def score(model: Tree | Diagram, test: Dataset, rows: Rows | None = None) -> TestScore:
@@ -139,12 +145,14 @@ def score(model: Tree | Diagram, test: Dataset, rows: Rows | None = None) -> Tes
         return found
     constant, predicts = best_constant(model, rows)
     return replace(
-        found, audit=audit_rows(model, rows.problem, test),
+        found,
+        audit=audit_rows(model, rows.problem, test),
         baseline=replace(
-            _score(constant, test, None), predicts=predicts,
+            _score(constant, test, None),
+            predicts=predicts,
             audit=audit_rows(constant, rows.problem, test),
         ),
-    )  # fmt: skip
+    )
 
 
 def best_constant(model: Tree | Diagram, rows: Rows) -> tuple[Tree | Diagram, tuple[Value, ...]]:
@@ -217,6 +225,8 @@ def _score(model: Tree | Diagram, test: Dataset, rows: Rows | None) -> TestScore
     assert test.targets is not None, "number targets are there"
     apart = outputs[leaves] - test.targets
     return TestScore(
-        rows=test.n_rows, mse=float((apart**2).mean()), mae=float(np.abs(apart).mean()),
+        rows=test.n_rows,
+        mse=float((apart**2).mean()),
+        mae=float(np.abs(apart).mean()),
         outputs=None if rows is None else output_score(tree, rows, test),
-    )  # fmt: skip
+    )

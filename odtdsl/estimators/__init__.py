@@ -11,6 +11,9 @@ from odtdsl.estimators.forest import OutputConstrainedForestRegressor
 from odtdsl.estimators.regressors import OptimalTreeRegressor, OutputConstrainedTreeRegressor
 
 __all__ = [
-    "OptimalDiagramClassifier", "OptimalTreeClassifier", "OptimalTreeRegressor",
-    "OutputConstrainedForestRegressor", "OutputConstrainedTreeRegressor",
-]  # fmt: skip
+    "OptimalDiagramClassifier",
+    "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
+    "OutputConstrainedForestRegressor",
+    "OutputConstrainedTreeRegressor",
+]

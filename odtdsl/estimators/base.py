@@ -119,9 +119,11 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         if getattr(self, "early_stopping", False):
             names, by_class = only(model, ast.Target).columns, hasattr(self, "classes_")
             table, held = parted(
-                table, names[0].name if by_class else None, self.validation_fraction,
+                table,
+                names[0].name if by_class else None,
+                self.validation_fraction,
                 self._limits()["seed"] or 0,
-            )  # fmt: skip
+            )
         self.result_ = self._solved(model, table, told, rounded, held)
         self.spec_ = str(model)
         self.audit_ = self.result_.audit
@@ -177,12 +179,14 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             raise _clash(clash)
         table |= outputs
         model = problem(
-            wishes, target,
+            wishes,
+            target,
             Columns(
-                features=features, sensitive=beside,
+                features=features,
+                sensitive=beside,
                 masks=() if beside is None else masks(beside),
             ),
-        )  # fmt: skip
+        )
         if weights is None:
             return model, table, ()
         rows = _repeated(weights, target, model)
@@ -196,9 +200,13 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         return model, {name: np.asarray(column)[rows] for name, column in table.items()}, ()
 
     def _solved(
-        self, model: Model, table: dict[str, Any], told: Told | None,
-        rounded: tuple[Diagnostic, ...], held: dict[str, Any] | None = None,
-    ) -> Result:  # fmt: skip
+        self,
+        model: Model,
+        table: dict[str, Any],
+        told: Told | None,
+        rounded: tuple[Diagnostic, ...],
+        held: dict[str, Any] | None = None,
+    ) -> Result:
         from odtdsl.compiler.column_warnings import of_program
         from odtdsl.driver import pipeline
 
@@ -221,9 +229,10 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
         listens = told is not None or beside is not None
         result = pipeline.solve(
-            analysis, report=report if listens else None,
+            analysis,
+            report=report if listens else None,
             stop=(lambda: stopped or (beside is not None and beside.over())) if listens else None,
-        )  # fmt: skip
+        )
         if beside is not None:
             pressed = result.interrupted and not (stopped or beside.over())
             result = replace(beside.kept(result), interrupted=pressed)
@@ -234,10 +243,14 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     def _said(self) -> dict[str, Any]:
         """What all estimators are told, as `Wishes` take it."""
         return {
-            "rules": self.rules, "groups": self.groups or {}, "spec": self.spec,
-            "settings": self.settings or {}, "price": self.cost_complexity,
-            "missing": self.missing, **self._limits(),
-        }  # fmt: skip
+            "rules": self.rules,
+            "groups": self.groups or {},
+            "spec": self.spec,
+            "settings": self.settings or {},
+            "price": self.cost_complexity,
+            "missing": self.missing,
+            **self._limits(),
+        }
 
     def _limits(self) -> dict[str, Any]:
         """Back end, time, threads and seed."""
@@ -245,25 +258,29 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         if seed is not None and not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         return {
-            "backend": self.backend, "limit": None if limit == math.inf else limit,
+            "backend": self.backend,
+            "limit": None if limit == math.inf else limit,
             "threads": None if self.n_jobs is None else effective_n_jobs(self.n_jobs),
             "seed": None if seed is None else int(seed),
-        }  # fmt: skip
+        }
 
     def _judge(self, result: Result, *, awaited: bool) -> None:
         """`awaited`: whether a proof could be expected, so that it is told where there is none."""
         name = type(self).__name__
         if result.model is None and result.status == "infeasible":
             raise error(
-                "U607", f"no {self._model_name[:-1]} keeps all rules, which is proven",
+                "U607",
+                f"no {self._model_name[:-1]} keeps all rules, which is proven",
                 helps=(f"`{name}(...).to_model(X, y).explain()` says which rules conflict",),
-            )  # fmt: skip
+            )
         if result.model is None:
             raise error(
-                "U608", f"no {self._model_name[:-1]} that keeps all rules was found in"
-                f" {result.seconds:.1f} s", notes=("there may be one: nothing is proven",),
+                "U608",
+                f"no {self._model_name[:-1]} that keeps all rules was found in"
+                f" {result.seconds:.1f} s",
+                notes=("there may be one: nothing is proven",),
                 helps=("raise `time_limit`, or loosen the rules or the skeleton",),
-            )  # fmt: skip
+            )
         awaited = (awaited and result.backend not in WITHOUT_PROOF) or result.interrupted
         if result.status == "feasible" and awaited:
             gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
@@ -271,8 +288,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             warnings.warn(
                 f"{name} {ended} after {result.seconds:.1f} s: the {self._model_name[:-1]} is the"
                 f" best one found{gap}; raise `time_limit` for a proof",
-                ConvergenceWarning, stacklevel=5,
-            )  # fmt: skip
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     # ---- predict
 
@@ -325,9 +343,10 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         model, rows = self._fitted, self.result_.rows
         if rows is None:
             raise error(
-                "U609", "the estimator was pickled, without the rows that its rules are read on",
+                "U609",
+                "the estimator was pickled, without the rows that its rules are read on",
                 helps=("ask for the audit before, or fit again",),
-            )  # fmt: skip
+            )
         may_miss = self.missing != "refuse"
         cells = read_features(self, X, known=self._kinds, may_miss=may_miss, instead=self._instead)
         columns: dict[str, Any] = dict(cells.columns)
@@ -399,9 +418,11 @@ def _improved(progress: Progress, objective: tuple[Any, ...]) -> dict[str, Any]:
         return None if value is None else float(value)
 
     return {
-        "stage": objective[progress.stage].text, "incumbent": plain(progress.incumbent),
-        "bound": plain(progress.bound), "seconds": progress.seconds,
-    }  # fmt: skip
+        "stage": objective[progress.stage].text,
+        "incumbent": plain(progress.incumbent),
+        "bound": plain(progress.bound),
+        "seconds": progress.seconds,
+    }
 
 
 def _weights(given: Any, n_rows: int) -> FloatArray | None:
@@ -443,7 +464,8 @@ def _with_digits(
         return table, ()
     far = float(np.abs(table[name] - weights).max() / weights.max())
     said = Diagnostic(
-        code="D209", severity="warning",
+        code="D209",
+        severity="warning",
         message=f"row weights are rounded to {digits} digits of the largest, since rules multiply"
         " them beyond exact arithmetic",
         notes=(
@@ -451,7 +473,7 @@ def _with_digits(
             " are of the rounded weights",
         ),
         helps=("give whole or short weights, such as 3 or 0.25: they are kept exactly",),
-    )  # fmt: skip
+    )
     return table, (said,)
 
 
@@ -477,10 +499,11 @@ def _repeated(weights: FloatArray, target: Target, model: Model) -> IntArray | N
 def _clash(names: set[str]) -> OdtError:
     listed = ", ".join(f"`{name}`" for name in sorted(names))
     return error(
-        "U605", f"more than one column is called {listed}",
+        "U605",
+        f"more than one column is called {listed}",
         notes=("features, targets and sensitive features share the words of the rules",),
         helps=("rename one of them",),
-    )  # fmt: skip
+    )
 
 
 def free_name(name: str, taken: set[str]) -> str:

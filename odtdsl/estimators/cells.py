@@ -110,9 +110,10 @@ def _check_names(given: Any) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise error(
-            "U605", f"two columns of the frame are named `{twice}`",
+            "U605",
+            f"two columns of the frame are named `{twice}`",
             helps=("give every column a name of its own",),
-        )  # fmt: skip
+        )
 
 
 def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
@@ -234,13 +235,16 @@ def check_labels(y: npt.NDArray[Any]) -> None:
     OdtError
         U604.
     """
-    lacks = np.array([type(one).__name__ == "NAType" or one is None or one != one
-                      for one in y.tolist()], dtype=np.bool_)  # fmt: skip
+    lacks = np.array(
+        [type(one).__name__ == "NAType" or one is None or one != one for one in y.tolist()],
+        dtype=np.bool_,
+    )
     if lacks.any():
         found = error(
-            "U604", f"Input y contains NaN: {int(lacks.sum())} of {len(y)} rows have no class",
+            "U604",
+            f"Input y contains NaN: {int(lacks.sum())} of {len(y)} rows have no class",
             helps=("leave these rows out, of `X` too",),
-        )  # fmt: skip
+        )
         raise LabelError(found.diagnostics)
 
 
@@ -254,9 +258,10 @@ def _check_present(cells: Cells, instead: str) -> None:
         if lacks.any():
             count = f"{int(lacks.sum())} of {len(column)} rows"
             raise error(
-                "U604", f"Input X contains NaN: column `{name}` in {count}",
+                "U604",
+                f"Input X contains NaN: column `{name}` in {count}",
                 helps=(instead,),
-            )  # fmt: skip
+            )
 
 
 def read_sensitive(given: Any, n_rows: int) -> Cells:
@@ -282,9 +287,10 @@ def read_sensitive(given: Any, n_rows: int) -> Cells:
     table = read_frame(given, name="sensitive_features")
     if table.n_rows != n_rows:
         raise error(
-            "U606", f"sensitive_features has {table.n_rows} rows, and X has {n_rows}",
+            "U606",
+            f"sensitive_features has {table.n_rows} rows, and X has {n_rows}",
             helps=("give a cell for each row of X",),
-        )  # fmt: skip
+        )
     kinds = {
         name: NUMBER if column.numbers is not None else CATEGORY
         for name, column in table.columns.items()
@@ -309,8 +315,9 @@ def labels_of(classes: Array) -> tuple[Value, ...]:
     """
     values: list[Value] = []
     for label in classes.tolist():
-        values.append(label if isinstance(label, int | float) and not isinstance(label, bool)
-                      else str(label))  # fmt: skip
+        values.append(
+            label if isinstance(label, int | float) and not isinstance(label, bool) else str(label)
+        )
     keys = [_key(value) for value in values]
     odd = len(set(keys)) < len(keys) or any(key in ("", None) for key in keys)
     return tuple(f"class {i}" for i in range(len(values))) if odd else tuple(values)

@@ -167,14 +167,26 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
     tree_: Tree
 
     def __init__(
-        self, rules: Any = (), *, groups: Mapping[str, Any] | None = None, spec: Any = None,
-        settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
-        max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
-        cost_complexity: float = 0.0, objective: Any = None,
-        missing: str = "branch", time_limit: Any = AUTO, backend: str | None = None,
-        random_state: Any = None, n_jobs: int | None = None, early_stopping: bool = False,
-        validation_fraction: float = 0.1, n_iter_no_change: int = 10,
-    ) -> None:  # fmt: skip
+        self,
+        rules: Any = (),
+        *,
+        groups: Mapping[str, Any] | None = None,
+        spec: Any = None,
+        settings: Mapping[str, Any] | None = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float = 1,
+        cost_complexity: float = 0.0,
+        objective: Any = None,
+        missing: str = "branch",
+        time_limit: Any = AUTO,
+        backend: str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+    ) -> None:
         self.rules = rules
         self.groups = groups
         self.spec = spec
@@ -256,13 +268,23 @@ random_state, n_jobs
     diagram_: Diagram
 
     def __init__(
-        self, rules: Any = (), *, widths: Sequence[int] = (1, 2, 4),
-        splits: Literal["axis", "hyperplane"] = "axis", groups: Mapping[str, Any] | None = None,
-        spec: Any = None, settings: Mapping[str, Any] | None = None,
-        min_samples_split: int | float = 2, cost_complexity: float = 0.0, objective: Any = None,
-        missing: str = "branch", time_limit: Any = AUTO,
-        backend: str | None = None, random_state: Any = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        rules: Any = (),
+        *,
+        widths: Sequence[int] = (1, 2, 4),
+        splits: Literal["axis", "hyperplane"] = "axis",
+        groups: Mapping[str, Any] | None = None,
+        spec: Any = None,
+        settings: Mapping[str, Any] | None = None,
+        min_samples_split: int | float = 2,
+        cost_complexity: float = 0.0,
+        objective: Any = None,
+        missing: str = "branch",
+        time_limit: Any = AUTO,
+        backend: str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.rules = rules
         self.widths = widths
         self.splits = splits
@@ -280,9 +302,12 @@ random_state, n_jobs
 
     def _wishes(self) -> Wishes:
         return Wishes(
-            **self._said(), widths=tuple(self.widths), splits=self.splits,
-            split_size=self.min_samples_split, objective=self.objective,
-        )  # fmt: skip
+            **self._said(),
+            widths=tuple(self.widths),
+            splits=self.splits,
+            split_size=self.min_samples_split,
+            objective=self.objective,
+        )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row, a member of `classes_`; `X` as for `fit`."""

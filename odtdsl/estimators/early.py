@@ -48,9 +48,10 @@ def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Tab
     """
     if not isinstance(share, int | float | np.number) or not 0 < share < 1:
         raise error(
-            "U613", f"`validation_fraction` is a share of the rows, not {share!r}",
+            "U613",
+            f"`validation_fraction` is a share of the rows, not {share!r}",
             helps=("give a number between 0 and 1, such as 0.1",),
-        )  # fmt: skip
+        )
     n_rows = len(next(iter(table.values())))
     codes = np.zeros(n_rows, dtype=np.int64)
     if target is not None:
@@ -62,9 +63,10 @@ def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Tab
         held[some[: int(float(share) * len(some))]] = True
     if not held.any():
         raise error(
-            "U613", f"{float(share):g} of {n_rows} rows are none to hold out",
+            "U613",
+            f"{float(share):g} of {n_rows} rows are none to hold out",
             helps=("raise `validation_fraction`, or leave `early_stopping` out",),
-        )  # fmt: skip
+        )
     return _rows(table, ~held), _rows(table, held)
 
 
@@ -137,12 +139,22 @@ class HeldOut:
         assert model is not None, "the answer was taken"
         seen = audit(model, self.rows, backend=result.backend)
         stages = tuple(
-            Stage(text=stage.text, value=value, bound=stage.bound, proven=False,
-                  gap=relative_gap(value, stage.bound))
+            Stage(
+                text=stage.text,
+                value=value,
+                bound=stage.bound,
+                proven=False,
+                gap=relative_gap(value, stage.bound),
+            )
             for stage, value in zip(result.stages, seen.objective, strict=True)
-        )  # fmt: skip
+        )
         return replace(
-            result, status="feasible", stages=stages, audit=seen, interrupted=False,
+            result,
+            status="feasible",
+            stages=stages,
+            audit=seen,
+            interrupted=False,
             tree=model if isinstance(model, Tree) else None,
-            diagram=model if isinstance(model, Diagram) else None, stopped="held out",
-        )  # fmt: skip
+            diagram=model if isinstance(model, Diagram) else None,
+            stopped="held out",
+        )

@@ -60,11 +60,20 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
     """
 
     def __init__(
-        self, rules: Sequence[str] = (), *, n_estimators: int = 20, max_depth: int = 7,
-        min_samples_leaf: int = 5, split: str = "optimal", leaf: str = "optimal",
-        step: float | None = None, bootstrap: bool = True, project: bool = True,
-        random_state: Any = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        rules: Sequence[str] = (),
+        *,
+        n_estimators: int = 20,
+        max_depth: int = 7,
+        min_samples_leaf: int = 5,
+        split: str = "optimal",
+        leaf: str = "optimal",
+        step: float | None = None,
+        bootstrap: bool = True,
+        project: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.rules = rules
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -139,10 +148,15 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
 
     def _model(self, features: Cells, names: tuple[str, ...]) -> Model:
         wishes = Wishes(
-            rules=self.rules, depth=self.max_depth, leaf_size=self.min_samples_leaf,
-            objective="mse", step=self.step, outputs=True, growth=(self.split, self.leaf),
+            rules=self.rules,
+            depth=self.max_depth,
+            leaf_size=self.min_samples_leaf,
+            objective="mse",
+            step=self.step,
+            outputs=True,
+            growth=(self.split, self.leaf),
             backend="greedy",
-        )  # fmt: skip
+        )
         columns = Columns(features=features, sensitive=None, masks=())
         return problem(wishes, Target(names=names), columns)
 

@@ -48,9 +48,10 @@ def data_of(
     types = {name: one.type for name, one in rows.data.columns.items() if name != problem.weight}
     if lacking := [name for name in types if name not in cells]:
         raise error(
-            "U609", f"the column `{lacking[0]}` is not among these rows, and the fit had it",
+            "U609",
+            f"the column `{lacking[0]}` is not among these rows, and the fit had it",
             helps=("give `sensitive_features` with the columns that `fit` was given",),
-        )  # fmt: skip
+        )
     weight = None
     given = {name: cells[name] for name in types}
     if weights is not None:
@@ -65,12 +66,13 @@ def data_of(
     numbers = [columns[name].numbers for name in names]
     ones = Weights(numerators=np.ones(table.n_rows, dtype=np.int64), denominator=1)
     data = Dataset(
-        table=table, columns=columns,
+        table=table,
+        columns=columns,
         labels=columns[names[0]].codes if problem.target.kind == "class" else None,
         targets=None if problem.target.kind == "class" else np.column_stack(numbers),  # type: ignore[arg-type]
         weights=ones if weights is None else encode_weights(weights)[0],
         row_numbers=np.arange(table.n_rows, dtype=np.int64),
-    )  # fmt: skip
+    )
     return Rows(replace(problem, weight=weight), rows.data), data
 
 

@@ -160,9 +160,10 @@ def _target(model: Model, target: Target, *, classes: bool, step: float | None) 
     if numbers == classes and (kind is not None or not classes):
         what = "classes" if classes else "numbers"
         raise error(
-            "U603", f"`spec` predicts {'numbers' if numbers else 'classes'}, this estimator {what}",
+            "U603",
+            f"`spec` predicts {'numbers' if numbers else 'classes'}, this estimator {what}",
             helps=(f"take a {'Regressor' if numbers else 'Classifier'}, or another target",),
-        )  # fmt: skip
+        )
     if classes:
         present = tuple(values.label(label) for label in target.labels)
         declared = ast.TypeSpec(kind=kind or "class", values=present)
@@ -244,9 +245,10 @@ def add_weights(model: Model, name: str) -> None:
     """Rows weigh what a column of the frame says."""
     if only(model, ast.Weight) is not None:
         raise error(
-            "U602", "weights are given twice: by `sample_weight`, and by `weight` of the spec",
+            "U602",
+            "weights are given twice: by `sample_weight`, and by `weight` of the spec",
             helps=("leave one of them out",),
-        )  # fmt: skip
+        )
     model.weight(name)
 
 
@@ -279,9 +281,11 @@ def _skeleton(model: Model, wishes: Wishes) -> None:
     ):
         asked = "tree" if wishes.widths is None else "diagram"
         raise error(
-            "U603", f"`spec` asks for a {'diagram' if tree is None else 'tree'}, this estimator"
-            f" for a {asked}", helps=("take the other estimator, or change the skeleton",),
-        )  # fmt: skip
+            "U603",
+            f"`spec` asks for a {'diagram' if tree is None else 'tree'}, this estimator"
+            f" for a {asked}",
+            helps=("take the other estimator, or change the skeleton",),
+        )
     if wishes.widths is not None:
         if diagram is None:
             model.diagram(wishes.widths, splits=None if wishes.splits == "axis" else wishes.splits)
@@ -299,9 +303,10 @@ def _objective(model: Model, wishes: Wishes, target: Target) -> None:
     said: ast.Objective | None = only(model, ast.Objective)
     if wishes.objective is not None and said is not None:
         raise error(
-            "U602", "the objective is given twice: by `objective`, and by the spec",
+            "U602",
+            "the objective is given twice: by `objective`, and by the spec",
             helps=("leave one of them out",),
-        )  # fmt: skip
+        )
     if said is None:
         _minimize(model, wishes.objective, model_loss(model, target))
         said = only(model, ast.Objective)
@@ -310,9 +315,10 @@ def _objective(model: Model, wishes: Wishes, target: Target) -> None:
         first = said.stages[0]
         per = "leaves" if wishes.widths is None else "splits"
         price = ast.Binary(
-            op="*", left=values.literal_number(wishes.price, "`cost_complexity`"),
+            op="*",
+            left=values.literal_number(wishes.price, "`cost_complexity`"),
             right=ast.Name(name=per),
-        )  # fmt: skip
+        )
         measure = ast.Binary(
             op="+" if first.sense == "minimize" else "-", left=first.measure, right=price
         )
@@ -366,9 +372,10 @@ def _settings(model: Model, settings: Mapping[str, Any]) -> None:
         if name not in lets:
             known = ", ".join(f"`{one}`" for one in lets) or "none"
             raise error(
-                "U601", f"`settings` names `{name}`, and no `let` of the spec does",
+                "U601",
+                f"`settings` names `{name}`, and no `let` of the spec does",
                 helps=(f"names of `let` statements: {known}",),
-            )  # fmt: skip
+            )
         _put(model, lets[name], say.let(name, value))
 
 
@@ -403,14 +410,20 @@ def _options(wishes: Wishes) -> tuple[ast.SolveOption, ...]:
     if wishes.growth != ("optimal", "optimal"):
         if using not in (None, "greedy"):
             raise error(
-                "U602", f"`split` and `leaf` are ways of `greedy`, and the back end is `{using}`",
+                "U602",
+                f"`split` and `leaf` are ways of `greedy`, and the back end is `{using}`",
                 helps=('leave `backend` out, or write `backend="greedy"`',),
-            )  # fmt: skip
+            )
         using = "greedy(split = {}, leaf = {})".format(*wishes.growth)
     given = {
-        "using": using, "within": wishes.limit, "threads": wishes.threads, "seed": wishes.seed,
-        "gap": None, "memory": None, "start": None,
-    }  # fmt: skip
+        "using": using,
+        "within": wishes.limit,
+        "threads": wishes.threads,
+        "seed": wishes.seed,
+        "gap": None,
+        "memory": None,
+        "start": None,
+    }
     if all(value is None for value in given.values()):
         return ()
     return say.options(**given).options

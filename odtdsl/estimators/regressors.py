@@ -114,15 +114,27 @@ time_limit, backend, random_state, n_jobs, early_stopping, validation_fraction, 
     """
 
     def __init__(
-        self, rules: Any = (), *, criterion: str = "squared_error",
-        groups: Mapping[str, Any] | None = None, spec: Any = None,
-        settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
-        max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
-        cost_complexity: float = 0.0, objective: Any = None, missing: str = "refuse",
-        time_limit: Any = AUTO, backend: str | None = None, random_state: Any = None,
-        n_jobs: int | None = None, early_stopping: bool = False, validation_fraction: float = 0.1,
+        self,
+        rules: Any = (),
+        *,
+        criterion: str = "squared_error",
+        groups: Mapping[str, Any] | None = None,
+        spec: Any = None,
+        settings: Mapping[str, Any] | None = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float = 1,
+        cost_complexity: float = 0.0,
+        objective: Any = None,
+        missing: str = "refuse",
+        time_limit: Any = AUTO,
+        backend: str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rules = rules
         self.criterion = criterion
         self.groups = groups
@@ -183,15 +195,27 @@ cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
     """
 
     def __init__(
-        self, rules: Any = (), *, split: str = "optimal", leaf: str = "optimal",
-        step: float | None = None, criterion: str = "squared_error",
-        groups: Mapping[str, Any] | None = None, spec: Any = None,
-        settings: Mapping[str, Any] | None = None, max_depth: int | None = None,
-        max_leaf_nodes: int | None = None, min_samples_leaf: int | float = 1,
-        cost_complexity: float = 0.0, objective: Any = None, missing: str = "refuse",
-        time_limit: Any = AUTO, backend: str | None = None, random_state: Any = None,
+        self,
+        rules: Any = (),
+        *,
+        split: str = "optimal",
+        leaf: str = "optimal",
+        step: float | None = None,
+        criterion: str = "squared_error",
+        groups: Mapping[str, Any] | None = None,
+        spec: Any = None,
+        settings: Mapping[str, Any] | None = None,
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float = 1,
+        cost_complexity: float = 0.0,
+        objective: Any = None,
+        missing: str = "refuse",
+        time_limit: Any = AUTO,
+        backend: str | None = None,
+        random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rules = rules
         self.split = split
         self.leaf = leaf

@@ -50,8 +50,9 @@ def _group_names(model: Model) -> Iterator[str]:
 def _names_in_calls(node: ast.Node) -> Iterator[str]:
     if isinstance(node, ast.Call):
         parted = node.function in ("gap", "ratio")
-        yield from (one.name for one in node.args[: 1 if parted else None]
-                    if isinstance(one, ast.Name))  # fmt: skip
+        yield from (
+            one.name for one in node.args[: 1 if parted else None] if isinstance(one, ast.Name)
+        )
         if parted and len(node.args) > 2:  # a list of groups
             yield from (one.name for one in node.args[1:] if isinstance(one, ast.Name))
     for item in fields(node):

@@ -32,9 +32,10 @@ class TreeMethods:
 
     def _said(self) -> dict[str, Any]:
         sizes = {
-            "depth": self.max_depth, "leaves": self.max_leaf_nodes,
+            "depth": self.max_depth,
+            "leaves": self.max_leaf_nodes,
             "leaf_size": self.min_samples_leaf,
-        }  # fmt: skip
+        }
         return {**super()._said(), **sizes}  # type: ignore[misc]
 
     def apply(self, X: Any) -> IntArray:

@@ -68,5 +68,10 @@ def callback_task(estimator: Any, X: Any, y: Any) -> tuple[Told | None, Callable
 
 
 __all__ = [
-    "CallbackSupportMixin", "Told", "callback_task", "remembered", "validated", "with_callbacks",
-]  # fmt: skip
+    "CallbackSupportMixin",
+    "Told",
+    "callback_task",
+    "remembered",
+    "validated",
+    "with_callbacks",
+]

@@ -128,7 +128,9 @@ class Why:
                 for step in self.steps
             ],
             "tight": list(self.tight),
-            "counterfactual": None if other is None else {
+            "counterfactual": None
+            if other is None
+            else {
                 "prediction": other.prediction,
                 "size": other.size,
                 "changes": [
@@ -136,7 +138,7 @@ class Why:
                     for c in other.changes
                 ],
             },
-        }  # fmt: skip
+        }
 
 
 def _change_text(change: Change) -> str:
@@ -145,9 +147,14 @@ def _change_text(change: Change) -> str:
 
 
 def why(
-    tree: Tree, rows: Rows, row: int | Mapping[str, Any] | object, *,
-    to: Value | None = None, frozen: Iterable[str] = (), audit: Audit | None = None,
-) -> Why:  # fmt: skip
+    tree: Tree,
+    rows: Rows,
+    row: int | Mapping[str, Any] | object,
+    *,
+    to: Value | None = None,
+    frozen: Iterable[str] = (),
+    audit: Audit | None = None,
+) -> Why:
     """Explain one prediction; see `Result.why`."""
     wanted = _wanted(tree, to)
     kept = _frozen(tree, frozen)
@@ -159,11 +166,12 @@ def why(
     named = {name for step in steps for name in step.rules}
     lines = () if audit is None else audit.lines
     return Why(
-        prediction=leaf_words(tree.leaves[here], tree)[0], steps=steps,
+        prediction=leaf_words(tree.leaves[here], tree)[0],
+        steps=steps,
         tight=tuple(line.rule for line in lines if line.rule in named and line.slack == 0),
         counterfactual=_nearest(tree, rows, cells, here, wanted, kept),
         stays=_stays(tree, here, wanted),
-    )  # fmt: skip
+    )
 
 
 def _stays(tree: Tree, here: int, wanted: int | None) -> str:
@@ -189,9 +197,10 @@ def _wanted(tree: Tree, to: Value | None) -> int | None:
             return index
     near = closest(str(to), [str(label) for label in tree.classes])
     raise error(
-        "U207", f"`{to}` is no class of this tree",
+        "U207",
+        f"`{to}` is no class of this tree",
         helps=(_classes(tree) if near is None else f"did you mean `{near}`?",),
-    )  # fmt: skip
+    )
 
 
 def _classes(tree: Tree) -> str:
@@ -207,9 +216,10 @@ def _frozen(tree: Tree, frozen: Iterable[str]) -> frozenset[str]:
     for name in sorted(kept - set(names)):
         near = closest(name, names)
         raise error(
-            "U207", f"`{name}` is no feature of this tree, so it cannot be frozen",
+            "U207",
+            f"`{name}` is no feature of this tree, so it cannot be frozen",
             helps=() if near is None else (f"did you mean `{near}`?",),
-        )  # fmt: skip
+        )
     return kept
 
 
@@ -219,9 +229,10 @@ def _one_row(tree: Tree, rows: Rows, row: object) -> Table:
         at = np.flatnonzero(rows.data.row_numbers == int(row))
         if not at.size:
             raise error(
-                "U207", f"row {row} is no training row",
+                "U207",
+                f"row {row} is no training row",
                 helps=("count from 0 in the file as read, or give the cells as a mapping",),
-            )  # fmt: skip
+            )
         return rows.data.table.take(at)
     if isinstance(row, Mapping):
         row = {
@@ -252,10 +263,11 @@ def _steps(
         speak = speaks_of_split((index.get(branch.feature, -1),), level)
         found.append(
             Step(
-                text=f"{name} {words}: {answer} ({name} is {shown})", feature=branch.feature,
+                text=f"{name} {words}: {answer} ({name} is {shown})",
+                feature=branch.feature,
                 rules=tuple(rule for rule, one in forms if speak(one)),
             )
-        )  # fmt: skip
+        )
     label, counts = leaf_words(tree.leaves[here], tree)
     of_leaf = tuple(rule for rule, one in forms if speaks_of_leaf(one, inside.tolist()))
     return (*found, Step(text=f"predicts {label} ({counts})", feature=None, rules=of_leaf))
@@ -279,9 +291,13 @@ def _value(tree: Tree, feature: str, cells: dict[str, Cells]) -> Value | None:
 
 
 def _nearest(
-    tree: Tree, rows: Rows, cells: dict[str, Cells], here: int, wanted: int | None,
+    tree: Tree,
+    rows: Rows,
+    cells: dict[str, Cells],
+    here: int,
+    wanted: int | None,
     frozen: frozenset[str],
-) -> Counterfactual | None:  # fmt: skip
+) -> Counterfactual | None:
     """The nearest leaf that predicts otherwise; ties go to the leftmost."""
     best: tuple[tuple[int, float], Leaf, tuple[Change, ...]] | None = None
     now = tree.leaves[here]
@@ -330,9 +346,12 @@ def _takes(tree: Tree, branch: Branch, cells: Cells) -> Side:
 
 
 def _change(
-    tree: Tree, rows: Rows, feature: str, tests: list[tuple[Branch, Side]],
+    tree: Tree,
+    rows: Rows,
+    feature: str,
+    tests: list[tuple[Branch, Side]],
     cells: dict[str, Cells],
-) -> Change | None:  # fmt: skip
+) -> Change | None:
     column = rows.data.columns[feature]
     before = _value(tree, feature, cells)
     if column.numbers is not None:
@@ -405,9 +424,7 @@ def _level_change(
     spread = max(1, len(levels) - 1)
     best: Change | None = None
     for code in np.unique(column.codes[column.codes >= 0]).tolist():
-        cell = Cells(
-            numbers=None, codes=np.array([code]), missing=np.zeros(1, dtype=np.bool_)
-        )  # fmt: skip
+        cell = Cells(numbers=None, codes=np.array([code]), missing=np.zeros(1, dtype=np.bool_))
         at = np.zeros(1, dtype=np.int64)
         if any(bool(passes(b.test, cell, levels, at)[0]) != (side == "left") for b, side in tests):
             continue

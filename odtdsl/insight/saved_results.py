@@ -39,17 +39,31 @@ def recounted(
     if not isinstance(said, dict) or "stages" not in said or "status" not in said:
         return ()
     mine = said.get("problem") == problem_digest(analysis.problem)
-    parts = [("result figures", "sizes and errors are those of the model",
-              list(_figures(said, model, audit)))]  # fmt: skip
+    parts = [
+        (
+            "result figures",
+            "sizes and errors are those of the model",
+            list(_figures(said, model, audit)),
+        )
+    ]
     if mine:
         stages = [stage.text for stage in analysis.problem.objective]
         senses = [stage.sense for stage in analysis.problem.objective]
         parts += [
-            ("result objective", "the objective and each rule are as counted",
-             [*_objective(said, stages, audit), *_rules(said.get("audit"), audit_to_json(audit))]),
-            ("result status", "status and bounds do not contradict the objective",
-             list(_status(said, senses, audit))),
-        ]  # fmt: skip
+            (
+                "result objective",
+                "the objective and each rule are as counted",
+                [
+                    *_objective(said, stages, audit),
+                    *_rules(said.get("audit"), audit_to_json(audit)),
+                ],
+            ),
+            (
+                "result status",
+                "status and bounds do not contradict the objective",
+                list(_status(said, senses, audit)),
+            ),
+        ]
     test = analysis.test
     if said.get("test") is not None and test is not None and test.n_rows:
         found = score(model, test, analysis.rows).to_json()
@@ -57,19 +71,24 @@ def recounted(
         parts.append(("result test", "figures of test rows are as counted", apart))
     return tuple(
         Checked(
-            rule=name, text=text, holds=not wrong,
+            rule=name,
+            text=text,
+            holds=not wrong,
             note="; ".join(wrong[:SHOWN])
             + (f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""),
         )
         for name, text, wrong in parts
-    )  # fmt: skip
+    )
 
 
 def _figures(said: Mapping[str, Any], model: Tree | Diagram, audit: Audit) -> Iterator[str]:
     found = {
-        "errors": as_number(audit.errors), "depth": model.depth, "leaves": model.n_leaves,
-        "splits": model.n_splits, "nodes": model.n_leaves + model.n_splits,
-    }  # fmt: skip
+        "errors": as_number(audit.errors),
+        "depth": model.depth,
+        "leaves": model.n_leaves,
+        "splits": model.n_splits,
+        "nodes": model.n_leaves + model.n_splits,
+    }
     for name, value in found.items():
         yield from _differing(said.get(name), value, name)
 
@@ -87,9 +106,11 @@ def _objective(said: Mapping[str, Any], texts: list[str], audit: Audit) -> Itera
 
 def _rules(said: object, found: list[dict[str, Any]]) -> Iterator[str]:
     """The lines of the file's audit; those of the skeleton that say nothing wrong may differ."""
-    lines = {line.get("rule"): line for line in said if isinstance(line, dict)} if isinstance(
-        said, list
-    ) else {}  # fmt: skip
+    lines = (
+        {line.get("rule"): line for line in said if isinstance(line, dict)}
+        if isinstance(said, list)
+        else {}
+    )
     for line in found:
         for name in ("holds", "value", "bound", "slack"):
             if line["rule"] in lines:

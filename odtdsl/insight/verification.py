@@ -88,6 +88,9 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
         if found is not None:
             shortfalls = commands.shortfalls(analysis, found, proven)
     return Audited(
-        texts=tuple(stage.text for stage in analysis.problem.objective), audit=found,
-        proven=proven, shortfalls=shortfalls, warnings=warnings,
-    )  # fmt: skip
+        texts=tuple(stage.text for stage in analysis.problem.objective),
+        audit=found,
+        proven=proven,
+        shortfalls=shortfalls,
+        warnings=warnings,
+    )

@@ -16,9 +16,13 @@ SOLVERS = ("highspy", "pyomo", "python-sat", "pindakaas", "ortools")
 """Packages whose versions decide what a search answers, and when."""
 
 BACK_ENDS: dict[str, tuple[str, ...]] = {
-    "exact": (), "milp": ("pyomo", "highspy"), "sat": ("python-sat", "pindakaas"),
-    "cpsat": ("ortools",), "search": (), "greedy": (),
-}  # fmt: skip
+    "exact": (),
+    "milp": ("pyomo", "highspy"),
+    "sat": ("python-sat", "pindakaas"),
+    "cpsat": ("ortools",),
+    "search": (),
+    "greedy": (),
+}
 """What each back end runs on, besides the engine."""
 
 EXTRAS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
@@ -86,8 +90,12 @@ def lines(findings: tuple[Finding, ...]) -> Iterator[str]:
     from odtdsl.presentation.console import table
 
     words = {"ok": "ok", "missing": "-", "broken": "BROKEN"}
-    yield from table([("what", "state", "version, or how to get it"),
-                      *((one.name, words[one.state], one.note) for one in findings)])  # fmt: skip
+    yield from table(
+        [
+            ("what", "state", "version, or how to get it"),
+            *((one.name, words[one.state], one.note) for one in findings),
+        ]
+    )
     yield ""
     broken = [one.name for one in findings if one.needed and one.state != "ok"]
     if broken:
@@ -103,9 +111,10 @@ def _machine() -> Iterator[Finding]:
     current = sys.version_info[:2] >= (3, 11)
     said = f"{platform.python_implementation()} {platform.python_version()}"
     yield Finding(
-        name="python", state="ok" if current else "broken",
+        name="python",
+        state="ok" if current else "broken",
         note=said if current else f"{said}: odtdsl needs 3.11 or later",
-    )  # fmt: skip
+    )
     yield Finding(name="platform", state="ok", note=platform.platform(terse=True))
     yield Finding(name="processors", state="ok", note=_processors())
 
@@ -144,9 +153,10 @@ def _needed() -> Iterator[Finding]:
     for name in ("numpy", "lark", "scikit-learn", "joblib", "narwhals", "rich", "typer"):
         found = installed(name)
         yield Finding(
-            name=name, state="missing" if found is None else "ok",
+            name=name,
+            state="missing" if found is None else "ok",
             note=f"pip install {name}" if found is None else found,
-        )  # fmt: skip
+        )
 
 
 def _back_ends() -> Iterator[Finding]:
@@ -182,9 +192,11 @@ def _extras() -> Iterator[Finding]:
         found = [f"{package} {has}" for package in packages if (has := installed(package))]
         quoted = f'"{how}"' if "[" in how else how
         yield Finding(
-            name=f"{kind}: {name}", state="ok" if found else "missing",
-            note=", ".join(found) or f"pip install {quoted}", needed=False,
-        )  # fmt: skip
+            name=f"{kind}: {name}",
+            state="ok" if found else "missing",
+            note=", ".join(found) or f"pip install {quoted}",
+            needed=False,
+        )
 
 
 __all__ = ["Finding", "examine", "healthy", "installed", "lines", "to_json", "versions"]

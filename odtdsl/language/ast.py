@@ -158,9 +158,22 @@ Literal = Number | Percent | Text | Name
 """What may stand in a set or as a label: a name there is a bare word, such as a feature."""
 
 Expr = (
-    Number | Percent | Text | Name | Call | Negate | Binary | Compare | Member | IsMissing
-    | Infix | Not | And | Or | If
-)  # fmt: skip
+    Number
+    | Percent
+    | Text
+    | Name
+    | Call
+    | Negate
+    | Binary
+    | Compare
+    | Member
+    | IsMissing
+    | Infix
+    | Not
+    | And
+    | Or
+    | If
+)
 
 
 # ---- statements
@@ -466,9 +479,23 @@ class Solve(Node):
 
 
 Statement = (
-    Data | Target | Feature | Drop | Weight | Missing | Candidates | Cost | Loss | Group | Let
-    | Tree | Diagram | Objective | Rule | Solve
-)  # fmt: skip
+    Data
+    | Target
+    | Feature
+    | Drop
+    | Weight
+    | Missing
+    | Candidates
+    | Cost
+    | Loss
+    | Group
+    | Let
+    | Tree
+    | Diagram
+    | Objective
+    | Rule
+    | Solve
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

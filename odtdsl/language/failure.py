@@ -139,6 +139,9 @@ class Failure:
         """A diagnostic at the found word, or at `span`."""
         first = Label(span=span or self.here(), text=label)
         return Diagnostic(
-            code=code, message=message, labels=(first, *also), helps=tuple(helps),
+            code=code,
+            message=message,
+            labels=(first, *also),
+            helps=tuple(helps),
             source=self.source,
-        )  # fmt: skip
+        )

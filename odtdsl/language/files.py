@@ -78,15 +78,19 @@ def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
     suffix = file.suffix.lower()
     if suffix in _ROWS:
         return error(
-            "F008", f"`{shown}` holds rows, and is not a spec",
-            helps=(f'name it in a spec: `data "{file.name}" target ... tree depth <= 3 minimize'
-                   " errors`",),
-        )  # fmt: skip
+            "F008",
+            f"`{shown}` holds rows, and is not a spec",
+            helps=(
+                f'name it in a spec: `data "{file.name}" target ... tree depth <= 3 minimize'
+                " errors`",
+            ),
+        )
     if suffix == ".json" and content.lstrip()[:1] == b"{":
         return error(
-            "F008", f"`{shown}` is a saved model, and not a spec",
+            "F008",
+            f"`{shown}` is a saved model, and not a spec",
             helps=("the spec stands first, as in `odt audit spec.odt tree.json`",),
-        )  # fmt: skip
+        )
     return None
 
 

@@ -27,9 +27,12 @@ def written(text: str, what: str, kind: type[S], head: str) -> S:
     if len(found) != 1 or not isinstance(found[0], kind):
         extra = found[1].span if len(found) > 1 else Span(start=0, end=len(source.text))
         raise error(
-            "U402", f"the text of {what} says more than belongs there", span=extra, source=source,
+            "U402",
+            f"the text of {what} says more than belongs there",
+            span=extra,
+            source=source,
             helps=("for whole statements call `add(text)`",),
-        )  # fmt: skip
+        )
     return without_places(found[0])
 
 

@@ -102,9 +102,10 @@ def from_json(value: object, *, name: str = "the model") -> Diagram:
     """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise error(
-            "F204", f"{name} is not a saved diagram: it does not begin with the format mark",
+            "F204",
+            f"{name} is not a saved diagram: it does not begin with the format mark",
             helps=[f'a saved diagram is an object with "format": "{FORMAT}"'],
-        )  # fmt: skip
+        )
     check_version(value, name)
     reader = _DiagramReader(value["version"])
     diagram = reader.diagram(value)
@@ -125,20 +126,23 @@ def _arc_object(arc: Arc) -> Object:
 def _split_object(split: Split) -> Object:
     if isinstance(split, AxisTest):
         return {
-            "split": "axis", "feature": split.feature, "test": test_object(split.test),
+            "split": "axis",
+            "feature": split.feature,
+            "test": test_object(split.test),
             "missing": split.missing,
-        }  # fmt: skip
+        }
     return {
         "split": "hyperplane",
         "bound": float(split.bound),
         "weights": [
             {
-                "feature": weight.feature, "weight": float(weight.weight),
+                "feature": weight.feature,
+                "weight": float(weight.weight),
                 "value": None if weight.value is None else plain(weight.value),
             }
             for weight in split.weights
         ],
-    }  # fmt: skip
+    }
 
 
 class _DiagramReader(Reader):
@@ -146,8 +150,15 @@ class _DiagramReader(Reader):
 
     def diagram(self, value: Object) -> Diagram:
         keys = (
-            "format", "version", "features", "targets", "classes", "entry", "layers", "terminals",
-        )  # fmt: skip
+            "format",
+            "version",
+            "features",
+            "targets",
+            "classes",
+            "entry",
+            "layers",
+            "terminals",
+        )
         self.keys(value, "the top", keys)
 
         def listed(key: str) -> list[Any]:
@@ -210,8 +221,9 @@ class _DiagramReader(Reader):
                 self.wrong("F207", f"{place}.missing", 'it is not "left" or "right"')
             return AxisTest(
                 feature=self.text(entry.get("feature", ""), f"{place}.feature"),
-                test=self.test(entry.get("test"), f"{place}.test"), missing=missing,
-            )  # fmt: skip
+                test=self.test(entry.get("test"), f"{place}.test"),
+                missing=missing,
+            )
         if kind == "hyperplane":
             entry = self.entry(value, place, ("split", "bound", "weights"))
             weights = self.items(entry.get("weights", []), f"{place}.weights")

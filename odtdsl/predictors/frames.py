@@ -65,9 +65,12 @@ def _plain_numbers(name: str, values: Any) -> RawColumn | None:
     if np.isinf(numbers).any():
         return None
     return RawColumn(
-        name=name, numbers=numbers, writing=Numbers(numbers), missing=np.isnan(numbers),
+        name=name,
+        numbers=numbers,
+        writing=Numbers(numbers),
+        missing=np.isnan(numbers),
         by_value=True,
-    )  # fmt: skip
+    )
 
 
 def _series_numbers(values: Any) -> npt.NDArray[Any] | None:

@@ -97,8 +97,9 @@ class _Form:
         self.levels = {name: _ranked(types[name]) for name in tests}
         self.cells = tuple(
             _cells(type_, tests[type_.name], type_.name in missing)
-            for type_ in tree.features if type_.name in tests
-        )  # fmt: skip
+            for type_ in tree.features
+            if type_.name in tests
+        )
         self.at = {cells.name: index for index, cells in enumerate(self.cells)}
         self.leaves: list[tuple[tuple[int, ...], Hashable]] = []
         whole = tuple((1 << cells.present + cells.missing) - 1 for cells in self.cells)
@@ -131,9 +132,10 @@ class _Form:
         parts = []
         for part in range(cells.present + cells.missing):
             rest = sum(
-                1 << leaf for leaf, (box, _) in enumerate(self.leaves)
+                1 << leaf
+                for leaf, (box, _) in enumerate(self.leaves)
                 if leaves >> leaf & 1 and box[index] >> part & 1
-            )  # fmt: skip
+            )
             parts.append(self.of(index + 1, rest))
         if all(part == parts[0] for part in parts):
             return parts[0]

@@ -99,9 +99,14 @@ def _of_tree(tree: Tree) -> Graph:
         found.append(End(number=number, level=level, leaf=Leaf()))  # kept until its sides are known
         left, right = place(node.left, level + 1), place(node.right, level + 1)
         found[number] = Joint(
-            number=number, level=level, split=split, left=left, right=right, size=node.size,
+            number=number,
+            level=level,
+            split=split,
+            left=left,
+            right=right,
+            size=node.size,
             sizes=(node.left.size, node.right.size),
-        )  # fmt: skip
+        )
         return number
 
     place(tree.root, 0)
@@ -120,13 +125,17 @@ def _of_diagram(diagram: Diagram) -> Graph:
 
     joints = tuple(
         Joint(
-            number=firsts[level] + position, level=level, split=node.split,
-            left=number(node.left, level + 1), right=number(node.right, level + 1),
-            size=node.size, sizes=(node.left.size, node.right.size),
+            number=firsts[level] + position,
+            level=level,
+            split=node.split,
+            left=number(node.left, level + 1),
+            right=number(node.right, level + 1),
+            size=node.size,
+            sizes=(node.left.size, node.right.size),
         )
         for level, layer in enumerate(diagram.layers)
         for position, node in enumerate(layer)
-    )  # fmt: skip
+    )
     terminals = tuple(
         End(number=at, level=diagram.depth, leaf=as_leaf(diagram.terminals[label], label))
         for label, at in ends.items()

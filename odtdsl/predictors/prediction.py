@@ -50,8 +50,10 @@ def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:
             limits = np.iinfo(dtype)
             if all(limits.min <= label <= limits.max for label in labels):  # type: ignore[operator]
                 return np.array(labels, dtype=dtype)
-    elif not any(isinstance(label, str) or (abs(label) > 2**53 and isinstance(label, int))
-                 for label in labels):  # fmt: skip
+    elif not any(
+        isinstance(label, str) or (abs(label) > 2**53 and isinstance(label, int))
+        for label in labels
+    ):
         return np.array(labels, dtype=np.float64)
     result = np.empty(len(labels), dtype=object)
     result[:] = labels

@@ -219,9 +219,10 @@ def is_told(text: str, value: Fraction | None, test: TestScore) -> bool:
         return alike is not None and math.isclose(value, alike, rel_tol=1e-9)
     wrong = Fraction(test.errors)
     told = {
-        "minimize errors": wrong, "minimize error_rate": wrong / test.rows,
+        "minimize errors": wrong,
+        "minimize error_rate": wrong / test.rows,
         "maximize accuracy": 1 - wrong / test.rows,
-    }  # fmt: skip
+    }
     return told.get(text) == value
 
 
@@ -275,9 +276,14 @@ def checked(line: Checked) -> tuple[str, ...]:
     says = line.text + (f"   ({line.note})" if line.note else "")
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
     return (
-        line.rule, kept, shown(line.value), shown(line.bound), shown(line.slack),
-        behind_text(line), says,
-    )  # fmt: skip
+        line.rule,
+        kept,
+        shown(line.value),
+        shown(line.bound),
+        shown(line.slack),
+        behind_text(line),
+        says,
+    )
 
 
 MOST_BEHIND = 4
@@ -352,14 +358,16 @@ def compared(comparison: Comparison) -> Iterator[str]:
             model = result.model
             rows.append(
                 (
-                    entry.name, result.status, _stages_of(s.value for s in result.stages),
+                    entry.name,
+                    result.status,
+                    _stages_of(s.value for s in result.stages),
                     _stages_of(s.bound for s in result.stages),
                     "-" if model is None else str(model.depth),
                     "-" if model is None else str(model.n_leaves),
                     ", ".join(f"{count} {name}" for name, count in result.size[:3]) or "-",
                     f"{result.seconds:.2f} s",
                 )
-            )  # fmt: skip
+            )
     yield from table(rows)
     for entry in comparison.entries:
         if entry.result is None:
@@ -428,16 +436,24 @@ def _points(curve: Curve) -> Iterator[Sequence[str]]:
             proven = "yes, but maybe tighter"
         yield (
             "any" if point.measure is None else rule.shown(point.measure),
-            *map(shown, point.objective), *([shown(point.errors)] if in_errors else []),
-            str(point.tree.depth), str(point.tree.n_leaves), proven,
+            *map(shown, point.objective),
+            *([shown(point.errors)] if in_errors else []),
+            str(point.tree.depth),
+            str(point.tree.n_leaves),
+            proven,
             f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says" if point is marked else "",
-        )  # fmt: skip
+        )
     if marked is None:
         yield (
-            "", *("" for _ in stages), *([""] if in_errors else []), "", "", "",
+            "",
+            *("" for _ in stages),
+            *([""] if in_errors else []),
+            "",
+            "",
+            "",
             f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says: "
             + ("no tree" if curve.ended == "tightest" else "not reached"),
-        )  # fmt: skip
+        )
 
 
 def _percent(gap: Fraction | None) -> str:
@@ -457,16 +473,32 @@ def priced(found: Prices) -> Iterator[str]:
     exact = all(price.rows is not None for price in found.prices)
     if is_errors := all(price.rows == price.price[0] for price in found.prices):
         in_rows = False  # the price itself is in rows
-    rows = [("rule", "price", *(["errors"] if in_rows else []), "binds", "without it",
-             "value", "bound", "slack")]  # fmt: skip
+    rows = [
+        (
+            "rule",
+            "price",
+            *(["errors"] if in_rows else []),
+            "binds",
+            "without it",
+            "value",
+            "bound",
+            "slack",
+        )
+    ]
     for price in found.prices:
         errors = [ranged(price.rows) if exact else shown(price.errors)] if in_rows else []
         rows.append(
             (
-                price.name, _ranges(price.price), *errors, BINDS[price.binds],
-                _ranges(price.without), shown(price.value), shown(price.bound), shown(price.slack),
+                price.name,
+                _ranges(price.price),
+                *errors,
+                BINDS[price.binds],
+                _ranges(price.without),
+                shown(price.value),
+                shown(price.bound),
+                shown(price.slack),
             )
-        )  # fmt: skip
+        )
     yield ""
     yield "what each rule costs: how much better the best tree is without it" + (
         ", in errors" if is_errors else ""
@@ -516,8 +548,10 @@ def listed(found: Alternatives, *, missing: Asked = False) -> Iterator[str]:
     yield from _listed_status(found)
     yield ""
     rows = [("value", "leaves", "trees")]
-    rows += [(", ".join(map(shown, value)), str(leaves), str(trees))
-             for value, leaves, trees in found.sizes]  # fmt: skip
+    rows += [
+        (", ".join(map(shown, value)), str(leaves), str(trees))
+        for value, leaves, trees in found.sizes
+    ]
     yield from table(rows, indent="  ")
     for uses, most in ((found.features, None), (found.tests, SHOWN_TESTS)):
         yield ""
@@ -530,9 +564,10 @@ def _listed_status(found: Alternatives) -> Iterator[str]:
     trees = counted(len(found.trees), "distinct tree")
     which = f"within {found.near} of the best" if found.near else "as good as the best"
     yield f"{trees} {which}: " + (
-        "complete, there are no others" if found.complete
+        "complete, there are no others"
+        if found.complete
         else f"incomplete, {STOPPED[found.stopped]}"
-    )  # fmt: skip
+    )
     for stage in found.result.stages:
         yield "  " + stage_line(stage)
     shared = ", ".join(found.shared)
@@ -543,8 +578,10 @@ def _listed_status(found: Alternatives) -> Iterator[str]:
 def _uses(uses: Sequence[Use], most: int | None) -> Iterator[str]:
     tests = most is not None
     rows = [("test" if tests else "feature", "trees", "share")]
-    rows += [(f"{use.feature} {use.test}".rstrip(), str(use.trees), f"{float(use.share):.0%}")
-             for use in uses[:most]]  # fmt: skip
+    rows += [
+        (f"{use.feature} {use.test}".rstrip(), str(use.trees), f"{float(use.share):.0%}")
+        for use in uses[:most]
+    ]
     yield from table(rows, indent="  ")
     if most is not None and len(uses) > most:
         yield f"  and {len(uses) - most} more"

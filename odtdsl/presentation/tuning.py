@@ -28,16 +28,21 @@ def _row(tuning: Tuning, at: int, trial: Trial) -> tuple[str, ...]:
     score = "-" if trial.mean is None else f"{trial.mean:.4f} ± {trial.error:.4f}"
     splits = "-" if trial.splits is None else f"{trial.splits:.1f}"
     return (
-        *trial.setting, score, splits, f"{trial.proven}/{len(trial.runs)}",
-        f"{trial.seconds:.2f} s", _mark(tuning, at, trial),
-    )  # fmt: skip
+        *trial.setting,
+        score,
+        splits,
+        f"{trial.proven}/{len(trial.runs)}",
+        f"{trial.seconds:.2f} s",
+        _mark(tuning, at, trial),
+    )
 
 
 def _mark(tuning: Tuning, at: int, trial: Trial) -> str:
     if trial.reason:
         return trial.reason
-    marks = [word for word, place in (("chosen", tuning.chosen), ("best", tuning.best))
-             if place == at]  # fmt: skip
+    marks = [
+        word for word, place in (("chosen", tuning.chosen), ("best", tuning.best)) if place == at
+    ]
     return ", ".join(marks)
 
 

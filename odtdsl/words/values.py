@@ -57,9 +57,10 @@ def number(value: object) -> ast.Number | ast.Binary | None:
         return None
     if _digits(found) > MAX_DIGITS:
         raise error(
-            "S090", f"a number of more than {MAX_DIGITS} digits cannot be written in a spec",
+            "S090",
+            f"a number of more than {MAX_DIGITS} digits cannot be written in a spec",
             helps=("round it",),
-        )  # fmt: skip
+        )
     return constructors.number(found)
 
 
@@ -85,9 +86,10 @@ def literal_number(value: object, place: str) -> ast.Number:
         raise wrong(place, value, "give a number")
     if isinstance(found, ast.Binary):
         raise error(
-            "S090", f"{value} has no finite decimal form, which {place} needs",
+            "S090",
+            f"{value} has no finite decimal form, which {place} needs",
             helps=("round it",),
-        )  # fmt: skip
+        )
     return found
 
 

@@ -119,9 +119,13 @@ class DiagramRules:
                     self.formula.add(-there, -one, away[state])
 
     def _arrive(
-        self, machine: Automaton, node: int, state: State, leaves: int,
+        self,
+        machine: Automaton,
+        node: int,
+        state: State,
+        leaves: int,
         below: dict[tuple[int, State], int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Both arcs of a node take its paths on, or end them."""
         code = self.code
         if state is not None and all(one == LOST for one in state):
@@ -261,10 +265,11 @@ def too_many_states(core: Core) -> list[tuple[Clause, str]]:
     """The rules on paths that have too many states, and why they are refused."""
     reason = f"what its paths have asked and paid takes more than {MOST_STATES} states in a layer"
     return [
-        (clause, reason) for clause in core.clauses
+        (clause, reason)
+        for clause in core.clauses
         if clause.scope is Scope.PATH
         and automaton(clause, len(core.columns), len(widths_of(core))) is None
-    ]  # fmt: skip
+    ]
 
 
 def ruled(core: Core, formula: Formula | None = None) -> DiagramRules:

@@ -131,9 +131,10 @@ class DiagramCode:
 
         def says(end: int) -> str:
             to = (
-                f"node {self.starts[self.level[node] + 1] + end + 1}" if end < below
+                f"node {self.starts[self.level[node] + 1] + end + 1}"
+                if end < below
                 else self.names.label(end - below)
-            )  # fmt: skip
+            )
             return f"the {SIDES[side]} arc of node {node + 1} leads to {to}"
 
         return self.formula.block(says, below + self.core.n_classes)
@@ -454,8 +455,12 @@ class DiagramCode:
                 for e, one in enumerate(self.arc[q][side].tolist()):
                     found[one] = e == end
                 found[int(self.ends[q, side])] = arc is not None and arc < 0
-            self._visit(found, q, None if visit is None else visit.rows,
-                        None if visit is None else visit.left)  # fmt: skip
+            self._visit(
+                found,
+                q,
+                None if visit is None else visit.rows,
+                None if visit is None else visit.left,
+            )
         for kind, pred in self.pred.items():
             label = int(evaluation.predicted[self.first[kind]])
             for c, one in enumerate(pred.tolist()):

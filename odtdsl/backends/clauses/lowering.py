@@ -101,9 +101,15 @@ def shape_of(core: Core) -> Shape:
     idle = tells or linked or scoped or deep or parts or not _padded(core)
     idle = idle or (sized and (of_rows or not told))
     return Shape(
-        allowed=allowed, demanded=demanded, clauses=clauses, idle=idle,
-        counted=sized and not idle, single=tells, parts=parts, every=parts or of_rows,
-    )  # fmt: skip
+        allowed=allowed,
+        demanded=demanded,
+        clauses=clauses,
+        idle=idle,
+        counted=sized and not idle,
+        single=tells,
+        parts=parts,
+        every=parts or of_rows,
+    )
 
 
 def _padded(core: Core) -> bool:
@@ -179,15 +185,24 @@ class Lowered:
     """A problem at one depth, whose rows can be added one after the other."""
 
     def __init__(
-        self, core: Core, depth: int, shape: Shape, *, formula: Formula | None = None,
+        self,
+        core: Core,
+        depth: int,
+        shape: Shape,
+        *,
+        formula: Formula | None = None,
         names: Names | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.shape = core, shape
         self.tree = TreeCode(
-            core, depth, idle=shape.idle, single=shape.single,
+            core,
+            depth,
+            idle=shape.idle,
+            single=shape.single,
             counted=shape.counted and not shape.idle and not shape.every,
-            formula=formula, names=names,
-        )  # fmt: skip
+            formula=formula,
+            names=names,
+        )
         self.rules = Rules(self.tree)
         self.formula = self.tree.formula
         self.in_: set[int] = set()

@@ -11,9 +11,11 @@ from odtdsl.problem.ir.maxima import whole
 
 
 def bound_maxima(
-    formula: Formula, atom: MaximaBound, terms: Callable[[Additive], Terms],
+    formula: Formula,
+    atom: MaximaBound,
+    terms: Callable[[Additive], Terms],
     guard: tuple[int, ...] = (),
-) -> None:  # fmt: skip
+) -> None:
     """The atom holds, or one of the guard's literals is true; `terms` gives numerators."""
     assert formula.bounds is not None, "clauses alone are refused before"
     asked = whole(atom)
@@ -24,9 +26,10 @@ def bound_maxima(
                 (coefficient, tuple(_raised(terms(one), up) for up, one in parts))
                 for coefficient, parts in asked.terms
             ),
-            most=asked.at_most, guard=guard,
+            most=asked.at_most,
+            guard=guard,
         )
-    )  # fmt: skip
+    )
 
 
 def _raised(terms: Terms, factor: int) -> tuple[int, tuple[tuple[int, int], ...]]:

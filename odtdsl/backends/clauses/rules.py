@@ -109,9 +109,10 @@ class Rules:
         match atom:
             case Used():
                 return (
-                    self.used(atom.column) if scope is Scope.MODEL
+                    self.used(atom.column)
+                    if scope is Scope.MODEL
                     else self.seen(place // 2, atom.column)
-                )  # fmt: skip
+                )
             case Order():
                 return self._ordered(place // 2, atom)
             case Root():
@@ -135,9 +136,10 @@ class Rules:
             bound_maxima(self.formula, atom, lambda one: self.terms(one, scope, place), guard)
             return
         terms = (
-            self.terms(atom.measure, scope, place) if isinstance(atom, Linear)
+            self.terms(atom.measure, scope, place)
+            if isinstance(atom, Linear)
             else self.path_terms(atom.measure, place)
-        )  # fmt: skip
+        )
         at_most(self.formula, terms, atom.at_most, guard)
 
     def _name(self, column: int) -> str:

@@ -123,9 +123,10 @@ def _weigh(
 
     if sum(weights) >= LARGEST:
         raise error(
-            "B220", "a rule or the objective has numbers of more digits than clauses add up",
+            "B220",
+            "a rule or the objective has numbers of more digits than clauses add up",
             helps=("round weights, costs or bounds to fewer decimals",),
-        )  # fmt: skip
+        )
     way = EncType.best if _has_few_sums(weights, most) else EncType.adder
     made = PBEnc.atmost(
         lits=literals, weights=weights, bound=most, top_id=formula.top, encoding=way

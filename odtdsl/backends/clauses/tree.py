@@ -84,9 +84,16 @@ class TreeCode:
     """
 
     def __init__(
-        self, core: Core, depth: int, *, idle: bool, single: bool, counted: bool = False,
-        formula: Formula | None = None, names: Names | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        core: Core,
+        depth: int,
+        *,
+        idle: bool,
+        single: bool,
+        counted: bool = False,
+        formula: Formula | None = None,
+        names: Names | None = None,
+    ) -> None:
         self.core, self.depth = core, depth
         self.formula = Formula() if formula is None else formula
         self.names = Names(core) if names is None else names
@@ -103,12 +110,14 @@ class TreeCode:
             self.upto[f] = formula.block(self._says(f), nodes, family.n_tests)
         self.label = formula.block(
             lambda s, c: f"slot {2**depth + s} predicts {names.label(c)}",
-            2**depth, core.n_classes,
-        )  # fmt: skip
+            2**depth,
+            core.n_classes,
+        )
         self.holds = (
             formula.block(lambda s: f"slot {2**depth + s} predicts some class", 2**depth)
-            if counted else None
-        )  # fmt: skip
+            if counted
+            else None
+        )
         self._shape(single)
         self._signs = [prefixes(level) for level in range(depth + 1)]
 
@@ -299,10 +308,12 @@ class TreeCode:
                 strides = np.array([self.upto[f].shape[1] for f in table[:, 0].tolist()])
                 found.append(
                     _Turns(
-                        first=firsts[:, None] + table[:, 1:-1], stride=strides[:, None],
-                        signs=np.array(signs), way=table[:, -1],
+                        first=firsts[:, None] + table[:, 1:-1],
+                        stride=strides[:, None],
+                        signs=np.array(signs),
+                        way=table[:, -1],
                     )
-                )  # fmt: skip
+                )
         return found
 
     def allow(self, row: int, classes: Sequence[int], unless: tuple[int, ...] = ()) -> None:
@@ -359,9 +370,11 @@ def prefixes(level: int) -> IntArray:
 
 
 def grown(
-    core: Core, depth: int, split: Callable[[int], tuple[int, int] | None],
+    core: Core,
+    depth: int,
+    split: Callable[[int], tuple[int, int] | None],
     label: Callable[[int, IntArray], int],
-) -> RawTree:  # fmt: skip
+) -> RawTree:
     """A perfect tree without the splits that part no rows.
 
     Parameters
@@ -386,8 +399,10 @@ def grown(
         if empty_side(family, codes, left):
             return node(2 * place + (left.sum() * 2 < len(rows)), rows)
         return RawSplit(
-            family=chosen[0], test=chosen[1], left=node(2 * place, rows[left]),
+            family=chosen[0],
+            test=chosen[1],
+            left=node(2 * place, rows[left]),
             right=node(2 * place + 1, rows[~left]),
-        )  # fmt: skip
+        )
 
     return node(1, np.arange(core.n_rows))

@@ -53,9 +53,10 @@ class CpSat:
         if installed():
             return None
         return error(
-            "B104", "the back end `cpsat` needs OR-tools, which is not installed",
+            "B104",
+            "the back end `cpsat` needs OR-tools, which is not installed",
             helps=(f"{INSTALL}, or leave the back end to `auto`",),
-        )  # fmt: skip
+        )
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """OR-tools that is not installed; trees that may be deeper than perfect trees are built;
@@ -90,9 +91,12 @@ class CpSat:
         return (*formula.size(), ("sums", len(formula.bounds)))
 
     def solve(
-        self, core: Core, limits: Limits, start: RawModel | None = None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None = None,
         report: Report | None = None,
-    ) -> RawAnswer:  # fmt: skip
+    ) -> RawAnswer:
         """Search until proven or a limit is met.
 
         Parameters

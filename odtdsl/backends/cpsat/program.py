@@ -95,9 +95,11 @@ class Program:
     """
 
     def __init__(
-        self, formula: Formula, one_of: Iterable[tuple[int, ...]],
+        self,
+        formula: Formula,
+        one_of: Iterable[tuple[int, ...]],
         tick: Callable[[], None] = lambda: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         from ortools.sat.python import cp_model
 
         assert formula.bounds is not None, "sums are given as sums"
@@ -296,9 +298,11 @@ class Program:
         from ortools.sat.python import cp_model
 
         names: dict[Any, Verdict] = {
-            cp_model.OPTIMAL: "optimal", cp_model.FEASIBLE: "feasible",
-            cp_model.INFEASIBLE: "infeasible", cp_model.UNKNOWN: "unknown",
-        }  # fmt: skip
+            cp_model.OPTIMAL: "optimal",
+            cp_model.FEASIBLE: "feasible",
+            cp_model.INFEASIBLE: "infeasible",
+            cp_model.UNKNOWN: "unknown",
+        }
         if status not in names:
             raise RuntimeError(f"CP-SAT does not take the model: {self.model.validate()}")
         verdict = names[status]
@@ -312,9 +316,12 @@ class Program:
         if true is not None and verdict == "optimal" and exact:
             least = self._cost.value(true)
         return Run(
-            verdict=verdict, true=true, bound=least,
-            branches=solver.num_branches, conflicts=solver.num_conflicts,
-        )  # fmt: skip
+            verdict=verdict,
+            true=true,
+            bound=least,
+            branches=solver.num_branches,
+            conflicts=solver.num_conflicts,
+        )
 
     def _up(self, bound: float) -> int:
         """The least integer that a bound, a float near an integer or between two, admits."""
@@ -324,15 +331,17 @@ class Program:
 def _too_long(code: str) -> OdtError:
     what = "a rule" if code == "B220" else "the objective"
     return error(
-        code, f"the numbers of {what} have more digits than CP-SAT computes with",
+        code,
+        f"the numbers of {what} have more digits than CP-SAT computes with",
         helps=("round weights, costs or bounds to fewer decimals",),
-    )  # fmt: skip
+    )
 
 
 def _weighed(
-    terms: list[tuple[Any, int, int]], coefficients: tuple[int, ...],
+    terms: list[tuple[Any, int, int]],
+    coefficients: tuple[int, ...],
     carry: tuple[Any, int, int] | None,
-) -> tuple[Any, int, int]:  # fmt: skip
+) -> tuple[Any, int, int]:
     """A sum of integers in their ranges, and the range of the sum."""
     total, low, high = carry or (0, 0, 0)
     for (one, least, most), coefficient in zip(terms, coefficients, strict=True):

@@ -33,9 +33,13 @@ class Search:
     """
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None,
+        report: Report | None,
         floor: Fraction | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.limits, self.report, self.floor = core, limits, report, floor
         self.began = time.monotonic()
         self.timeline: list[Progress] = []
@@ -160,10 +164,12 @@ class Search:
         known = self.values[stage] if self.values else None
         incumbent = known if incumbent is None else incumbent
         progress = Progress(
-            stage=stage, incumbent=incumbent, bound=self.lower.get(stage),
+            stage=stage,
+            incumbent=incumbent,
+            bound=self.lower.get(stage),
             seconds=time.monotonic() - self.began,
             found=self.best if incumbent == known else None,  # a run tells values before models
-        )  # fmt: skip
+        )
         last = self.timeline[-1] if self.timeline else None
         if last is not None and replace(last, seconds=progress.seconds) == progress:
             if last.found is not None or progress.found is None:
@@ -182,11 +188,15 @@ class Search:
         model = None if status == "infeasible" else self.best
         diagram = model if isinstance(model, RawDiagram) else None
         return RawAnswer(
-            status=status, tree=started(model),
-            diagram=diagram, stages=self._outcomes(status),
-            timeline=tuple(self.timeline), size=self.size, counters=tuple(self.counters.items()),
+            status=status,
+            tree=started(model),
+            diagram=diagram,
+            stages=self._outcomes(status),
+            timeline=tuple(self.timeline),
+            size=self.size,
+            counters=tuple(self.counters.items()),
             interrupted=status not in ("optimal", "infeasible") and self.limits.interrupted(),
-        )  # fmt: skip
+        )
 
     def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
         if status == "infeasible":
@@ -194,8 +204,9 @@ class Search:
         stages = range(len(self.core.objective) if self.best is not None else 1)
         return tuple(
             StageOutcome(
-                value=self.values[i] if self.values else None, bound=self.lower.get(i),
+                value=self.values[i] if self.values else None,
+                bound=self.lower.get(i),
                 proven=i < self.proven,
             )
             for i in stages[: self.proven + 1]
-        )  # fmt: skip
+        )

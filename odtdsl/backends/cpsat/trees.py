@@ -121,12 +121,14 @@ class RoutedTree(TreeCode):
         at = self.at[int(self.kind_of[row])]
         name = self.names.row(row)
         return [
-            int(self.formula.any_of(
-                [int(at[place]) for place in self.at_level(level + 1) if place % 2],
-                f"{name} goes right at level {level}",
-            ))
+            int(
+                self.formula.any_of(
+                    [int(at[place]) for place in self.at_level(level + 1) if place % 2],
+                    f"{name} goes right at level {level}",
+                )
+            )
             for level in range(self.depth)
-        ]  # fmt: skip
+        ]
 
     def allow(self, row: int, classes: Sequence[int], unless: tuple[int, ...] = ()) -> None:
         for slot in self.at_level(self.depth):

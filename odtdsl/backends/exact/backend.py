@@ -66,10 +66,18 @@ _PARTLY = {
     Form.MAXIMA_BOUND: f"its cases are written out, {MOST_CASES:,} at most; beyond, use `milp`",
 }
 _PLAIN = {
-    Form.TREE, Form.TREE_UNBOUNDED, Form.SPLIT_FILTER, Form.LINEAR_MODEL, Form.MISSING_BRANCH,
-    Form.OBJECTIVE_LINEAR, Form.OBJECTIVE_DEPTH, Form.REGRESSION, Form.OBJECTIVE_LOSS,
-    Form.LOSS_BOUND, Form.OUTPUT_SET,
-}  # fmt: skip
+    Form.TREE,
+    Form.TREE_UNBOUNDED,
+    Form.SPLIT_FILTER,
+    Form.LINEAR_MODEL,
+    Form.MISSING_BRANCH,
+    Form.OBJECTIVE_LINEAR,
+    Form.OBJECTIVE_DEPTH,
+    Form.REGRESSION,
+    Form.OBJECTIVE_LOSS,
+    Form.LOSS_BOUND,
+    Form.OUTPUT_SET,
+}
 
 
 class Exact:
@@ -98,12 +106,13 @@ class Exact:
         if core.targets is not None:
             special = tuple(
                 Objection(
-                    form=need.form, origin=need.origin,
+                    form=need.form,
+                    origin=need.origin,
                     reason="the search for number targets does not carry this rule yet",
                 )
                 for need in _special(core)
                 if need.form is not Form.LINEAR_LEAF  # `regression.objections` looks at these
-            )  # fmt: skip
+            )
             return (*special, *about_rules(core), *regression.objections(core))
         return () if plain_of(core) is not None else tuple(ruled_objections(core))
 
@@ -136,9 +145,14 @@ class Exact:
         return RuledSearch(core, limits, first, report, engine()).run()
 
     def diagrams(
-        self, core: Core, steps: tuple[Step, ...], limits: Limits, start: RawModel | None,
-        report: Report | None, rest: Rest | None = None,
-    ) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
+        self,
+        core: Core,
+        steps: tuple[Step, ...],
+        limits: Limits,
+        start: RawModel | None,
+        report: Report | None,
+        rest: Rest | None = None,
+    ) -> tuple[RawAnswer, tuple[Step, ...]]:
         """Diagrams by steps; `rest` answers for another back end what these leave open."""
         return solve_diagram(core, steps, limits, start, report, self._of_trees, rest)
 
@@ -151,11 +165,12 @@ def of_cases(core: Core) -> Core | tuple[Objection, ...]:
     """The problem with the cases of sums of maxima in their place, or why it has none."""
     many = tuple(
         Objection(
-            form=Form.MAXIMA_BOUND, origin=clause.origin,
+            form=Form.MAXIMA_BOUND,
+            origin=clause.origin,
             reason=f"it stands for {count:,} cases, and {MOST_CASES:,} are written out at most",
         )
         for clause, count in too_many(core)
-    )  # fmt: skip
+    )
     if many:
         return many
     try:
@@ -173,9 +188,10 @@ def of_cases(core: Core) -> Core | tuple[Objection, ...]:
 def _special(core: Core) -> tuple[Need, ...]:
     """What a problem needs and the plain search does not have."""
     return tuple(
-        need for need in needs(core)
+        need
+        for need in needs(core)
         if need.form not in _PLAIN or (need.form is Form.LINEAR_MODEL and need.inside_or)
-    )  # fmt: skip
+    )
 
 
 def plain_of(core: Core) -> PlainRules | None:
@@ -191,9 +207,13 @@ class PlainSearch:
     """One solve: a single search, or one per depth where the depth is made least."""
 
     def __init__(
-        self, core: Core, rules: PlainRules, limits: Limits, start: RawTree | None,
+        self,
+        core: Core,
+        rules: PlainRules,
+        limits: Limits,
+        start: RawTree | None,
         report: Report | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.limits, self.start, self.report = core, limits, start, report
         self.rules = rules
         self.engine = engine()
@@ -226,22 +246,34 @@ class PlainSearch:
         self.depth = depth
         bound = None if self.losses.limit is None else self.losses.limit - 1
         return self._asked(
-            depth, time_limit=self._left(),
+            depth,
+            time_limit=self._left(),
             relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
-            threads=self.limits.threads, memory_limit=self.limits.table_bytes(),
-            upper_bound=bound, start=self._start(depth), progress=self._progress,
-            interrupted=self.limits.interrupted, **self.limits.of_search(),
-        )  # fmt: skip
+            threads=self.limits.threads,
+            memory_limit=self.limits.table_bytes(),
+            upper_bound=bound,
+            start=self._start(depth),
+            progress=self._progress,
+            interrupted=self.limits.interrupted,
+            **self.limits.of_search(),
+        )
 
     def _asked(self, depth: int, **limits: Any) -> dict[str, Any]:
         """The engine's answer for this problem."""
         found: dict[str, Any] = self.engine.solve(
-            self.features.ranks, self.features.distinct, self.losses.classes,
-            self.losses.n_classes, depth, allowed=list(self.features.allowed),
-            weights=self.losses.weights, costs=self.losses.costs,
-            max_leaves=most_leaves(self.core, depth), leaf_price=self.losses.price,
-            **self.rules.engine(self.core, self.features), **limits,
-        )  # fmt: skip
+            self.features.ranks,
+            self.features.distinct,
+            self.losses.classes,
+            self.losses.n_classes,
+            depth,
+            allowed=list(self.features.allowed),
+            weights=self.losses.weights,
+            costs=self.losses.costs,
+            max_leaves=most_leaves(self.core, depth),
+            leaf_price=self.losses.price,
+            **self.rules.engine(self.core, self.features),
+            **limits,
+        )
         return found
 
     def unpacked(self, told: Packed) -> RawTree:
@@ -257,11 +289,17 @@ class PlainSearch:
         """
         self.losses = losses(self.core, (), deepest)
         found = self.engine.solve(
-            self.features.ranks, self.features.distinct, self.losses.classes,
-            self.losses.n_classes, deepest, allowed=list(self.features.allowed), smallest=True,
-            time_limit=self._left(), memory_limit=self.limits.table_bytes(),
+            self.features.ranks,
+            self.features.distinct,
+            self.losses.classes,
+            self.losses.n_classes,
+            deepest,
+            allowed=list(self.features.allowed),
+            smallest=True,
+            time_limit=self._left(),
+            memory_limit=self.limits.table_bytes(),
             interrupted=self.limits.interrupted,
-        )  # fmt: skip
+        )
         if found["tree"] is None:
             return self._answer(found, 0 if found["status"] == "unknown" else deepest)
         tree = to_raw(self.core, self.features, found["tree"])
@@ -292,10 +330,12 @@ class PlainSearch:
             return
         broken = self.losses.limit is not None and value >= self.losses.limit
         progress = Progress(
-            stage=0, incumbent=None if broken else self._first(value), bound=self._first(bound),
+            stage=0,
+            incumbent=None if broken else self._first(value),
+            bound=self._first(bound),
             seconds=seconds,
             found=None if broken or found is None else Packed(_finishing, self.depth, found),
-        )  # fmt: skip
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -306,11 +346,14 @@ class PlainSearch:
         if status == "unknown" and self.start is not None:  # a start deeper than was asked
             tree, status = self.start, "feasible"
         return RawAnswer(
-            status=status, tree=tree, stages=self._outcomes(tree, status, found, depth),
-            timeline=tuple(self.timeline), size=self.size,
+            status=status,
+            tree=tree,
+            stages=self._outcomes(tree, status, found, depth),
+            timeline=tuple(self.timeline),
+            size=self.size,
             counters=tuple(found["counters"].items()),
             interrupted=bool(found["interrupted"]),
-        )  # fmt: skip
+        )
 
     def _status(self, found: dict[str, Any]) -> Status:
         """What is proven of all trees: those deeper than `DEEPEST` were not looked at."""

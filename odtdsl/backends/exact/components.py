@@ -59,9 +59,13 @@ class Components:
         return self._where[key]
 
     def add(
-        self, measure: Additive, paths: PathSum | None = None, path: int | None = None, *,
+        self,
+        measure: Additive,
+        paths: PathSum | None = None,
+        path: int | None = None,
+        *,
         shift: bool = False,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """A measure of the model, with the numerators of a path sum over its `path`th measure.
 
         `shift` counts the constant too, with the first row.

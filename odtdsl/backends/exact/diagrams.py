@@ -23,9 +23,10 @@ def diagram_objections(core: Core) -> Iterator[Objection]:
     """What keeps both searches from a problem of diagrams."""
     if not unrolls(core):
         yield Objection(
-            form=Form.DIAGRAM, origin=Origin(rule="skeleton"),
+            form=Form.DIAGRAM,
+            origin=Origin(rule="skeleton"),
             reason="the search for diagrams is for one additive stage, without a reward for splits",
-        )  # fmt: skip
+        )
         return
     yield from about_objective(as_trees(core))
 
@@ -64,9 +65,13 @@ class DiagramSearch:
     """
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawDiagram | None,
+        report: Report | None,
         of_trees: TreeSolver,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.trees = Unrolled(core, limits, start, report, engine(), of_trees)
         self.bound = 0
         self.moves: Moves | None = None
@@ -94,9 +99,14 @@ Rest = Callable[[DiagramSearch, RawAnswer], RawAnswer]
 
 
 def solve_diagram(
-    core: Core, todo: tuple[Step, ...], limits: Limits, start: RawModel | None,
-    report: Report | None, of_trees: TreeSolver, rest: Rest | None = None,
-) -> tuple[RawAnswer, tuple[Step, ...]]:  # fmt: skip
+    core: Core,
+    todo: tuple[Step, ...],
+    limits: Limits,
+    start: RawModel | None,
+    report: Report | None,
+    of_trees: TreeSolver,
+    rest: Rest | None = None,
+) -> tuple[RawAnswer, tuple[Step, ...]]:
     """Take the steps of diagrams in turn until the problem is closed or a limit is met.
 
     Parameters

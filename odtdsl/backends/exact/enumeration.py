@@ -56,9 +56,13 @@ def enumerate_objections(core: Core) -> Iterator[Objection]:
 
 
 def enumerate_trees(
-    core: Core, bounds: Sequence[Fraction | None], limits: Limits, found: Found, *,
+    core: Core,
+    bounds: Sequence[Fraction | None],
+    limits: Limits,
+    found: Found,
+    *,
     shallowest: int = 0,
-) -> Enumerated:  # fmt: skip
+) -> Enumerated:
     """Tell `found` of every tree that keeps all rules, with stages of at most `bounds`.
 
     Parameters
@@ -124,15 +128,20 @@ class _Listing:
     """One run of the engine. `whole` is what trees are checked against, if not the core itself."""
 
     def __init__(
-        self, core: Core, bounds: Sequence[Fraction | None], limits: Limits, found: Found,
+        self,
+        core: Core,
+        bounds: Sequence[Fraction | None],
+        limits: Limits,
+        found: Found,
         whole: Core | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.limits, self.found = core, limits, found
         self.whole = core if whole is None else whole
         self.asked = _asked(core)
         self.bounds = (
-            *(Fraction(least(one), one.denominator) for _, one in demands(core)), *bounds
-        )  # fmt: skip
+            *(Fraction(least(one), one.denominator) for _, one in demands(core)),
+            *bounds,
+        )
         self.failed: BaseException | None = None
         self.enough = False
 
@@ -155,12 +164,22 @@ class _Listing:
         features = self.ruled.features
         twin, absent = twins(self.core, features)
         listed: dict[str, Any] = engine().enumerate(
-            features.ranks, features.distinct, self.core.n_classes, self.depth, self.ruled.rules,
-            self.ruled.at_most(self.bounds), self._heard, allowed=list(features.allowed),
-            max_leaves=most_leaves(self.core, self.depth), collapse=idle_splits_go(self.whole),
-            twin=twin, absent=absent, time_limit=self._left(),
-            memory_limit=self.limits.table_bytes(), interrupted=self.limits.interrupted,
-        )  # fmt: skip
+            features.ranks,
+            features.distinct,
+            self.core.n_classes,
+            self.depth,
+            self.ruled.rules,
+            self.ruled.at_most(self.bounds),
+            self._heard,
+            allowed=list(features.allowed),
+            max_leaves=most_leaves(self.core, self.depth),
+            collapse=idle_splits_go(self.whole),
+            twin=twin,
+            absent=absent,
+            time_limit=self._left(),
+            memory_limit=self.limits.table_bytes(),
+            interrupted=self.limits.interrupted,
+        )
         return listed
 
     def _left(self) -> float | None:

@@ -42,9 +42,11 @@ def shapes(widths: Shape, splits: int) -> Iterator[Shape]:
     while found:
         yield from found
         found = [
-            (*shape, nodes) for shape in found if len(shape) < len(widths)
+            (*shape, nodes)
+            for shape in found
+            if len(shape) < len(widths)
             for nodes in range(1, min(widths[len(shape)], 2 * shape[-1], splits - sum(shape)) + 1)
-        ]  # fmt: skip
+        ]
 
 
 def copies_of(shape: Shape) -> int:
@@ -110,9 +112,11 @@ class Layered:
         losses = np.zeros((len(one_of), above.shape[1]), dtype=np.int64)
         np.add.at(losses, kinds, above)
         return native.Layered(
-            np.ascontiguousarray(ranks), trees.features.distinct, losses,
+            np.ascontiguousarray(ranks),
+            trees.features.distinct,
+            losses,
             list(trees.features.allowed),
-        )  # fmt: skip
+        )
 
     def open(self) -> list[Shape]:
         """Shapes that may hold something better, the most promising first."""
@@ -153,10 +157,14 @@ class Layered:
         paid = trees.price * (sum(shape) + 1)
         assert self.engine is not None
         found: dict[str, Any] = self.engine.solve(
-            list(shape), trees.upper() - paid, bound_only=bound_only, work_limit=effort,
-            time_limit=seconds, memory_limit=trees.limits.table_bytes(),
+            list(shape),
+            trees.upper() - paid,
+            bound_only=bound_only,
+            work_limit=effort,
+            time_limit=seconds,
+            memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
-        )  # fmt: skip
+        )
         trees.interrupted = trees.interrupted or bool(found["interrupted"])
         if found["value"] is not None:
             trees.offer(diagram_of(trees, found["layers"]))

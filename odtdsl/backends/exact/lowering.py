@@ -111,9 +111,12 @@ def ruled_features(core: Core, depth: int) -> Features:
             at += len(asked)
     anywhere = tuple(_either([level[f] for level in by_level]) for f in range(len(ranks)))
     return Features(
-        ranks=ranks, distinct=distinct, allowed=anywhere, tests=tuple(tests),
+        ranks=ranks,
+        distinct=distinct,
+        allowed=anywhere,
+        tests=tuple(tests),
         by_level=tuple(tuple(level) for level in by_level) if len(levels) > 1 else (),
-    )  # fmt: skip
+    )
 
 
 _NOWHERE = np.zeros(2, dtype=bool)
@@ -299,9 +302,11 @@ def smallest_without_loss(core: Core, depth: int) -> bool:
     cuts = int((features(core).distinct.astype(np.int64) - 1).sum())
     found = losses(core, (), depth)
     return (
-        found.weights is None and found.costs is None and found.n_classes > 1
+        found.weights is None
+        and found.costs is None
+        and found.n_classes > 1
         and cuts * core.n_rows <= MOST_BITS
-    )  # fmt: skip
+    )
 
 
 def _counts_leaves(measure: Additive) -> bool:
@@ -328,9 +333,15 @@ def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
         price += per_leaf * weight
     classes, n_classes, weights, costs = _classes(total)
     return Losses(
-        classes=classes, n_classes=n_classes, weights=weights, costs=costs, price=price, base=0,
-        units=tuple(units[len(hard):]), limit=units[len(hard) - 1] if hard else None,
-    )  # fmt: skip
+        classes=classes,
+        n_classes=n_classes,
+        weights=weights,
+        costs=costs,
+        price=price,
+        base=0,
+        units=tuple(units[len(hard) :]),
+        limit=units[len(hard) - 1] if hard else None,
+    )
 
 
 def span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
@@ -395,15 +406,17 @@ def about_rules(core: Core) -> Iterator[Objection]:
     for rule in core.filters:
         if rule.levels is not None:
             yield Objection(
-                form=Form.SPLIT_FILTER, origin=rule.origin,
+                form=Form.SPLIT_FILTER,
+                origin=rule.origin,
                 reason="the search does not tell levels apart yet",
-            )  # fmt: skip
+            )
     for family in core.families:
         if family.kind == "threshold" and family.missing is not None:
             yield Objection(
-                form=Form.MISSING_BRANCH, origin=Origin(rule="skeleton"),
+                form=Form.MISSING_BRANCH,
+                origin=Origin(rule="skeleton"),
                 reason=f"the number column `{core.columns[family.column]}` has missing cells",
-            )  # fmt: skip
+            )
     hard = {id(clause) for clause, _ in demands(core)}
     for clause in core.clauses:
         if not clause.literals:
@@ -416,9 +429,10 @@ def about_rules(core: Core) -> Iterator[Objection]:
             continue
         if id(clause) not in hard and leaf_bound(atom) is None:
             yield Objection(
-                form=Form.LINEAR_MODEL, origin=clause.origin,
+                form=Form.LINEAR_MODEL,
+                origin=clause.origin,
                 reason="the search takes bounds on leaves and `errors = 0`, not this bound yet",
-            )  # fmt: skip
+            )
 
 
 def about_objective(core: Core) -> Iterator[Objection]:
@@ -433,22 +447,25 @@ def about_objective(core: Core) -> Iterator[Objection]:
     for stage in linear:
         if stage.measure.leaves < 0 or stage.measure.columns is not None:
             yield Objection(
-                form=Form.OBJECTIVE_LINEAR, origin=origin,
+                form=Form.OBJECTIVE_LINEAR,
+                origin=origin,
                 reason="a reward for leaves, or a price by feature, is not searched yet",
-            )  # fmt: skip
+            )
             return
     assert isinstance(core.skeleton, TreeSkeleton)
     depth = core.skeleton.depth if core.skeleton.depth is not None else 20
     if span_of(core, linear, depth) >= LARGEST:
         yield Objection(
-            form=Form.OBJECTIVE_LINEAR, origin=origin,
+            form=Form.OBJECTIVE_LINEAR,
+            origin=origin,
             reason="the stages together need more than 15 digits",
-        )  # fmt: skip
+        )
     elif losses(core, linear, depth).n_classes > MOST_CLASSES:
         yield Objection(
-            form=Form.OBJECTIVE_LINEAR, origin=origin,
+            form=Form.OBJECTIVE_LINEAR,
+            origin=origin,
             reason=f"rows have more than {MOST_CLASSES} kinds of losses",
-        )  # fmt: skip
+        )
 
 
 # ---- trees, both ways
@@ -463,9 +480,11 @@ def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) 
             return RawLeaf(label=int(tree["label"][at]))
         asked = raw_test(core, found, feature, int(tree["cut"][at]))
         return RawSplit(
-            family=asked.family, test=asked.test,
-            left=node(int(tree["left"][at])), right=node(int(tree["right"][at])),
-        )  # fmt: skip
+            family=asked.family,
+            test=asked.test,
+            left=node(int(tree["left"][at])),
+            right=node(int(tree["right"][at])),
+        )
 
     return node(0)
 

@@ -81,14 +81,22 @@ class Moves:
         visits = 2_000 if depth == len(trees.widths) else 200
         steps = visits * trees.core.n_rows * len(trees.features.distinct)
         found: dict[str, Any] = trees.engine.solve(
-            trees.features.ranks, trees.features.distinct, trees.losses.classes,
-            trees.losses.n_classes, depth, allowed=list(trees.features.allowed),
-            weights=trees.losses.weights, costs=trees.losses.costs, leaf_price=trees.price,
+            trees.features.ranks,
+            trees.features.distinct,
+            trees.losses.classes,
+            trees.losses.n_classes,
+            depth,
+            allowed=list(trees.features.allowed),
+            weights=trees.losses.weights,
+            costs=trees.losses.costs,
+            leaf_price=trees.price,
             time_limit=None if deadline is None else TREES * max(0.0, deadline - time.monotonic()),
-            work_limit=min(steps, self._work_left() // 4 or steps), method="anytime",
-            seed=trees.limits.seed, memory_limit=trees.limits.table_bytes(),
+            work_limit=min(steps, self._work_left() // 4 or steps),
+            method="anytime",
+            seed=trees.limits.seed,
+            memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
-        )  # fmt: skip
+        )
         trees.interrupted = trees.interrupted or bool(found["interrupted"])
         if found["tree"] is not None:
             trees.offer_tree(to_raw(trees.tree_core, trees.features, found["tree"]))
@@ -104,13 +112,22 @@ class Moves:
         self.calls += 1
         endless = UNLIMITED if deadline is None else 0
         found: dict[str, Any] = trees.engine.improve_diagram(
-            self.ranks, trees.features.distinct, self.losses, list(trees.widths), trees.price,
-            start or [], upper, self._judge, allowed=list(trees.features.allowed),
-            picky=bool(trees.core.clauses), patience=patience,
-            seed=trees.limits.seed + self.calls - 1, work_limit=self._work_left() or endless,
+            self.ranks,
+            trees.features.distinct,
+            self.losses,
+            list(trees.widths),
+            trees.price,
+            start or [],
+            upper,
+            self._judge,
+            allowed=list(trees.features.allowed),
+            picky=bool(trees.core.clauses),
+            patience=patience,
+            seed=trees.limits.seed + self.calls - 1,
+            work_limit=self._work_left() or endless,
             time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
             interrupted=trees.limits.interrupted,
-        )  # fmt: skip
+        )
         trees.moves += int(found["moves"])
         self.spent += int(found["work"])
         trees.interrupted = trees.interrupted or bool(found["interrupted"])

@@ -204,9 +204,11 @@ class _Build:
 
     def build(self) -> Paths:
         first = State(
-            used=frozenset(), tests=(0,) * len(self.measures), orders=(False,) * len(self.orders),
+            used=frozenset(),
+            tests=(0,) * len(self.measures),
+            orders=(False,) * len(self.orders),
             start=self.root is not None,
-        )  # fmt: skip
+        )
         index, states, rows = {first: 0}, [first], []
         layer = [first]
         for level in range(self.depth + 1):
@@ -241,11 +243,13 @@ class _Build:
         dead = (following >= 0) & (need[following] >= NEVER)
         split = [self.open_rules(state, Scope.SPLIT) or () for state in states]
         return Paths(
-            next=np.where(dead, -1, following).astype(np.int32), need=tuple(need.tolist()),
-            leaf_rules=tuple(rules or () for rules in leaf), split_rules=tuple(split),
+            next=np.where(dead, -1, following).astype(np.int32),
+            need=tuple(need.tolist()),
+            leaf_rules=tuple(rules or () for rules in leaf),
+            split_rules=tuple(split),
             closed=closed(np.where(dead, -1, following), need, first=int(self.root is not None)),
             delta=tuple(self._delta(states, following, measure) for measure in self.sums),
-        )  # fmt: skip
+        )
 
     def _delta(
         self, states: list[State], following: npt.NDArray[np.int32], measure: PathMeasure

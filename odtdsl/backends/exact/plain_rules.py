@@ -47,9 +47,10 @@ class PlainRules:
             return found
         allowed = tuple(
             np.zeros(int(found.distinct[f]), dtype=bool)
-            if core.families[family].column in self.forbidden else found.allowed[f]
+            if core.families[family].column in self.forbidden
+            else found.allowed[f]
             for f, (family, _) in enumerate(found.tests)
-        )  # fmt: skip
+        )
         return replace(found, allowed=allowed or found.allowed)
 
     def engine(self, core: Core, found: Features) -> dict[str, object]:
@@ -84,9 +85,11 @@ def plain_rules(core: Core) -> tuple[PlainRules, Core] | None:
         if following is None:
             return None
     rules = PlainRules(
-        leaf_rows=least_leaf_rows(core), next=following, must=next(iter(must), None),
+        leaf_rows=least_leaf_rows(core),
+        next=following,
+        must=next(iter(must), None),
         forbidden=frozenset(forbidden),
-    )  # fmt: skip
+    )
     return rules, replace(core, clauses=tuple(c for c in core.clauses if id(c) not in taken))
 
 

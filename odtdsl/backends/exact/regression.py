@@ -120,11 +120,14 @@ class RegressionSearch:
                 value=self._value(tree), bound=best.bound, proven=best.proven
             )
         return RawAnswer(
-            status="optimal" if all(o.proven for o in outcomes) else "feasible", tree=tree,
-            stages=tuple(outcomes), timeline=tuple(self.timeline),
-            size=size_of(self.core), counters=counters,
+            status="optimal" if all(o.proven for o in outcomes) else "feasible",
+            tree=tree,
+            stages=tuple(outcomes),
+            timeline=tuple(self.timeline),
+            size=size_of(self.core),
+            counters=counters,
             interrupted=interrupted or self.limits.interrupted(),
-        )  # fmt: skip
+        )
 
     def _upper(self) -> Fraction | None:
         """The largest value of the first stage that the bounds on the loss admit."""
@@ -138,11 +141,14 @@ class RegressionSearch:
         """No tree under the bound: proven infeasible, or not met so far."""
         nothing = StageOutcome(value=None, bound=best.bound, proven=False)
         return RawAnswer(
-            status="infeasible" if best.refuted else "unknown", tree=None,
+            status="infeasible" if best.refuted else "unknown",
+            tree=None,
             stages=() if best.refuted else (nothing,),
-            timeline=tuple(self.timeline), size=size_of(self.core), counters=best.counters,
+            timeline=tuple(self.timeline),
+            size=size_of(self.core),
+            counters=best.counters,
             interrupted=best.interrupted,
-        )  # fmt: skip
+        )
 
     def _fewest(self, best: _Found) -> tuple[RawTree, int]:
         """A tree of the same value with the fewest leaves, and how many it takes at least."""
@@ -179,22 +185,33 @@ class RegressionSearch:
             proven = value <= bound
         self.starts.append(tree)
         return _Found(
-            tree=tree, value=value, bound=bound, proven=proven,
+            tree=tree,
+            value=value,
+            bound=bound,
+            proven=proven,
             refuted=found["status"] == "infeasible" and not self.cut_off,
-            counters=tuple(found["counters"].items()), interrupted=bool(found["interrupted"]),
-        )  # fmt: skip
+            counters=tuple(found["counters"].items()),
+            interrupted=bool(found["interrupted"]),
+        )
 
     def _asked(self, leaves: int, upper: Fraction | None) -> dict[str, Any]:
         """The engine's answer: of the search for vectors of outputs, or for one free number."""
-        return self._engine({
-            "max_leaves": leaves, "time_limit": self._left(),
-            "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
-            "memory_limit": self.limits.table_bytes(),
-            "upper_bound": None if upper is None else float((upper - self._rest(0)) / self.unit),
-            "start": self._start(leaves), "threads": self.limits.threads,
-            "progress": self._progress, "interrupted": self.limits.interrupted,
-            **self.limits.of_search(),
-        })  # fmt: skip
+        return self._engine(
+            {
+                "max_leaves": leaves,
+                "time_limit": self._left(),
+                "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
+                "memory_limit": self.limits.table_bytes(),
+                "upper_bound": None
+                if upper is None
+                else float((upper - self._rest(0)) / self.unit),
+                "start": self._start(leaves),
+                "threads": self.limits.threads,
+                "progress": self._progress,
+                "interrupted": self.limits.interrupted,
+                **self.limits.of_search(),
+            }
+        )
 
     def unpacked(self, told: Packed) -> RawTree:
         """The tree of a plan that this search told, with outputs."""
@@ -204,22 +221,34 @@ class RegressionSearch:
     def _engine(self, asked: dict[str, Any]) -> dict[str, Any]:
         features = self.features
         given: dict[str, Any] = {
-            "allowed": list(features.allowed), "weights": self.weights,
-            "leaf_price": float(self._price() / self.unit), **asked,
-        }  # fmt: skip
+            "allowed": list(features.allowed),
+            "weights": self.weights,
+            "leaf_price": float(self._price() / self.unit),
+            **asked,
+        }
         found: dict[str, Any]
         if self.vectors:
             assert self.core.targets is not None
             found = self.engine.solve_outputs(
-                features.ranks, features.distinct, np.ascontiguousarray(self.core.targets),
-                target_weights(self.core), self.space.native, self.depth,
-                loss=self.stage.loss.kind, leaf_rows=least_leaf_rows(self.core), **given,
-            )  # fmt: skip
+                features.ranks,
+                features.distinct,
+                np.ascontiguousarray(self.core.targets),
+                target_weights(self.core),
+                self.space.native,
+                self.depth,
+                loss=self.stage.loss.kind,
+                leaf_rows=least_leaf_rows(self.core),
+                **given,
+            )
         else:
             found = self.engine.solve_regression(
-                features.ranks, features.distinct, self.target, self.depth,
-                absolute=self.stage.loss.kind == "absolute", **given,
-            )  # fmt: skip
+                features.ranks,
+                features.distinct,
+                self.target,
+                self.depth,
+                absolute=self.stage.loss.kind == "absolute",
+                **given,
+            )
         return found
 
     def _start(self, leaves: int) -> Any:
@@ -260,10 +289,12 @@ class RegressionSearch:
             return
         incumbent = self._of_engine(value) if math.isfinite(value) else None
         progress = Progress(
-            stage=0, incumbent=incumbent, bound=self._of_engine(bound),
+            stage=0,
+            incumbent=incumbent,
+            bound=self._of_engine(bound),
             seconds=time.monotonic() - self.began,
             found=None if found is None else Packed(_finishing, self.depth, found),
-        )  # fmt: skip
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -295,29 +326,33 @@ def objections(core: Core) -> Iterator[Objection]:
     first, *later = core.objective
     if not isinstance(first, RegressionStage):
         yield Objection(
-            form=Form.REGRESSION, origin=OBJECTIVE,
+            form=Form.REGRESSION,
+            origin=OBJECTIVE,
             reason="the search wants `mse` or `mae` as the first stage of the objective",
-        )  # fmt: skip
+        )
         return
     for clause in core.clauses:
         kinds = {type(literal.atom) for literal in clause.literals}
         if clause.scope is Scope.LEAF and kinds == {Linear} and leaf_rows(clause) is None:
             yield Objection(
-                form=Form.LINEAR_LEAF, origin=clause.origin,
+                form=Form.LINEAR_LEAF,
+                origin=clause.origin,
                 reason="of rules on leaves the search takes outputs and `size >= k`",
-            )  # fmt: skip
+            )
     if takes_vectors(core):
         yield from _vectors_refused(core, first)
     if first.rest.leaves < 0 or first.rest.columns is not None:
         yield Objection(
-            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            form=Form.OBJECTIVE_LOSS,
+            origin=OBJECTIVE,
             reason="a reward for leaves, or a price by feature, is not searched yet",
-        )  # fmt: skip
+        )
     if len(later) > 1 or not all(_counts_leaves(stage) for stage in later):
         yield Objection(
-            form=Form.OBJECTIVE_LINEAR, origin=OBJECTIVE,
+            form=Form.OBJECTIVE_LINEAR,
+            origin=OBJECTIVE,
             reason="after the loss of a number target comes the number of leaves, or nothing",
-        )  # fmt: skip
+        )
     for clause, atom in loss_bounds(core):
         if (reason := _bound_refused(clause, atom, first)) is not None:
             yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
@@ -330,9 +365,11 @@ def takes_vectors(core: Core) -> bool:
     first = core.objective[0] if core.objective else None
     poisson = isinstance(first, RegressionStage) and first.loss.kind == "poisson"
     return (
-        poisson or core.targets.shape[1] > 1 or feasible_set(core) is not None
+        poisson
+        or core.targets.shape[1] > 1
+        or feasible_set(core) is not None
         or least_leaf_rows(core) > 1
-    )  # fmt: skip
+    )
 
 
 def _vectors_refused(core: Core, first: RegressionStage) -> Iterator[Objection]:
@@ -340,9 +377,10 @@ def _vectors_refused(core: Core, first: RegressionStage) -> Iterator[Objection]:
     assert core.targets is not None
     if not all(first.loss.factors):
         yield Objection(
-            form=Form.OBJECTIVE_LOSS, origin=OBJECTIVE,
+            form=Form.OBJECTIVE_LOSS,
+            origin=OBJECTIVE,
             reason="every number target needs a loss in the objective",
-        )  # fmt: skip
+        )
 
 
 def _counts_leaves(stage: object) -> bool:

@@ -292,8 +292,10 @@ class _Assembly:
             if fact >= 0:
                 high += coefficient
                 continue
-            ranges = [self.components.range_of(c, self.leaves, self.paths.delta, self.depth)
-                      for c in components]  # fmt: skip
+            ranges = [
+                self.components.range_of(c, self.leaves, self.paths.delta, self.depth)
+                for c in components
+            ]
             low += coefficient * max(a for a, _ in ranges)
             high += coefficient * max(b for _, b in ranges)
         return low, high
@@ -301,16 +303,23 @@ class _Assembly:
     def reach_of(self, objective: list[Term]) -> int:
         """What all sums of the search stay below: of each component, and of the objective."""
         leaves = min(self.core.n_rows, 1 << self.depth)
-        each = [self.components.reach(component, leaves, self.paths.delta, self.depth)
-                for component in range(len(self.components))]  # fmt: skip
-        total = sum(coefficient * max((each[c] for c in components), default=1)
-                    for coefficient, components, _ in objective)  # fmt: skip
+        each = [
+            self.components.reach(component, leaves, self.paths.delta, self.depth)
+            for component in range(len(self.components))
+        ]
+        total = sum(
+            coefficient * max((each[c] for c in components), default=1)
+            for coefficient, components, _ in objective
+        )
         return max([total, *each])
 
     def most(
-        self, stages: list[tuple[list[Term], int, int]], ranges: list[tuple[int, int]],
-        units: list[int], clauses: list[list[ModelLiteral]],
-    ) -> int:  # fmt: skip
+        self,
+        stages: list[tuple[list[Term], int, int]],
+        ranges: list[tuple[int, int]],
+        units: list[int],
+        clauses: list[list[ModelLiteral]],
+    ) -> int:
         """What no tree that keeps the rules passes; a rule may bound the objective itself."""
         bounds: dict[int, int] = {}
         for kind, index, at_most in (clause[0] for clause in clauses if len(clause) == 1):
@@ -347,11 +356,19 @@ class _Assembly:
         ]
         found = ruled_features(self.core, self.depth)
         rules = {
-            **self._columns(found), **self._components(), **self._states(),
-            "leaf_clauses": leaf, "split_clauses": split, "facts": len(self.facts),
-            "split_facts": self.facts.split.ravel().tolist(), "pairs": self.facts.pairs,
-            "clauses": clauses, "objective": objective, "offset": stages[0][1], "monotone": [],
-        }  # fmt: skip
+            **self._columns(found),
+            **self._components(),
+            **self._states(),
+            "leaf_clauses": leaf,
+            "split_clauses": split,
+            "facts": len(self.facts),
+            "split_facts": self.facts.split.ravel().tolist(),
+            "pairs": self.facts.pairs,
+            "clauses": clauses,
+            "objective": objective,
+            "offset": stages[0][1],
+            "monotone": [],
+        }
         if self.facts.monotone:
             rules.update(space(self.core, found, self.depth, self.facts.monotone))
         digits = tuple(
@@ -361,10 +378,15 @@ class _Assembly:
             )
         )
         return Ruled(
-            features=found, depth=self.depth, rules=rules, possible=self.possible, digits=digits,
-            most=self.most(stages, ranges, units, clauses), span=unit,
+            features=found,
+            depth=self.depth,
+            rules=rules,
+            possible=self.possible,
+            digits=digits,
+            most=self.most(stages, ranges, units, clauses),
+            span=unit,
             reach=self.reach_of(objective),
-        )  # fmt: skip
+        )
 
     def _columns(self, found: Features) -> dict[str, Any]:
         families = [self.core.families[family] for family, _ in found.tests]
@@ -373,34 +395,42 @@ class _Assembly:
         return {
             "column": [family.column for family in families] or [0],
             "columns": len(self.core.columns),
-            "missing_low": [0] if dummy else [
-                int(r and f.missing == "left") for r, f in zip(ranked, families, strict=True)
-            ],
-            "missing_high": [0] if dummy else [
-                int(r and f.missing == "right") for r, f in zip(ranked, families, strict=True)
-            ],
+            "missing_low": [0]
+            if dummy
+            else [int(r and f.missing == "left") for r, f in zip(ranked, families, strict=True)],
+            "missing_high": [0]
+            if dummy
+            else [int(r and f.missing == "right") for r, f in zip(ranked, families, strict=True)],
             "allowed_at": [list(level) for level in found.by_level],
-        }  # fmt: skip
+        }
 
     def _components(self) -> dict[str, Any]:
         made = self.components
-        delta = [None if path is None else np.ascontiguousarray(self.paths.delta[path])
-                 for path in made.path]  # fmt: skip
+        delta = [
+            None if path is None else np.ascontiguousarray(self.paths.delta[path])
+            for path in made.path
+        ]
         return {
-            "components": len(made), "sums": len(made.sums), "value": made.table(),
-            "sum_of": [at for labels in made.sum_of for at in labels], "leaf": made.leaf,
+            "components": len(made),
+            "sums": len(made.sums),
+            "value": made.table(),
+            "sum_of": [at for labels in made.sum_of for at in labels],
+            "leaf": made.leaf,
             "split": _stacked(made.split, len(self.core.columns)),
-            "path_weight": made.path_weight, "path_delta": delta,
-        }  # fmt: skip
+            "path_weight": made.path_weight,
+            "path_delta": delta,
+        }
 
     def _states(self) -> dict[str, Any]:
         automaton = self.paths
         return {
-            "states": len(automaton.need), "closed": automaton.closed,
-            "next": automaton.next, "need": list(automaton.need),
+            "states": len(automaton.need),
+            "closed": automaton.closed,
+            "next": automaton.next,
+            "need": list(automaton.need),
             "leaf_rules": [list(rules) for rules in automaton.leaf_rules],
             "split_rules": [list(rules) for rules in automaton.split_rules],
-        }  # fmt: skip
+        }
 
 
 def _stacked(rows: list[IntArray], width: int) -> npt.NDArray[np.int64]:
@@ -443,9 +473,10 @@ def _below_splits(core: Core) -> Iterator[Objection]:
                 and atom.measure.output is not None
             ):
                 yield Objection(
-                    form=Form.LINEAR_SPLIT, origin=clause.origin,
+                    form=Form.LINEAR_SPLIT,
+                    origin=clause.origin,
                     reason="the search does not bound the predictions below a split",
-                )  # fmt: skip
+                )
 
 
 def _too_large(core: Core) -> Iterator[Objection]:
@@ -456,28 +487,32 @@ def _too_large(core: Core) -> Iterator[Objection]:
         depth = min(DEEPEST, max(0, most_leaves(core, DEEPEST) - 1))
     origin = Origin(rule="objective")
     long = Objection(
-        form=Form.LINEAR_MODEL, origin=origin,
+        form=Form.LINEAR_MODEL,
+        origin=origin,
         reason="the numbers of the rules and the objective add up to more than 18 digits",
-    )  # fmt: skip
+    )
     try:
         made = _assembled(core, depth)
     except OverflowError:  # costs of paths beyond 64 bits
         yield long
     except TooManyStates:
         yield Objection(
-            form=Form.BUDGET, origin=origin,
+            form=Form.BUDGET,
+            origin=origin,
             reason="the rules on paths tell too many paths apart",
-        )  # fmt: skip
+        )
     except TooManyFacts:
         yield Objection(
-            form=Form.USED_MODEL, origin=origin,
+            form=Form.USED_MODEL,
+            origin=origin,
             reason=f"the rules ask for more than {MOST_FACTS} facts of the tree",
-        )  # fmt: skip
+        )
     else:
         if made.span >= LARGEST:
             yield Objection(
-                form=Form.OBJECTIVE_LINEAR, origin=origin,
+                form=Form.OBJECTIVE_LINEAR,
+                origin=origin,
                 reason="the stages together need more than 15 digits",
-            )  # fmt: skip
+            )
         elif made.reach >= HUGE:
             yield long

@@ -21,9 +21,13 @@ class RuledSearch:
     """A single search, or one per depth where the depth is made least."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawTree | None,
+        report: Report | None,
         engine: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.limits, self.start, self.report = core, limits, start, report
         self.engine = engine
         self.by_depth = isinstance(core.objective[0], DepthStage)
@@ -46,17 +50,31 @@ class RuledSearch:
         self.ruled: Ruled = assemble(self.core, depth)
         self.depth = depth
         if not self.ruled.possible:
-            return {"status": "infeasible", "tree": None, "bound": None, "counters": {},
-                    "interrupted": False}  # fmt: skip
+            return {
+                "status": "infeasible",
+                "tree": None,
+                "bound": None,
+                "counters": {},
+                "interrupted": False,
+            }
         found: dict[str, Any] = self.engine.solve_ruled(
-            self.ruled.features.ranks, self.ruled.features.distinct, self.core.n_classes, depth,
-            self.ruled.rules, allowed=list(self.ruled.features.allowed),
-            max_leaves=most_leaves(self.core, depth), time_limit=self._left(),
-            relative_gap=self._gap(), memory_limit=self.limits.table_bytes(),
-            upper_bound=self.ruled.most, start=self._start(depth), progress=self._progress,
-            interrupted=self.limits.interrupted, threads=self.limits.threads,
+            self.ruled.features.ranks,
+            self.ruled.features.distinct,
+            self.core.n_classes,
+            depth,
+            self.ruled.rules,
+            allowed=list(self.ruled.features.allowed),
+            max_leaves=most_leaves(self.core, depth),
+            time_limit=self._left(),
+            relative_gap=self._gap(),
+            memory_limit=self.limits.table_bytes(),
+            upper_bound=self.ruled.most,
+            start=self._start(depth),
+            progress=self._progress,
+            interrupted=self.limits.interrupted,
+            threads=self.limits.threads,
             **self.limits.of_search(),
-        )  # fmt: skip
+        )
         return found
 
     def _left(self) -> float | None:
@@ -83,10 +101,12 @@ class RuledSearch:
         if self.by_depth:
             return
         progress = Progress(
-            stage=0, incumbent=self.ruled.first(value),
-            bound=None if bound <= -HUGE else self.ruled.first(bound), seconds=seconds,
+            stage=0,
+            incumbent=self.ruled.first(value),
+            bound=None if bound <= -HUGE else self.ruled.first(bound),
+            seconds=seconds,
             found=None if found is None else Packed(_finishing, self.depth, found),
-        )  # fmt: skip
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -98,11 +118,14 @@ class RuledSearch:
         if status in ("unknown", "feasible") and self._start_is_better(tree):
             tree, status = self.start, "feasible"
         return RawAnswer(
-            status=status, tree=tree, stages=self._outcomes(tree, status, found["bound"], depth),
-            timeline=tuple(self.timeline), size=size_of(self.core),
+            status=status,
+            tree=tree,
+            stages=self._outcomes(tree, status, found["bound"], depth),
+            timeline=tuple(self.timeline),
+            size=size_of(self.core),
             counters=tuple(found["counters"].items()),
             interrupted=bool(found["interrupted"]),
-        )  # fmt: skip
+        )
 
     def _start_is_better(self, tree: RawTree | None) -> bool:
         if self.start is None or tree is None:

@@ -64,13 +64,18 @@ def _usable(core: Core, depth: int, never: Columns) -> tuple[tuple[int, ...], ..
     found = ruled_features(core, depth)
     levels = found.by_level if len(found.by_level) == depth else (found.allowed,) * depth
     return tuple(
-        tuple(sorted({
-            core.families[family].column
-            for (family, _), allowed in zip(found.tests, flags, strict=False)
-            if allowed is None or allowed.any()
-        } - never))
+        tuple(
+            sorted(
+                {
+                    core.families[family].column
+                    for (family, _), allowed in zip(found.tests, flags, strict=False)
+                    if allowed is None or allowed.any()
+                }
+                - never
+            )
+        )
         for flags in levels
-    )  # fmt: skip
+    )
 
 
 def _used(core: Core) -> tuple[Columns, Columns]:

@@ -115,9 +115,14 @@ class Unrolled:
     """One solve: the best priced tree, then trees without a price as bounds of what shares."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None,
-        engine: Any, of_trees: TreeSolver,
-    ) -> None:  # fmt: skip
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawDiagram | None,
+        report: Report | None,
+        engine: Any,
+        of_trees: TreeSolver,
+    ) -> None:
         assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
         (stage,) = core.objective
         assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
@@ -176,16 +181,18 @@ class Unrolled:
                 for level in range(deepest)
             )
         open_ = [
-            splits for splits, some in copies(self.widths, self.affordable()).items()
+            splits
+            for splits, some in copies(self.widths, self.affordable()).items()
             if any(self._known(shape) + self.price * (splits + 1) < self.upper() for shape in some)
-        ]  # fmt: skip
+        ]
         if self.of_trees < self.upper():
             depth, most = len(self.widths), sum(self.widths)
             open_ += [
-                splits for splits in range(most + 1)
+                splits
+                for splits in range(most + 1)
                 if self._known(Shape(depth=depth, splits=splits)) + self.price * (splits + 1)
                 < self.upper()
-            ]  # fmt: skip
+            ]
         most = max(open_, default=0)
         return most, narrowed(self.widths, most)
 
@@ -313,24 +320,35 @@ class Unrolled:
 
     def _known(self, shape: Shape) -> int:
         return max(
-            (value for other, value in self.floors.items()
-             if other.depth >= shape.depth and other.splits >= shape.splits),
+            (
+                value
+                for other, value in self.floors.items()
+                if other.depth >= shape.depth and other.splits >= shape.splits
+            ),
             default=self.unparted,
-        )  # fmt: skip
+        )
 
     def _search(self, shape: Shape, price: int, below: int | None) -> dict[str, Any]:
         """Trees of a shape that are better than `below`."""
         self.searches += 1
         leaves = min(shape.splits + 1, 1 << shape.depth, self.core.n_rows)
         found: dict[str, Any] = self.engine.solve(
-            self.features.ranks, self.features.distinct, self.losses.classes,
-            self.losses.n_classes, shape.depth, allowed=list(self.features.allowed),
-            weights=self.losses.weights, costs=self.losses.costs, max_leaves=leaves,
-            leaf_price=price, time_limit=self._share(), threads=self.limits.threads,
+            self.features.ranks,
+            self.features.distinct,
+            self.losses.classes,
+            self.losses.n_classes,
+            shape.depth,
+            allowed=list(self.features.allowed),
+            weights=self.losses.weights,
+            costs=self.losses.costs,
+            max_leaves=leaves,
+            leaf_price=price,
+            time_limit=self._share(),
+            threads=self.limits.threads,
             memory_limit=self.limits.table_bytes(),
             upper_bound=None if below is None else below - 1,
             interrupted=self.limits.interrupted,
-        )  # fmt: skip
+        )
         self.interrupted = self.interrupted or bool(found["interrupted"])
         return found
 
@@ -380,9 +398,12 @@ class Unrolled:
     def _tell(self) -> None:
         assert self.value is not None, "what is told has just been found"
         progress = Progress(
-            stage=0, incumbent=self._stage(self.value), bound=None,
-            seconds=time.monotonic() - self.began, found=self.best,
-        )  # fmt: skip
+            stage=0,
+            incumbent=self._stage(self.value),
+            bound=None,
+            seconds=time.monotonic() - self.began,
+            found=self.best,
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -398,15 +419,19 @@ class Unrolled:
         if value is not None:
             status = "optimal" if proven else "feasible"
         return RawAnswer(
-            status=status, stages=() if status == "infeasible" else (outcome,),
-            tree=None, diagram=self.best, timeline=tuple(self.timeline),
-            size=self.size, interrupted=self.interrupted,
+            status=status,
+            stages=() if status == "infeasible" else (outcome,),
+            tree=None,
+            diagram=self.best,
+            timeline=tuple(self.timeline),
+            size=self.size,
+            interrupted=self.interrupted,
             counters=(
                 ("tree_searches", self.searches),
                 ("shape_searches", 0 if self.shapes is None else self.shapes.searches),
                 ("moves", self.moves),
             ),
-        )  # fmt: skip
+        )
 
     def floor_of(self, bound: int) -> int:
         """The numerator of the stage that no diagram undercuts."""

@@ -24,9 +24,10 @@ def among_trees(core: Core, measure: Additive, depth: int, splits: int) -> Core:
 def unrolled_under_rules(core: Core, measure: Additive, depth: int, splits: int) -> Core | None:
     """The problem of a tree, for diagrams that share; None where no rule is left of it."""
     kept = tuple(
-        clause for clause in core.clauses
+        clause
+        for clause in core.clauses
         if clause.scope is Scope.MODEL and all(_predicts(x.atom) for x in clause.literals)
-    )  # fmt: skip
+    )
     if not kept:
         return None
     filters = tuple(rule for rule in core.filters if rule.levels is None)
@@ -45,9 +46,11 @@ def _asked(
     core: Core, measure: Additive, depth: int, splits: int, clauses: tuple[Clause, ...]
 ) -> Core:
     return replace(
-        core, skeleton=TreeSkeleton(depth=depth, leaves=splits + 1), clauses=clauses,
+        core,
+        skeleton=TreeSkeleton(depth=depth, leaves=splits + 1),
+        clauses=clauses,
         objective=(LinearStage(sign=1, measure=measure),),
-    )  # fmt: skip
+    )
 
 
 def _of_trees(clause: Clause) -> Clause | None:

@@ -126,9 +126,11 @@ class GreedyBackEnd:
 def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
     if judge.best is None:
         return RawAnswer(
-            status="unknown", tree=None, timeline=tuple(judge.timeline),
+            status="unknown",
+            tree=None,
+            timeline=tuple(judge.timeline),
             interrupted=judge.interrupted,
-        )  # fmt: skip
+        )
     tree = settled(core, simplify(core, judge.best))
     evaluation = Evaluation(core, tree)
     outcomes = tuple(
@@ -136,9 +138,12 @@ def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
         for stage in core.objective
     )
     return RawAnswer(
-        status="feasible", tree=tree, stages=outcomes, timeline=tuple(judge.timeline),
+        status="feasible",
+        tree=tree,
+        stages=outcomes,
+        timeline=tuple(judge.timeline),
         interrupted=judge.interrupted,
-    )  # fmt: skip
+    )
 
 
 class _Search:

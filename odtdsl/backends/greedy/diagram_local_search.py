@@ -89,9 +89,13 @@ class Rework:
         return found[::-1]
 
     def _retest(
-        self, level: int, position: int, rows: IntArray, worth: FloatArray,
+        self,
+        level: int,
+        position: int,
+        rows: IntArray,
+        worth: FloatArray,
         columns: set[int] | None,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         if not rows.size:
             return False
         node = self.layers[level][position]
@@ -121,8 +125,11 @@ class Rework:
             left = self.left(node)[rows]
             some = rows[left] if side == "left" else rows[~left]
             arc, other = (node.left, node.right) if side == "left" else (node.right, node.left)
-            ends = [end for end in (*range(below), *(~c for c in range(self.core.n_classes)))
-                    if end != other]  # fmt: skip
+            ends = [
+                end
+                for end in (*range(below), *(~c for c in range(self.core.n_classes)))
+                if end != other
+            ]
             if not ends:
                 continue
             values = worth[np.ix_(ends, some)].sum(axis=1)

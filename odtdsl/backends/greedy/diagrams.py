@@ -46,19 +46,24 @@ def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | 
     _Starts(core, judge, limits.seed).run()
     if judge.best is None:
         return RawAnswer(
-            status="unknown", tree=None, timeline=tuple(judge.timeline),
+            status="unknown",
+            tree=None,
+            timeline=tuple(judge.timeline),
             interrupted=judge.interrupted,
-        )  # fmt: skip
+        )
     best = simplify_diagram(core, judge.best)
     evaluation = DiagramEvaluation(core, best)
     return RawAnswer(
-        status="feasible", tree=None, diagram=best, timeline=tuple(judge.timeline),
+        status="feasible",
+        tree=None,
+        diagram=best,
+        timeline=tuple(judge.timeline),
         interrupted=judge.interrupted,
         stages=tuple(
             StageOutcome(value=evaluation.stage_value(stage), bound=None, proven=False)
             for stage in core.objective
         ),
-    )  # fmt: skip
+    )
 
 
 class _Starts:

@@ -146,12 +146,13 @@ class _Flips:
 
     def _sum(self, measure: Additive, maxima: Maxima) -> _Sum:
         return _Sum(
-            first=self._measure(measure), over=near(measure.denominator),
+            first=self._measure(measure),
+            over=near(measure.denominator),
             maxima=tuple(
                 (near(factor), tuple((self._measure(m), near(m.denominator)) for m in parts))
                 for factor, parts in maxima
             ),
-        )  # fmt: skip
+        )
 
     def _violation(self, totals: FloatArray) -> FloatArray:
         """Of candidates: (..., n_measures) to (...)."""

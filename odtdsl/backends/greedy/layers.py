@@ -114,9 +114,11 @@ class LayerGrower:
             return None
         if not all(int(column[flow.rows].sum()) >= least for column, least in self.sizes):
             return None
-        open_ = self.scans.parting(flow.rows) & self.scans.allowed(level) & self._columns(
-            flow, level, start, first
-        )  # fmt: skip
+        open_ = (
+            self.scans.parting(flow.rows)
+            & self.scans.allowed(level)
+            & self._columns(flow, level, start, first)
+        )
         if not open_.any():
             return None
         left = self.scans.left(flow.rows, gains[flow.rows])
@@ -178,9 +180,10 @@ class LayerGrower:
         """Flows too small for a node of their own joined with others, as far as they may."""
         while True:
             small = [
-                i for i, flow in enumerate(going)
+                i
+                for i, flow in enumerate(going)
                 if not all(int(column[flow.rows].sum()) >= least for column, least in self.sizes)
-            ]  # fmt: skip
+            ]
             pairs = [
                 (self._loss(going[i], going[j]), i, j)
                 for i in small
@@ -220,9 +223,11 @@ def _end(flow: _Flow, arcs: list[list[int]]) -> None:
 
 def _joined(a: _Flow, b: _Flow) -> _Flow:
     return _Flow(
-        rows=np.sort(np.concatenate([a.rows, b.rows])), arcs=a.arcs + b.arcs,
-        paths=tuple(dict.fromkeys(a.paths + b.paths)), mass=a.mass + b.mass,
-    )  # fmt: skip
+        rows=np.sort(np.concatenate([a.rows, b.rows])),
+        arcs=a.arcs + b.arcs,
+        paths=tuple(dict.fromkeys(a.paths + b.paths)),
+        mass=a.mass + b.mass,
+    )
 
 
 def _sizes(core: Core) -> list[tuple[IntArray, int]]:

@@ -41,9 +41,10 @@ def is_soft(growth: Growth) -> bool:
 def softened(core: Core) -> Core:
     """The core without its rules on outputs."""
     clauses = tuple(
-        clause for clause in core.clauses
+        clause
+        for clause in core.clauses
         if not any(isinstance(literal.atom, OutputSet) for literal in clause.literals)
-    )  # fmt: skip
+    )
     return replace(core, clauses=clauses, steps=())
 
 
@@ -92,29 +93,51 @@ class OutputGrowth(RegressionGrowth):
             return None
         found = features(self.core)
         answer = self._engine(
-            found.ranks, found.distinct, list(found.allowed), np.arange(self.core.n_rows),
-            depth=self.tables.depth, leaves=self.tables.leaves, leaf=self.growth.leaf,
-        )  # fmt: skip
+            found.ranks,
+            found.distinct,
+            list(found.allowed),
+            np.arange(self.core.n_rows),
+            depth=self.tables.depth,
+            leaves=self.tables.leaves,
+            leaf=self.growth.leaf,
+        )
         tree = answer["tree"]
         raw = to_raw(self.core, found, tree)
         return _with_outputs(raw, tree, tree["output"].reshape(-1, len(self.factors)))
 
     def _engine(
-        self, ranks: Any, distinct: Any, allowed: list[BoolArray] | Any, rows: IntArray, *,
-        depth: int, leaves: int | None, leaf: str,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        ranks: Any,
+        distinct: Any,
+        allowed: list[BoolArray] | Any,
+        rows: IntArray,
+        *,
+        depth: int,
+        leaves: int | None,
+        leaf: str,
+    ) -> dict[str, Any]:
         assert self.core.targets is not None
         growth = self.growth
         price = growth.leaf_penalty if leaf == growth.leaf else growth.split_penalty
         found: dict[str, Any] = engine().grow_outputs(
-            ranks, distinct, np.ascontiguousarray(self.core.targets[rows]), self.factors,
-            self.found.native, depth, allowed=allowed,
-            weights=None if self.unequal is None else self.unequal[rows], loss=self.kind,
-            split=growth.split, leaf=leaf, split_price=float(growth.split_penalty),
-            leaf_price=float(price), max_leaves=leaves,
-            bounded=np.ascontiguousarray(self.tables.bounded[rows]), minima=self.tables.minima,
+            ranks,
+            distinct,
+            np.ascontiguousarray(self.core.targets[rows]),
+            self.factors,
+            self.found.native,
+            depth,
+            allowed=allowed,
+            weights=None if self.unequal is None else self.unequal[rows],
+            loss=self.kind,
+            split=growth.split,
+            leaf=leaf,
+            split_price=float(growth.split_penalty),
+            leaf_price=float(price),
+            max_leaves=leaves,
+            bounded=np.ascontiguousarray(self.tables.bounded[rows]),
+            minima=self.tables.minima,
             interrupted=self.judge.stopped,
-        )  # fmt: skip
+        )
         return found
 
     # ---- node by node, under rules on paths and levels
@@ -124,9 +147,14 @@ class OutputGrowth(RegressionGrowth):
     ) -> dict[str, Any]:
         distinct = np.array([len(one) for one in allowed], dtype=np.uint32)
         found = self._engine(
-            np.array(ranks, dtype=np.uint32), distinct, allowed, node.rows, depth=1, leaves=None,
+            np.array(ranks, dtype=np.uint32),
+            distinct,
+            allowed,
+            node.rows,
+            depth=1,
+            leaves=None,
             leaf=self.growth.split,
-        )  # fmt: skip
+        )
         return {"tree": found["tree"], "objective": found["value"]}
 
     def _loss(self, rows: IntArray) -> float:
@@ -147,9 +175,11 @@ class OutputGrowth(RegressionGrowth):
             output = self._alone(node.rows, self.growth.leaf)["tree"]["output"]
             return RawLeaf(output=tuple(output.tolist()))
         return RawSplit(
-            family=node.family, test=node.test, left=self._filled(node.left),
+            family=node.family,
+            test=node.test,
+            left=self._filled(node.left),
             right=self._filled(node.right),
-        )  # fmt: skip
+        )
 
 
 def _with_outputs(raw: RawTree, tree: dict[str, Any], outputs: Any, at: int = 0) -> RawTree:

@@ -163,10 +163,15 @@ class RegressionGrowth:
     ) -> dict[str, Any]:
         distinct = np.array([len(one) for one in allowed], dtype=np.uint32)
         found: dict[str, Any] = self.solve(
-            np.array(ranks, dtype=np.uint32), distinct, self.target[node.rows], depth,
-            allowed=allowed, weights=self.weights[node.rows], absolute=self.absolute,
+            np.array(ranks, dtype=np.uint32),
+            distinct,
+            self.target[node.rows],
+            depth,
+            allowed=allowed,
+            weights=self.weights[node.rows],
+            absolute=self.absolute,
             interrupted=self.judge.stopped,
-        )  # fmt: skip
+        )
         return found
 
     def _features(
@@ -217,9 +222,13 @@ class RegressionGrowth:
         """The least sum of losses of one leaf with these rows."""
         ranks = np.zeros((1, len(rows)), dtype=np.uint32)
         found = self.solve(
-            ranks, np.ones(1, dtype=np.uint32), self.target[rows], 0,
-            weights=self.weights[rows], absolute=self.absolute,
-        )  # fmt: skip
+            ranks,
+            np.ones(1, dtype=np.uint32),
+            self.target[rows],
+            0,
+            weights=self.weights[rows],
+            absolute=self.absolute,
+        )
         return float(found["objective"])
 
 

@@ -73,9 +73,12 @@ class Milp:
         return (("depth", depth), *lowered.program.size())
 
     def solve(
-        self, core: Core, limits: Limits, start: RawModel | None = None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None = None,
         report: Report | None = None,
-    ) -> RawAnswer:  # fmt: skip
+    ) -> RawAnswer:
         """Search until proven or a limit is met.
 
         Parameters

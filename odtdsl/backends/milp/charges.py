@@ -72,9 +72,14 @@ class Charges:
         return self._tested[key]
 
     def _charged(
-        self, encoding: Encoding, x: int, some: tuple[int, ...], tested: Tested, pays: bool,
+        self,
+        encoding: Encoding,
+        x: int,
+        some: tuple[int, ...],
+        tested: Tested,
+        pays: bool,
         origin: Origin,
-    ) -> Affine:  # fmt: skip
+    ) -> Affine:
         """1 iff the pattern's path tests one of the columns, bounded where the sign needs it."""
         perfect, program = encoding.perfect, encoding.program
         levels = [

@@ -194,9 +194,14 @@ class Rules:
     # ---- atoms
 
     def _require(
-        self, literal: SignedAtom, clause: Clause, name: str, place: str, condition: Affine,
+        self,
+        literal: SignedAtom,
+        clause: Clause,
+        name: str,
+        place: str,
+        condition: Affine,
         when: Affine,
-    ) -> RowMaker:  # fmt: skip
+    ) -> RowMaker:
         """Rows that make the literal true on an instance if `condition` and `when` are 1."""
         row = RowMaker(
             program=self.program, name=name, origin=clause.origin, when=when, seen=self._seen
@@ -349,9 +354,13 @@ class Rules:
         return self._payments[key]
 
     def _payment(
-        self, row: RowMaker, nodes: tuple[int, ...], at_node: list[Affine],
-        columns: tuple[int, ...], amount: int,
-    ) -> Affine:  # fmt: skip
+        self,
+        row: RowMaker,
+        nodes: tuple[int, ...],
+        at_node: list[Affine],
+        columns: tuple[int, ...],
+        amount: int,
+    ) -> Affine:
         label = self.encoding.column_names[columns[0]]
         column = self.program.column(row.part("paid", label))
         paid, uses = Affine().add_term(column), sum_of(at_node)
@@ -450,9 +459,12 @@ class RowMaker:
     def always(self, place: str) -> RowMaker:
         """Rows about auxiliary columns, which hold without a condition."""
         return RowMaker(
-            program=self.program, name=self.part_name(place), origin=self.origin, when=ALWAYS,
+            program=self.program,
+            name=self.part_name(place),
+            origin=self.origin,
+            when=ALWAYS,
             seen=self.seen,
-        )  # fmt: skip
+        )
 
     def part_name(self, place: str) -> str:
         return f"{self.name}_{place}" if place else self.name

@@ -71,9 +71,13 @@ class CpTree:
     """The model of one problem: columns and rows of the module's docstring."""
 
     def __init__(
-        self, core: Core, depth: int, leaves: int | None, measures: Sequence[Additive],
+        self,
+        core: Core,
+        depth: int,
+        leaves: int | None,
+        measures: Sequence[Additive],
         tick: Tick = lambda: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core = core
         self._tick = tick
         full = 2**depth
@@ -164,8 +168,11 @@ class CpTree:
         ]
         names = [
             f"Q({i},{j},{text},{v})"
-            for i in range(leaves) for j in range(depth) for text in texts for v in (0, 1)
-        ]  # fmt: skip
+            for i in range(leaves)
+            for j in range(depth)
+            for text in texts
+            for v in (0, 1)
+        ]
         q = self.program.columns(names, integer=True).reshape(leaves, depth, len(texts), 2)
         for j in range(depth):
             for t, (family, test) in enumerate(self.tests):
@@ -334,10 +341,11 @@ class CpTree:
                     left = [i for i in branches if point[q[i][1]] > 0.5]
                     right = [i for i in branches if point[q[i][0]] > 0.5]
                     return RawSplit(
-                        family=family, test=test,
+                        family=family,
+                        test=test,
                         left=self._decode(point, left, level + 1),
                         right=self._decode(point, right, level + 1),
-                    )  # fmt: skip
+                    )
         return RawLeaf(label=int(np.argmax([point[c] for c in self.h[first].tolist()])))
 
     def choices(self, tree: RawTree) -> dict[int, int] | None:

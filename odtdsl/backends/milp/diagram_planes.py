@@ -85,9 +85,7 @@ class PlaneFlow(Flows):
         if core.skeleton.splits == "axis":
             self.tests = self._columns("tests", names, integer=True)
         self.weight = self._columns("weight", names, lower=-1)
-        self.bound = self.program.columns(
-            [f"bound(n{n})" for n in range(len(nodes))], lower=-1
-        )  # fmt: skip
+        self.bound = self.program.columns([f"bound(n{n})" for n in range(len(nodes))], lower=-1)
         for node in range(len(nodes)):
             for column in np.flatnonzero(~self._allowed(node)).tolist():
                 self.program.fix(int(self.weight[node, column]), 0)
@@ -151,11 +149,14 @@ class PlaneFlow(Flows):
                 values = np.ones(columns.shape[1], dtype=np.int64)
                 values[-1] = 1 if index == 0 else -1
                 self.program.block(
-                    [f"{name}(l{level},p{x})" for x in range(count)], SKELETON,
-                    starts=np.arange(count + 1) * len(values), columns=columns.ravel(),
-                    values=np.tile(values, count), lower=none - FREE,
+                    [f"{name}(l{level},p{x})" for x in range(count)],
+                    SKELETON,
+                    starts=np.arange(count + 1) * len(values),
+                    columns=columns.ravel(),
+                    values=np.tile(values, count),
+                    lower=none - FREE,
                     upper=none + (1 if index == 0 else 0),
-                )  # fmt: skip
+                )
             self._tick()
         return sides
 
@@ -177,27 +178,36 @@ class PlaneFlow(Flows):
     def _part(self, node: int) -> None:
         """`weight.x` is below the bound for what goes left, and not for what goes right."""
         count = self.patterns.count
-        reach = self._cells.max(axis=1, initial=0) if self.tests is not None else (
-            self._cells.sum(axis=1)
-        )  # fmt: skip
+        reach = (
+            self._cells.max(axis=1, initial=0)
+            if self.tests is not None
+            else (self._cells.sum(axis=1))
+        )
         for index, _ in SIDES:
             slack = reach + 1 + (MARGIN if index == 0 else 0.0)
             flows = self.flow[node][:, index]
             own = np.tile([*self.weight[node].tolist(), int(self.bound[node])], (count, 1))
             sign = 1.0 if index == 0 else -1.0
             values = np.concatenate(
-                [sign * self._cells, np.full((count, 1), -sign),
-                 np.repeat(slack[:, None], flows.shape[1], axis=1)], axis=1,
-            )  # fmt: skip
+                [
+                    sign * self._cells,
+                    np.full((count, 1), -sign),
+                    np.repeat(slack[:, None], flows.shape[1], axis=1),
+                ],
+                axis=1,
+            )
             columns = np.concatenate([own, flows], axis=1)
             kept = values != 0
             starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
             self.program.block(
                 [f"{'below' if index == 0 else 'not_below'}(n{node},p{x})" for x in range(count)],
-                SKELETON, starts=starts, columns=columns[kept], values=values[kept],
+                SKELETON,
+                starts=starts,
+                columns=columns[kept],
+                values=values[kept],
                 lower=np.full(count, -float(FREE)),
                 upper=slack - (MARGIN if index == 0 else 0.0),
-            )  # fmt: skip
+            )
         self._tick()
 
     # ---- diagrams out and in
@@ -226,7 +236,7 @@ class PlaneFlow(Flows):
         arcs = [self.arcs.read_arc(point, node, side) for side, _ in SIDES]
         return Routed(
             left_rows=left, right_rows=right, left=arcs[0], right=arcs[1], columns=columns
-        )  # fmt: skip
+        )
 
     def assignment(self, raw: RawDiagram) -> FloatArray | None:
         """All structural columns of a diagram, float64 (n_columns,); None where it does not fit,
@@ -288,9 +298,13 @@ class PlaneFlow(Flows):
         return found
 
     def _weigh(
-        self, point: FloatArray, node: int, split: RawTest | RawPlane, left: IntArray,
+        self,
+        point: FloatArray,
+        node: int,
+        split: RawTest | RawPlane,
+        left: IntArray,
         right: IntArray,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Write the weights and bound of a node; False where they leave too little between."""
         weights = np.zeros(len(self._of.columns))
         if isinstance(split, RawTest):

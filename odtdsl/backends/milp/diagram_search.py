@@ -52,9 +52,12 @@ class LoweredDiagram:
 
 
 def lower_diagram(
-    core: Core, stage: int | None, kept: Kept = (), tick: Tick = lambda: None,
+    core: Core,
+    stage: int | None,
+    kept: Kept = (),
+    tick: Tick = lambda: None,
     formulation: Formulation = "pattern",
-) -> LoweredDiagram:  # fmt: skip
+) -> LoweredDiagram:
     """The program of a problem with a diagram.
 
     Parameters

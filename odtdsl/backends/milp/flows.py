@@ -132,9 +132,10 @@ class Flows(ABC):
             [
                 self.flow[node][:, :, self.arcs.targets[node].index(target)]
                 for node, _ in self.arcs.into(target)
-            ] or [np.zeros((self.patterns.count, 0), dtype=np.int64)],
+            ]
+            or [np.zeros((self.patterns.count, 0), dtype=np.int64)],
             axis=1,
-        )  # fmt: skip
+        )
 
     def _ended(self, label: int) -> IntArray:
         """int64 (n_patterns, k): the flows that end at the terminal of a class."""
@@ -169,10 +170,14 @@ class Flows(ABC):
         pairs = np.stack([flow, np.tile(arcs.ravel(), count)], axis=1).ravel()
         zeros = np.zeros(len(flow), dtype=np.int64)
         self.program.block(
-            [f"by_arc({name}" for name in names], SKELETON,
-            starts=np.arange(len(flow) + 1) * 2, columns=pairs,
-            values=np.tile(np.array([1, -1]), len(flow)), lower=zeros - FREE, upper=zeros,
-        )  # fmt: skip
+            [f"by_arc({name}" for name in names],
+            SKELETON,
+            starts=np.arange(len(flow) + 1) * 2,
+            columns=pairs,
+            values=np.tile(np.array([1, -1]), len(flow)),
+            lower=zeros - FREE,
+            upper=zeros,
+        )
         self._tick()
         return flow.reshape(count, 2, len(targets))
 
@@ -185,10 +190,14 @@ class Flows(ABC):
         columns = np.concatenate([out, into], axis=1)
         zeros = np.zeros(count, dtype=np.int64)
         self.program.block(
-            [f"through(p{x},n{node})" for x in range(count)], SKELETON,
-            starts=np.arange(count + 1) * columns.shape[1], columns=columns.ravel(),
-            values=np.tile(values, count), lower=zeros, upper=zeros,
-        )  # fmt: skip
+            [f"through(p{x},n{node})" for x in range(count)],
+            SKELETON,
+            starts=np.arange(count + 1) * columns.shape[1],
+            columns=columns.ravel(),
+            values=np.tile(values, count),
+            lower=zeros,
+            upper=zeros,
+        )
         self._tick()
 
     def side_block(
@@ -202,8 +211,11 @@ class Flows(ABC):
         np.cumsum(np.bincount(all_rows, minlength=count), out=starts[1:])
         zeros = np.zeros(count, dtype=np.int64)
         self.program.block(
-            [f"{name}{x})" for x in range(count)], SKELETON, starts=starts,
+            [f"{name}{x})" for x in range(count)],
+            SKELETON,
+            starts=starts,
             columns=np.concatenate([flows.ravel(), columns])[order],
             values=np.concatenate([np.ones(count * width, dtype=np.int64), values])[order],
-            lower=zeros - FREE, upper=zeros,
-        )  # fmt: skip
+            lower=zeros - FREE,
+            upper=zeros,
+        )

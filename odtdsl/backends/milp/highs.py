@@ -82,9 +82,11 @@ class Solver:
     def bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns."""
         self.highs.changeColsBounds(
-            len(columns), columns.astype(np.int32), lower.astype(np.float64),
+            len(columns),
+            columns.astype(np.int32),
+            lower.astype(np.float64),
             upper.astype(np.float64),
-        )  # fmt: skip
+        )
 
     def start(self, point: Numbers) -> bool:
         """Hand over a full assignment as a first solution; whether HiGHS took it."""
@@ -187,9 +189,11 @@ def _silence() -> None:
         thread.join(max(0.0, until - time.monotonic()))
         if not watch.ended:
             for event in (
-                solver.highs.cbMipInterrupt, solver.highs.cbSimplexInterrupt,
-                solver.highs.cbIpmInterrupt, solver.highs.cbMipImprovingSolution,
-            ):  # fmt: skip
+                solver.highs.cbMipInterrupt,
+                solver.highs.cbSimplexInterrupt,
+                solver.highs.cbIpmInterrupt,
+                solver.highs.cbMipImprovingSolution,
+            ):
                 solver.highs.stopCallback(event.callback_type)
 
 
@@ -233,9 +237,10 @@ def _told(told: Told, best: Run, improved: Improved | None, moved: Moved | None)
     elif np.isfinite(bound) and moved is not None:
         moved(bound)
     return Run(
-        verdict="stopped", point=best.point if point is None else point,
+        verdict="stopped",
+        point=best.point if point is None else point,
         bound=max(best.bound, bound) if np.isfinite(bound) else best.bound,
-    )  # fmt: skip
+    )
 
 
 def wide_rows(standard: Standard) -> BoolArray:

@@ -81,9 +81,11 @@ class Layers:
             if level + 1 < self.depth:
                 below = self.at_level(level + 1)
                 here = [
-                    (*path, node) for path in here for node in self.targets(path[-1])
+                    (*path, node)
+                    for path in here
+                    for node in self.targets(path[-1])
                     if node in below
-                ]  # fmt: skip
+                ]
         return tuple(found)
 
     @property

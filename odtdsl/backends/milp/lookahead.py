@@ -138,8 +138,9 @@ class _Lookahead:
         where = np.array(columns, dtype=np.int64)
         return _Level(
             left=np.array(lefts).reshape(len(lefts), self.encoding.patterns.count),
-            price=_prices(self.core, self.measure)[where].astype(np.float64), column=where,
-        )  # fmt: skip
+            price=_prices(self.core, self.measure)[where].astype(np.float64),
+            column=where,
+        )
 
     def _leaf_limits(self) -> list[tuple[FloatArray, int]]:
         """Rules `sum of rows <= bound` on every leaf: weights of patterns, and the bound."""
@@ -210,9 +211,13 @@ class _Lookahead:
         return float(net.max()), int(net.argmax())
 
     def _second(
-        self, weights: list[FloatArray], totals: list[Any], sums: list[FloatArray], level: int,
+        self,
+        weights: list[FloatArray],
+        totals: list[Any],
+        sums: list[FloatArray],
+        level: int,
         path: tuple[int, ...],
-    ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    ) -> tuple[FloatArray, FloatArray]:
         """Best split on each side of every test of a level, on all pairs with the next."""
         first, second = self.levels[level], self.levels[level + 1]
         ends = self._allowed[len(path) + 2][path][np.ix_(first.column, second.column)]

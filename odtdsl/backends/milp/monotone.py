@@ -193,15 +193,19 @@ class MonotoneParts:
         """No value in the low leaf is less than one in the high leaf."""
         known = range(self._n_values(column)[0])
         name = self._pair_name("never", column, low, high)
-        return self._at_most(
-            name,
-            [
-                sum_of([*self._outs(column, low, v), *self._outs(column, high, w)])
-                for v in known
-                for w in known
-                if v < w
-            ],
-        ) if len(known) > 1 else Affine(constant=1)  # fmt: skip
+        return (
+            self._at_most(
+                name,
+                [
+                    sum_of([*self._outs(column, low, v), *self._outs(column, high, w)])
+                    for v in known
+                    for w in known
+                    if v < w
+                ],
+            )
+            if len(known) > 1
+            else Affine(constant=1)
+        )
 
     def _apart(self, column: int, low: int, high: int) -> Affine:
         """No value of the column, nor a missing cell, is in both leaves."""
@@ -323,8 +327,9 @@ class MonotoneParts:
         self._add(f"gaps({text})", Affine().add_terms(columns, ones).add(use, -1), 0)
         self._add(f"a_gap({text})", use.copy().add_terms(columns, -ones), 0)
         sides = [
-            (self.perfect.left_slots(node), 0, "left"), (self.perfect.right_slots(node), 1, "right")
-        ]  # fmt: skip
+            (self.perfect.left_slots(node), 0, "left"),
+            (self.perfect.right_slots(node), 1, "right"),
+        ]
         reach: list[list[tuple[int, Affine]]] = []
         for slots, end, side in sides:
             here = self._reach(column, slots, end)
@@ -350,9 +355,14 @@ class MonotoneParts:
         return found
 
     def _side_rows(
-        self, name: str, columns: IntArray, ends: IntArray, reach: list[tuple[int, Affine]],
-        *, largest: bool,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        columns: IntArray,
+        ends: IntArray,
+        reach: list[tuple[int, Affine]],
+        *,
+        largest: bool,
+    ) -> None:
         for index, (value, at) in enumerate(reach):
             wrong = columns[ends < value] if largest else columns[ends > value]
             if len(wrong):
@@ -393,13 +403,14 @@ class MonotoneParts:
         known = range(self._n_values(column)[0])
         return sum_of(
             [
-                self._witness(f"{name}_{v}_{w}", [*self._outs(column, low, v),
-                                                  *self._outs(column, high, w)])
+                self._witness(
+                    f"{name}_{v}_{w}", [*self._outs(column, low, v), *self._outs(column, high, w)]
+                )
                 for v in known
                 for w in known
                 if v < w
             ]
-        )  # fmt: skip
+        )
 
     def _meets(self, column: int, low: int, high: int) -> Affine:
         """At least 1 only if some value, or a missing cell, is in both leaves."""

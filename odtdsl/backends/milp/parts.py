@@ -117,9 +117,12 @@ class _Finder:
         labels = np.arange(self.core.n_classes)
         none, cell = np.full_like(labels, -1), np.full_like(labels, self._add(inside[None, :])[0])
         return Parts(
-            root=np.full_like(labels, root), side=np.full_like(labels, side), test=none,
-            cells=np.stack([none, cell], axis=1), labels=np.stack([none, labels], axis=1),
-        )  # fmt: skip
+            root=np.full_like(labels, root),
+            side=np.full_like(labels, side),
+            test=none,
+            cells=np.stack([none, cell], axis=1),
+            labels=np.stack([none, labels], axis=1),
+        )
 
     def _splits(
         self, root: int, side: int, inside: BoolArray, left: BoolArray, known: BoolArray
@@ -135,10 +138,12 @@ class _Finder:
         cells = [self._add(left[kept] & inside), self._add(inside & ~left[kept])]
         tests = np.repeat(kept, k * k)
         return Parts(
-            root=np.full_like(tests, root), side=np.full_like(tests, side), test=tests,
+            root=np.full_like(tests, root),
+            side=np.full_like(tests, side),
+            test=tests,
             cells=np.repeat(np.stack(cells, axis=1), k * k, axis=0),
             labels=np.tile(np.stack(np.divmod(np.arange(k * k), k), axis=1), (len(kept), 1)),
-        )  # fmt: skip
+        )
 
 
 def _parts_rows(inside: BoolArray, left: BoolArray, known: BoolArray) -> BoolArray:

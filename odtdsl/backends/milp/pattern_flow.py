@@ -39,9 +39,13 @@ class PatternFlow(Structure):
     """
 
     def __init__(
-        self, core: Core, depth: int, leaves: int | None, measures: Sequence[Additive],
+        self,
+        core: Core,
+        depth: int,
+        leaves: int | None,
+        measures: Sequence[Additive],
         tick: Tick = lambda: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(core, depth, leaves, tick)
         self.flow = self._flows()
         self.hit = self._hits(list(measures))
@@ -96,10 +100,14 @@ class PatternFlow(Structure):
         flow = self.program.columns(names).reshape(count, slots)
         ones = np.ones(count, dtype=np.int64)
         self.program.block(
-            [f"once(p{x})" for x in range(count)], SKELETON,
-            starts=np.arange(count + 1) * slots, columns=flow.ravel(),
-            values=np.ones(count * slots, dtype=np.int64), lower=ones, upper=ones,
-        )  # fmt: skip
+            [f"once(p{x})" for x in range(count)],
+            SKELETON,
+            starts=np.arange(count + 1) * slots,
+            columns=flow.ravel(),
+            values=np.ones(count * slots, dtype=np.int64),
+            lower=ones,
+            upper=ones,
+        )
         for node in range(self.perfect.n_branches):
             self._sides(node, flow)
         return flow
@@ -111,9 +119,14 @@ class PatternFlow(Structure):
         ones = np.ones(count, dtype=np.int64)
         left = flow[:, list(self.perfect.left_slots(node))]
         self._side_block(
-            f"left(n{node},p", left, rows, columns, -1,
-            lower=0 * ones if node == 0 else -FREE * ones, upper=0 * ones,
-        )  # fmt: skip
+            f"left(n{node},p",
+            left,
+            rows,
+            columns,
+            -1,
+            lower=0 * ones if node == 0 else -FREE * ones,
+            upper=0 * ones,
+        )
         if node > 0:
             right = flow[:, list(self.perfect.right_slots(node))]
             self._side_block(
@@ -122,9 +135,15 @@ class PatternFlow(Structure):
         self._tick()
 
     def _side_block(
-        self, name: str, flows: IntArray, rows: IntArray, columns: IntArray, sign: int,
-        lower: IntArray, upper: IntArray,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        flows: IntArray,
+        rows: IntArray,
+        columns: IntArray,
+        sign: int,
+        lower: IntArray,
+        upper: IntArray,
+    ) -> None:
         count, width = flows.shape
         all_rows = np.concatenate([np.repeat(np.arange(count), width), rows])
         all_columns = np.concatenate([flows.ravel(), columns])
@@ -135,9 +154,14 @@ class PatternFlow(Structure):
         starts = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(np.bincount(all_rows, minlength=count), out=starts[1:])
         self.program.block(
-            [f"{name}{x})" for x in range(count)], SKELETON, starts=starts,
-            columns=all_columns[order], values=values[order], lower=lower, upper=upper,
-        )  # fmt: skip
+            [f"{name}{x})" for x in range(count)],
+            SKELETON,
+            starts=starts,
+            columns=all_columns[order],
+            values=values[order],
+            lower=lower,
+            upper=upper,
+        )
 
     def _hits(self, measures: list[Additive]) -> IntArray:
         count, slots, classes = self.patterns.count, self.perfect.n_leaves, self.core.n_classes
@@ -161,9 +185,14 @@ class PatternFlow(Structure):
         names = [f"if_label({self.program.column_names[h][4:]}" for h in hits.tolist()]
         zeros = np.zeros(len(hits), dtype=np.int64)
         self.program.block(
-            names, SKELETON, starts=np.arange(len(hits) + 1) * 2, columns=pairs,
-            values=np.tile(np.array([1, -1]), len(hits)), lower=zeros - FREE, upper=zeros,
-        )  # fmt: skip
+            names,
+            SKELETON,
+            starts=np.arange(len(hits) + 1) * 2,
+            columns=pairs,
+            values=np.tile(np.array([1, -1]), len(hits)),
+            lower=zeros - FREE,
+            upper=zeros,
+        )
         self._tick()
         for pattern in np.unique(x).tolist():
             mine = hit[pattern][hit[pattern, :, 0] >= 0]
@@ -172,10 +201,14 @@ class PatternFlow(Structure):
             values = np.array([1] * len(mine) + [-1], dtype=np.int64)
             nothing = np.zeros(slots, dtype=np.int64)
             self.program.block(
-                [f"if_flow(p{pattern},{self.slot_name(t)})" for t in range(slots)], SKELETON,
-                starts=np.arange(slots + 1) * block.shape[1], columns=block.ravel(),
-                values=np.tile(values, slots), lower=nothing - FREE, upper=nothing,
-            )  # fmt: skip
+                [f"if_flow(p{pattern},{self.slot_name(t)})" for t in range(slots)],
+                SKELETON,
+                starts=np.arange(slots + 1) * block.shape[1],
+                columns=block.ravel(),
+                values=np.tile(values, slots),
+                lower=nothing - FREE,
+                upper=nothing,
+            )
         self._tick()
 
     def _reduced(self) -> None:

@@ -184,9 +184,16 @@ class Program:
     # ---- rows
 
     def block(
-        self, names: Sequence[str], origin: Origin, *, starts: IntArray, columns: IntArray,
-        values: Numbers, lower: Numbers, upper: Numbers,
-    ) -> None:  # fmt: skip
+        self,
+        names: Sequence[str],
+        origin: Origin,
+        *,
+        starts: IntArray,
+        columns: IntArray,
+        values: Numbers,
+        lower: Numbers,
+        upper: Numbers,
+    ) -> None:
         """Many rows of one origin at once, in CSR form; `starts` has one more than names."""
         self._names.extend(unique(names, self._taken_rows))
         self._origins.extend([origin] * len(names))
@@ -198,9 +205,14 @@ class Program:
         self._nonzeros += len(columns)
 
     def row(
-        self, name: str, origin: Origin, expression: Affine, *, lower: int = -FREE,
+        self,
+        name: str,
+        origin: Origin,
+        expression: Affine,
+        *,
+        lower: int = -FREE,
         upper: int = FREE,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`lower <= expression <= upper`; a common divisor is taken out, sides are rounded.
 
         A contradiction without columns becomes a row on the column `never`, which is zero.
@@ -221,12 +233,14 @@ class Program:
         values = [v // divisor for _, v in pairs]
         _check_width(values, low, high, origin)
         self.block(
-            [name], origin,
+            [name],
+            origin,
             starts=np.array([0, len(pairs)], dtype=np.int64),
             columns=np.array([c for c, _ in pairs], dtype=np.int64),
             values=np.array(values, dtype=np.int64),
-            lower=np.array([low], dtype=np.int64), upper=np.array([high], dtype=np.int64),
-        )  # fmt: skip
+            lower=np.array([low], dtype=np.int64),
+            upper=np.array([high], dtype=np.int64),
+        )
 
     def _never(self) -> int:
         if self._never_column is None:

@@ -106,9 +106,7 @@ def _odd_ones(program: Program, found: list[Any], kinds: dict[str, dict[str, int
     for members in kinds.values():
         columns = list(members.values())
         first = columns[0]
-        usual = (
-            program.column_lower[first], program.column_upper[first], program.integer[first]
-        )  # fmt: skip
+        usual = (program.column_lower[first], program.column_upper[first], program.integer[first])
         for column in columns:
             low, high = program.column_lower[column], program.column_upper[column]
             if (low, high, program.integer[column]) != usual:
@@ -212,8 +210,11 @@ def standard_form(program: Program, built: Built) -> Standard:
     cost = np.zeros(program.n_columns)
     cost[kept] = info.c.toarray().ravel()
     return Standard(
-        starts=matrix.indptr.astype(np.int32), columns=kept[matrix.indices],
+        starts=matrix.indptr.astype(np.int32),
+        columns=kept[matrix.indices],
         values=matrix.data.astype(np.float64),
-        lower=np.where(kinds <= 0, sides, -np.inf), upper=np.where(kinds >= 0, sides, np.inf),
-        cost=cost, offset=float(info.c_offset[0]),
-    )  # fmt: skip
+        lower=np.where(kinds <= 0, sides, -np.inf),
+        upper=np.where(kinds >= 0, sides, np.inf),
+        cost=cost,
+        offset=float(info.c_offset[0]),
+    )

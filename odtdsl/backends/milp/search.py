@@ -118,9 +118,14 @@ Kept = tuple[tuple[int, Fraction], ...]
 
 
 def lower(
-    core: Core, depth: int, stage: int | None, kept: Kept = (), tick: Tick = lambda: None,
-    formulation: Formulation = "pattern", lookahead: bool = True,
-) -> Lowered:  # fmt: skip
+    core: Core,
+    depth: int,
+    stage: int | None,
+    kept: Kept = (),
+    tick: Tick = lambda: None,
+    formulation: Formulation = "pattern",
+    lookahead: bool = True,
+) -> Lowered:
     """The program of a problem.
 
     Parameters
@@ -254,9 +259,13 @@ class Search:
     """Whether the least depth is looked for by one model per depth."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None,
+        report: Report | None,
         formulation: Formulation = "pattern",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core = core
         self.formulation = formulation
         self.limits = limits
@@ -460,10 +469,12 @@ class Search:
     def _tell(self, stage: int) -> None:
         values = self.best.values
         progress = Progress(
-            stage=stage, incumbent=values[stage] if values else None,
-            bound=self.lower.get(stage), seconds=time.monotonic() - self.began,
+            stage=stage,
+            incumbent=values[stage] if values else None,
+            bound=self.lower.get(stage),
+            seconds=time.monotonic() - self.began,
             found=self.best.tree,
-        )  # fmt: skip
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -481,11 +492,14 @@ class Search:
     def _answer(self, status: Status) -> RawAnswer:
         best = None if status == "infeasible" else self.best.tree
         return RawAnswer(
-            status=status, tree=None if isinstance(best, RawDiagram) else best,
+            status=status,
+            tree=None if isinstance(best, RawDiagram) else best,
             diagram=best if isinstance(best, RawDiagram) else None,
-            stages=self._outcomes(status), timeline=tuple(self.timeline), size=self.size,
+            stages=self._outcomes(status),
+            timeline=tuple(self.timeline),
+            size=self.size,
             interrupted=self.interrupted,
-        )  # fmt: skip
+        )
 
     def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
         if status == "infeasible":

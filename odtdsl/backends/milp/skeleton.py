@@ -122,7 +122,8 @@ def read_tree(
         return RawLeaf(label=labels[perfect.slots(node)[-1]])
     family, test = tests[node]
     return RawSplit(
-        family=family, test=test,
+        family=family,
+        test=test,
         left=read_tree(perfect, tests, labels, 2 * node + 1),
         right=read_tree(perfect, tests, labels, 2 * node + 2),
-    )  # fmt: skip
+    )

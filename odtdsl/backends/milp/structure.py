@@ -59,12 +59,13 @@ def tests_by_level(core: Core, depth: int) -> tuple[tuple[IntArray, ...], ...]:
     """The admissible tests per level and family, ascending."""
     return tuple(
         tuple(
-            np.flatnonzero(admissible(family, threshold_set(family, core.filters, level)))
-            .astype(np.int64)
+            np.flatnonzero(admissible(family, threshold_set(family, core.filters, level))).astype(
+                np.int64
+            )
             for family in core.families
         )
         for level in range(depth)
-    )  # fmt: skip
+    )
 
 
 def usable_tests(core: Core, levels: tuple[tuple[IntArray, ...], ...]) -> tuple[IntArray, ...]:
@@ -147,10 +148,14 @@ class Splits:
             zeros = np.zeros(len(columns) - 1, dtype=np.int64)
             made = self.program.column_names[-len(columns) + 1 :]
             self.program.block(
-                [f"chain_{later}" for later in made], SKELETON,
-                starts=np.arange(len(columns)) * 2, columns=pairs,
-                values=np.tile(np.array([1, -1]), len(zeros)), lower=zeros - FREE, upper=zeros,
-            )  # fmt: skip
+                [f"chain_{later}" for later in made],
+                SKELETON,
+                starts=np.arange(len(columns)) * 2,
+                columns=pairs,
+                values=np.tile(np.array([1, -1]), len(zeros)),
+                lower=zeros - FREE,
+                upper=zeros,
+            )
         return NodeTests(family=index, tests=usable, columns=columns)
 
     def _uses(self, node: int) -> dict[int, Affine]:

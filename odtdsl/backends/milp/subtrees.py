@@ -101,9 +101,12 @@ class Subtrees(Structure):
         found = []
         parts = self.parts
         for node, root, test, (one, other) in zip(
-            parts.node.tolist(), parts.root.tolist(), parts.test.tolist(), parts.labels.tolist(),
+            parts.node.tolist(),
+            parts.root.tolist(),
+            parts.test.tolist(),
+            parts.labels.tolist(),
             strict=True,
-        ):  # fmt: skip
+        ):
             what = f"c{other}" if test < 0 else f"{tests[1][test]},c{one},c{other}"
             found.append(f"below(n{node},{tests[0][root]},{what})")
         return found
@@ -119,8 +122,12 @@ class Subtrees(Structure):
             mine = np.flatnonzero(self.parts.side == side)
             self._equal(
                 [f"stands(n{1 + side},{r})" for r in range(count)],
-                self.parts.root[mine], self.below[mine], tests, columns, values,
-            )  # fmt: skip
+                self.parts.root[mine],
+                self.below[mine],
+                tests,
+                columns,
+                values,
+            )
 
     def _link_tests(self) -> None:
         for node in range(1, self.perfect.n_branches):
@@ -161,9 +168,14 @@ class Subtrees(Structure):
         return tuple(np.array(x, dtype=np.int64) for x in (tests, columns, values))  # type: ignore[return-value]
 
     def _equal(
-        self, names: list[str], rows: IntArray, columns: IntArray, other_rows: IntArray,
-        others: IntArray, values: IntArray,
-    ) -> None:  # fmt: skip
+        self,
+        names: list[str],
+        rows: IntArray,
+        columns: IntArray,
+        other_rows: IntArray,
+        others: IntArray,
+        values: IntArray,
+    ) -> None:
         """Rows `sum of columns = sum of values times others`."""
         all_rows = np.concatenate([rows, other_rows])
         order = np.argsort(all_rows, kind="stable")
@@ -171,9 +183,14 @@ class Subtrees(Structure):
         np.cumsum(np.bincount(all_rows, minlength=len(names)), out=starts[1:])
         zeros = np.zeros(len(names), dtype=np.int64)
         self.program.block(
-            names, SKELETON, starts=starts, columns=np.concatenate([columns, others])[order],
-            values=np.concatenate([np.ones_like(rows), -values])[order], lower=zeros, upper=zeros,
-        )  # fmt: skip
+            names,
+            SKELETON,
+            starts=starts,
+            columns=np.concatenate([columns, others])[order],
+            values=np.concatenate([np.ones_like(rows), -values])[order],
+            lower=zeros,
+            upper=zeros,
+        )
 
     @cached_property
     def _slots(self) -> IntArray:
@@ -254,9 +271,11 @@ class Subtrees(Structure):
         """The column of the subtree on a side, its tests as chosen; -1 without one."""
         below = tree.right if side else tree.left
         root, test = self._chosen(point, 0), self._chosen(point, 1 + side)
-        labels = [-1, below.label] if isinstance(below, RawLeaf) else [
-            leaf.label for leaf in (below.left, below.right) if isinstance(leaf, RawLeaf)
-        ]  # fmt: skip
+        labels = (
+            [-1, below.label]
+            if isinstance(below, RawLeaf)
+            else [leaf.label for leaf in (below.left, below.right) if isinstance(leaf, RawLeaf)]
+        )
         parts = self.parts
         found = (parts.root == root) & (parts.side == side) & (parts.test == test)
         where = np.flatnonzero(found & (parts.labels == labels).all(axis=1))

@@ -65,11 +65,21 @@ _COSTLY = {
 
 _IN_CHOICES = frozenset(
     {
-        Form.USED_PATH, Form.USED_MODEL, Form.ORDER, Form.ROOT, Form.BUDGET, Form.LINEAR_MODEL,
-        Form.LINEAR_LEAF, Form.LINEAR_SPLIT, Form.DEPTH, Form.LINK, Form.MONOTONE, Form.PATH_TOTAL,
+        Form.USED_PATH,
+        Form.USED_MODEL,
+        Form.ORDER,
+        Form.ROOT,
+        Form.BUDGET,
+        Form.LINEAR_MODEL,
+        Form.LINEAR_LEAF,
+        Form.LINEAR_SPLIT,
+        Form.DEPTH,
+        Form.LINK,
+        Form.MONOTONE,
+        Form.PATH_TOTAL,
         Form.MAXIMA_BOUND,
     }
-)  # fmt: skip
+)
 """The atoms: forms that may stand inside a disjunction."""
 
 

@@ -65,9 +65,10 @@ class Sat:
         self.solver, self.encoding = known(solver or DEFAULT), encoding
         if encoding == "paper" and self.solver == MAXSAT:
             raise error(
-                "U302", "the study's encoding has no sums for a MaxSAT solver",
+                "U302",
+                "the study's encoding has no sums for a MaxSAT solver",
                 helps=(f"leave out `--solver {MAXSAT}` or `--encoding paper`",),
-            )  # fmt: skip
+            )
 
     def with_formulation(self, encoding: Encoding) -> Sat:
         """The same back end with another encoding."""
@@ -85,9 +86,10 @@ class Sat:
         if isinstance(core.skeleton, DiagramSkeleton) and not plain:
             option = f"--solver {MAXSAT}" if self.solver == MAXSAT else "--encoding paper"
             raise error(
-                "B102", f"`sat` has diagrams without `{option}` only",
+                "B102",
+                f"`sat` has diagrams without `{option}` only",
                 helps=(f"leave it out: diagrams are solved by `{DEFAULT}`, or another solver",),
-            )  # fmt: skip
+            )
         if self.encoding == "paper":
             from odtdsl.backends.sat.paper_encoding import refuse
 
@@ -147,9 +149,12 @@ class Sat:
         return PaperCode(core, depth, shape_of(core))
 
     def solve(
-        self, core: Core, limits: Limits, start: RawModel | None = None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawModel | None = None,
         report: Report | None = None,
-    ) -> RawAnswer:  # fmt: skip
+    ) -> RawAnswer:
         """Search until proven or a limit is met.
 
         Parameters
@@ -175,9 +180,10 @@ class Sat:
         self.check(core)
         if self.solver in WHOLE_CALLS and limits.memory_bytes is not None:
             raise error(
-                "B106", f"`{self.solver}` cannot be stopped within a call, to keep `memory`",
+                "B106",
+                f"`{self.solver}` cannot be stopped within a call, to keep `memory`",
                 helps=(f"leave `memory` out, or take `--solver {DEFAULT}`",),
-            )  # fmt: skip
+            )
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.sat.diagram_search import DiagramSearch
 

@@ -30,9 +30,13 @@ class DiagramSearch:
     """The state of one solve."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawDiagram | None, report: Report | None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawDiagram | None,
+        report: Report | None,
         solver: str = DEFAULT,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.limits, self.report = core, limits, report
         self.allowed, _, self.clauses = demands(core)
         self.began = time.monotonic()
@@ -169,10 +173,12 @@ class DiagramSearch:
 
     def _note(self, stage: int) -> None:
         progress = Progress(
-            stage=stage, incumbent=self.values[stage] if self.values else None,
-            bound=self.lower.get(stage), seconds=time.monotonic() - self.began,
+            stage=stage,
+            incumbent=self.values[stage] if self.values else None,
+            bound=self.lower.get(stage),
+            seconds=time.monotonic() - self.began,
             found=self.best,
-        )  # fmt: skip
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -190,19 +196,25 @@ class DiagramSearch:
                 )
         counters = (("calls", self.asking.calls), ("rows", self.code.kinds_in))
         return RawAnswer(
-            status=status, tree=None, diagram=self.best if status != "infeasible" else None,
-            stages=tuple(outcomes), timeline=tuple(self.timeline), size=self.code.formula.size(),
+            status=status,
+            tree=None,
+            diagram=self.best if status != "infeasible" else None,
+            stages=tuple(outcomes),
+            timeline=tuple(self.timeline),
+            size=self.code.formula.size(),
             counters=counters,
             interrupted=status not in ("optimal", "infeasible") and self.limits.interrupted(),
-        )  # fmt: skip
+        )
 
 
 def measures(core: Core, clauses: tuple[Clause, ...]) -> list[Additive]:
     """Those of some clauses and of the objective."""
     found = [
-        signed.atom.measure for clause in clauses for signed in clause.literals
+        signed.atom.measure
+        for clause in clauses
+        for signed in clause.literals
         if isinstance(signed.atom, Linear)
-    ]  # fmt: skip
+    ]
     return found + [one.measure for one in core.objective if isinstance(one, LinearStage)]
 
 

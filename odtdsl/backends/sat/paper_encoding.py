@@ -88,8 +88,9 @@ class PaperCode:
         used = formula.block(lambda s: f"U: slot {s + 1} predicts a class", slots)
         count = formula.block(
             lambda s, j: f"H: at least {j} of the first {s} slots predict a class",
-            slots + 1, most + 2,
-        )  # fmt: skip
+            slots + 1,
+            most + 2,
+        )
         formula.group("(7) slots with a class are used", "size")
         formula.rows(np.stack([-self.c.T, np.broadcast_to(used, self.c.T.shape)]).reshape(2, -1).T)
         formula.group("(8) counts do not fall", "size")
@@ -222,11 +223,13 @@ def refuse(core: Core) -> None:
     """Raise for all of a problem that the study's encoding does not express."""
     found = [
         Diagnostic(
-            code="B102", message=f"`sat` (paper) cannot express {what}", notes=(why,),
+            code="B102",
+            message=f"`sat` (paper) cannot express {what}",
+            notes=(why,),
             helps=("leave out `--encoding paper`",),
         )
         for what, why in beyond(core)
-    ]  # fmt: skip
+    ]
     if found:
         raise OdtError(found)
 
@@ -260,10 +263,12 @@ def _minimized(objective: tuple[StageForm, ...]) -> bool:
     if not isinstance(objective[0], DepthStage) or len(objective) > 2:
         return False
     return all(
-        isinstance(stage, LinearStage) and not stage.maxima and stage.path_sum is None
+        isinstance(stage, LinearStage)
+        and not stage.maxima
+        and stage.path_sum is None
         and _leaves_only(stage.measure)
         for stage in objective[1:]
-    )  # fmt: skip
+    )
 
 
 def _leaves_only(measure: Additive) -> bool:

@@ -248,9 +248,13 @@ class Search:
     """The state of one solve."""
 
     def __init__(
-        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None,
+        self,
+        core: Core,
+        limits: Limits,
+        start: RawTree | None,
+        report: Report | None,
         solver: str = DEFAULT,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.core, self.limits, self.report, self.solver = core, limits, report, solver
         self.shape = shape_of(core)
         self.simple = self._first_shape()
@@ -389,9 +393,12 @@ class Search:
     def _note(self, stage: int) -> None:
         incumbent = self.values[stage] if self.values else None
         progress = Progress(
-            stage=stage, incumbent=incumbent, bound=self.lower.get(stage),
-            seconds=time.monotonic() - self.began, found=self.best,
-        )  # fmt: skip
+            stage=stage,
+            incumbent=incumbent,
+            bound=self.lower.get(stage),
+            seconds=time.monotonic() - self.began,
+            found=self.best,
+        )
         self.timeline.append(progress)
         if self.report is not None:
             self.report(progress)
@@ -404,10 +411,14 @@ class Search:
             size = (*lowered.formula.size(), ("depth", lowered.tree.depth))
             counters = (*counters, ("rows", len(lowered.tree.rows_in)))
         return RawAnswer(
-            status=status, tree=self.best, stages=self._outcomes(status),
-            timeline=tuple(self.timeline), size=size, counters=counters,
+            status=status,
+            tree=self.best,
+            stages=self._outcomes(status),
+            timeline=tuple(self.timeline),
+            size=size,
+            counters=counters,
             interrupted=status not in ("optimal", "infeasible") and self.limits.interrupted(),
-        )  # fmt: skip
+        )
 
     def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
         if status == "infeasible":
@@ -415,11 +426,12 @@ class Search:
         stages = range(len(self.core.objective) if self.best is not None else 1)
         return tuple(
             StageOutcome(
-                value=self.values[i] if self.values else None, bound=self.lower.get(i),
+                value=self.values[i] if self.values else None,
+                bound=self.lower.get(i),
                 proven=i < self.proven,
             )
             for i in stages[: self.proven + 1]
-        )  # fmt: skip
+        )
 
 
 def agreeing(core: Core, shape: Shape) -> bool:

@@ -6,9 +6,18 @@ DEFAULT = "minisat22"
 """The fastest where clauses are added between calls, see `benchmarks/sat.py solvers`."""
 
 INTERRUPTIBLE = (
-    "minisat22", "minisat-gh", "minicard", "glucose3", "glucose4", "glucose42", "gluecard3",
-    "gluecard4", "maplecm", "maplechrono", "mergesat3",
-)  # fmt: skip
+    "minisat22",
+    "minisat-gh",
+    "minicard",
+    "glucose3",
+    "glucose4",
+    "glucose42",
+    "gluecard3",
+    "gluecard4",
+    "maplecm",
+    "maplechrono",
+    "mergesat3",
+)
 """Those that stop within a call. `maplesat` is left out: in python-sat 1.9 it crashes on some
 formulas of the study's encoding."""
 

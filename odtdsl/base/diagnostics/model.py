@@ -76,8 +76,12 @@ def error(
     return OdtError(
         [
             Diagnostic(
-                code=code, message=message, labels=labels, notes=tuple(notes),
-                helps=tuple(helps), source=source,
+                code=code,
+                message=message,
+                labels=labels,
+                notes=tuple(notes),
+                helps=tuple(helps),
+                source=source,
             )
         ]
-    )  # fmt: skip
+    )

@@ -12,9 +12,14 @@ from odtdsl.base.files import read_bytes
 from odtdsl.driver.formulas.encoding import Format
 
 STATUS = {
-    "SAT": True, "SATISFIABLE": True, "OPTIMUM FOUND": True,
-    "UNSAT": False, "UNSATISFIABLE": False, "INDET": None, "UNKNOWN": None,
-}  # fmt: skip
+    "SAT": True,
+    "SATISFIABLE": True,
+    "OPTIMUM FOUND": True,
+    "UNSAT": False,
+    "UNSATISFIABLE": False,
+    "INDET": None,
+    "UNKNOWN": None,
+}
 """What solvers say of a formula: that it has a model, has none, or nothing."""
 
 LITERAL = re.compile(r"([+-]|~)?(x?)(\d{1,18})")
@@ -50,9 +55,10 @@ def read(path: Path) -> Assignment:
         text = read_bytes(path).decode("utf-8")
     except OSError as failure:
         raise error(
-            "F220", f"`{path}` cannot be read: {failure.strerror or failure}",
+            "F220",
+            f"`{path}` cannot be read: {failure.strerror or failure}",
             helps=("give the file that the solver's output went to",),
-        ) from failure  # fmt: skip
+        ) from failure
     except UnicodeDecodeError as failure:
         raise _no_assignment(path, "it is no text") from failure
     return parse(text, path)
@@ -111,23 +117,27 @@ def _bits(text: str) -> dict[int, bool] | None:
 
 def _no_assignment(path: Path, why: str) -> OdtError:
     return error(
-        "F221", f"`{path}` holds no assignment: {why}",
+        "F221",
+        f"`{path}` holds no assignment: {why}",
         helps=("give a solver's output with lines as `v 1 -2 3 0`, or minisat's result file",),
-    )  # fmt: skip
+    )
 
 
 def _no_model(path: Path, said: str) -> OdtError:
     if STATUS.get(said) is None:
         return error(
-            "U210", f"`{path}` says `{said}`: the solver found no model and ruled none out",
+            "U210",
+            f"`{path}` says `{said}`: the solver found no model and ruled none out",
             helps=("give the solver more time",),
-        )  # fmt: skip
+        )
     if STATUS[said]:
         return error(
-            "U210", f"`{path}` says `{said}`, but not which model it is",
+            "U210",
+            f"`{path}` says `{said}`, but not which model it is",
             helps=("let the solver print it: its options may have a word for it",),
-        )  # fmt: skip
+        )
     return error(
-        "U210", f"`{path}` says `{said}`: no tree is a model of the formula",
+        "U210",
+        f"`{path}` says `{said}`: no tree is a model of the formula",
         helps=("`odt explain` says which rules conflict",),
-    )  # fmt: skip
+    )

@@ -110,9 +110,10 @@ def encode(
     """
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error(
-            "B102", "formulas are written out of trees; this spec asks for a diagram",
+            "B102",
+            "formulas are written out of trees; this spec asks for a diagram",
             helps=("`odt solve --using sat` and `--using cpsat` solve diagrams",),
-        )  # fmt: skip
+        )
     core = _within(core, depth, bounds)
     choice = choose(core, "sat")
     if choice.name is None:
@@ -126,9 +127,12 @@ def encode(
         )
     names = SpecNames(core, rows)
     lowered = Lowered(
-        core, deepest(core), _shape(core, to, len(bounds)), names=names,
+        core,
+        deepest(core),
+        _shape(core, to, len(bounds)),
+        names=names,
         formula=Formula(sums=to == "opb"),
-    )  # fmt: skip
+    )
     lowered.add_rows(range(core.n_rows))
     for index, bound in enumerate(bounds):
         _bound(lowered, rows, index, bound)
@@ -140,9 +144,10 @@ def _within(core: Core, depth: int | None, bounds: Sequence[Fraction]) -> Core:
     """Bounds on the depth become that of the skeleton."""
     if len(bounds) > len(core.objective):
         raise error(
-            "U321", f"{len(bounds)} bounds are of more stages than the objective has",
+            "U321",
+            f"{len(bounds)} bounds are of more stages than the objective has",
             helps=("give one `--bound` per stage, the first stage's first",),
-        )  # fmt: skip
+        )
     stages = zip(core.objective, bounds, strict=False)
     depths = [bound.__floor__() for stage, bound in stages if isinstance(stage, DepthStage)]
     depths += [] if depth is None else [depth]
@@ -190,18 +195,21 @@ def _objective(lowered: Lowered, rows: Rows) -> tuple[Terms, tuple[Goal, ...]]:
         denominator = stage.measure.denominator if isinstance(stage, LinearStage) else 1
         goals.append(
             Goal(
-                constant=stage.sign * constant, grid=stage.sign * grid, denominator=denominator,
+                constant=stage.sign * constant,
+                grid=stage.sign * grid,
+                denominator=denominator,
                 weight=factor,
             )
-        )  # fmt: skip
+        )
         for literal, weight in weighted:
             total.add(literal, factor * (weight // grid))
         factor *= sum(weight // grid for _, weight in weighted) + 1
     if factor >= LARGEST:
         raise error(
-            "B224", "the weights of the objective's stages have more digits than solvers hold",
+            "B224",
+            "the weights of the objective's stages have more digits than solvers hold",
             helps=("write fewer stages, or round weights and losses to fewer decimals",),
-        )  # fmt: skip
+        )
     return total, tuple(reversed(goals))
 
 

@@ -27,9 +27,13 @@ SHOWN = 8
 
 
 def write_formula(
-    analysis: Analysis, path: Path, to: Format, *, depth: int | None = None,
+    analysis: Analysis,
+    path: Path,
+    to: Format,
+    *,
+    depth: int | None = None,
     bounds: Sequence[Fraction] = (),
-) -> tuple[tuple[str, int], ...]:  # fmt: skip
+) -> tuple[tuple[str, int], ...]:
     """Write a problem as a formula; returns its size.
 
     Raises
@@ -46,9 +50,13 @@ def write_formula(
 
 
 def decode(
-    analysis: Analysis, assignment: Assignment, *, to: Format | None = None,
-    depth: int | None = None, bounds: Sequence[Fraction] = (),
-) -> Result:  # fmt: skip
+    analysis: Analysis,
+    assignment: Assignment,
+    *,
+    to: Format | None = None,
+    depth: int | None = None,
+    bounds: Sequence[Fraction] = (),
+) -> Result:
     """The audited tree that an assignment to the variables of a formula stands for.
 
     Parameters
@@ -88,11 +96,19 @@ def decode(
     )
     test = analysis.test
     return Result(
-        status="feasible", stages=stages, tree=tree, audit=audited, backend="assignment",
-        seconds=time.monotonic() - began, seed=analysis.problem.options.seed,
-        digest=digest(rows.data.table), size=encoding.size(), warnings=analysis.warnings,
-        test=None if test is None or not test.n_rows else score(tree, test), rows=rows,
-    )  # fmt: skip
+        status="feasible",
+        stages=stages,
+        tree=tree,
+        audit=audited,
+        backend="assignment",
+        seconds=time.monotonic() - began,
+        seed=analysis.problem.options.seed,
+        digest=digest(rows.data.table),
+        size=encoding.size(),
+        warnings=analysis.warnings,
+        test=None if test is None or not test.n_rows else score(tree, test),
+        rows=rows,
+    )
 
 
 # ---- is it a model
@@ -137,10 +153,11 @@ def _broken(encoding: Encoding, number: int, clause: tuple[int, ...]) -> OdtErro
     formula = encoding.formula
     group = max(i for i, one in enumerate(formula.groups, start=1) if one.first <= number)
     notes = [
-        f"{literal} is false: {formula.meaning(literal)}" if literal > 0
+        f"{literal} is false: {formula.meaning(literal)}"
+        if literal > 0
         else f"{-literal} is true: {formula.meaning(-literal)}"
         for literal in clause[:SHOWN]
-    ]  # fmt: skip
+    ]
     return error(
         "U212",
         f"the assignment is no model: it breaks clause {number + 1}, of group {group}:"

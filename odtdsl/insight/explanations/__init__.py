@@ -7,6 +7,16 @@ from odtdsl.insight.explanations.prices import Price, Prices, Range
 from odtdsl.insight.explanations.tracing import MOST_POINTS, trace
 
 __all__ = [
-    "MOST_CONFLICTS", "MOST_POINTS", "Conflict", "Curve", "Explanation", "NearestBound", "Point",
-    "Price", "Prices", "Range", "explain", "trace",
-]  # fmt: skip
+    "MOST_CONFLICTS",
+    "MOST_POINTS",
+    "Conflict",
+    "Curve",
+    "Explanation",
+    "NearestBound",
+    "Point",
+    "Price",
+    "Prices",
+    "Range",
+    "explain",
+    "trace",
+]

@@ -66,9 +66,10 @@ class Bounded:
             op = "<" if self.op == "<=" else ">"
         head = "" if self.rule.scope is Scope.MODEL else f"forall {self.rule.scope}: "
         return replace(
-            self.rule, text=f"{head}{self.text} {op} {self.shown(bound)}",
+            self.rule,
+            text=f"{head}{self.text} {op} {self.shown(bound)}",
             condition=Compare(op=op, left=self.measure, right=Const(value=bound)),
-        )  # fmt: skip
+        )
 
     def tighter(self, a: Fraction, b: Fraction) -> bool:
         """Whether a bound asks for more than another."""
@@ -98,10 +99,13 @@ def bounded_of(rule: RuleDecl, rows: Rows) -> Bounded | None:
     if bound is None or not applications(left):
         return None
     return Bounded(
-        rule=rule, measure=left, op="<=" if op in ("<", "<=") else ">=", bound=bound,
+        rule=rule,
+        measure=left,
+        op="<=" if op in ("<", "<=") else ">=",
+        bound=bound,
         percent=isinstance(right, Const) and right.percent,
         text=_measure_text(rule.text, right=mirrored),
-    )  # fmt: skip
+    )
 
 
 def _number(side: Expr, rows: Rows) -> Fraction | None:
@@ -142,10 +146,11 @@ def find(name: str, rows: Rows) -> Bounded:
     names = [*(rule.name for rule in problem.rules), *_bounds_of(problem)]
     near = closest(name, names)
     raise error(
-        "U310", f"the spec has no rule `{name}`",
+        "U310",
+        f"the spec has no rule `{name}`",
         notes=(f"it has {', '.join(f'`{one}`' for one in names)}" if names else "it has no rules",),
         helps=(f"did you mean `{near}`?",) if near is not None else (),
-    )  # fmt: skip
+    )
 
 
 def unit_of(measure: Expr, problem: Problem) -> str:
@@ -173,9 +178,14 @@ def _of_skeleton(name: str, problem: Problem) -> Bounded | None:
         name=f"tree {term}", scope=Scope.MODEL, condition=condition, text=f"{term} <= {bound}"
     )
     return Bounded(
-        rule=rule, measure=measure, op="<=", bound=bound, percent=False, text=term,
+        rule=rule,
+        measure=measure,
+        op="<=",
+        bound=bound,
+        percent=False,
+        text=term,
         of_skeleton=True,
-    )  # fmt: skip
+    )
 
 
 def _no_bound(rule: RuleDecl, problem: Problem) -> OdtError:
@@ -196,11 +206,15 @@ def _no_bound(rule: RuleDecl, problem: Problem) -> OdtError:
     return OdtError(
         [
             Diagnostic(
-                code="U311", message=f"rule `{rule.name}` has no bound to move", labels=labels,
-                notes=(note,), helps=(hint,), source=problem.source,
+                code="U311",
+                message=f"rule `{rule.name}` has no bound to move",
+                labels=labels,
+                notes=(note,),
+                helps=(hint,),
+                source=problem.source,
             )
         ]
-    )  # fmt: skip
+    )
 
 
 __all__ = ["Bounded", "bounded_of", "find", "unit_of"]

@@ -38,10 +38,16 @@ MOST_CONFLICTS = 20
 
 
 def explain(
-    analysis: Analysis, *, backend: str | None = None, seconds: float | None = None,
-    memory_bytes: int | None = None, most: int = 1, deeper: int = DEEPER,
-    tell: Callable[[str], None] = unheard, began: float | None = None,
-) -> Explanation:  # fmt: skip
+    analysis: Analysis,
+    *,
+    backend: str | None = None,
+    seconds: float | None = None,
+    memory_bytes: int | None = None,
+    most: int = 1,
+    deeper: int = DEEPER,
+    tell: Callable[[str], None] = unheard,
+    began: float | None = None,
+) -> Explanation:
     """Why no tree keeps all rules of a spec; or, where one does, what each rule costs.
 
     Parameters
@@ -81,10 +87,13 @@ def explain(
         raise refused(choice, backend or options.backend, analysis.problem.source)
     with interruptible() as interrupted:
         limits = Limits(
-            deadline=None if seconds is None else began + seconds, gap=Fraction(0),
-            threads=options.threads, seed=options.seed, interrupted=interrupted,
+            deadline=None if seconds is None else began + seconds,
+            gap=Fraction(0),
+            threads=options.threads,
+            seed=options.seed,
+            interrupted=interrupted,
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
-        )  # fmt: skip
+        )
         oracle = Oracle(core, suspects(analysis.problem, deeper), choice.name, limits, deeper, tell)
         return _Explainer(analysis, oracle, most, began, interrupted).run()
 
@@ -133,9 +142,13 @@ class _Explainer:
     """One explanation."""
 
     def __init__(
-        self, analysis: Analysis, oracle: Oracle, most: int, began: float,
+        self,
+        analysis: Analysis,
+        oracle: Oracle,
+        most: int,
+        began: float,
         interrupted: Callable[[], bool],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.analysis, self.oracle, self.most, self.began = analysis, oracle, most, began
         self.interrupted = interrupted
 
@@ -156,19 +169,25 @@ class _Explainer:
                 Conflict(suspects=self._named(members), minimal=minimal, smallest=smallest)
                 for members, minimal, smallest in conflicts
             ),
-            complete=complete, drop=None if drop is None else self._named(drop),
+            complete=complete,
+            drop=None if drop is None else self._named(drop),
             nearest=self._nearest(conflicts[0][0]),
-        )  # fmt: skip
+        )
 
     def _prices(self, tree: RawTree) -> Prices | None:
         """What each rule costs, given a tree that keeps all."""
         oracle, limits = self.oracle, self.oracle.limits
         return price_rules(
-            self.analysis, oracle.suspects, oracle.backend, deadline=limits.deadline,
-            memory_bytes=limits.memory_bytes, interrupted=limits.interrupted,
-            deeper=oracle.deeper, start=to_tree(oracle.core, self.analysis.rows, tree),
+            self.analysis,
+            oracle.suspects,
+            oracle.backend,
+            deadline=limits.deadline,
+            memory_bytes=limits.memory_bytes,
+            interrupted=limits.interrupted,
+            deeper=oracle.deeper,
+            start=to_tree(oracle.core, self.analysis.rows, tree),
             tell=oracle.tell,
-        )  # fmt: skip
+        )
 
     def _conflicts(
         self, first: Found, order: list[int]
@@ -202,10 +221,11 @@ class _Explainer:
             if one is not None:
                 found.append(
                     NearestBound(
-                        suspect=oracle.suspects[suspect], found=one,
+                        suspect=oracle.suspects[suspect],
+                        found=one,
                         others="spec" if whole else "conflict",
                     )
-                )  # fmt: skip
+                )
         return tuple(found)
 
     def _named(self, members: Members) -> tuple[Suspect, ...]:
@@ -218,10 +238,14 @@ class _Explainer:
         depth = relaxed(oracle.skeleton, deeper=oracle.deeper, leaves=False).depth
         return Explanation(
             status=status,  # type: ignore[arg-type]
-            backend=oracle.backend, seconds=time.monotonic() - self.began,
-            questions=oracle.questions, undecided=oracle.undecided,
+            backend=oracle.backend,
+            seconds=time.monotonic() - self.began,
+            questions=oracle.questions,
+            undecided=oracle.undecided,
             interrupted=self.interrupted() or (prices is not None and prices.interrupted),
-            prices=prices, source=self.analysis.problem.source,
-            warnings=self.analysis.warnings, deepest=depth,
+            prices=prices,
+            source=self.analysis.problem.source,
+            warnings=self.analysis.warnings,
+            deepest=depth,
             **parts,  # type: ignore[arg-type]
-        )  # fmt: skip
+        )

@@ -164,10 +164,12 @@ class Curve:
                     "" if point.measure is None else as_number(point.measure),
                     *(as_number(value) for value in point.objective),
                     "" if point.errors is None else as_number(point.errors),
-                    point.tree.depth, point.tree.n_leaves,
-                    "yes" if point.proven else "no", "yes" if point.efficient else "no",
+                    point.tree.depth,
+                    point.tree.n_leaves,
+                    "yes" if point.proven else "no",
+                    "yes" if point.efficient else "no",
                 ]
-            )  # fmt: skip
+            )
         return file.getvalue()
 
     def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:

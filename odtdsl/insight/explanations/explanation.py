@@ -113,9 +113,10 @@ class Explanation:
         """The warnings of the spec but those that a conflict tells, with a proof."""
         told = {label.span for one in self.diagnostics() for label in one.labels}
         return tuple(
-            one for one in self.warnings
+            one
+            for one in self.warnings
             if one.code not in FORESEEN or not {label.span for label in one.labels} <= told
-        )  # fmt: skip
+        )
 
     def _undecided(self) -> Diagnostic:
         notes = (f"the search ended without an answer after {self.seconds:.1f} s",)
@@ -126,23 +127,27 @@ class Explanation:
             notes = (f"`{self.backend}` found none, and cannot prove that there is none",)
             helps = ("ask a back end that proves, as with `--using exact` or `--using milp`",)
         return Diagnostic(
-            code="R402", severity="warning", source=self.source,
-            message="whether a tree keeps all rules is undecided", notes=notes, helps=helps,
-        )  # fmt: skip
+            code="R402",
+            severity="warning",
+            source=self.source,
+            message="whether a tree keeps all rules is undecided",
+            notes=notes,
+            helps=helps,
+        )
 
     def _told(self, at: int, conflict: Conflict) -> Diagnostic:
         first = at == 0
         count = len(conflict.suspects)
-        message = (
-            f"no tree keeps {_listed(conflict.suspects)}" + (" together" if count > 1 else "")
-        )  # fmt: skip
+        message = f"no tree keeps {_listed(conflict.suspects)}" + (" together" if count > 1 else "")
         spans = [one.span for one in conflict.suspects if one.span.start >= 0]
         return Diagnostic(
-            code="R401", message=message, source=self.source,
+            code="R401",
+            message=message,
+            source=self.source,
             labels=tuple(Label(span=span) for span in spans),
             notes=(self._proof(conflict), *(self._notes(conflict) if first else ())),
             helps=tuple(self._helps()) if first else (),
-        )  # fmt: skip
+        )
 
     def _proof(self, conflict: Conflict) -> str:
         """What is proven of a conflict, in words."""
@@ -185,7 +190,8 @@ class Explanation:
             "conflicts": [
                 {
                     "suspects": [_suspect(one) for one in conflict.suspects],
-                    "minimal": conflict.minimal, "smallest": conflict.smallest,
+                    "minimal": conflict.minimal,
+                    "smallest": conflict.smallest,
                 }
                 for conflict in self.conflicts
             ],
@@ -193,14 +199,17 @@ class Explanation:
             "drop": None if self.drop is None else [one.name for one in self.drop],
             "nearest": [
                 {
-                    "suspect": one.suspect.name, "op": one.found.op,
-                    "value": as_number(one.found.value), "others": one.others, "text": one.says,
+                    "suspect": one.suspect.name,
+                    "op": one.found.op,
+                    "value": as_number(one.found.value),
+                    "others": one.others,
+                    "text": one.says,
                 }
                 for one in self.nearest
             ],
             "prices": None if self.prices is None else self.prices.to_json(),
             "diagnostics": [to_json(one) for one in (*self.untold, *self.diagnostics())],
-        }  # fmt: skip
+        }
 
 
 def _suspect(one: Suspect) -> dict[str, str]:

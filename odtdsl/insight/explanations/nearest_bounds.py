@@ -147,9 +147,10 @@ class _Descent:
         rule = self.bounded.moved(Fraction(0))
         alone = Rows(replace(self.rows.problem, rules=(rule,)), self.rows.data)
         (line,) = (
-            line for line in audit(to_tree(core, self.rows, tree), alone).lines
+            line
+            for line in audit(to_tree(core, self.rows, tree), alone).lines
             if line.rule == rule.name and line.text == rule.text
-        )  # fmt: skip
+        )
         return None if line.note else line.value
 
 
@@ -173,15 +174,19 @@ def _of_skeleton(oracle: Oracle, suspect: int, among: Members, tree: RawTree) ->
     if oracle.suspects[suspect].kind == "depth":
         assert given.depth is not None
         value = _least(
-            oracle, given.depth + 1, depth_of(tree),
+            oracle,
+            given.depth + 1,
+            depth_of(tree),
             lambda bound: replace(core, skeleton=replace(now, depth=bound)),
-        )  # fmt: skip
+        )
     else:
         assert given.leaves is not None
         value = _least(
-            oracle, given.leaves + 1, _leaves(tree),
+            oracle,
+            given.leaves + 1,
+            _leaves(tree),
             lambda bound: replace(core, skeleton=replace(now, leaves=bound)),
-        )  # fmt: skip
+        )
     return None if value is None else Nearest(suspect=suspect, op="<=", value=Fraction(value))
 
 

@@ -74,9 +74,14 @@ class Oracle:
     """
 
     def __init__(
-        self, core: Core, suspects: tuple[Suspect, ...], backend: str, limits: Limits,
-        deeper: int = DEEPER, tell: Callable[[str], None] = unheard,
-    ) -> None:  # fmt: skip
+        self,
+        core: Core,
+        suspects: tuple[Suspect, ...],
+        backend: str,
+        limits: Limits,
+        deeper: int = DEEPER,
+        tell: Callable[[str], None] = unheard,
+    ) -> None:
         self.tell = tell
         self.core, self.suspects, self.backend, self.limits = core, suspects, backend, limits
         self.deeper = deeper
@@ -237,9 +242,10 @@ class Oracle:
         bound = Fraction(atom.at_most, atom.measure.denominator)
         told = _Against(bound, Fraction(1, 2 * atom.measure.denominator), self.limits.interrupted)
         asked = replace(
-            core, clauses=tuple(clause for clause in core.clauses if clause is not rule),
+            core,
+            clauses=tuple(clause for clause in core.clauses if clause is not rule),
             objective=(LinearStage(measure=atom.measure),),
-        )  # fmt: skip
+        )
         limits = replace(self.limits, deadline=deadline, interrupted=told.stop)
         answer = self._engine().solve(asked, limits, None, told.report)
         if answer.tree is not None and keeps(core, answer.tree):
@@ -395,10 +401,11 @@ def _widest(core: Core) -> Clause | None:
     bounds = [
         (np.count_nonzero(literal.atom.measure.output.any(axis=1)), -at, clause)
         for at, clause in enumerate(core.clauses)
-        if clause.scope is Scope.MODEL and len(clause.literals) == 1
+        if clause.scope is Scope.MODEL
+        and len(clause.literals) == 1
         and isinstance((literal := clause.literals[0]).atom, Linear)
         and literal.atom.measure.output is not None
-    ]  # fmt: skip
+    ]
     return max(bounds, key=lambda one: one[:2])[2] if bounds else None
 
 
@@ -414,7 +421,9 @@ def _earlier(one: float | None, other: float | None) -> float | None:
 def _plainly_refuted(core: Core) -> bool:
     """Whether it takes no search to see that no tree keeps a core."""
     frame = Frame(
-        skeleton=core.skeleton, n_rows=core.n_rows, n_columns=len(core.columns),
+        skeleton=core.skeleton,
+        n_rows=core.n_rows,
+        n_columns=len(core.columns),
         families=core.families,
-    )  # fmt: skip
+    )
     return Room(frame, core.clauses, core.filters).refute() is not None

@@ -167,10 +167,17 @@ class _Optima:
     """Optima of sets of suspects, from as few searches as possible."""
 
     def __init__(
-        self, analysis: Analysis, suspects: tuple[Suspect, ...], backend: str, *,
-        deadline: float | None, memory_bytes: int | None, interrupted: Callable[[], bool],
-        deeper: int, tell: Callable[[str], None],
-    ) -> None:  # fmt: skip
+        self,
+        analysis: Analysis,
+        suspects: tuple[Suspect, ...],
+        backend: str,
+        *,
+        deadline: float | None,
+        memory_bytes: int | None,
+        interrupted: Callable[[], bool],
+        deeper: int,
+        tell: Callable[[str], None],
+    ) -> None:
         self.tell = tell
         self.analysis, self.suspects, self.backend = analysis, suspects, backend
         self.deadline, self.memory_bytes, self.deeper = deadline, memory_bytes, deeper
@@ -189,9 +196,11 @@ class _Optima:
         found = audit(tree, self.analysis.rows)
         broken = {line.rule for line in found.lines if not line.holds}
         met = _Met(
-            tree=tree, keeps=frozenset(one for one in self.suspects if one.name not in broken),
-            values=signed(self.problem, found.objective), audit=found,
-        )  # fmt: skip
+            tree=tree,
+            keeps=frozenset(one for one in self.suspects if one.name not in broken),
+            values=signed(self.problem, found.objective),
+            audit=found,
+        )
         self._met.append(met)
         return met
 
@@ -224,11 +233,14 @@ class _Optima:
         self.tell(f"search {self.searches}, {self._wanted(members)}")
         try:
             result = solve(
-                asked, backend=self.backend, seconds=seconds, gap=Fraction(0),
+                asked,
+                backend=self.backend,
+                seconds=seconds,
+                gap=Fraction(0),
                 formulation="subtrees" if self.backend == "milp" else None,
                 memory_bytes=self.memory_bytes,
                 start=None if known.met is None else known.met.tree,
-            )  # fmt: skip
+            )
         except OdtError as refused:  # a wider skeleton can be too large for a back end
             if any(one.code.startswith("X") for one in refused.diagnostics):
                 raise
@@ -270,11 +282,17 @@ def _bounds(result: Result) -> Iterator[Fraction]:
 
 
 def price_rules(
-    analysis: Analysis, suspects: tuple[Suspect, ...], backend: str, *,
-    deadline: float | None = None, memory_bytes: int | None = None,
-    interrupted: Callable[[], bool] = lambda: False, deeper: int = 1, start: Tree | None = None,
+    analysis: Analysis,
+    suspects: tuple[Suspect, ...],
+    backend: str,
+    *,
+    deadline: float | None = None,
+    memory_bytes: int | None = None,
+    interrupted: Callable[[], bool] = lambda: False,
+    deeper: int = 1,
+    start: Tree | None = None,
     tell: Callable[[str], None] = unheard,
-) -> Prices | None:  # fmt: skip
+) -> Prices | None:
     """The price of each rule and bound of the skeleton, of a spec that a tree keeps.
 
     Parameters
@@ -304,9 +322,15 @@ def price_rules(
         None where the time was over before a tree was searched for.
     """
     optima = _Optima(
-        analysis, suspects, backend, deadline=deadline, memory_bytes=memory_bytes,
-        interrupted=interrupted, deeper=deeper, tell=tell,
-    )  # fmt: skip
+        analysis,
+        suspects,
+        backend,
+        deadline=deadline,
+        memory_bytes=memory_bytes,
+        interrupted=interrupted,
+        deeper=deeper,
+        tell=tell,
+    )
     if start is not None:
         optima.add(start)
     left = optima.left()
@@ -354,23 +378,29 @@ class _Told:
         found = tuple(self._price(suspect, members) for suspect, members in questions)
         together = found[:1] if len(found) > 1 and found[0].suspect is None else ()
         return Prices(
-            optimum=self.optimum, best=tuple(self._ranges(self.all)),
+            optimum=self.optimum,
+            best=tuple(self._ranges(self.all)),
             prices=found[len(together) :] + together,
-            searches=optima.searches, interrupted=optima.interrupted,
-        )  # fmt: skip
+            searches=optima.searches,
+            interrupted=optima.interrupted,
+        )
 
     def _price(self, suspect: Suspect | None, members: Members) -> Price:
         fewer = self.optima.known(members)
         prices = tuple(self._differences(fewer))
         line = None if suspect is None else self.lines.get(suspect.name)
         return Price(
-            suspect=suspect, binds=self._binds(fewer), without=tuple(self._ranges(fewer)),
-            price=prices, errors=self._errors(fewer), rows=self._rows(prices[0]),
+            suspect=suspect,
+            binds=self._binds(fewer),
+            without=tuple(self._ranges(fewer)),
+            price=prices,
+            errors=self._errors(fewer),
+            rows=self._rows(prices[0]),
             value=None if line is None else line.value,
             bound=None if line is None else line.bound,
             slack=None if line is None else line.slack,
             tree=None if fewer.met is None else fewer.met.tree,
-        )  # fmt: skip
+        )
 
     def _binds(self, fewer: _Optimum) -> bool | None:
         low, met = self.all.low, self.all.met

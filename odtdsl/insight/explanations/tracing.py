@@ -97,9 +97,16 @@ class Walk:
     """The searches of one curve; picklable, for other processes."""
 
     def __init__(
-        self, analysis: Analysis, bounded: Bounded, backend: str, *, last_stage: bool,
-        until: float | None, memory_bytes: int | None, stop: Stop,
-    ) -> None:  # fmt: skip
+        self,
+        analysis: Analysis,
+        bounded: Bounded,
+        backend: str,
+        *,
+        last_stage: bool,
+        until: float | None,
+        memory_bytes: int | None,
+        stop: Stop,
+    ) -> None:
         self.analysis, self.bounded, self.backend = analysis, bounded, backend
         self.last_stage, self.until, self.memory_bytes = last_stage, until, memory_bytes
         self.stop, self.searches, self.note = stop, 0, ""
@@ -186,9 +193,13 @@ class Walk:
             stages = (*stages, measure_stage(self.bounded))
         asked = varied(self.analysis, replace(problem, rules=tuple(rules), objective=stages))
         return solve(
-            asked, backend=self.backend, seconds=seconds, gap=Fraction(0),
-            memory_bytes=self.memory_bytes, stop=self.stop,
-        )  # fmt: skip
+            asked,
+            backend=self.backend,
+            seconds=seconds,
+            gap=Fraction(0),
+            memory_bytes=self.memory_bytes,
+            stop=self.stop,
+        )
 
     def _without_tree(self, result: Result) -> Ended:
         if result.status == "infeasible":
@@ -206,12 +217,15 @@ class Walk:
         line = found.lines[-1]  # rules come last, and there is one
         proven = all(stage.proven for stage in stages)
         return Point(
-            bound=bound, measure=None if line.note else line.value,
-            objective=tuple(found.objective), proven=proven,
+            bound=bound,
+            measure=None if line.note else line.value,
+            objective=tuple(found.objective),
+            proven=proven,
             efficient=proven and self.last_stage and all(s.proven for s in result.stages),
             gap=next((stage.gap for stage in stages if not stage.proven), Fraction(0)),
-            errors=found.errors, result=replace(result, stages=stages, rows=None),
-        )  # fmt: skip
+            errors=found.errors,
+            result=replace(result, stages=stages, rows=None),
+        )
 
     def _left(self) -> float | None:
         return None if self.until is None else max(0.0, self.until - time.time())
@@ -228,18 +242,26 @@ def measure_stage(bounded: Bounded) -> StageDecl:
     sense = "minimize" if bounded.op == "<=" else "maximize"
     return StageDecl(
         sense=sense,  # type: ignore[arg-type]
-        measure=bounded.measure, text=f"{sense} {bounded.text}",
-    )  # fmt: skip
+        measure=bounded.measure,
+        text=f"{sense} {bounded.text}",
+    )
 
 
 # ---- the whole
 
 
 def trace(
-    analysis: Analysis, rule: str, *, backend: str | None = None, seconds: float | None = None,
-    memory_bytes: int | None = None, points: int = MOST_POINTS, jobs: int = 1,
-    tell: Callable[[str], None] = unheard, began: float | None = None,
-) -> Curve:  # fmt: skip
+    analysis: Analysis,
+    rule: str,
+    *,
+    backend: str | None = None,
+    seconds: float | None = None,
+    memory_bytes: int | None = None,
+    points: int = MOST_POINTS,
+    jobs: int = 1,
+    tell: Callable[[str], None] = unheard,
+    began: float | None = None,
+) -> Curve:
     """The best objective for every bound of a rule, all other rules kept.
 
     Parameters
@@ -281,10 +303,14 @@ def trace(
     seconds = options.seconds if seconds is None else seconds
     with interruptible() as interrupted, _stopping(interrupted) as stop:
         walk = Walk(
-            base, bounded, name, last_stage=last_stage, stop=stop,
+            base,
+            bounded,
+            name,
+            last_stage=last_stage,
+            stop=stop,
             until=None if seconds is None else time.time() + seconds - (now - began),
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
-        )  # fmt: skip
+        )
         if jobs == 1:
             walk.tell = tell  # what other processes do is not heard here
             parts = [walk.part(_Start(), None, points)]
@@ -382,9 +408,7 @@ def _cuts(bounded: Bounded, first: Fraction | None, parts: int) -> list[Fraction
     return sorted(set(tighter), reverse=bounded.op == "<=")
 
 
-def _joined(
-    analysis: Analysis, walk: Walk, parts: list[Part], most: int, began: float
-) -> Curve:  # fmt: skip
+def _joined(analysis: Analysis, walk: Walk, parts: list[Part], most: int, began: float) -> Curve:
     """The parts as one curve; where limits left points that others beat, without them."""
     found: dict[tuple[object, ...], Point] = {}
     for part in parts:
@@ -393,21 +417,25 @@ def _joined(
     front = _front(list(found.values()), walk)
     kept = tuple(
         replace(point, result=replace(point.result, rows=analysis.rows)) for point in front[:most]
-    )  # fmt: skip
+    )
     reasons = [part.ended for part in parts if part.ended not in (None, "tightest")]
     if len(front) > most:
         reasons.insert(0, "points")
     measures = [*(one.measure for one in analysis.problem.objective), walk.bounded.measure]
     ended: Ended = reasons[0] if reasons and reasons[0] is not None else "tightest"
     return Curve(
-        rule=walk.bounded, stages=tuple(stage.text for stage in analysis.problem.objective),
-        points=kept, complete=ended == "tightest" and all(point.efficient for point in kept),
-        ended=ended, backend=walk.backend, seconds=time.monotonic() - began,
+        rule=walk.bounded,
+        stages=tuple(stage.text for stage in analysis.problem.objective),
+        points=kept,
+        complete=ended == "tightest" and all(point.efficient for point in kept),
+        ended=ended,
+        backend=walk.backend,
+        seconds=time.monotonic() - began,
         searches=sum(part.searches for part in parts),
         units=tuple(unit_of(one, analysis.problem) for one in measures),
         notes=tuple(dict.fromkeys(part.note for part in parts if part.note)),
         warnings=analysis.warnings,
-    )  # fmt: skip
+    )
 
 
 def _front(points: list[Point], walk: Walk) -> list[Point]:

@@ -37,10 +37,11 @@ def without(analysis: Analysis, dropped: Set[Suspect], deeper: int) -> Analysis:
             rules=tuple(rule for rule in problem.rules if rule.name not in names),
             skeleton=relaxed(
                 problem.skeleton,
-                deeper=deeper if "depth" in kinds else 0, leaves="leaves" in kinds,
+                deeper=deeper if "depth" in kinds else 0,
+                leaves="leaves" in kinds,
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 def signed(problem: Problem, values: Vector) -> Vector:

@@ -100,8 +100,10 @@ def reached(core: Core, values: Sequence[Fraction], found: Sequence[Verified]) -
 
     `values` are those of a tree in the terms of the spec. All true: the tree is optimal.
     """
-    own = [value if isinstance(form, DepthStage) else form.sign * value
-           for form, value in zip(core.objective, values, strict=True)]  # fmt: skip
+    own = [
+        value if isinstance(form, DepthStage) else form.sign * value
+        for form, value in zip(core.objective, values, strict=True)
+    ]
     return tuple(
         any(
             one.claim.stage == stage
@@ -122,18 +124,21 @@ def _same_problem(proof: Proof, analysis: Analysis) -> None:
     if proof.data != digest(analysis.rows.data.table):
         wrong.append(
             Diagnostic(
-                code="P103", message="the proof is of other data: the training rows differ",
+                code="P103",
+                message="the proof is of other data: the training rows differ",
                 helps=("check it with the data that it was written for: `--data FILE`",),
             )
-        )  # fmt: skip
+        )
     if differing := _differing(proof.spec, asked(analysis.problem)):
         wrong.append(
             Diagnostic(
-                code="P104", message="the proof is of another spec", notes=differing,
+                code="P104",
+                message="the proof is of another spec",
+                notes=differing,
                 helps=("check it with the spec that it was written for",),
                 source=analysis.problem.source,
             )
-        )  # fmt: skip
+        )
     if wrong:
         raise OdtError(wrong)
 
@@ -170,9 +175,10 @@ def _sensible(core: Core, part: Part) -> None:
         wrong = "it holds by itself, and yet something is refuted"
     if wrong:
         raise error(
-            "P101", f"the claim in line {part.line + 2} of the proof makes no sense: {wrong}",
+            "P101",
+            f"the claim in line {part.line + 2} of the proof makes no sense: {wrong}",
             helps=("write the proof again: `odt solve SPEC --proof FILE`",),
-        )  # fmt: skip
+        )
 
 
 def _can_be(core: Core, stage: int, value: Fraction) -> bool:
@@ -202,10 +208,14 @@ def _part(
     steps = engine().check_rup(made.formula, made.steps, interrupted)
     _accepted(steps, made, number, says)
     return Verified(
-        says=says, claim=part.claim, rows=len(lowered.in_), variables=lowered.formula.top,
-        clauses=len(lowered.formula.clauses), lemmas=steps["lemmas"],
+        says=says,
+        claim=part.claim,
+        rows=len(lowered.in_),
+        variables=lowered.formula.top,
+        clauses=len(lowered.formula.clauses),
+        lemmas=steps["lemmas"],
         seconds=time.monotonic() - began,
-    )  # fmt: skip
+    )
 
 
 def _same_formula(own: Formula, made: Refutation, number: int) -> None:
@@ -240,13 +250,14 @@ def _difference(own: Formula, made: Refutation, index: int) -> tuple[str, ...]:
 
 def _other_formula(number: int, *notes: str) -> OdtError:
     return error(
-        "P105", f"part {number} of the proof refutes another formula than that of the claim",
+        "P105",
+        f"part {number} of the proof refutes another formula than that of the claim",
         notes=notes,
         helps=(
             "other versions of odtdsl or python-sat may make other clauses: write it again with"
             " `odt solve SPEC --proof FILE`",
         ),
-    )  # fmt: skip
+    )
 
 
 def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -> None:
@@ -258,20 +269,24 @@ def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -
             return
         case "not_implied":
             raise error(
-                "P106", f"line {line}: this step of part {number} does not follow from the formula"
+                "P106",
+                f"line {line}: this step of part {number} does not follow from the formula"
                 " and the steps before it by unit propagation",
                 notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
-            )  # fmt: skip
+            )
         case "no_empty":
             raise error(
-                "P107", f"part {number} of the proof never comes to the empty clause",
-                notes=(unproven,), helps=("its last step should be the line `0`",),
-            )  # fmt: skip
+                "P107",
+                f"part {number} of the proof never comes to the empty clause",
+                notes=(unproven,),
+                helps=("its last step should be the line `0`",),
+            )
         case "malformed":
             raise error(
-                "P101", f"line {line}: a step of part {number} is no clause",
+                "P101",
+                f"line {line}: a step of part {number} is no clause",
                 notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
-            )  # fmt: skip
+            )
         case _:
             raise error("P202", "stopped before the proof was checked", notes=(unproven,))
 

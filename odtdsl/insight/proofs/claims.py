@@ -45,9 +45,10 @@ def of_trees(core: Core) -> None:
     """Raise B102 where the problem is one of diagrams, which proofs are not written of."""
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error(
-            "B102", "proofs are of trees, and this spec asks for a diagram",
+            "B102",
+            "proofs are of trees, and this spec asks for a diagram",
             helps=("leave out `--proof`; the answer of `--using sat` is proven, without a file",),
-        )  # fmt: skip
+        )
 
 
 def optimum(values: Iterable[Fraction]) -> tuple[Claim, ...]:

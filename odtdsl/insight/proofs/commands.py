@@ -31,9 +31,10 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     named = wish or analysis.problem.options.backend
     if named not in ("auto", "sat"):
         raise error(
-            "U316", f"`{named}` writes no proofs; `sat` does",
+            "U316",
+            f"`{named}` writes no proofs; `sat` does",
             helps=("write `--using sat`, or leave it out",),
-        )  # fmt: skip
+        )
     of_trees(normalize(analysis.rows))
     return "sat"
 
@@ -85,7 +86,7 @@ def shortfalls(
         )
         for stage, fine in zip(analysis.problem.objective, stages, strict=True)
         if not fine
-    )  # fmt: skip
+    )
 
 
 # ---- as text and as JSON
@@ -119,8 +120,11 @@ def _told(size: Mapping[str, int | None]) -> str:
 
 def _size(one: Verified) -> dict[str, int]:
     return {
-        "rows": one.rows, "variables": one.variables, "clauses": one.clauses, "steps": one.lemmas,
-    }  # fmt: skip
+        "rows": one.rows,
+        "variables": one.variables,
+        "clauses": one.clauses,
+        "steps": one.lemmas,
+    }
 
 
 def verified_json(found: Sequence[Verified]) -> list[dict[str, Any]]:

@@ -161,9 +161,10 @@ def read(path: Path) -> Proof:
         text = read_bytes(path)
     except OSError as failure:
         raise error(
-            "P101", f"the proof `{path}` cannot be read: {failure.strerror or failure}",
+            "P101",
+            f"the proof `{path}` cannot be read: {failure.strerror or failure}",
             helps=("give a file that `odt solve --proof` has written",),
-        ) from failure  # fmt: skip
+        ) from failure
     return from_bytes(text, name=str(path))
 
 
@@ -234,9 +235,13 @@ class _Reader:
         first_step = self.line
         steps = self._until(None)
         return Refutation(
-            rows=rows, variables=int(match[1]), formula=formula, steps=steps,
-            first_clause=first_clause, first_step=first_step,
-        )  # fmt: skip
+            rows=rows,
+            variables=int(match[1]),
+            formula=formula,
+            steps=steps,
+            first_clause=first_clause,
+            first_step=first_step,
+        )
 
     def _rows(self) -> tuple[int, ...] | None:
         text = self._field("rows")
@@ -302,16 +307,18 @@ class _Reader:
 
     def _wrong(self, what: str, offset: int = 0) -> OdtError:
         return error(
-            "P101", f"`{self.name}` is no proof of odt: line {self.line + offset}: {what}",
+            "P101",
+            f"`{self.name}` is no proof of odt: line {self.line + offset}: {what}",
             helps=("give a file as `odt solve --proof` has written it",),
-        )  # fmt: skip
+        )
 
     def _cut(self) -> OdtError:
         total = self.text.count(b"\n") + 1
         return error(
-            "P102", f"the proof `{self.name}` is cut short: it ends in line {total}, within a part",
+            "P102",
+            f"the proof `{self.name}` is cut short: it ends in line {total}, within a part",
             helps=("write it again: `odt solve SPEC --proof FILE`",),
-        )  # fmt: skip
+        )
 
 
 def _short(text: str) -> str:
@@ -325,9 +332,11 @@ def size_of(part: Part) -> dict[str, int | None]:
         return {"rows": 0, "variables": 0, "clauses": 0, "steps": 0}
     gone = made.steps.startswith(b"d") + made.steps.count(b"\nd")
     return {
-        "rows": None if made.rows is None else len(made.rows), "variables": made.variables,
-        "clauses": int((made.formula == 0).sum()), "steps": made.steps.count(b"\n") - gone,
-    }  # fmt: skip
+        "rows": None if made.rows is None else len(made.rows),
+        "variables": made.variables,
+        "clauses": int((made.formula == 0).sum()),
+        "steps": made.steps.count(b"\n") - gone,
+    }
 
 
 def clause_at(formula: Literals, index: int) -> Sequence[int]:

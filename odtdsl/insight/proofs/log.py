@@ -31,9 +31,12 @@ SOLVER = "glucose4"
 
 
 def prove(
-    analysis: Analysis, result: Result, *, deadline: float | None = None,
+    analysis: Analysis,
+    result: Result,
+    *,
+    deadline: float | None = None,
     interrupted: Callable[[], bool] = lambda: False,
-) -> Proof:  # fmt: skip
+) -> Proof:
     """A proof of all that a result of `sat` says is proven.
 
     Parameters
@@ -56,10 +59,11 @@ def prove(
     found = claims_of(core, result)
     if not found:
         raise error(
-            "P201", f"there is nothing to write a proof of: the answer is {result.status}, and no"
+            "P201",
+            f"there is nothing to write a proof of: the answer is {result.status}, and no"
             " stage of its objective is proven",
             helps=("give it more time: `--within 10min`",),
-        )  # fmt: skip
+        )
     limits = Limits(deadline=deadline, interrupted=interrupted)
     texts = tuple(stage.text for stage in analysis.problem.objective)
     parts = tuple(
@@ -68,9 +72,11 @@ def prove(
     )
     made = f"odtdsl {VERSION}, {MADE_BY}; python-sat {version('python-sat')}, {SOLVER}"
     return Proof(
-        made_by=made, data=digest(analysis.rows.data.table), spec=asked(analysis.problem),
+        made_by=made,
+        data=digest(analysis.rows.data.table),
+        spec=asked(analysis.problem),
         parts=parts,
-    )  # fmt: skip
+    )
 
 
 def claims_of(core: Core, result: Result) -> tuple[Claim, ...]:
@@ -109,9 +115,10 @@ def refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
         steps = _ended(live.solver.get_proof() or [])
     except Stopped:
         raise error(
-            "P202", "no proof was written: the search was stopped before it was complete",
+            "P202",
+            "no proof was written: the search was stopped before it was complete",
             helps=("give it more time: `--within 10min`",),
-        ) from None  # fmt: skip
+        ) from None
     finally:
         live.close()
     literals = np.fromiter(_flat(lowered.formula.clauses), dtype=np.int32)

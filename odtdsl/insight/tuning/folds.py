@@ -43,9 +43,10 @@ def deal(rows: Rows, chosen: IntArray, count: int, seed: Sequence[int]) -> list[
         raise error("U343", f"{count} folds hold nothing out", helps=("take 2 at least",))
     if len(chosen) < count:
         raise error(
-            "U343", f"{len(chosen)} rows cannot be divided into {count} folds",
+            "U343",
+            f"{len(chosen)} rows cannot be divided into {count} folds",
             helps=(f"take {len(chosen)} folds at most",) if len(chosen) > 1 else (),
-        )  # fmt: skip
+        )
     draw = np.random.Generator(np.random.PCG64(seed))
     at = np.searchsorted(rows.data.row_numbers, chosen)
     order = draw.permutation(len(chosen))

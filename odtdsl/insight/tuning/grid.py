@@ -20,9 +20,13 @@ from odtdsl.language.fragments import written
 
 BOUNDS = ("depth", "leaves", "splits", "nodes")
 OPTIONS: Mapping[str, type[ast.Node]] = {
-    "using": ast.Using, "within": ast.Within, "gap": ast.GapLimit, "threads": ast.Threads,
-    "seed": ast.Seed, "memory": ast.Memory,
-}  # fmt: skip
+    "using": ast.Using,
+    "within": ast.Within,
+    "gap": ast.GapLimit,
+    "threads": ast.Threads,
+    "seed": ast.Seed,
+    "memory": ast.Memory,
+}
 SKELETON = "skeleton"
 MOST_SETTINGS = 10_000
 _RANGE = re.compile(r"(-?[\d.]*\d)\s*\.\.\s*(-?\d[\d.]*?)(?:\s+by\s+(\d[\d.]*))?")
@@ -49,9 +53,10 @@ class Grid:
         found = tuple(islice(product(*self.values), MOST_SETTINGS + 1))
         if len(found) > MOST_SETTINGS:
             raise error(
-                "U341", f"these values make more than {MOST_SETTINGS:,} settings",
+                "U341",
+                f"these values make more than {MOST_SETTINGS:,} settings",
                 helps=("vary fewer names at a time, or give fewer values",),
-            )  # fmt: skip
+            )
         return found
 
 
@@ -112,9 +117,10 @@ def _grid(found: Mapping[str, tuple[str, ...]]) -> Grid:
 
 def _wrong(message: str) -> OdtError:
     return error(
-        "U340", message,
+        "U340",
+        message,
         helps=("write `--vary depth=2..5`, `--vary leaves=4,8,16`, or `--vary alpha=0,0.01`",),
-    )  # fmt: skip
+    )
 
 
 def _named(name: str, text: str, values: str) -> tuple[str, ...]:
@@ -192,9 +198,11 @@ def _text(name: str, value: Any) -> str:
     power = number.denominator
     while power % 2 == 0 or power % 5 == 0:
         power //= 2 if power % 2 == 0 else 5
-    return str(value) if isinstance(value, float) else (
-        _decimal(number) if power == 1 else f"{number.numerator}/{number.denominator}"
-    )  # fmt: skip
+    return (
+        str(value)
+        if isinstance(value, float)
+        else (_decimal(number) if power == 1 else f"{number.numerator}/{number.denominator}")
+    )
 
 
 # ---- writing it into a spec
@@ -236,10 +244,9 @@ def overridden(
 ) -> ast.Spec:
     """The spec with other values of some `let` names, and other options of `solve`."""
     statements: list[ast.Statement] = [
-        replace(one, value=lets[one.name])
-        if isinstance(one, ast.Let) and one.name in lets else one
+        replace(one, value=lets[one.name]) if isinstance(one, ast.Let) and one.name in lets else one
         for one in spec.statements
-    ]  # fmt: skip
+    ]
     for option in options:
         name = next(name for name, kind in OPTIONS.items() if isinstance(option, kind))
         _set_option(statements, name, option)
@@ -254,11 +261,14 @@ def _unknown(statements: list[ast.Statement], name: str) -> OdtError:
     near = closest(name, [*lets, *skeleton, SKELETON, *OPTIONS])
     known = ", ".join(f"`{one}`" for one in (*skeleton, SKELETON, *lets, *OPTIONS))
     return error(
-        "U342", f"the spec has nothing that is called `{name}`",
+        "U342",
+        f"the spec has nothing that is called `{name}`",
         notes=(f"what can be varied: {known}",),
-        helps=(*((f"did you mean `{near}`?",) if near else ()),
-               f"or name the number in the spec: `let {name} = ...`"),
-    )  # fmt: skip
+        helps=(
+            *((f"did you mean `{near}`?",) if near else ()),
+            f"or name the number in the spec: `let {name} = ...`",
+        ),
+    )
 
 
 def _swap(
@@ -350,6 +360,13 @@ def plain(spec: ast.Spec) -> str:
 
 
 __all__ = [
-    "Grid", "Setting", "applied", "grid_of", "numbers", "overridden", "parse_vary", "plain",
+    "Grid",
+    "Setting",
+    "applied",
+    "grid_of",
+    "numbers",
+    "overridden",
+    "parse_vary",
+    "plain",
     "shown",
-]  # fmt: skip
+]

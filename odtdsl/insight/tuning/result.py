@@ -250,9 +250,10 @@ class Tuning:
             if find_spec(library):
                 return nw.from_dict(self.columns(), backend=library).to_native()
         raise error(
-            "U346", "a frame needs pandas, polars or pyarrow",
+            "U346",
+            "a frame needs pandas, polars or pyarrow",
             helps=("pip install pandas", "or take `columns()` or `to_csv()`"),
-        )  # fmt: skip
+        )
 
     def to_csv(self) -> str:
         """A line per setting; empty cells where there is no number."""
@@ -295,15 +296,19 @@ class Tuning:
             "trials": [
                 {
                     "setting": dict(zip(self.names, trial.setting, strict=True)),
-                    "mean": trial.mean, "se": trial.error, "splits": trial.splits,
-                    "proven": trial.proven, "reason": trial.reason,
+                    "mean": trial.mean,
+                    "se": trial.error,
+                    "splits": trial.splits,
+                    "proven": trial.proven,
+                    "reason": trial.reason,
                     "runs": [_run_json(run) for run in trial.runs],
                 }
                 for trial in self.trials
             ],
             "outer": [
                 {
-                    "setting": None if fold.setting is None
+                    "setting": None
+                    if fold.setting is None
                     else dict(zip(self.names, fold.setting, strict=True)),
                     "run": None if fold.run is None else _run_json(fold.run),
                 }
@@ -311,7 +316,7 @@ class Tuning:
             ],
             "estimate": None if estimate is None else {"mean": estimate[0], "se": estimate[1]},
             "result": None if self.result is None else self.result.to_json(),
-        }  # fmt: skip
+        }
 
 
 def _run_json(run: Cell) -> dict[str, Any]:

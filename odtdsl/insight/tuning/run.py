@@ -70,9 +70,14 @@ class Wish:
 
 
 def tune(
-    spec: ast.Spec, source: Source | None, analysis: Analysis, grid: Grid, wish: Wish,
-    solve: Callable[[ast.Spec], Result], told: Told | None = None,
-) -> Tuning:  # fmt: skip
+    spec: ast.Spec,
+    source: Source | None,
+    analysis: Analysis,
+    grid: Grid,
+    wish: Wish,
+    solve: Callable[[ast.Spec], Result],
+    told: Told | None = None,
+) -> Tuning:
     """Score every setting of a grid on held-out rows, choose one, and solve it on all rows.
 
     Parameters
@@ -104,14 +109,18 @@ def tune(
     plan = _plan(analysis, wish)
     if len(settings) * len(plan.inner) > MOST_RUNS:
         raise error(
-            "U341", f"{len(settings)} settings on {len(plan.inner)} folds are too many runs",
+            "U341",
+            f"{len(settings)} settings on {len(plan.inner)} folds are too many runs",
             helps=(f"at most {MOST_RUNS:,}: give fewer values or folds",),
-        )  # fmt: skip
+        )
     _check(spec, source, analysis, grid, settings, score)
     job = Job(
-        spec=spec, names=grid.names, score=score, table=analysis.table,
+        spec=spec,
+        names=grid.names,
+        score=score,
+        table=analysis.table,
         folds=(*plan.inner, *plan.outer),
-    )  # fmt: skip
+    )
     runs = _Runs(job, settings, Store(wish.keep), told)
     complete = True
     try:
@@ -133,12 +142,23 @@ def tune(
         else:
             complete = not result.interrupted
     return Tuning(
-        names=grid.names, score=score.text, rule=wish.rule, cv=wish.cv, repeats=wish.repeats,
-        seed=wish.seed, trials=trials, best=places and places[0], chosen=places and places[1],
-        outer=tuple(runs.outer(plan, wish)), result=result, complete=complete,
-        resumed=runs.resumed, seconds=time.monotonic() - began,
-        keep=None if wish.keep is None else str(wish.keep), unkept=runs.store.failure,
-    )  # fmt: skip
+        names=grid.names,
+        score=score.text,
+        rule=wish.rule,
+        cv=wish.cv,
+        repeats=wish.repeats,
+        seed=wish.seed,
+        trials=trials,
+        best=places and places[0],
+        chosen=places and places[1],
+        outer=tuple(runs.outer(plan, wish)),
+        result=result,
+        complete=complete,
+        resumed=runs.resumed,
+        seconds=time.monotonic() - began,
+        keep=None if wish.keep is None else str(wish.keep),
+        unkept=runs.store.failure,
+    )
 
 
 # ---- folds
@@ -187,9 +207,13 @@ def _plan(analysis: Analysis, wish: Wish) -> _Plan:
 
 
 def _check(
-    spec: ast.Spec, source: Source | None, analysis: Analysis, grid: Grid,
-    settings: tuple[Setting, ...], score: Score,
-) -> None:  # fmt: skip
+    spec: ast.Spec,
+    source: Source | None,
+    analysis: Analysis,
+    grid: Grid,
+    settings: tuple[Setting, ...],
+    score: Score,
+) -> None:
     """Every value once, on all rows, so that mistakes are told before hours of runs."""
     from odtdsl.driver.choice import choose as choose_back_end
     from odtdsl.driver.choice import refused

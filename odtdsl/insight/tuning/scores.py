@@ -71,9 +71,12 @@ def default_score(spec: ast.Spec) -> Score:
     """
     target = next((s for s in spec.statements if isinstance(s, ast.Target)), None)
     said = {
-        word for s in spec.statements if isinstance(s, ast.Objective)
-        for stage in s.stages for word in _words(stage.measure)
-    }  # fmt: skip
+        word
+        for s in spec.statements
+        if isinstance(s, ast.Objective)
+        for stage in s.stages
+        for word in _words(stage.measure)
+    }
     if target is not None and target.type is not None and target.type.kind in ("number", "integer"):
         return parse_score(next((word for word in ("mae", "poisson") if word in said), "mse"))
     return parse_score("expected_loss" if said & {"loss", "expected_loss"} else "error_rate")
@@ -122,9 +125,10 @@ def parted(analysis: Analysis) -> tuple[Analysis, Expr]:
     *stages, score = problem.objective
     if not _is_linear(score.measure):
         raise error(
-            "U344", f"the score `{score.text.partition(' ')[2]}` multiplies or divides measures",
+            "U344",
+            f"the score `{score.text.partition(' ')[2]}` multiplies or divides measures",
             helps=("take a sum of measures, each times a number",),
-        )  # fmt: skip
+        )
     solved = replace(problem, objective=tuple(stages))
     rows = Rows(solved, analysis.rows.data)
     return replace(analysis, problem=solved, rows=rows), score.measure
@@ -171,9 +175,10 @@ def measured(model: Tree | Diagram, analysis: Analysis, measure: Expr, data: Dat
         return plain(number(measure, judge(model, analysis.problem, data, training=False)))
     except NoValue as reason:
         raise error(
-            "U345", "the score has no value: none of the rows it is a share of was held out",
+            "U345",
+            "the score has no value: none of the rows it is a share of was held out",
             notes=(str(reason),),
-        ) from None  # fmt: skip
+        ) from None
 
 
 __all__ = ["Score", "default_score", "measured", "parse_score", "parted", "with_score"]

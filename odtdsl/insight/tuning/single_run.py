@@ -122,9 +122,11 @@ class Job:
                 return None
             if result.model is None:
                 return Cell(
-                    score=None, status=result.status, seconds=result.seconds,
+                    score=None,
+                    status=result.status,
+                    seconds=result.seconds,
                     reason=_without_model(result.status),
-                )  # fmt: skip
+                )
             assert analysis.test is not None, "rows were held out"
             score = measured(result.model, analysis, measure, analysis.test)
         except OdtError as failure:
@@ -134,9 +136,13 @@ class Job:
             seconds = time.monotonic() - began
             return Cell(score=None, seconds=seconds, reason=errors[0].message)
         return Cell(
-            score=score, status=result.status, splits=result.model.n_splits,
-            leaves=result.model.n_leaves, depth=result.model.depth, seconds=result.seconds,
-        )  # fmt: skip
+            score=score,
+            status=result.status,
+            splits=result.model.n_splits,
+            leaves=result.model.n_leaves,
+            depth=result.model.depth,
+            seconds=result.seconds,
+        )
 
 
 def _without_model(status: str) -> str:

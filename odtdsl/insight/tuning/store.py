@@ -56,11 +56,13 @@ class Store:
             return
         text = json.dumps(
             {
-                "format": FORMAT, "version": VERSION,
+                "format": FORMAT,
+                "version": VERSION,
                 "runs": {key: cell.to_json() for key, cell in self.cells.items()},
             },
-            ensure_ascii=False, indent=0,
-        )  # fmt: skip
+            ensure_ascii=False,
+            indent=0,
+        )
         self._written = time.monotonic()
         try:
             write_text(self.path, text + "\n")
@@ -81,9 +83,10 @@ def _read(path: Path) -> dict[str, Cell]:
         raise _foreign(path)
     if value.get("version") != VERSION:
         raise error(
-            "F310", f"`{path}` keeps runs in the format of another version of odtdsl",
+            "F310",
+            f"`{path}` keeps runs in the format of another version of odtdsl",
             helps=("name another file", "or delete it"),
-        )  # fmt: skip
+        )
     try:
         return {str(key): Cell.from_json(cell) for key, cell in value["runs"].items()}
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
@@ -92,9 +95,10 @@ def _read(path: Path) -> dict[str, Cell]:
 
 def _foreign(path: Path) -> OdtError:
     return error(
-        "F310", f"`{path}` is there, and keeps no runs of `odt tune`",
+        "F310",
+        f"`{path}` is there, and keeps no runs of `odt tune`",
         helps=("name another file with `--keep`, or delete it",),
-    )  # fmt: skip
+    )
 
 
 __all__ = ["Store"]

@@ -46,8 +46,11 @@ def pool(jobs: int, backend: str | None, address: str | None) -> Iterator[Pool]:
     if backend is None and address is not None:
         backend = "ray" if address.startswith("ray://") else "dask"
     if backend in _LOCAL and address is not None:
-        raise error("U347", f"`{backend}` runs on this machine: it takes no address",
-                    helps=("write `--backend dask`, or leave `--address` out",))  # fmt: skip
+        raise error(
+            "U347",
+            f"`{backend}` runs on this machine: it takes no address",
+            helps=("write `--backend dask`, or leave `--address` out",),
+        )
     if jobs == 1 and backend in (None, "sequential"):
         yield here
         return
@@ -60,8 +63,11 @@ def pool(jobs: int, backend: str | None, address: str | None) -> Iterator[Pool]:
         try:
             stack.enter_context(joblib.parallel_config(backend=backend or "loky", **options))
         except (ValueError, ImportError) as failure:
-            raise error("U347", f"joblib has no back end `{backend}`: {failure}",
-                        helps=("write loky, dask or ray",)) from None  # fmt: skip
+            raise error(
+                "U347",
+                f"joblib has no back end `{backend}`: {failure}",
+                helps=("write loky, dask or ray",),
+            ) from None
         yield lambda tasks: _parallel(tasks, -1 if backend in _NEEDS else jobs, backend)
 
 
@@ -73,9 +79,10 @@ def _connected(
         from distributed import Client
 
         own = {
-            "n_workers": None if jobs < 1 else jobs, "threads_per_worker": 1,
+            "n_workers": None if jobs < 1 else jobs,
+            "threads_per_worker": 1,
             "dashboard_address": None,
-        }  # fmt: skip
+        }
         try:
             client = Client(address, set_as_default=False, **({} if address else own))
         except (OSError, ValueError, TimeoutError) as failure:
@@ -101,10 +108,12 @@ def _connected(
 def _unreachable(backend: str, address: str | None, failure: Exception) -> OdtError:
     where = f" at {address}" if address else ""
     return error(
-        "U347", f"no {backend} cluster{where} answers: {failure}",
+        "U347",
+        f"no {backend} cluster{where} answers: {failure}",
         helps=("start one: `dask scheduler`, and `dask worker ADDRESS` on each machine",)
-        if backend == "dask" else (),
-    )  # fmt: skip
+        if backend == "dask"
+        else (),
+    )
 
 
 def _parallel(tasks: Iterable[Task], jobs: int, backend: str | None) -> Iterator[Any]:
@@ -127,11 +136,12 @@ def _parallel(tasks: Iterable[Task], jobs: int, backend: str | None) -> Iterator
         raise
     except Exception as failure:
         raise error(
-            "U348", f"runs on {backend or 'worker processes'} broke off:"
+            "U348",
+            f"runs on {backend or 'worker processes'} broke off:"
             f" {type(failure).__name__}: {failure}",
             notes=("runs that were done are kept in the file of `--keep`, where one was named",),
             helps=("run the same command again: it goes on where this one ended",),
-        ) from failure  # fmt: skip
+        ) from failure
 
 
 __all__ = ["Pool", "Task", "pool"]

@@ -15,7 +15,24 @@ from odtdsl.interfaces.api.reading import ModelLike, load, load_model, load_tree
 from odtdsl.interfaces.api.solving import alternatives, check, compare, plan, solve
 
 __all__ = [
-    "FilePath", "Inputs", "Model", "ModelLike", "Setting", "alternatives", "audit", "check",
-    "check_proof", "compare", "compile", "curve", "decode", "explain", "load", "load_model",
-    "load_tree", "parse", "plan", "solve",
-]  # fmt: skip
+    "FilePath",
+    "Inputs",
+    "Model",
+    "ModelLike",
+    "Setting",
+    "alternatives",
+    "audit",
+    "check",
+    "check_proof",
+    "compare",
+    "compile",
+    "curve",
+    "decode",
+    "explain",
+    "load",
+    "load_model",
+    "load_tree",
+    "parse",
+    "plan",
+    "solve",
+]

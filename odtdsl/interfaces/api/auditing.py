@@ -51,9 +51,11 @@ def audit(
 
 
 def check_proof(
-    proof: FilePath, model: ModelLike, tree: Tree | Result | FilePath | None = None,
+    proof: FilePath,
+    model: ModelLike,
+    tree: Tree | Result | FilePath | None = None,
     **inputs: Unpack[Inputs],
-) -> tuple[Verified, ...]:  # fmt: skip
+) -> tuple[Verified, ...]:
     """Check a proof that nothing is better, step by step: see `docs/how-to/proofs.md`.
 
     Parameters

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: ModelLike, /, *, using: str | None = None,
-    within: Numeric | timedelta | str | None = None, memory: str | None = None, most: int = 1,
-    deeper: int = 1, **inputs: Unpack[Inputs],
-) -> Explanation:  # fmt: skip
+    model: ModelLike,
+    /,
+    *,
+    using: str | None = None,
+    within: Numeric | timedelta | str | None = None,
+    memory: str | None = None,
+    most: int = 1,
+    deeper: int = 1,
+    **inputs: Unpack[Inputs],
+) -> Explanation:
     """Why no tree keeps all rules of a model, and what would do; or what each rule costs.
 
     Parameters
@@ -72,16 +78,28 @@ def explain(
     began = time.monotonic()
     seconds, _, memory_bytes = limits_of(within, None, memory)
     return explained(
-        analysed(as_model(model), began, seconds, inputs), backend=using, seconds=seconds,
-        memory_bytes=memory_bytes, most=most, deeper=deeper, began=began,
-    )  # fmt: skip
+        analysed(as_model(model), began, seconds, inputs),
+        backend=using,
+        seconds=seconds,
+        memory_bytes=memory_bytes,
+        most=most,
+        deeper=deeper,
+        began=began,
+    )
 
 
 def curve(
-    model: ModelLike, rule: str, /, *, using: str | None = None,
-    within: Numeric | timedelta | str | None = None, memory: str | None = None,
-    points: int = 200, jobs: int = 1, **inputs: Unpack[Inputs],
-) -> Curve:  # fmt: skip
+    model: ModelLike,
+    rule: str,
+    /,
+    *,
+    using: str | None = None,
+    within: Numeric | timedelta | str | None = None,
+    memory: str | None = None,
+    points: int = 200,
+    jobs: int = 1,
+    **inputs: Unpack[Inputs],
+) -> Curve:
     """The objective against the bound of a rule: every trade-off between the two, each proven.
 
     Parameters
@@ -131,9 +149,15 @@ def curve(
     began = time.monotonic()
     seconds, _, memory_bytes = limits_of(within, None, memory)
     return trace(
-        analysed(as_model(model), began, seconds, inputs), rule, backend=using, seconds=seconds,
-        memory_bytes=memory_bytes, points=points, jobs=jobs, began=began,
-    )  # fmt: skip
+        analysed(as_model(model), began, seconds, inputs),
+        rule,
+        backend=using,
+        seconds=seconds,
+        memory_bytes=memory_bytes,
+        points=points,
+        jobs=jobs,
+        began=began,
+    )
 
 
 __all__ = ["curve", "explain"]

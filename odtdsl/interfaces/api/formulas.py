@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 
 def compile(
-    spec: ModelLike, path: FilePath, /, *, to: FileFormat | None = None,
-    model: Literal["pattern", "subtrees", "cptree"] | None = None, depth: int | None = None,
-    bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
-) -> dict[str, int]:  # fmt: skip
+    spec: ModelLike,
+    path: FilePath,
+    /,
+    *,
+    to: FileFormat | None = None,
+    model: Literal["pattern", "subtrees", "cptree"] | None = None,
+    depth: int | None = None,
+    bound: Numeric | Iterable[Numeric] = (),
+    **inputs: Unpack[Inputs],
+) -> dict[str, int]:
     """Write a model as a file that other solvers and people can read.
 
     Parameters
@@ -60,17 +66,26 @@ def compile(
     form = to or pipeline.format_of(Path(path))
     return dict(
         pipeline.compile_to(
-            as_model(spec).analyse(**inputs), Path(path), form, model, depth=depth,
+            as_model(spec).analyse(**inputs),
+            Path(path),
+            form,
+            model,
+            depth=depth,
             bounds=_bounds(bound),
         )
-    )  # fmt: skip
+    )
 
 
 def decode(
-    spec: ModelLike, assignment: FilePath | Iterable[int], /, *,
-    to: FormulaFormat | None = None, depth: int | None = None,
-    bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
-) -> Result:  # fmt: skip
+    spec: ModelLike,
+    assignment: FilePath | Iterable[int],
+    /,
+    *,
+    to: FormulaFormat | None = None,
+    depth: int | None = None,
+    bound: Numeric | Iterable[Numeric] = (),
+    **inputs: Unpack[Inputs],
+) -> Result:
     """The audited tree that another solver's model of a formula of `compile` stands for.
 
     Parameters

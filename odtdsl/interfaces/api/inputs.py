@@ -47,6 +47,7 @@ def check_frame(spec: ast.Spec, frame: object) -> None:
     if frame is None or reads is None or isinstance(reads, ast.FrameSource):
         return
     raise error(
-        "U209", "`frame` is given, and the model reads its rows from elsewhere",
+        "U209",
+        "`frame` is given, and the model reads its rows from elsewhere",
         helps=("write `data frame` in the spec, or give the rows to `Model.data`",),
-    )  # fmt: skip
+    )

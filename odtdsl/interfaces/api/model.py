@@ -93,9 +93,14 @@ class Model:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __init__(
-        self, spec: ast.Spec | None = None, *, source: Source | None = None,
-        base: FilePath | None = None, frame: Any = None, test_frame: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        spec: ast.Spec | None = None,
+        *,
+        source: Source | None = None,
+        base: FilePath | None = None,
+        frame: Any = None,
+        test_frame: Any = None,
+    ) -> None:
         self.spec = ast.Spec(statements=()) if spec is None else spec
         self.source = source
         self.base = None if base is None else Path(base)
@@ -117,9 +122,12 @@ class Model:
     def copy(self) -> Model:
         """A model that says the same and can be continued apart; frames are shared."""
         return Model(
-            self.spec, source=self.source, base=self.base, frame=self.frame,
+            self.spec,
+            source=self.source,
+            base=self.base,
+            frame=self.frame,
             test_frame=self.test_frame,
-        )  # fmt: skip
+        )
 
     def save(self, path: FilePath) -> None:
         """Write the text to a file, whole or not at all.
@@ -163,13 +171,22 @@ class Model:
     # ---- data and columns
 
     def data(
-        self, source: Any = None, *, sklearn: str | None = None, openml: str | None = None,
-        test: Any = None, stratified: bool = False, seed: int | None = None,
-        na: Label | Iterable[Label] | None = None, separator: str | None = None,
-        decimal: str | None = None, thousands: str | None = None,
-        header: bool | Literal["none"] | None = True, encoding: str | None = None,
+        self,
+        source: Any = None,
+        *,
+        sklearn: str | None = None,
+        openml: str | None = None,
+        test: Any = None,
+        stratified: bool = False,
+        seed: int | None = None,
+        na: Label | Iterable[Label] | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        header: bool | Literal["none"] | None = True,
+        encoding: str | None = None,
         id: str | None = None,
-    ) -> Model:  # fmt: skip
+    ) -> Model:
         """`data ...`: where the rows come from.
 
         Parameters
@@ -199,21 +216,34 @@ class Model:
         data "heart.csv", test 33% stratified, na {"?"}
         """
         statement = statements.data(
-            source, sklearn=sklearn, openml=openml, test=test, stratified=stratified, seed=seed,
-            na=na, separator=separator, decimal=decimal, thousands=thousands, header=header,
-            encoding=encoding, id=id,
-        )  # fmt: skip
+            source,
+            sklearn=sklearn,
+            openml=openml,
+            test=test,
+            stratified=stratified,
+            seed=seed,
+            na=na,
+            separator=separator,
+            decimal=decimal,
+            thousands=thousands,
+            header=header,
+            encoding=encoding,
+            id=id,
+        )
         self._append(statement)
         self.frame = source if statements.is_frame(source) else self.frame
         self.test_frame = test if statements.is_frame(test) else self.test_frame
         return self
 
     def target(
-        self, *columns: str | Measure | Iterable[str],
+        self,
+        *columns: str | Measure | Iterable[str],
         type: Literal["class", "ordered", "number", "integer"] | None = None,
-        classes: Iterable[Label] | None = None, levels: Iterable[Label] | None = None,
-        positive: Label | None = None, step: Numeric | None = None,
-    ) -> Model:  # fmt: skip
+        classes: Iterable[Label] | None = None,
+        levels: Iterable[Label] | None = None,
+        positive: Label | None = None,
+        step: Numeric | None = None,
+    ) -> Model:
         """`target ...`: the column to predict; several where they are numbers.
 
         >>> print(Model().target("y", classes=["no", "yes"], positive="yes"), end="")
@@ -228,10 +258,12 @@ class Model:
         )
 
     def feature(
-        self, columns: Columns,
-        type: Literal["number", "category", "ordered", "binary", "integer"] | None = None, *,
+        self,
+        columns: Columns,
+        type: Literal["number", "category", "ordered", "binary", "integer"] | None = None,
+        *,
         levels: Iterable[Label] | None = None,
-    ) -> Model:  # fmt: skip
+    ) -> Model:
         """`feature ...`: the type of columns; `levels`, lowest first, make them ordered.
 
         >>> print(Model().feature("ca", levels=[0, 1, 2]).feature("*", "number"), end="")
@@ -249,18 +281,22 @@ class Model:
         return self._append(statements.weight(column))
 
     def missing(
-        self, policy: Literal["refuse", "drop", "left", "right", "branch"],
+        self,
+        policy: Literal["refuse", "drop", "left", "right", "branch"],
         columns: Columns | None = None,
-    ) -> Model:  # fmt: skip
+    ) -> Model:
         """`missing ...`: what to do with missing values, everywhere or in some columns."""
         return self._append(statements.missing(policy, columns))
 
     def candidates(
-        self, columns: Columns = "*",
-        at: Literal["midpoints", "midpoints exact", "guessed"] | None = None, *,
-        quantiles: int | None = None, bins: int | None = None,
+        self,
+        columns: Columns = "*",
+        at: Literal["midpoints", "midpoints exact", "guessed"] | None = None,
+        *,
+        quantiles: int | None = None,
+        bins: int | None = None,
         values: Iterable[Numeric] | None = None,
-    ) -> Model:  # fmt: skip
+    ) -> Model:
         """`candidates ...`: where numbers may be split; by default in every gap.
 
         What comes out is the gap's shortest decimal; with `midpoints exact` its middle.
@@ -274,9 +310,13 @@ class Model:
         )
 
     def cost(
-        self, prices: Mapping[str, Numeric] | None = None, /, *,
-        default: Numeric | None = None, **named: Numeric,
-    ) -> Model:  # fmt: skip
+        self,
+        prices: Mapping[str, Numeric] | None = None,
+        /,
+        *,
+        default: Numeric | None = None,
+        **named: Numeric,
+    ) -> Model:
         """`cost ...`: prices of asking for features, and of all others by `default`.
 
         >>> print(Model().cost({"blood test": 7.27}, thal=1, default=0.5), end="")
@@ -311,9 +351,13 @@ class Model:
     # ---- skeleton, objective, rules
 
     def tree(
-        self, *, depth: int | None = None, leaves: int | None = None, nodes: int | None = None,
+        self,
+        *,
+        depth: int | None = None,
+        leaves: int | None = None,
+        nodes: int | None = None,
         splits: int | Splits | tuple[int, Splits] | None = None,
-    ) -> Model:  # fmt: skip
+    ) -> Model:
         """`tree ...`: the largest depth, leaves, nodes and splits.
 
         `splits` is a largest number, a family of tests, or both in a pair.
@@ -363,14 +407,18 @@ class Model:
                 self._replace(tuple(said))
                 return self
         raise error(
-            "U403", f"`then_{sense}` follows an objective, and there is none yet",
+            "U403",
+            f"`then_{sense}` follows an objective, and there is none yet",
             helps=("begin with `minimize(...)` or `maximize(...)`",),
-        )  # fmt: skip
+        )
 
     def rule(
-        self, name: str, condition: Condition | str, *,
+        self,
+        name: str,
+        condition: Condition | str,
+        *,
         forall: Literal["path", "leaf", "split"] | None = None,
-    ) -> Model:  # fmt: skip
+    ) -> Model:
         """`rule ...`: a condition on the whole model, or on each path, leaf or split.
 
         A text may say its scope itself.
@@ -382,11 +430,17 @@ class Model:
         return self._append(statements.rule(name, condition, forall))
 
     def options(
-        self, *, using: str | None = None, within: Numeric | timedelta | str | None = None,
+        self,
+        *,
+        using: str | None = None,
+        within: Numeric | timedelta | str | None = None,
         gap: Numeric | Measure | str | None = None,
-        steady: Numeric | timedelta | str | None = None, threads: int | None = None,
-        seed: int | None = None, memory: str | None = None, start: FilePath | None = None,
-    ) -> Model:  # fmt: skip
+        steady: Numeric | timedelta | str | None = None,
+        threads: int | None = None,
+        seed: int | None = None,
+        memory: str | None = None,
+        start: FilePath | None = None,
+    ) -> Model:
         """`solve ...`: defaults that the arguments of `Model.solve` override.
 
         Parameters
@@ -411,10 +465,16 @@ class Model:
         """
         return self._append(
             statements.options(
-                using=using, within=within, gap=gap, steady=steady, threads=threads, seed=seed,
-                memory=memory, start=start,
+                using=using,
+                within=within,
+                gap=gap,
+                steady=steady,
+                threads=threads,
+                seed=seed,
+                memory=memory,
+                start=start,
             )
-        )  # fmt: skip
+        )
 
     # ---- what is done with it
 
@@ -444,11 +504,15 @@ class Model:
         data = statements.file_path("data", "frame", inputs.get("data"))
         test = statements.file_path("test", "test_frame", inputs.get("test"))
         return analyse(
-            spec, source=source, base=self.base,
+            spec,
+            source=source,
+            base=self.base,
             frame=self.frame if frame is None else frame,
             test_frame=self.test_frame if test_frame is None else test_frame,
-            data=data, test=test, settings=chosen,
-        )  # fmt: skip
+            data=data,
+            test=test,
+            settings=chosen,
+        )
 
     def _located(self) -> tuple[ast.Spec, Source]:
         """The spec with places in a text, so that messages can show excerpts."""
@@ -466,19 +530,28 @@ class Model:
         return check(self, **inputs)
 
     def plan(
-        self, *, using: str | None = None, encoding: Literal["ordered", "paper"] | None = None,
-        solver: str | None = None, **inputs: Unpack[Inputs],
-    ) -> Plan:  # fmt: skip
+        self,
+        *,
+        using: str | None = None,
+        encoding: Literal["ordered", "paper"] | None = None,
+        solver: str | None = None,
+        **inputs: Unpack[Inputs],
+    ) -> Plan:
         """Which back end would run and why; see `odtdsl.plan`."""
         from odtdsl.interfaces.api import plan
 
         return plan(self, using=using, encoding=encoding, solver=solver, **inputs)
 
     def compare(
-        self, *, backends: Iterable[str] | None = None,
-        within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
-        threads: int | None = None, seed: int | None = None, **inputs: Unpack[Inputs],
-    ) -> Comparison:  # fmt: skip
+        self,
+        *,
+        backends: Iterable[str] | None = None,
+        within: Numeric | timedelta | str | None = None,
+        gap: Numeric | str | None = None,
+        threads: int | None = None,
+        seed: int | None = None,
+        **inputs: Unpack[Inputs],
+    ) -> Comparison:
         """Solve the model on every back end that can, side by side; see `odtdsl.compare`."""
         from odtdsl.interfaces.api import compare
 
@@ -487,27 +560,52 @@ class Model:
         )
 
     def solve(
-        self, *, using: str | None = None,
+        self,
+        *,
+        using: str | None = None,
         model: Literal["pattern", "subtrees", "cptree"] | None = None,
-        encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
-        within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
-        threads: int | None = None, seed: int | None = None, memory: str | None = None,
-        start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
-        proof: FilePath | None = None, **inputs: Unpack[Inputs],
-    ) -> Result:  # fmt: skip
+        encoding: Literal["ordered", "paper"] | None = None,
+        solver: str | None = None,
+        within: Numeric | timedelta | str | None = None,
+        gap: Numeric | str | None = None,
+        threads: int | None = None,
+        seed: int | None = None,
+        memory: str | None = None,
+        start: Tree | Diagram | FilePath | None = None,
+        progress: Report | None = None,
+        proof: FilePath | None = None,
+        **inputs: Unpack[Inputs],
+    ) -> Result:
         """Solve the model; see `odtdsl.solve`."""
         from odtdsl.interfaces.api import solve
 
         return solve(
-            self, using=using, model=model, encoding=encoding, solver=solver, within=within,
-            gap=gap, threads=threads, seed=seed, memory=memory, start=start, progress=progress,
-            proof=proof, **inputs,
-        )  # fmt: skip
+            self,
+            using=using,
+            model=model,
+            encoding=encoding,
+            solver=solver,
+            within=within,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            memory=memory,
+            start=start,
+            progress=progress,
+            proof=proof,
+            **inputs,
+        )
 
     def explain(
-        self, *, using: str | None = None, within: Numeric | timedelta | str | None = None,
-        memory: str | None = None, most: int = 1, deeper: int = 1, **inputs: Unpack[Inputs],
-    ) -> Explanation:  # fmt: skip
+        self,
+        *,
+        using: str | None = None,
+        within: Numeric | timedelta | str | None = None,
+        memory: str | None = None,
+        most: int = 1,
+        deeper: int = 1,
+        **inputs: Unpack[Inputs],
+    ) -> Explanation:
         """Which rules conflict, or what each costs; see `odtdsl.explain`."""
         from odtdsl.interfaces.api import explain
 
@@ -516,10 +614,16 @@ class Model:
         )
 
     def curve(
-        self, rule: str, *, using: str | None = None,
-        within: Numeric | timedelta | str | None = None, memory: str | None = None,
-        points: int = 200, jobs: int = 1, **inputs: Unpack[Inputs],
-    ) -> Curve:  # fmt: skip
+        self,
+        rule: str,
+        *,
+        using: str | None = None,
+        within: Numeric | timedelta | str | None = None,
+        memory: str | None = None,
+        points: int = 200,
+        jobs: int = 1,
+        **inputs: Unpack[Inputs],
+    ) -> Curve:
         """The objective against the bound of a rule; see `odtdsl.curve`."""
         from odtdsl.interfaces.api import curve
 
@@ -535,35 +639,60 @@ class Model:
         )
 
     def alternatives(
-        self, *, near: Numeric | str | None = None, most: int = 1000, using: str | None = None,
-        within: Numeric | timedelta | str | None = None, threads: int | None = None,
-        seed: int | None = None, memory: str | None = None,
-        start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
+        self,
+        *,
+        near: Numeric | str | None = None,
+        most: int = 1000,
+        using: str | None = None,
+        within: Numeric | timedelta | str | None = None,
+        threads: int | None = None,
+        seed: int | None = None,
+        memory: str | None = None,
+        start: Tree | Diagram | FilePath | None = None,
+        progress: Report | None = None,
         **inputs: Unpack[Inputs],
-    ) -> Alternatives:  # fmt: skip
+    ) -> Alternatives:
         """The trees that are as good as the best one, or nearly so; see `odtdsl.alternatives`."""
         from odtdsl.interfaces.api import alternatives
 
         return alternatives(
-            self, near=near, most=most, using=using, within=within, threads=threads, seed=seed,
-            memory=memory, start=start, progress=progress, **inputs,
-        )  # fmt: skip
+            self,
+            near=near,
+            most=most,
+            using=using,
+            within=within,
+            threads=threads,
+            seed=seed,
+            memory=memory,
+            start=start,
+            progress=progress,
+            **inputs,
+        )
 
     def compile(
-        self, path: FilePath, *, to: FileFormat | None = None,
-        model: Literal["pattern", "subtrees", "cptree"] | None = None, depth: int | None = None,
-        bound: Numeric | Iterable[Numeric] = (), **inputs: Unpack[Inputs],
-    ) -> dict[str, int]:  # fmt: skip
+        self,
+        path: FilePath,
+        *,
+        to: FileFormat | None = None,
+        model: Literal["pattern", "subtrees", "cptree"] | None = None,
+        depth: int | None = None,
+        bound: Numeric | Iterable[Numeric] = (),
+        **inputs: Unpack[Inputs],
+    ) -> dict[str, int]:
         """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""
         from odtdsl.interfaces.api import compile
 
         return compile(self, path, to=to, model=model, depth=depth, bound=bound, **inputs)
 
     def decode(
-        self, assignment: FilePath | Iterable[int], *, to: FormulaFormat | None = None,
-        depth: int | None = None, bound: Numeric | Iterable[Numeric] = (),
+        self,
+        assignment: FilePath | Iterable[int],
+        *,
+        to: FormulaFormat | None = None,
+        depth: int | None = None,
+        bound: Numeric | Iterable[Numeric] = (),
         **inputs: Unpack[Inputs],
-    ) -> Result:  # fmt: skip
+    ) -> Result:
         """The tree of another solver's model of the formula; see `odtdsl.decode`."""
         from odtdsl.interfaces.api import decode
 
@@ -576,9 +705,11 @@ class Model:
         return audit(tree, self, **inputs)
 
     def check_proof(
-        self, proof: FilePath, tree: Tree | Result | FilePath | None = None,
+        self,
+        proof: FilePath,
+        tree: Tree | Result | FilePath | None = None,
         **inputs: Unpack[Inputs],
-    ) -> tuple[Verified, ...]:  # fmt: skip
+    ) -> tuple[Verified, ...]:
         """Check a proof that nothing is better; see `odtdsl.check_proof`."""
         from odtdsl.interfaces.api import check_proof
 

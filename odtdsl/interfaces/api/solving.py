@@ -58,10 +58,13 @@ def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
 
 
 def plan(
-    model: ModelLike, *, using: str | None = None,
-    encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
+    model: ModelLike,
+    *,
+    using: str | None = None,
+    encoding: Literal["ordered", "paper"] | None = None,
+    solver: str | None = None,
     **inputs: Unpack[Inputs],
-) -> Plan:  # fmt: skip
+) -> Plan:
     """Which back end would run and why, and the size of its encoding.
 
     Parameters
@@ -88,14 +91,23 @@ def plan(
 
 
 def solve(
-    model_or_spec: ModelLike, /, *, using: str | None = None,
+    model_or_spec: ModelLike,
+    /,
+    *,
+    using: str | None = None,
     model: Literal["pattern", "subtrees", "cptree"] | None = None,
-    encoding: Literal["ordered", "paper"] | None = None, solver: str | None = None,
-    within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
-    threads: int | None = None, seed: int | None = None, memory: str | None = None,
-    start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
-    proof: FilePath | None = None, **inputs: Unpack[Inputs],
-) -> Result:  # fmt: skip
+    encoding: Literal["ordered", "paper"] | None = None,
+    solver: str | None = None,
+    within: Numeric | timedelta | str | None = None,
+    gap: Numeric | str | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    memory: str | None = None,
+    start: Tree | Diagram | FilePath | None = None,
+    progress: Report | None = None,
+    proof: FilePath | None = None,
+    **inputs: Unpack[Inputs],
+) -> Result:
     """Solve a model: a tree with a proven status, audited rule by rule.
 
     Arguments override the `solve` statement of the spec.
@@ -160,10 +172,19 @@ def solve(
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))
     result = pipeline.solve(
-        analysis, backend=chosen, formulation=formulation, solver=solver,
-        seconds=seconds, gap=relative_gap, threads=threads, seed=seed, memory_bytes=memory_bytes,
-        start=start_of(start, spec, analysis), report=progress, began=began,
-    )  # fmt: skip
+        analysis,
+        backend=chosen,
+        formulation=formulation,
+        solver=solver,
+        seconds=seconds,
+        gap=relative_gap,
+        threads=threads,
+        seed=seed,
+        memory_bytes=memory_bytes,
+        start=start_of(start, spec, analysis),
+        report=progress,
+        began=began,
+    )
     if proof is None:
         return result
     from odtdsl.insight.proofs.commands import log
@@ -172,12 +193,20 @@ def solve(
 
 
 def alternatives(
-    model_or_spec: ModelLike, /, *, near: Numeric | str | None = None, most: int = 1000,
-    using: str | None = None, within: Numeric | timedelta | str | None = None,
-    threads: int | None = None, seed: int | None = None, memory: str | None = None,
-    start: Tree | Diagram | FilePath | None = None, progress: Report | None = None,
+    model_or_spec: ModelLike,
+    /,
+    *,
+    near: Numeric | str | None = None,
+    most: int = 1000,
+    using: str | None = None,
+    within: Numeric | timedelta | str | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    memory: str | None = None,
+    start: Tree | Diagram | FilePath | None = None,
+    progress: Report | None = None,
     **inputs: Unpack[Inputs],
-) -> Alternatives:  # fmt: skip
+) -> Alternatives:
     """The distinct trees that are as good as the best one, or nearly so, and what they share.
 
     Two trees that predict alike everywhere count once: see `docs/how-to/alternatives.md`.
@@ -223,17 +252,31 @@ def alternatives(
     count = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = analysed(spec, began, seconds, inputs)
     return near_optimal.alternatives(
-        analysis, near=near_of(near), most=count, backend=using, seconds=seconds, threads=threads,
-        seed=seed, memory_bytes=memory_bytes,
-        start=start_of(start, spec, analysis), report=progress, began=began,
-    )  # fmt: skip
+        analysis,
+        near=near_of(near),
+        most=count,
+        backend=using,
+        seconds=seconds,
+        threads=threads,
+        seed=seed,
+        memory_bytes=memory_bytes,
+        start=start_of(start, spec, analysis),
+        report=progress,
+        began=began,
+    )
 
 
 def compare(
-    model: ModelLike, /, *, backends: Iterable[str] | None = None,
-    within: Numeric | timedelta | str | None = None, gap: Numeric | str | None = None,
-    threads: int | None = None, seed: int | None = None, **inputs: Unpack[Inputs],
-) -> Comparison:  # fmt: skip
+    model: ModelLike,
+    /,
+    *,
+    backends: Iterable[str] | None = None,
+    within: Numeric | timedelta | str | None = None,
+    gap: Numeric | str | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    **inputs: Unpack[Inputs],
+) -> Comparison:
     """Solve a model on every back end that can, and hold their proofs to each other.
 
     Parameters
@@ -268,9 +311,13 @@ def compare(
     began = time.monotonic()
     seconds, relative_gap, _ = limits_of(within, gap, None)
     return comparison.compare(
-        analysed(as_model(model), began, seconds, inputs), backends=backends, seconds=seconds,
-        gap=relative_gap, threads=threads, seed=seed,
-    )  # fmt: skip
+        analysed(as_model(model), began, seconds, inputs),
+        backends=backends,
+        seconds=seconds,
+        gap=relative_gap,
+        threads=threads,
+        seed=seed,
+    )
 
 
 def _proving(analysis: Analysis, using: str | None, path: Path) -> str:

@@ -44,9 +44,10 @@ def check_writable(statement: ast.Statement) -> None:
     deep = _depth(statement)
     if deep > MAX_DEPTH:
         raise error(
-            "S027", f"an expression nests more than {MAX_DEPTH} levels deep",
+            "S027",
+            f"an expression nests more than {MAX_DEPTH} levels deep",
             helps=("name parts of it with `let`, or write a long sum as `words.sum(a, b, ...)`",),
-        )  # fmt: skip
+        )
     text = statement_to_text(statement)
     if deep > _NESTED:
         parse(Source(name="<model>", text=text))
@@ -69,17 +70,29 @@ def _depth(statement: ast.Node) -> int:
 
 
 def data(
-    source: object, *, sklearn: str | None, openml: str | None, test: object,
-    stratified: bool, seed: int | None, na: object, separator: str | None, decimal: str | None,
-    thousands: str | None, header: object, encoding: str | None, id: object,
-) -> ast.Data:  # fmt: skip
+    source: object,
+    *,
+    sklearn: str | None,
+    openml: str | None,
+    test: object,
+    stratified: bool,
+    seed: int | None,
+    na: object,
+    separator: str | None,
+    decimal: str | None,
+    thousands: str | None,
+    header: object,
+    encoding: str | None,
+    id: object,
+) -> ast.Data:
     """`data ...`; frames are for the model to hold."""
     given = [one for one in (source, sklearn, openml) if one is not None]
     if len(given) > 1:
         raise error(
-            "U402", "the data come from one place",
+            "U402",
+            "the data come from one place",
             helps=("give a path or a frame, or `sklearn=`, or `openml=`",),
-        )  # fmt: skip
+        )
     options: list[ast.DataOption] = []
     tested = _test(test, stratified, seed)
     if tested is not None:
@@ -122,9 +135,10 @@ def file_path(option: str, rows: str, given: object) -> str | None:
     if isinstance(given, str | os.PathLike):
         return os.fspath(cast("str | os.PathLike[str]", given))
     raise error(
-        "U213", f"`{option}=` takes the path of a file, not a {type(given).__name__}",
+        "U213",
+        f"`{option}=` takes the path of a file, not a {type(given).__name__}",
         helps=(f"hand rows over as `{rows}=`",),
-    )  # fmt: skip
+    )
 
 
 def _source(
@@ -148,9 +162,10 @@ def _test(test: object, stratified: bool, seed: int | None) -> ast.DataOption | 
         return ast.TestShare(share=share, stratified=bool(stratified), seed=number)
     if stratified or seed is not None:
         raise error(
-            "U402", "`stratified` and `seed` go with a share of test rows",
+            "U402",
+            "`stratified` and `seed` go with a share of test rows",
             helps=('give one, such as `test="33%"` or `test=0.33`',),
-        )  # fmt: skip
+        )
     if is_path(test):
         return ast.TestFile(path=os.fspath(cast("str | os.PathLike[str]", test)))
     if test is None or is_frame(test):
@@ -170,9 +185,14 @@ def _share(value: object) -> ast.Percent | None:
 
 
 def target(
-    columns: tuple[object, ...], *, type: str | None, classes: object, levels: object,
-    positive: object, step: object,
-) -> ast.Target:  # fmt: skip
+    columns: tuple[object, ...],
+    *,
+    type: str | None,
+    classes: object,
+    levels: object,
+    positive: object,
+    step: object,
+) -> ast.Target:
     """`target ...`; the type follows from `classes`, `levels` or `step` where it is not said."""
     implied = [
         word
@@ -182,15 +202,17 @@ def target(
     kind = type or (implied[0] if implied else None)
     if any(word != kind for word in implied):
         raise error(
-            "U402", f"a target of type {kind} takes no {_OPTIONS[implied[-1]]}",
+            "U402",
+            f"a target of type {kind} takes no {_OPTIONS[implied[-1]]}",
             helps=("`classes` go with class, `levels` with ordered, `step` with number",),
-        )  # fmt: skip
+        )
     members = levels if classes is None else classes
     spec = None if kind is None else _type(kind, members, step, TARGET_TYPES)
     return ast.Target(
-        columns=_several(columns), type=spec,
+        columns=_several(columns),
+        type=spec,
         positive=None if positive is None else values.label(positive, "a class"),
-    )  # fmt: skip
+    )
 
 
 _OPTIONS = {"class": "`classes`", "ordered": "`levels`", "number": "`step`"}
@@ -213,9 +235,10 @@ def _type(kind: object, members: object, step: object, kinds: tuple[str, ...]) -
         raise values.wrong("a type", kind, f"give one of {', '.join(kinds)}")
     if kind == "ordered" and members is None:
         raise error(
-            "U402", "an ordered column needs its levels",
+            "U402",
+            "an ordered column needs its levels",
             helps=('give them, lowest first: `levels=["low", "mid", "high"]`',),
-        )  # fmt: skip
+        )
     return ast.TypeSpec(
         kind=str(kind),
         values=None if members is None else _in_order(members),
@@ -292,9 +315,10 @@ def shared_cost(columns: object, amount: object) -> ast.Cost:
 
 def loss(predicted: object, actual: object, amount: object) -> ast.Loss:
     return ast.Loss(
-        predicted=values.label(predicted, "a class"), actual=values.label(actual, "a class"),
+        predicted=values.label(predicted, "a class"),
+        actual=values.label(actual, "a class"),
         amount=values.literal_number(amount, "a loss"),
-    )  # fmt: skip
+    )
 
 
 # ---- skeleton, objective, rules
@@ -400,9 +424,16 @@ def _text(value: object, place: str) -> str:
 
 
 def options(
-    *, using: object, within: object, gap: object, threads: object, seed: object,
-    memory: object, start: object, steady: object = None,
-) -> ast.Solve:  # fmt: skip
+    *,
+    using: object,
+    within: object,
+    gap: object,
+    threads: object,
+    seed: object,
+    memory: object,
+    start: object,
+    steady: object = None,
+) -> ast.Solve:
     """`solve ...`: texts are as in the language, such as "2 min", "1%" and "4 GB"."""
     found: list[ast.SolveOption] = []
     if using is not None:

@@ -24,14 +24,28 @@ if TYPE_CHECKING:
 
 
 def tune(
-    model: ModelLike, vary: Mapping[str, Any], /, *, cv: int = 5, repeats: int = 1,
-    outer: int = 0, seed: int = 0, choose: Literal["one-se", "best"] = "one-se",
-    score: str | None = None, jobs: int = 1, backend: str | None = None,
-    address: str | None = None, keep: FilePath | None = None, progress: Told | None = None,
-    using: str | None = None, within: Numeric | timedelta | str | None = None,
-    gap: Numeric | str | None = None, threads: int | None = None, memory: str | None = None,
+    model: ModelLike,
+    vary: Mapping[str, Any],
+    /,
+    *,
+    cv: int = 5,
+    repeats: int = 1,
+    outer: int = 0,
+    seed: int = 0,
+    choose: Literal["one-se", "best"] = "one-se",
+    score: str | None = None,
+    jobs: int = 1,
+    backend: str | None = None,
+    address: str | None = None,
+    keep: FilePath | None = None,
+    progress: Told | None = None,
+    using: str | None = None,
+    within: Numeric | timedelta | str | None = None,
+    gap: Numeric | str | None = None,
+    threads: int | None = None,
+    memory: str | None = None,
     **inputs: Unpack[Inputs],
-) -> Tuning:  # fmt: skip
+) -> Tuning:
     """Solve a model under many settings, score them on held-out rows, and choose one.
 
     The training rows are divided into folds; each setting is solved without each fold and scored
@@ -109,10 +123,17 @@ def tune(
     began = time.monotonic()
     said, grid = as_model(model), grid_of(vary)
     wish = Wish(
-        cv=whole(cv, "cv"), repeats=whole(repeats, "repeats"), outer=whole(outer, "outer"),
-        seed=whole(seed, "seed"), rule=choose, score=score, jobs=jobs, backend=backend,
-        address=address, keep=None if keep is None else Path(keep),
-    )  # fmt: skip
+        cv=whole(cv, "cv"),
+        repeats=whole(repeats, "repeats"),
+        outer=whole(outer, "outer"),
+        seed=whole(seed, "seed"),
+        rule=choose,
+        score=score,
+        jobs=jobs,
+        backend=backend,
+        address=address,
+        keep=None if keep is None else Path(keep),
+    )
     spec, source = said._located()
     applied(spec, grid.names, grid.settings()[0])  # unknown names are told before the data
     analysis = analysed(said, began, limits_of(within, None, None)[0], inputs)

@@ -52,9 +52,12 @@ class Problem:
     """A spec file, parsed on demand, with the options that change what it reads."""
 
     def __init__(
-        self, path: Path, data: str | None = None, test: str | None = None,
+        self,
+        path: Path,
+        data: str | None = None,
+        test: str | None = None,
         sets: list[str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.path, self.data, self.test, self.sets = path, data, test, sets or []
 
     @cached_property
@@ -73,9 +76,13 @@ class Problem:
         from odtdsl.compiler import analyse
 
         return analyse(
-            self.syntax, source=self.source, base=self.path.parent, data=self.data, test=self.test,
+            self.syntax,
+            source=self.source,
+            base=self.path.parent,
+            data=self.data,
+            test=self.test,
             settings=dict(_setting(text) for text in self.sets),
-        )  # fmt: skip
+        )
 
 
 def _setting(text: str) -> tuple[str, ast.Expr]:

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 def explain(
-    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    spec: Spec,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    using: Using = None,
     within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every minimal conflict, up to 20.")] = False,
     deeper: Annotated[
@@ -45,8 +49,9 @@ def explain(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes for the curve.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the curve as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the curve as SVG.")] = None,
-    force: Force = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Say which rules conflict and what would do; where none do, what each rule costs."""
 
     def action() -> int:
@@ -69,16 +74,26 @@ def explain(
                     warn(analysis.warnings)
                 with Waiting(quiet=as_json) as waiting:
                     traced = explanations.trace(
-                        analysis, curve, backend=using, seconds=seconds, tell=waiting.tell,
-                        points=points or explanations.MOST_POINTS, jobs=jobs or 1,
+                        analysis,
+                        curve,
+                        backend=using,
+                        seconds=seconds,
+                        tell=waiting.tell,
+                        points=points or explanations.MOST_POINTS,
+                        jobs=jobs or 1,
                         began=began,
-                    )  # fmt: skip
+                    )
                 return _tell_curve(traced, csv, svg, as_json)
             with Waiting(quiet=as_json) as waiting:
                 found = explanations.explain(
-                    analysis, backend=using, seconds=seconds, deeper=deeper, tell=waiting.tell,
-                    most=explanations.MOST_CONFLICTS if every else 1, began=began,
-                )  # fmt: skip
+                    analysis,
+                    backend=using,
+                    seconds=seconds,
+                    deeper=deeper,
+                    tell=waiting.tell,
+                    most=explanations.MOST_CONFLICTS if every else 1,
+                    began=began,
+                )
             if as_json:
                 print_json(found.to_json())
             else:
@@ -93,9 +108,10 @@ def _check_curve(curve: str | None, options: dict[str, object]) -> None:
     for name, value in options.items():
         if curve is None and value is not None:
             raise error(
-                "U312", f"`--{name}` is of a curve, and none was asked for",
+                "U312",
+                f"`--{name}` is of a curve, and none was asked for",
                 helps=("add `--curve RULE`",),
-            )  # fmt: skip
+            )
 
 
 def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool) -> int:

@@ -41,15 +41,17 @@ def export(
 
         if to is None and out is None:
             raise error(
-                "U370", "which format is asked for is not said",
+                "U370",
+                "which format is asked for is not said",
                 helps=("add `--to sql`, or `--out tree.sql`",),
-            )  # fmt: skip
+            )
         form = to if to is not None else format_of(out or Path())
         if format_named(form).binary and out is None:
             raise error(
-                "U375", f"{form} is no text: it needs a file",
+                "U375",
+                f"{form} is no text: it needs a file",
                 helps=(f"add `--out model{format_named(form).suffixes[0]}`",),
-            )  # fmt: skip
+            )
         check_outputs({"out": out}, [("the model", model)], force)
         plan = plan_of(load_model(model))
         written = export_plan(plan, form, out, name=name)
@@ -67,9 +69,11 @@ def export(
 
 def _told(plan: Plan, form: str, out: Path | None, written: str | bytes) -> dict[str, object]:
     found: dict[str, object] = {
-        "format": form, "file": None if out is None else str(out), "splits": plan.n_splits,
+        "format": form,
+        "file": None if out is None else str(out),
+        "splits": plan.n_splits,
         "nodes": plan.n_nodes,
-    }  # fmt: skip
+    }
     return found if out is not None else found | {"text": written}
 
 

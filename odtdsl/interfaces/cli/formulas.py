@@ -41,9 +41,15 @@ def compile_(
         str | None, typer.Option(help="lp, mps, cnf, wcnf or opb; default by --out, else lp.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
-    data: Data = None, test: Test = None, settings: Sets = None, model: Formulation = None,
-    depth: Depth = None, bound: Bounds = None, force: Force = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    model: Formulation = None,
+    depth: Depth = None,
+    bound: Bounds = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Write the problem for other solvers: as a program (LP, MPS) with readable names, or as a
     formula (CNF, WCNF for MaxSAT, OPB) with comments that say what all is."""
 
@@ -83,13 +89,17 @@ def decode(
     to: Annotated[
         str | None, typer.Option(help="cnf, wcnf or opb; default by what the file looks like.")
     ] = None,
-    depth: Depth = None, bound: Bounds = None,
-    data: Data = None, test: Test = None, settings: Sets = None,
+    depth: Depth = None,
+    bound: Bounds = None,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
-    force: Force = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Read another solver's model of a formula of `odt compile` as a tree, and audit it."""
 
     def action() -> int:

@@ -22,9 +22,10 @@ def lsp(
     def action() -> int:
         if find_spec("pygls") is None:
             raise error(
-                "U351", "`odt lsp` needs pygls",
+                "U351",
+                "`odt lsp` needs pygls",
                 helps=('install it: `pip install "odtdsl[lsp]"`',),
-            )  # fmt: skip
+            )
         from odtdsl.interfaces.editor.server import serve
 
         serve(seconds=within)

@@ -46,9 +46,12 @@ if TYPE_CHECKING:
     pass
 
 app = typer.Typer(
-    name="odt", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="odt",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="Optimal decision trees under domain rules, from a short .odt file.",
-)  # fmt: skip
+)
 
 
 # ---- commands
@@ -124,11 +127,16 @@ def fmt(
 
 @app.command()
 def plan(
-    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
-    encoding: Encoding = None, solver: Solver = None,
+    spec: Spec,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    using: Using = None,
+    encoding: Encoding = None,
+    solver: Solver = None,
     dump: Annotated[bool, typer.Option("--dump", help="Print the core forms too.")] = False,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Say which back end will run and why, and what the others cannot express."""
 
     def action() -> int:

@@ -50,9 +50,14 @@ def predict(
         check_outputs({"out": out}, reads, force=True)
         saved = load_model(model)
         request = DataRequest(
-            kind="file", name=str(data.absolute()), na=tuple(na or ()), separator=separator,
-            decimal=decimal, thousands=thousands, header=not no_header,
-        )  # fmt: skip
+            kind="file",
+            name=str(data.absolute()),
+            na=tuple(na or ()),
+            separator=separator,
+            decimal=decimal,
+            thousands=thousands,
+            header=not no_header,
+        )
         values = saved.predict(read(request, base=Path())).tolist()
         text = _csv([saved.targets, *(v if isinstance(v, list) else [v] for v in values)])
         if out is not None:
@@ -85,8 +90,11 @@ def audit(
         typer.Argument(help="A saved tree, or a saved `solve --json`; not needed with --proof."),
     ] = None,
     proof: Annotated[Path | None, typer.Option(help="Check a proof of `solve --proof`.")] = None,
-    data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False,
-) -> None:  # fmt: skip
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    as_json: Json = False,
+) -> None:
     """Check a saved model against a spec and its data, rule by rule; or a proof, step by step."""
 
     def action() -> int:
@@ -114,11 +122,12 @@ def why_(
         list[str] | None, typer.Option(help="NAME=VALUE of a row of one's own; empty is missing.")
     ] = None,
     to: Annotated[str | None, typer.Option(help="The class that is wished for.")] = None,
-    freeze: Annotated[
-        list[str] | None, typer.Option(help="A feature that may not change.")
-    ] = None,
-    data: Data = None, test: Test = None, settings: Sets = None, as_json: Json = False,
-) -> None:  # fmt: skip
+    freeze: Annotated[list[str] | None, typer.Option(help="A feature that may not change.")] = None,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    as_json: Json = False,
+) -> None:
     """Say why a row is predicted so, and the least change that makes it another."""
 
     def action() -> int:
@@ -130,9 +139,13 @@ def why_(
         analysis = Problem(spec, data, test, settings).analysis()
         tree = load_tree(model)
         found = why(
-            tree, analysis.rows, asked, to=to, frozen=freeze or (),
+            tree,
+            analysis.rows,
+            asked,
+            to=to,
+            frozen=freeze or (),
             audit=checker.audit(tree, analysis.rows),
-        )  # fmt: skip
+        )
         if as_json:
             print_json(found.to_json())
         else:
@@ -147,9 +160,10 @@ def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]
     parts = [cell.partition("=") for cell in cells]
     if (row is None) == (not cells) or not all(name and equals for name, equals, _ in parts):
         raise error(
-            "U309", "which row is asked for is not plain",
+            "U309",
+            "which row is asked for is not plain",
             helps=("write `--row 3`, or `--cell age=41 --cell sex=male` with all that is tested",),
-        )  # fmt: skip
+        )
     return row if row is not None else {name.strip(): value or None for name, _, value in parts}
 
 

@@ -56,22 +56,25 @@ def check_outputs(
         for what, other in read:
             if same(path, other):
                 raise error(
-                    "U308", f"`--{option} {path}` would overwrite {what}, which is read",
+                    "U308",
+                    f"`--{option} {path}` would overwrite {what}, which is read",
                     helps=("choose another name",),
-                )  # fmt: skip
+                )
         check_writable(path)
     for (option, path), (second, other) in combinations(named, 2):
         if same(path, other) and (path.is_file() or not path.exists()):
             raise error(
-                "U319", f"`--{option}` and `--{second}` are one file, `{other}`",
+                "U319",
+                f"`--{option}` and `--{second}` are one file, `{other}`",
                 helps=("give each output a name of its own",),
-            )  # fmt: skip
+            )
     for option, path in named:
         if not force and path.is_file() and option != "keep" and not is_ours(path):
             raise error(
-                "F303", f"`{path}` is there, and odtdsl did not write it",
+                "F303",
+                f"`{path}` is there, and odtdsl did not write it",
                 helps=("choose another name", "or add `--force` to replace it"),
-            )  # fmt: skip
+            )
 
 
 def files_of(problem: Problem) -> Iterator[tuple[str, Path]]:
@@ -152,9 +155,14 @@ def deliver(answer: Callable[[], object], *writes: Callable[[], object]) -> None
 
 
 def pictures(
-    model: Tree | Diagram | None, out: Path | None, svg: Path | None = None,
-    dot: Path | None = None, *, outputs: OutputScore | None = None, notes: Notes | None = None,
-) -> Iterator[Callable[[], None]]:  # fmt: skip
+    model: Tree | Diagram | None,
+    out: Path | None,
+    svg: Path | None = None,
+    dot: Path | None = None,
+    *,
+    outputs: OutputScore | None = None,
+    notes: Notes | None = None,
+) -> Iterator[Callable[[], None]]:
     """What writes a model to files; what rules admit stands below the tree in its picture.
 
     `notes` are lines that pictures add to nodes: see `interfaces.cli.common.missing_in`.

@@ -55,12 +55,16 @@ def report(
         Path | None, typer.Option(help="The picture alone, with costs, groups and rules.")
     ] = None,
     title: Annotated[str, typer.Option(help="Of the page.")] = "",
-    data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    using: Using = None,
     within: Annotated[
         str | None, typer.Option(help="Time limit of each search: 60, 60s, 2min, 1h.")
     ] = None,
-    force: Force = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Write one HTML page of the answer: model, audit, errors, costs, timeline, spec."""
 
     def action() -> int:
@@ -96,9 +100,14 @@ def report(
                     analysis, backend=using, seconds=seconds, report=waiting, began=began
                 )
             subject = subject_of(
-                result, title=title, prices=prices, seconds=seconds, with_rows=not no_rows,
-                claim=claim, tell=waiting.tell,
-            )  # fmt: skip
+                result,
+                title=title,
+                prices=prices,
+                seconds=seconds,
+                with_rows=not no_rows,
+                claim=claim,
+                tell=waiting.tell,
+            )
         kept = result.audit is None or result.audit.holds
 
         def answer() -> None:

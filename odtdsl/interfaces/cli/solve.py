@@ -42,8 +42,14 @@ if TYPE_CHECKING:
 
 
 def solve(
-    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
-    model: Formulation = None, encoding: Encoding = None, solver: Solver = None,
+    spec: Spec,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    using: Using = None,
+    model: Formulation = None,
+    encoding: Encoding = None,
+    solver: Solver = None,
     within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
     gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
@@ -62,8 +68,9 @@ def solve(
     proof: Annotated[
         Path | None, typer.Option(help="Write a proof that nothing is better (sat).")
     ] = None,
-    force: Force = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Solve a spec: print the tree, its status, and every rule audited."""
 
     def action() -> int:
@@ -89,8 +96,12 @@ def solve(
         if proof is not None:
             chosen = _proving(analysis, chosen, wish)
         options: dict[str, Any] = {
-            "backend": chosen, "seconds": seconds, "threads": threads, "seed": seed, "start": first,
-        }  # fmt: skip
+            "backend": chosen,
+            "seconds": seconds,
+            "threads": threads,
+            "seed": seed,
+            "start": first,
+        }
         with interruptible():
             if wish is not None:
                 return _list_trees(
@@ -98,10 +109,14 @@ def solve(
                 )
             with Waiting(quiet=as_json) as waiting:
                 result = pipeline.solve(
-                    analysis, formulation=formulation, solver=solver,
-                    gap=None if gap is None else parse_gap(gap), report=waiting, began=began,
+                    analysis,
+                    formulation=formulation,
+                    solver=solver,
+                    gap=None if gap is None else parse_gap(gap),
+                    report=waiting,
+                    began=began,
                     **options,
-                )  # fmt: skip
+                )
             proving = None if proof is None else _Proving(analysis, result, proof, began, seconds)
             _deliver(analysis, result, proving, as_json, spec, (out, svg, dot))
         unwritten = proving is not None and proving.unwritten
@@ -127,7 +142,7 @@ class _Proving:
         known = len(self.result.warnings)
         self.result, self.made = log(
             self.analysis, self.result, self.path, self.began, self.seconds
-        )  # fmt: skip
+        )
         self.warnings = self.result.warnings[known:]
         self.unwritten = any(one.code == "F301" for one in self.warnings)
 
@@ -140,9 +155,13 @@ class _Proving:
 
 
 def _deliver(
-    analysis: Analysis, result: Result, proving: _Proving | None, as_json: bool, spec: Path,
+    analysis: Analysis,
+    result: Result,
+    proving: _Proving | None,
+    as_json: bool,
+    spec: Path,
     paths: tuple[Path | None, Path | None, Path | None],
-) -> None:  # fmt: skip
+) -> None:
     """The answer, printed; then its files, and the proof where one is asked for."""
     from odtdsl.insight.proofs.commands import written_json
     from odtdsl.presentation import console
@@ -170,9 +189,10 @@ def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
 
     if listing is not None:
         raise error(
-            "U316", "`--proof` is of one answer, not of a list of trees",
+            "U316",
+            "`--proof` is of one answer, not of a list of trees",
             helps=("leave out `--all-optimal` and `--near`",),
-        )  # fmt: skip
+        )
     return back_end(analysis, using)
 
 
@@ -185,9 +205,10 @@ def _list_wish(
     if not all_optimal and near is None:
         if most is not None:
             raise error(
-                "U313", "`--most` is for lists of trees",
+                "U313",
+                "`--most` is for lists of trees",
                 helps=("add `--all-optimal`, or `--near 1%`",),
-            )  # fmt: skip
+            )
         return None
     if gap is not None:
         raise error("U315", "a list begins with the proven best tree", helps=("leave out `--gap`",))
@@ -199,9 +220,13 @@ def _list_wish(
 
 
 def _list_trees(
-    analysis: Analysis, near: Near | None, most: int, as_json: bool,
-    paths: tuple[Path | None, Path | None, Path | None], **options: Any,
-) -> int:  # fmt: skip
+    analysis: Analysis,
+    near: Near | None,
+    most: int,
+    as_json: bool,
+    paths: tuple[Path | None, Path | None, Path | None],
+    **options: Any,
+) -> int:
     """`--all-optimal` and `--near`; files get the best tree."""
     from odtdsl.driver.alternatives import alternatives
     from odtdsl.interfaces.cli.progress import Waiting
@@ -236,7 +261,10 @@ def _start_tree(path: Path | None) -> Tree | Diagram | None:
 
 
 def compare(
-    spec: Spec, data: Data = None, test: Test = None, settings: Sets = None,
+    spec: Spec,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
     on: Annotated[
         list[str] | None,
         typer.Option(help='A back end, "milp (cptree)", "sat (paper)"; default: all.'),
@@ -246,7 +274,7 @@ def compare(
     threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Solve a spec on every back end that can, side by side; their proofs must agree."""
 
     def action() -> int:
@@ -264,9 +292,13 @@ def compare(
             warn(analysis.warnings)
         with interruptible(), Waiting(quiet=as_json):
             found = comparison.compare(
-                analysis, backends=on, seconds=seconds,
-                gap=None if gap is None else parse_gap(gap), threads=threads, seed=seed,
-            )  # fmt: skip
+                analysis,
+                backends=on,
+                seconds=seconds,
+                gap=None if gap is None else parse_gap(gap),
+                threads=threads,
+                seed=seed,
+            )
         if as_json:
             print_json(found.to_json())
         else:

@@ -61,15 +61,19 @@ def tune(
         Path | None,
         typer.Option(help="Where runs that are done are kept; default SPEC.tune.json."),
     ] = None,
-    data: Data = None, test: Test = None, settings: Sets = None, using: Using = None,
+    data: Data = None,
+    test: Test = None,
+    settings: Sets = None,
+    using: Using = None,
     within: Annotated[str | None, typer.Option(help="Time limit of each run.")] = None,
     gap: Annotated[str | None, typer.Option(help="Each run stops at this gap: 1%.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, max=256, help="Of each run.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model as JSON.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the settings as CSV.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the settings as SVG.")] = None,
-    force: Force = False, as_json: Json = False,
-) -> None:  # fmt: skip
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Solve a spec under many settings, score them on held-out rows, choose one, and solve that."""
 
     def action() -> int:
@@ -87,15 +91,27 @@ def tune(
         grid = parse_vary(vary)
         with Waiting(quiet=as_json) as waiting:
             found = tune(
-                spec, dict(zip(grid.names, grid.values, strict=True)),
-                cv=cv, repeats=repeats, outer=outer, seed=seed,
+                spec,
+                dict(zip(grid.names, grid.values, strict=True)),
+                cv=cv,
+                repeats=repeats,
+                outer=outer,
+                seed=seed,
                 choose=choose,  # type: ignore[arg-type]  # it is checked there
-                score=score, jobs=jobs, backend=backend, address=address, keep=kept,
-                progress=waiting.runs, using=using,
+                score=score,
+                jobs=jobs,
+                backend=backend,
+                address=address,
+                keep=kept,
+                progress=waiting.runs,
+                using=using,
                 within=None if within is None else parse_seconds(within),
-                gap=None if gap is None else parse_gap(gap), threads=threads,
-                data=data, test=test, settings=_lets(settings),
-            )  # fmt: skip
+                gap=None if gap is None else parse_gap(gap),
+                threads=threads,
+                data=data,
+                test=test,
+                settings=_lets(settings),
+            )
         result = found.result
 
         def answer() -> None:

@@ -60,10 +60,13 @@ def unread(outline: Outline, reason: str) -> Diagnostic:
     statement = outline.statement(ast.Data)
     labels = () if statement is None else (Label(span=statement.source.span),)
     return Diagnostic(
-        code="D115", severity="warning", labels=labels, source=outline.source,
+        code="D115",
+        severity="warning",
+        labels=labels,
+        source=outline.source,
         message=f"columns and values are not checked here: {reason}",
         helps=("`odt check` does",),
-    )  # fmt: skip
+    )
 
 
 def _refusals(analysis: Analysis) -> tuple[Diagnostic, ...]:

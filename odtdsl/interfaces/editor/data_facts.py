@@ -75,18 +75,24 @@ def _column(column: RawColumn) -> ColumnFacts:
     if column.numbers is None:
         found = _counted(column.texts[present].tolist())
         return ColumnFacts(
-            name=column.name, kind="text", levels=found[:MOST_LEVELS], n_levels=len(found),
+            name=column.name,
+            kind="text",
+            levels=found[:MOST_LEVELS],
+            n_levels=len(found),
             n_missing=n_missing,
-        )  # fmt: skip
+        )
     values, counts = np.unique(column.numbers[present], return_counts=True)
     few = len(values) <= 20
     levels = [(number_text(v), n) for v, n in zip(values.tolist(), counts.tolist(), strict=True)]
     return ColumnFacts(
-        name=column.name, kind="number", n_levels=len(values), n_missing=n_missing,
+        name=column.name,
+        kind="number",
+        n_levels=len(values),
+        n_missing=n_missing,
         low=number_text(float(values[0])) if len(values) else None,
         high=number_text(float(values[-1])) if len(values) else None,
         levels=tuple(levels) if few else (),
-    )  # fmt: skip
+    )
 
 
 def _counted(texts: list[str]) -> tuple[tuple[str, int], ...]:

@@ -130,9 +130,10 @@ def rename(
         raise error("U350", f"`{name}` is taken", helps=("choose another name",))
     if of.kind == "let" and name_text(name, HIDING).startswith("`"):
         raise error(
-            "U350", f"`{name}` cannot name a `let`: in backticks it would be a column",
+            "U350",
+            f"`{name}` cannot name a `let`: in backticks it would be a column",
             helps=("use letters, digits and `_`",),
-        )  # fmt: skip
+        )
     text = backticks(name) if name in HIDING else name_text(name)
     return [(span, text) for span in occurrences(outline, of)]
 

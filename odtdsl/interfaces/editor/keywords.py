@@ -5,34 +5,34 @@ from __future__ import annotations
 MEANINGS: dict[str, str] = {
     # ---- statements
     "data": 'The rows: `data "train.csv"` (CSV, TSV, Parquet, ARFF), `data sklearn "wine"`,'
-            ' `data openml "haberman"`, or `data frame` for rows from Python.',
+    ' `data openml "haberman"`, or `data frame` for rows from Python.',
     "target": 'What is predicted: a class column (`target y positive "yes"`), or numbers'
-              " (`target a, b: number`).",
+    " (`target a, b: number`).",
     "feature": "The type of columns: `feature a, b: number`, `category`, `ordered {...}`, `binary`."
-               " Types are inferred where nothing is said.",
+    " Types are inferred where nothing is said.",
     "drop": "Columns that no split may test; groups, weights and rules about rows may use them.",
     "weight": "The column of row weights.",
     "missing": "What happens to missing values: `refuse` (an error), `drop` the rows, send them"
-               " `left` or `right`, or let each split `branch` as is best.",
+    " `left` or `right`, or let each split `branch` as is best.",
     "candidates": "Where a number may be split: `at midpoints`, `at quantiles 10`,"
-                  " `at {40, 50, 60}`, `at guessed`, or in bins: `at bins 3`.",
+    " `at {40, 50, 60}`, `at guessed`, or in bins: `at bins 3`.",
     "cost": "The price of asking for a feature: `cost chol = 7.27`; `cost {a, b} shared = 5` is"
-            " paid once on a path that asks any of them.",
+    " paid once on a path that asks any of them.",
     "loss": 'What an error costs: `loss predict "no" when "yes" = 5`. Unlisted errors cost 1.',
     "group": 'A named set of rows: `group women = sex = "female"`.',
     "let": "A named number or expression; `odt solve --set NAME=VALUE` overrides it.",
     "tree": "A decision tree: `tree depth <= 3, leaves <= 6`; `tree` alone where the objective"
-            " makes it small.",
+    " makes it small.",
     "diagram": "A decision diagram with so many nodes in each layer: `diagram widths 1, 2, 4`.",
     "minimize": "What is made least; after `then`, among the models that are best before.",
     "maximize": "What is made largest; after `then`, among the models that are best before.",
     "rule": "A condition that the model keeps: `rule NAME: condition`, or for every path, leaf or"
-            " split: `rule NAME: forall path: condition`.",
+    " split: `rule NAME: forall path: condition`.",
     "solve": "How to solve, unless the command line says otherwise:"
-             " `solve using exact, within 60 s, gap 1%`.",
+    " `solve using exact, within 60 s, gap 1%`.",
     # ---- options of data
     "test": 'Rows to report on: a file, `test "test.csv"`, or a share,'
-            " `test 33% stratified seed 1`.",
+    " `test 33% stratified seed 1`.",
     "stratified": "The share of test rows keeps the shares of the classes.",
     "seed": "The number that fixes what is drawn at random.",
     "na": 'Marks of missing values, besides empty cells and NaN: `na {"?", "NA"}`.',
@@ -89,8 +89,12 @@ MEANINGS: dict[str, str] = {
     "threads": "The number of threads.",
     "memory": "The memory limit: `memory 4 GB`.",
     "start": 'A saved tree to start from: `start "tree.json"`.',
-    "s": "Seconds.", "min": "Minutes.", "h": "Hours.", "MB": "Megabytes.", "GB": "Gigabytes.",
-}  # fmt: skip
+    "s": "Seconds.",
+    "min": "Minutes.",
+    "h": "Hours.",
+    "MB": "Megabytes.",
+    "GB": "Gigabytes.",
+}
 
 FUNCTIONS: dict[str, str] = {
     "abs": "`abs(x)`: the size of a number without its sign.",

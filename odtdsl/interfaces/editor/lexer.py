@@ -21,7 +21,7 @@ from pygments.token import (
     Punctuation,
     String,
     Whitespace,
-)  # fmt: skip
+)
 
 from odtdsl.language.grammar import grammar_text
 from odtdsl.language.vocabulary import STATEMENTS

@@ -136,17 +136,22 @@ class Outline:
 
     def _defined(self, statements: tuple[ast.Statement, ...]) -> Iterator[Definition]:
         kinds: tuple[tuple[NameKind, type[Any]], ...] = (
-            ("rule", ast.Rule), ("group", ast.Group), ("let", ast.Let),
-        )  # fmt: skip
+            ("rule", ast.Rule),
+            ("group", ast.Group),
+            ("let", ast.Let),
+        )
         for statement in statements:
             for kind, node in kinds:
                 if isinstance(statement, node):
                     name = next(self._from(statement.span.start + len(kind)), None)
                     if name is not None:
                         yield Definition(
-                            kind=kind, name=statement.name, span=name.span,
-                            whole=statement.span, node=statement,
-                        )  # fmt: skip
+                            kind=kind,
+                            name=statement.name,
+                            span=name.span,
+                            whole=statement.span,
+                            node=statement,
+                        )
 
     def _half_defined(self, broken: tuple[Span, ...]) -> Iterator[Definition]:
         for piece in broken:

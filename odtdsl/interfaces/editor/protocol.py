@@ -40,9 +40,11 @@ class Protocol(LanguageServerProtocol):
             if "method" not in data or not isinstance(name, str | int) or isinstance(name, bool):
                 raise  # nobody waits for an answer, or under no id that one can have
             return JsonRPCRequestMessage(
-                id=name, method=REFUSED, jsonrpc="2.0",
+                id=name,
+                method=REFUSED,
+                jsonrpc="2.0",
                 params=_refusal(data["method"], _told(failure.__cause__)),
-            )  # fmt: skip
+            )
 
 
 def _refusal(method: object, wrong: str) -> JsonRpcException:

@@ -38,15 +38,19 @@ LONGEST = MAX_BYTES
 """Characters of a text that is looked at: what `odt check` reads."""
 
 _ITEM_KINDS = {
-    "keyword": types.CompletionItemKind.Keyword, "term": types.CompletionItemKind.Function,
-    "column": types.CompletionItemKind.Field, "group": types.CompletionItemKind.Class,
-    "let": types.CompletionItemKind.Variable, "value": types.CompletionItemKind.Value,
+    "keyword": types.CompletionItemKind.Keyword,
+    "term": types.CompletionItemKind.Function,
+    "column": types.CompletionItemKind.Field,
+    "group": types.CompletionItemKind.Class,
+    "let": types.CompletionItemKind.Variable,
+    "value": types.CompletionItemKind.Value,
     "file": types.CompletionItemKind.File,
-}  # fmt: skip
+}
 _SYMBOL_KINDS = {
-    "rule": types.SymbolKind.Function, "group": types.SymbolKind.Class,
+    "rule": types.SymbolKind.Function,
+    "group": types.SymbolKind.Class,
     "let": types.SymbolKind.Variable,
-}  # fmt: skip
+}
 _ORDER = ["value", "column", "group", "let", "file", "keyword", "term"]
 
 
@@ -167,10 +171,11 @@ class Editor:
         source = document.outline.source
         self.server.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=document.uri, version=document.version,
+                uri=document.uri,
+                version=document.version,
                 diagnostics=[self._shown(document.uri, source, one) for one in diagnostics],
             )
-        )  # fmt: skip
+        )
 
     def _shown(self, uri: str, source: Source, one: Diagnostic) -> types.Diagnostic:
         labels = [label for label in one.labels if label.span.start >= 0]
@@ -183,7 +188,10 @@ class Editor:
         if one.code == "D115":
             severity = types.DiagnosticSeverity.Information
         return types.Diagnostic(
-            range=self.range(source, span), severity=severity, code=one.code, source="odt",
+            range=self.range(source, span),
+            severity=severity,
+            code=one.code,
+            source="odt",
             message=_sendable("\n".join(rows)),
             related_information=[
                 types.DiagnosticRelatedInformation(
@@ -192,7 +200,7 @@ class Editor:
                 )
                 for label in labels[1:]
             ],
-        )  # fmt: skip
+        )
 
     # ---- places
 
@@ -228,14 +236,15 @@ class Editor:
         whole = self.range(document.outline.source, offered.span)
         items = [
             types.CompletionItem(
-                label=_sendable(item.label), kind=_ITEM_KINDS[item.kind],
+                label=_sendable(item.label),
+                kind=_ITEM_KINDS[item.kind],
                 detail=_sendable(item.detail) or None,
                 sort_text=f"{_ORDER.index(item.kind)}{number:05}",
                 filter_text=_sendable(item.filter or item.text),
                 text_edit=types.TextEdit(range=whole, new_text=_sendable(item.text)),
             )
             for number, item in enumerate(offered.items)
-        ]  # fmt: skip
+        ]
         return types.CompletionList(is_incomplete=False, items=items)
 
     def formatting(self, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
@@ -308,11 +317,14 @@ class Editor:
         source = document.outline.source
         return [
             types.DocumentSymbol(
-                name=_sendable(one.name), detail=one.kind, kind=_SYMBOL_KINDS[one.kind],
-                range=self.range(source, one.whole), selection_range=self.range(source, one.span),
+                name=_sendable(one.name),
+                detail=one.kind,
+                kind=_SYMBOL_KINDS[one.kind],
+                range=self.range(source, one.whole),
+                selection_range=self.range(source, one.span),
             )
             for one in document.outline.definitions
-        ]  # fmt: skip
+        ]
 
     def stop(self) -> None:
         if self._checker is not None:
@@ -330,10 +342,11 @@ def _sendable(text: str) -> str:
 
 def _too_long(source: Source) -> Diagnostic:
     return Diagnostic(
-        code="F003", source=source,
+        code="F003",
+        source=source,
         message=f"the text is larger than {LONGEST // 1000} kB, the most that a spec may have",
         helps=("data belong into a file of their own, named by the `data` statement",),
-    )  # fmt: skip
+    )
 
 
 def make(*, seconds: float = 10.0, pause: float = 0.25) -> tuple[LanguageServer, Editor]:

@@ -71,8 +71,9 @@ class Checker:
             self.stop()
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "odtdsl.interfaces.editor.worker"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
             self._fresh = True
             timer = threading.Timer(STARTING, self._process.kill)
             timer.start()

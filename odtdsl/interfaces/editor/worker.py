@@ -47,13 +47,17 @@ def pack(diagnostic: Diagnostic) -> dict[str, Any]:
 def unpack(value: dict[str, Any], source: Source) -> Diagnostic:
     """The diagnostic that `pack` made plain."""
     return Diagnostic(
-        code=value["code"], message=value["message"], severity=value["severity"], source=source,
+        code=value["code"],
+        message=value["message"],
+        severity=value["severity"],
+        source=source,
         labels=tuple(
             Label(span=Span(start=start, end=end), text=text)
             for start, end, text in value["labels"]
         ),
-        notes=tuple(value["notes"]), helps=tuple(value["helps"]),
-    )  # fmt: skip
+        notes=tuple(value["notes"]),
+        helps=tuple(value["helps"]),
+    )
 
 
 def main() -> None:

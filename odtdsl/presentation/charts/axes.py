@@ -11,13 +11,23 @@ from odtdsl.base.theme import Theme
 Colours = dict[str, str]
 
 LIGHT: Colours = {
-    "page": "#ffffff", "text": "#1f2328", "quiet": "#59636e", "grid": "#e4e8ec",
-    "axis": "#8c959f", "data": "#0072b2", "spec": "#b84a00",
-}  # fmt: skip
+    "page": "#ffffff",
+    "text": "#1f2328",
+    "quiet": "#59636e",
+    "grid": "#e4e8ec",
+    "axis": "#8c959f",
+    "data": "#0072b2",
+    "spec": "#b84a00",
+}
 DARK: Colours = {
-    "page": "#0d1117", "text": "#e6edf3", "quiet": "#9198a1", "grid": "#21262d",
-    "axis": "#656c76", "data": "#56b4e9", "spec": "#e69f00",
-}  # fmt: skip
+    "page": "#0d1117",
+    "text": "#e6edf3",
+    "quiet": "#9198a1",
+    "grid": "#21262d",
+    "axis": "#656c76",
+    "data": "#56b4e9",
+    "spec": "#e69f00",
+}
 
 PAD = 0.05
 """Of an axis, the room beyond the outermost points."""
@@ -54,9 +64,15 @@ class Axis:
 
 
 def document(
-    name: str, width: float, height: float, theme: Theme, rules: Callable[[Colours], str],
-    light: Colours, dark: Colours, body: Iterable[str],
-) -> str:  # fmt: skip
+    name: str,
+    width: float,
+    height: float,
+    theme: Theme,
+    rules: Callable[[Colours], str],
+    light: Colours,
+    dark: Colours,
+    body: Iterable[str],
+) -> str:
     """A standalone SVG document.
 
     Parameters
@@ -79,15 +95,18 @@ def document(
         style = f"{styles['light']}@media (prefers-color-scheme:dark){{{styles['dark']}}}"
     else:
         style = styles[theme]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-            f'width="{width:g}" height="{height:g}" role="img" '
-            f'aria-label="{escape(name, {chr(34): "&quot;"})}">',
-            f"<title>{escape(name)}</title>",
-            f"<style>{style}</style>",
-            '<rect class="page" width="100%" height="100%"/>',
-            *body,
-            "</svg>",
-        ]
-    ) + "\n"  # fmt: skip
+    return (
+        "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+                f'width="{width:g}" height="{height:g}" role="img" '
+                f'aria-label="{escape(name, {chr(34): "&quot;"})}">',
+                f"<title>{escape(name)}</title>",
+                f"<style>{style}</style>",
+                '<rect class="page" width="100%" height="100%"/>',
+                *body,
+                "</svg>",
+            ]
+        )
+        + "\n"
+    )

@@ -28,9 +28,15 @@ def to_svg(tuning: Tuning, *, title: str = "", theme: Theme = "auto") -> str:
     picture = _Picture(tuning)
     name = printable(title or f"{tuning.measure} of each setting on held-out rows")
     return document(
-        name, picture.width, picture.height, theme, _rules,
-        {"near": "#eaf3fa"}, {"near": "#12263a"}, picture.parts(),
-    )  # fmt: skip
+        name,
+        picture.width,
+        picture.height,
+        theme,
+        _rules,
+        {"near": "#eaf3fa"},
+        {"near": "#12263a"},
+        picture.parts(),
+    )
 
 
 class _Picture:

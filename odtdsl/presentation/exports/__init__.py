@@ -109,9 +109,10 @@ def format_named(to: str) -> Format:
         near = closest(to, list(FORMATS))
         known = ", ".join(FORMATS)
         raise error(
-            "U370", f"`{to}` is no format of exports",
+            "U370",
+            f"`{to}` is no format of exports",
             helps=(f"did you mean `{near}`?" if near else f"write one of {known}",),
-        )  # fmt: skip
+        )
     return FORMATS[to]
 
 
@@ -121,6 +122,7 @@ def format_of(path: Path) -> str:
         if path.suffix.lower() in format_.suffixes:
             return to
     raise error(
-        "U370", f"the name of `{path}` tells no format of exports",
+        "U370",
+        f"the name of `{path}` tells no format of exports",
         helps=(f"write one: `--to {' | '.join(FORMATS)}`",),
-    )  # fmt: skip
+    )

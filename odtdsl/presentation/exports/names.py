@@ -73,9 +73,10 @@ def program_name(name: str | None, default: str) -> str:
     taken = keyword.iskeyword(name) or hasattr(builtins, name) or _is_of_c(name)
     if not plain or taken:
         raise error(
-            "U373", f"{value_text(name)} cannot be the name of a function",
+            "U373",
+            f"{value_text(name)} cannot be the name of a function",
             helps=("write letters, digits and `_`, with a letter first: `--name predict_risk`",),
-        )  # fmt: skip
+        )
     return name
 
 
@@ -83,10 +84,14 @@ def _is_of_c(name: str) -> bool:
     """Whether compilers or the included headers know the name."""
     library = C_LIBRARY.split()
     kinds = (name, name.removesuffix("f"), name.removesuffix("l"))  # of float and long double
-    return name in C_WORDS.split() or any(kind in library for kind in kinds) or (
-        re.fullmatch(r"(HUGE|FP|MATH|M)_\w+|INFINITY|EOF|DOMAIN|SING|OVERFLOW|UNDERFLOW", name)
-        is not None
-    )  # fmt: skip
+    return (
+        name in C_WORDS.split()
+        or any(kind in library for kind in kinds)
+        or (
+            re.fullmatch(r"(HUGE|FP|MATH|M)_\w+|INFINITY|EOF|DOMAIN|SING|OVERFLOW|UNDERFLOW", name)
+            is not None
+        )
+    )
 
 
 def check_name(name: str | None, to: str, bad: re.Pattern[str], what: str) -> None:
@@ -99,9 +104,10 @@ def check_name(name: str | None, to: str, bad: re.Pattern[str], what: str) -> No
     """
     if name is not None and bad.search(name):
         raise error(
-            "U373", f"the name {value_text(name)} has {what}: {to} cannot carry it",
+            "U373",
+            f"the name {value_text(name)} has {what}: {to} cannot carry it",
             helps=("write another `--name`",),
-        )  # fmt: skip
+        )
 
 
 def check_texts(plan: Plan, to: str) -> None:
@@ -125,12 +131,15 @@ def refuse_texts(plan: Plan, to: str, bad: re.Pattern[str], what: str) -> None:
     """
     found = [
         Diagnostic(
-            code="U371", message=f"{place} {value_text(text)} has {what}: {to} cannot carry it",
+            code="U371",
+            message=f"{place} {value_text(text)} has {what}: {to} cannot carry it",
             helps=("rename it in the data, or export to python, which can",)
-            if to != "python" else ("rename it in the data",),
+            if to != "python"
+            else ("rename it in the data",),
         )
-        for place, text in _texts(plan) if bad.search(text)
-    ]  # fmt: skip
+        for place, text in _texts(plan)
+        if bad.search(text)
+    ]
     if found:
         raise OdtError(found[:20])
 

@@ -61,9 +61,10 @@ def to_onnx(plan: Plan, name: str | None = None) -> bytes:
     """
     if find_spec("onnx") is None:
         raise error(
-            "U374", "an export to onnx needs the package onnx, which is not installed",
+            "U374",
+            "an export to onnx needs the package onnx, which is not installed",
             helps=("pip install 'odtdsl[export]'",),
-        )  # fmt: skip
+        )
     return _Graph(plan).model(name or "odtdsl")
 
 
@@ -170,9 +171,13 @@ class _Graph:
         if not values:
             values = {"": 0}
         codes = self.op(
-            "LabelEncoder", cell, domain=ML, keys_strings=list(values),
-            values_int64s=list(values.values()), default_int64=0,
-        )  # fmt: skip
+            "LabelEncoder",
+            cell,
+            domain=ML,
+            keys_strings=list(values),
+            values_int64s=list(values.values()),
+            default_int64=0,
+        )
         return self.op("Cast", codes, to=TensorProto.BOOL)
 
     def equal(self, cell: str, values: list[float]) -> str:
@@ -249,10 +254,18 @@ class _Graph:
         tensors = {key: numpy_helper.from_array(value, key) for key, value in doubles.items()}
         modes = np.zeros(len(lists["nodes_featureids"]), dtype=np.uint8)  # all are <=
         found = self.op(
-            "TreeEnsemble", table, domain=ML, n_targets=1, aggregate_function=1, post_transform=0,
-            tree_roots=[0], nodes_modes=numpy_helper.from_array(modes, "nodes_modes"),
-            leaf_targetids=[0] * len(doubles["leaf_weights"]), **lists, **tensors,
-        )  # fmt: skip
+            "TreeEnsemble",
+            table,
+            domain=ML,
+            n_targets=1,
+            aggregate_function=1,
+            post_transform=0,
+            tree_roots=[0],
+            nodes_modes=numpy_helper.from_array(modes, "nodes_modes"),
+            leaf_targetids=[0] * len(doubles["leaf_weights"]),
+            **lists,
+            **tensors,
+        )
         leaf = self.op("Cast", found, to=TensorProto.INT64)
         refused = self.refused()
         if refused is not None:
@@ -300,9 +313,12 @@ class _Graph:
         graph = helper.make_graph(self.nodes, name, self.inputs, outputs, self.constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
         model = helper.make_model(
-            graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="odtdsl",
+            graph,
+            opset_imports=opsets,
+            ir_version=IR_VERSION,
+            producer_name="odtdsl",
             doc_string=self.plan.title,
-        )  # fmt: skip
+        )
         helper.set_model_props(model, {"odtdsl": json.dumps(self.described())})
         found: bytes = model.SerializeToString(deterministic=True)
         return found

@@ -227,10 +227,16 @@ def plan_of(model: Tree | Diagram) -> Plan:
         _room(n_splits, None)
         leaves, root = tuple(map(_floats, model.leaves)), _of_tree(model.root, reader)
     return Plan(
-        kind="diagram" if diagram else "tree", root=root, columns=columns, leaves=leaves,
-        features=model.features, targets=model.targets, classes=model.classes,
-        n_splits=n_splits, n_nodes=model.n_splits if diagram else None,
-    )  # fmt: skip
+        kind="diagram" if diagram else "tree",
+        root=root,
+        columns=columns,
+        leaves=leaves,
+        features=model.features,
+        targets=model.targets,
+        classes=model.classes,
+        n_splits=n_splits,
+        n_nodes=model.n_splits if diagram else None,
+    )
 
 
 def _floats(leaf: Leaf) -> Leaf:
@@ -244,12 +250,13 @@ def _room(n_splits: int, n_nodes: int | None) -> None:
     if n_nodes is not None:
         whole = f"a diagram of {n_nodes:,} nodes that makes {whole}, shared nodes being repeated,"
     raise error(
-        "U372", f"{whole} is not exported: the most is {MOST_SPLITS:,}",
+        "U372",
+        f"{whole} is not exported: the most is {MOST_SPLITS:,}",
         helps=(
             "ask for fewer layers or splits, or keep the JSON file and predict with"
             " `odtdsl.load_model`",
         ),
-    )  # fmt: skip
+    )
 
 
 def described(plan: Plan) -> dict[str, Any]:
@@ -261,8 +268,9 @@ def described(plan: Plan) -> dict[str, Any]:
             {"name": c.name, "feature": c.position, "kind": c.kind, "levels": list(c.levels)}
             for c in plan.columns
         ],
-        "targets": list(plan.targets), "classes": list(plan.classes),
-    }  # fmt: skip
+        "targets": list(plan.targets),
+        "classes": list(plan.classes),
+    }
 
 
 # ---- trees and diagrams
@@ -344,10 +352,15 @@ def _column(type_: ColumnType, position: int, weighed: bool) -> Column:
         for level in type_.levels
     )
     return Column(
-        name=type_.name, position=position, kind="number" if numbers else "text", levels=levels,
-        ordered=type_.kind == "ordered", weighed=weighed, by_value=type_.by_value,
+        name=type_.name,
+        position=position,
+        kind="number" if numbers else "text",
+        levels=levels,
+        ordered=type_.kind == "ordered",
+        weighed=weighed,
+        by_value=type_.by_value,
         numerals=() if numbers else _numerals(type_.levels),
-    )  # fmt: skip
+    )
 
 
 def _is_float(level: int | float) -> bool:

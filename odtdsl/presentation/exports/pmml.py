@@ -59,17 +59,19 @@ def to_pmml(plan: Plan, name: str | None = None) -> str:
 def _check(plan: Plan) -> None:
     if len(plan.targets) > 1:
         raise error(
-            "U371", f"a tree of PMML predicts one target, and this one {len(plan.targets)}",
+            "U371",
+            f"a tree of PMML predicts one target, and this one {len(plan.targets)}",
             helps=("export to onnx, sql, python or c",),
-        )  # fmt: skip
+        )
     names = [*plan.targets, *(column.name for column in plan.columns)]
     for name in names:
         if not name or names.count(name) > 1:
             what = "an empty name" if not name else f"`{printable(name)}` as target and as feature"
             raise error(
-                "U371", f"PMML knows fields by their names, and here is {what}",
+                "U371",
+                f"PMML knows fields by their names, and here is {what}",
                 helps=("rename it in the data, or export to onnx, sql, python or c",),
-            )  # fmt: skip
+            )
 
 
 class _Writer:
@@ -248,10 +250,15 @@ def asked_first(columns: tuple[Column, ...]) -> str:
     evaluators read a column when it is asked for, and `predict` refuses a row whatever its
     path."""
     parts = [
-        compound("or", [f'<SimplePredicate field={name} operator="{sign}"/>'
-                        for sign in ("isMissing", "isNotMissing")])
+        compound(
+            "or",
+            [
+                f'<SimplePredicate field={name} operator="{sign}"/>'
+                for sign in ("isMissing", "isNotMissing")
+            ],
+        )
         for name in (attribute(column.name) for column in columns)
-    ]  # fmt: skip
+    ]
     if len(parts) < 2:
         return parts[0] if parts else "<True/>"
     return compound("and", parts)
@@ -292,8 +299,9 @@ def cell_text(value: Cell) -> str:
 
 def attribute(text: str) -> str:
     """A quoted attribute; line ends are spelled, for parsers make blanks of them."""
-    return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;", "\x85": "&#133;",
-                            "\u2028": "&#8232;"})  # fmt: skip
+    return quoteattr(
+        text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;", "\x85": "&#133;", "\u2028": "&#8232;"}
+    )
 
 
 def _type(classes: tuple[Value, ...]) -> str:

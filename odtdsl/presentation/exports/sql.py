@@ -209,8 +209,9 @@ def text(value: str) -> str:
     parts = re.split(r"([\x00-\x1f\x7f-\x9f\\\u2028\u2029])", value)
     spelled = (
         f"char({ord(part)})" if i % 2 else "'" + part.replace("'", "''") + "'"
-        for i, part in enumerate(parts) if part
-    )  # fmt: skip
+        for i, part in enumerate(parts)
+        if part
+    )
     return " || ".join(spelled) or "''"
 
 

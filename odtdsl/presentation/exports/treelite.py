@@ -64,21 +64,25 @@ def to_treelite(plan: Plan, name: str | None = None) -> bytes:
     """
     if any(isinstance(fork.question, Plane) for fork in plan.forks()):
         raise error(
-            "U371", "treelite compares one feature in a node, and this model has hyperplanes",
+            "U371",
+            "treelite compares one feature in a node, and this model has hyperplanes",
             helps=("export to onnx, pmml, sql, python or c",),
-        )  # fmt: skip
+        )
     if find_spec("treelite") is None:
         raise error(
-            "U374", "an export to treelite needs the package treelite, which is not installed",
+            "U374",
+            "an export to treelite needs the package treelite, which is not installed",
             helps=("pip install 'odtdsl[export]'",),
-        )  # fmt: skip
+        )
     root = _tests(plan, plan.root)
     nodes = list(_numbered(root))
     if len(nodes) > 2 * MOST_SPLITS + 1:
         raise error(
-            "U372", f"a model of {len(nodes):,} nodes is not exported: bins and sets of numbers"
-            " take several", helps=("export to onnx, sql, python or c",),
-        )  # fmt: skip
+            "U372",
+            f"a model of {len(nodes):,} nodes is not exported: bins and sets of numbers"
+            " take several",
+            helps=("export to onnx, sql, python or c",),
+        )
     return _built(plan, nodes)
 
 
@@ -139,28 +143,38 @@ def _built(plan: Plan, nodes: list[tuple[Any, int, int]]) -> bytes:
 
     classes, targets = len(plan.classes), len(plan.targets)
     metadata = Metadata(
-        num_feature=max(len(plan.features), 1), average_tree_output=False,
+        num_feature=max(len(plan.features), 1),
+        average_tree_output=False,
         task_type="kMultiClf" if classes else "kRegressor",
-        num_target=1 if classes else targets, num_class=[classes] if classes else [1] * targets,
+        num_target=1 if classes else targets,
+        num_class=[classes] if classes else [1] * targets,
         leaf_vector_shape=(1, classes) if classes else (targets, 1),
-    )  # fmt: skip
+    )
     builder = ModelBuilder(
-        threshold_type="float64", leaf_output_type="float64", metadata=metadata,
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=metadata,
         tree_annotation=TreeAnnotation(
-            num_tree=1, target_id=[0 if classes or targets == 1 else -1],
+            num_tree=1,
+            target_id=[0 if classes or targets == 1 else -1],
             class_id=[-1 if classes else 0],
         ),
         postprocessor=PostProcessorFunc(name="identity_multiclass" if classes else "identity"),
-        base_scores=[0.0] * (classes or targets), attributes={"odtdsl": described(plan)},
-    )  # fmt: skip
+        base_scores=[0.0] * (classes or targets),
+        attributes={"odtdsl": described(plan)},
+    )
     builder.start_tree()
     for key, (node, left, right) in enumerate(nodes):
         builder.start_node(key)
         if isinstance(node, _Test):
             builder.numerical_test(
-                node.feature, node.value, default_left=node.missing, opname=node.operator,
-                left_child_key=left, right_child_key=right,
-            )  # fmt: skip
+                node.feature,
+                node.value,
+                default_left=node.missing,
+                opname=node.operator,
+                left_child_key=left,
+                right_child_key=right,
+            )
         else:
             builder.leaf(_said(plan, node))
         builder.end_node()

@@ -6,17 +6,32 @@ from __future__ import annotations
 # neighbours apart in lightness too. Text never stands on them, and the thin outline of the
 # bars keeps the light ones visible on white, the dark ones on black.
 PALETTE = (
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999",
-)  # fmt: skip
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#f0e442",
+    "#999999",
+)
 
 LIGHT = {
-    "page": "#ffffff", "text": "#1f2328", "quiet": "#59636e", "line": "#8c959f",
-    "box": "#f6f8fa", "leaf": "#ffffff",
-}  # fmt: skip
+    "page": "#ffffff",
+    "text": "#1f2328",
+    "quiet": "#59636e",
+    "line": "#8c959f",
+    "box": "#f6f8fa",
+    "leaf": "#ffffff",
+}
 DARK = {
-    "page": "#0d1117", "text": "#e6edf3", "quiet": "#9198a1", "line": "#656c76",
-    "box": "#21262d", "leaf": "#0d1117",
-}  # fmt: skip
+    "page": "#0d1117",
+    "text": "#e6edf3",
+    "quiet": "#9198a1",
+    "line": "#656c76",
+    "box": "#21262d",
+    "leaf": "#0d1117",
+}
 
 
 def class_colour(index: int) -> str:

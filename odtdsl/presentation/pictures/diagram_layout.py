@@ -96,9 +96,10 @@ def place(diagram: Diagram, widths: Mapping[tuple[int, Item], float], gap: float
             _spread(row, rows[row], [wanted[i] for i in rows[row]], width, gap, centers)
     start = min(x - width(row, item) / 2 for (row, item), x in centers.items())
     return Placed(
-        rows=tuple(map(tuple, rows)), lines=tuple(map(tuple, lines)),
+        rows=tuple(map(tuple, rows)),
+        lines=tuple(map(tuple, lines)),
         centers={key: x - start for key, x in centers.items()},
-    )  # fmt: skip
+    )
 
 
 def _lines(diagram: Diagram) -> list[list[Line]]:
@@ -127,18 +128,25 @@ def _rows(diagram: Diagram, lines: list[list[Line]]) -> list[list[Item]]:
 
 
 def _middle(
-    centers: Mapping[tuple[int, Item], float], others: list[tuple[int, Item]], row: int, *,
+    centers: Mapping[tuple[int, Item], float],
+    others: list[tuple[int, Item]],
+    row: int,
+    *,
     down: bool,
-) -> float | None:  # fmt: skip
+) -> float | None:
     """The mean x of what hangs on an item above (below); of both where one side is empty."""
     near = [centers[key] for key in others if (key[0] < row) == down]
     return sum(near) / len(near) if near else None
 
 
 def _spread(
-    row: int, items: Sequence[Item], wanted: Sequence[float], width: object, gap: float,
+    row: int,
+    items: Sequence[Item],
+    wanted: Sequence[float],
+    width: object,
+    gap: float,
     centers: dict[tuple[int, Item], float],
-) -> None:  # fmt: skip
+) -> None:
     """Place a row's items in their order as near to their wishes as widths allow.
 
     Least squares under a least distance: shifted by these distances, it is an isotonic

@@ -51,23 +51,31 @@ def diagram_picture(diagram: Diagram, *, title: str = "", notes: Notes | None = 
     tops = _tops(placed, texts)
     boxes = {
         key: Box(
-            node=places[key].number, is_end=isinstance(places[key], End), text=text,
-            x=placed.centers[key] - text.width / 2, y=tops[key[0]],
+            node=places[key].number,
+            is_end=isinstance(places[key], End),
+            text=text,
+            x=placed.centers[key] - text.width / 2,
+            y=tops[key[0]],
         )
         for key, text in texts.items()
-    }  # fmt: skip
+    }
     lines = tuple(_lines(diagram, graph, placed, boxes, tops))
     left, right = extent(tuple(boxes.values()), lines)
     right = max(right, *placed.centers.values())
     keys, right, height = legend(
-        diagram.classes if any(text.weights for text in texts.values()) else (), right,
+        diagram.classes if any(text.weights for text in texts.values()) else (),
+        right,
         max(box.y + box.height for box in boxes.values()),
-    )  # fmt: skip
+    )
     return Picture(
         name=printable(title) or _default_title(diagram),
         boxes=tuple(sorted(boxes.values(), key=lambda box: box.node)),
-        lines=lines, keys=keys, width=right - left, height=height, left=left,
-    )  # fmt: skip
+        lines=lines,
+        keys=keys,
+        width=right - left,
+        height=height,
+        left=left,
+    )
 
 
 def _default_title(diagram: Diagram) -> str:
@@ -123,9 +131,12 @@ def _tops(placed: Placed, texts: Mapping[Place, Text]) -> list[float]:
 
 
 def _lines(
-    diagram: Diagram, graph: Graph, placed: Placed, boxes: Mapping[Place, Box],
+    diagram: Diagram,
+    graph: Graph,
+    placed: Placed,
+    boxes: Mapping[Place, Box],
     tops: Sequence[float],
-) -> Iterator[Line]:  # fmt: skip
+) -> Iterator[Line]:
     for (level, item), box in boxes.items():
         if item.kind != "node":
             continue
@@ -146,18 +157,29 @@ def _lines(
 
 
 def _line(
-    start: tuple[float, float], side: int, arc: Arc, end: int, number: int, level: int,
-    diagram: Diagram, placed: Placed, tops: Sequence[float],
-) -> Line:  # fmt: skip
+    start: tuple[float, float],
+    side: int,
+    arc: Arc,
+    end: int,
+    number: int,
+    level: int,
+    diagram: Diagram,
+    placed: Placed,
+    tops: Sequence[float],
+) -> Line:
     left = arc is _left_of(diagram, level, number)
     whole = diagram.entry.size
     return Line(
-        start=number, end=end, side="yes" if left else "no",
+        start=number,
+        end=end,
+        side="yes" if left else "no",
         pieces=tuple(_pieces(start, arc, level, diagram, placed, tops)),
         says=f"{'yes' if left else 'no'} {share_text(arc.size, whole)}",
-        at=(start[0] + 7 * side, start[1] + FONT + 2), anchor="end" if side < 0 else "start",
-        width=1 + (WIDEST - 1) * (arc.size / whole if whole else 0.0), dashed=not left,
-    )  # fmt: skip
+        at=(start[0] + 7 * side, start[1] + FONT + 2),
+        anchor="end" if side < 0 else "start",
+        width=1 + (WIDEST - 1) * (arc.size / whole if whole else 0.0),
+        dashed=not left,
+    )
 
 
 def _left_of(diagram: Diagram, level: int, number: int) -> Arc:
@@ -165,9 +187,13 @@ def _left_of(diagram: Diagram, level: int, number: int) -> Arc:
 
 
 def _pieces(
-    start: tuple[float, float], arc: Arc, level: int, diagram: Diagram, placed: Placed,
+    start: tuple[float, float],
+    arc: Arc,
+    level: int,
+    diagram: Diagram,
+    placed: Placed,
     tops: Sequence[float],
-) -> Iterator[Piece]:  # fmt: skip
+) -> Iterator[Piece]:
     """From row to row; past boxes where a long arc only passes."""
     x, y = start
     yield "M", (start,)

@@ -18,9 +18,7 @@ def numbers(diagram: Diagram) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def diagram_to_text(
-    diagram: Diagram, *, missing: Asked = False, ascii_only: bool = False
-) -> str:  # fmt: skip
+def diagram_to_text(diagram: Diagram, *, missing: Asked = False, ascii_only: bool = False) -> str:
     """The diagram as lines, each ended by a newline.
 
     Parameters

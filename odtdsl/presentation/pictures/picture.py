@@ -122,9 +122,11 @@ def captioned(picture: Picture, said: Sequence[str]) -> Picture:
     room, top = max(picture.width, NARROWEST_LEGEND), picture.height + LEGEND_GAP
     lines = [line for one in said for line in wrapped(printable(one), room, 2 * MOST_LINES)]
     return replace(
-        picture, width=room, height=top + LINE * (len(lines) - 1),
+        picture,
+        width=room,
+        height=top + LINE * (len(lines) - 1),
         captions=tuple((line, (picture.left, top + LINE * at)) for at, line in enumerate(lines)),
-    )  # fmt: skip
+    )
 
 
 def with_notes(text: Text, notes: Sequence[str]) -> Text:
@@ -134,9 +136,11 @@ def with_notes(text: Text, notes: Sequence[str]) -> Text:
     shown = [printable(note) for note in notes]
     quiet = ((line, False) for note in shown for line in wrapped(note, WRAP, 2))
     return Text(
-        lines=(*text.lines, *quiet), title="\n".join([text.title, *shown]), weights=text.weights,
+        lines=(*text.lines, *quiet),
+        title="\n".join([text.title, *shown]),
+        weights=text.weights,
         least=text.least,
-    )  # fmt: skip
+    )
 
 
 def lines_of(strong: str, quiet: str, most: int = MOST_LINES) -> tuple[tuple[str, bool], ...]:

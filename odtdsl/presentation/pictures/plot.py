@@ -41,9 +41,10 @@ def plot(model: Tree | Diagram, ax: Axes | None = None, *, notes: Notes | None =
         import matplotlib.pyplot as plt
     except ImportError:
         raise error(
-            "U360", "plots need matplotlib, which is not installed",
+            "U360",
+            "plots need matplotlib, which is not installed",
             helps=('install it: `pip install "odtdsl[plot]"`', "SVG needs nothing: `to_svg`"),
-        ) from None  # fmt: skip
+        ) from None
     picture = picture_of(model, notes=notes)
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
     if ax is None:
@@ -93,23 +94,30 @@ class _Drawing:
             codes += [kinds[code]] * len(some)
         self.ax.add_patch(
             PathPatch(
-                Path(points, codes), fill=False, edgecolor=LIGHT["line"],
-                linewidth=line.width * self.scale, linestyle=(0, (4, 2.5)) if line.dashed else "-",
+                Path(points, codes),
+                fill=False,
+                edgecolor=LIGHT["line"],
+                linewidth=line.width * self.scale,
+                linestyle=(0, (4, 2.5)) if line.dashed else "-",
                 zorder=1,
             )
-        )  # fmt: skip
+        )
 
     def _box(self, box: Box) -> None:
         from matplotlib.patches import FancyBboxPatch
 
         self.ax.add_patch(
             FancyBboxPatch(
-                (box.x, box.y), box.width, box.height,
+                (box.x, box.y),
+                box.width,
+                box.height,
                 boxstyle=f"round,pad=0,rounding_size={8 if box.is_end else 3}",
-                facecolor=LIGHT["leaf" if box.is_end else "box"], edgecolor=LIGHT["line"],
-                linewidth=self.scale, zorder=2,
+                facecolor=LIGHT["leaf" if box.is_end else "box"],
+                edgecolor=LIGHT["line"],
+                linewidth=self.scale,
+                zorder=2,
             )
-        )  # fmt: skip
+        )
         for at, (text, bold) in enumerate(box.text.lines):
             below = box.y + first_baseline() + at * LINE
             self._text(text, (box.x + box.width / 2, below), "center", strong=bold)
@@ -125,29 +133,44 @@ class _Drawing:
         self._text(key.says, (key.at[0] + 17, key.at[1] + 10), "left", strong=False)
 
     def _square(
-        self, place: tuple[float, float], width: float, height: float, colour: str, *,
+        self,
+        place: tuple[float, float],
+        width: float,
+        height: float,
+        colour: str,
+        *,
         edge: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         from matplotlib.patches import Rectangle
 
         self.ax.add_patch(
             Rectangle(
-                place, width, height, facecolor=colour, edgecolor=LIGHT["line"] if edge else "none",
-                linewidth=0.75 * self.scale if edge else 0, zorder=3,
+                place,
+                width,
+                height,
+                facecolor=colour,
+                edgecolor=LIGHT["line"] if edge else "none",
+                linewidth=0.75 * self.scale if edge else 0,
+                zorder=3,
             )
-        )  # fmt: skip
+        )
 
     def _text(
         self, text: str, at: tuple[float, float], anchor: str, *, strong: bool, clear: bool = False
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Words; `clear` ones stand off from the lines behind them."""
         from matplotlib.patheffects import withStroke
 
         around = [withStroke(linewidth=3 * self.scale, foreground=LIGHT["page"])]
         self.ax.text(
-            *at, text, ha=anchor, va="baseline", zorder=4, parse_math=False,
+            *at,
+            text,
+            ha=anchor,
+            va="baseline",
+            zorder=4,
+            parse_math=False,
             path_effects=around if clear else None,
             fontsize=(FONT if strong else FONT - 1) * self.scale,
             fontweight="bold" if strong else "normal",
             color=LIGHT["text" if strong else "quiet"],
-        )  # fmt: skip
+        )

@@ -27,9 +27,13 @@ from odtdsl.presentation.pictures.picture import (
 
 
 def to_svg(
-    model: Tree | Diagram, *, title: str = "", theme: Theme = "auto", notes: Notes | None = None,
+    model: Tree | Diagram,
+    *,
+    title: str = "",
+    theme: Theme = "auto",
+    notes: Notes | None = None,
     below: Sequence[str] = (),
-) -> str:  # fmt: skip
+) -> str:
     """The model as an SVG document.
 
     Parameters
@@ -56,9 +60,7 @@ def to_svg(
     return drawn(picture, style(theme))
 
 
-def picture_of(
-    model: Tree | Diagram, *, title: str = "", notes: Notes | None = None
-) -> Picture:  # fmt: skip
+def picture_of(model: Tree | Diagram, *, title: str = "", notes: Notes | None = None) -> Picture:
     """The model, laid out."""
     notes = missing_sides(model) if notes is None else notes
     if isinstance(model, Diagram):

@@ -31,30 +31,34 @@ MOST_OUTPUTS = 6
 def tree_picture(tree: Tree, *, title: str = "", notes: Notes | None = None) -> Picture:
     """A tree, laid out."""
     nodes = graph_of(tree).nodes
-    texts = [
-        with_notes(_text(node, tree), (notes or {}).get(node.number, ())) for node in nodes
-    ]  # fmt: skip
+    texts = [with_notes(_text(node, tree), (notes or {}).get(node.number, ())) for node in nodes]
     xs = node_centers(tree.root, [text.width for text in texts], GAP)
     tops = _level_tops(nodes, texts)
     boxes = tuple(
         Box(
-            node=node.number, is_end=isinstance(node, End), text=text, x=x - text.width / 2,
+            node=node.number,
+            is_end=isinstance(node, End),
+            text=text,
+            x=x - text.width / 2,
             y=tops[node.level],
         )
         for node, text, x in zip(nodes, texts, xs, strict=True)
-    )  # fmt: skip
-    lines = tuple(
-        line for node in nodes if isinstance(node, Joint) for line in _fork(node, boxes)
-    )  # fmt: skip
+    )
+    lines = tuple(line for node in nodes if isinstance(node, Joint) for line in _fork(node, boxes))
     counted = any(leaf.class_weights for leaf in tree.leaves)
     keys, width, height = legend(
-        tree.classes if counted else (), max(box.x + box.width for box in boxes),
+        tree.classes if counted else (),
+        max(box.x + box.width for box in boxes),
         max(box.y + box.height for box in boxes),
-    )  # fmt: skip
+    )
     return Picture(
-        name=printable(title) or _default_title(tree), boxes=boxes, lines=lines, keys=keys,
-        width=width, height=height,
-    )  # fmt: skip
+        name=printable(title) or _default_title(tree),
+        boxes=boxes,
+        lines=lines,
+        keys=keys,
+        width=width,
+        height=height,
+    )
 
 
 def _text(node: Joint | End, tree: Tree) -> Text:
@@ -120,11 +124,14 @@ def _fork(node: Joint, boxes: Sequence[Box]) -> tuple[Line, Line]:
         x = _middle(child)
         down = ((start[0], bend), (x, bend), (x, child.y))
         return Line(
-            start=node.number, end=child.node, side="yes" if side < 0 else "no",
+            start=node.number,
+            end=child.node,
+            side="yes" if side < 0 else "no",
             pieces=(("M", (start,)), *(("L", (point,)) for point in down)),
-            says="yes" if side < 0 else "no", at=(x + 5 * side, bend + 15),
+            says="yes" if side < 0 else "no",
+            at=(x + 5 * side, bend + 15),
             anchor="end" if side < 0 else "start",
-        )  # fmt: skip
+        )
 
     return line(left, -1), line(right, 1)
 

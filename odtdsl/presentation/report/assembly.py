@@ -24,10 +24,15 @@ CONFLICT_SECONDS = 60.0
 
 
 def subject_of(
-    result: Result, *, title: str = "", prices: bool = False, seconds: float | None = None,
-    with_rows: bool = True, claim: str | None = None,
+    result: Result,
+    *,
+    title: str = "",
+    prices: bool = False,
+    seconds: float | None = None,
+    with_rows: bool = True,
+    claim: str | None = None,
     tell: Callable[[str], None] = lambda text: None,
-) -> Subject:  # fmt: skip
+) -> Subject:
     """A result with what a report says of its rules.
 
     Parameters
@@ -54,9 +59,10 @@ def subject_of(
     """
     if result.rows is None:
         raise error(
-            "U361", "this result has no training rows to report on",
+            "U361",
+            "this result has no training rows to report on",
             helps=("take the result of `solve`, or `odt report SPEC --model FILE`",),
-        )  # fmt: skip
+        )
     explanation, untold = None, ""
     if prices or result.status == "infeasible":
         try:
@@ -64,9 +70,13 @@ def subject_of(
         except OdtError as refused:
             untold = "; ".join(one.message for one in refused.diagnostics)
     return Subject(
-        result=result, title=title, explanation=explanation, untold=untold,
-        with_rows=with_rows, claim=claim,
-    )  # fmt: skip
+        result=result,
+        title=title,
+        explanation=explanation,
+        untold=untold,
+        with_rows=with_rows,
+        claim=claim,
+    )
 
 
 def _explained(result: Result, seconds: float | None, tell: Callable[[str], None]) -> Explanation:
@@ -76,18 +86,21 @@ def _explained(result: Result, seconds: float | None, tell: Callable[[str], None
     assert result.rows is not None, "asked before"
     problem = result.rows.problem
     data = result.rows.data
-    analysis = Analysis(
-        problem=problem, rows=result.rows, test=None, table=data.table, warnings=()
-    )  # fmt: skip
+    analysis = Analysis(problem=problem, rows=result.rows, test=None, table=data.table, warnings=())
     if seconds is None and problem.options.seconds is None and result.status == "infeasible":
         seconds = CONFLICT_SECONDS
     return explain(analysis, seconds=seconds, tell=tell)
 
 
 def report(
-    result: Result, path: Path, *, title: str = "", prices: bool = False,
-    seconds: float | None = None, with_rows: bool = True,
-) -> None:  # fmt: skip
+    result: Result,
+    path: Path,
+    *,
+    title: str = "",
+    prices: bool = False,
+    seconds: float | None = None,
+    with_rows: bool = True,
+) -> None:
     """Write the report of a result; see `Result.report`."""
     from odtdsl.base.files import check_writable
     from odtdsl.presentation.report.page import write
@@ -100,7 +113,7 @@ def report(
 
 def pictured(
     result: Result, show: Sequence[Show]
-) -> tuple[Tree | Diagram, dict[int, tuple[str, ...]]]:  # fmt: skip
+) -> tuple[Tree | Diagram, dict[int, tuple[str, ...]]]:
     """The model of a result, and what a picture adds to its nodes."""
     from odtdsl.presentation.report.node_facts import SHOWS, facts_of, notes_of
 
@@ -108,9 +121,10 @@ def pictured(
         raise error("U361", f"there is no model to draw: the answer is {result.status}")
     if wrong := sorted(set(show) - set(SHOWS)):
         raise error(
-            "U362", f"`{wrong[0]}` is nothing that pictures show",
+            "U362",
+            f"`{wrong[0]}` is nothing that pictures show",
             helps=(f"write some of {', '.join(SHOWS)}",),
-        )  # fmt: skip
+        )
     return result.model, notes_of(facts_of(result.model, result.rows), show)
 
 

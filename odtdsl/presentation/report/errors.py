@@ -36,9 +36,11 @@ def errors(subject: Subject) -> Markup:
     if subject.problem.target.kind == "number":
         return section("Errors", "errors", _of_numbers(subject, samples))
     return section(
-        "Confusion", "errors", _rates(subject, samples),
+        "Confusion",
+        "errors",
+        _rates(subject, samples),
         tag("div", *(_matrix(subject, one) for one in samples), class_="matrices"),
-    )  # fmt: skip
+    )
 
 
 def _samples(subject: Subject) -> Iterator[_Sample]:

@@ -52,9 +52,13 @@ def joined(parts: Iterable[Part], between: str = "") -> Markup:
 
 
 def table(
-    caption: str, heads: Sequence[Part], rows: Iterable[Sequence[Part] | Markup], *,
-    numbers: Iterable[int] = (), class_: str | None = None,
-) -> Markup:  # fmt: skip
+    caption: str,
+    heads: Sequence[Part],
+    rows: Iterable[Sequence[Part] | Markup],
+    *,
+    numbers: Iterable[int] = (),
+    class_: str | None = None,
+) -> Markup:
     """A table, in a frame that scrolls where the page is too narrow.
 
     Parameters
@@ -71,17 +75,21 @@ def table(
         Of the table.
     """
     right = set(numbers)
-    head = tag("tr", *(
-        tag("th", one, scope="col", class_="n" if i in right else None)
-        for i, one in enumerate(heads)
-    ))  # fmt: skip
+    head = tag(
+        "tr",
+        *(
+            tag("th", one, scope="col", class_="n" if i in right else None)
+            for i, one in enumerate(heads)
+        ),
+    )
     body = (row if isinstance(row, Markup) else tag("tr", *cells(row, right)) for row in rows)
     return tag(
         "div",
-        tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body),
-            class_=class_),
+        tag(
+            "table", tag("caption", caption), tag("thead", head), tag("tbody", *body), class_=class_
+        ),
         class_="scroll",
-    )  # fmt: skip
+    )
 
 
 def cells(row: Sequence[Part], numbers: Iterable[int] = ()) -> list[Markup]:

@@ -35,12 +35,17 @@ def model(subject: Subject) -> Markup:
     picture = picture_of(facts.graph.model, notes=notes_of(facts, SHOWS, numbered=True))
     wide = picture.width + 2 * MARGIN > WIDE
     return section(
-        "The model", "model",
+        "The model",
+        "model",
         tag("div", Markup(_TOOLS), id="tools", class_="tools", hidden=True),
         tag(
             "figure",
             tag(
-                "div", Markup(drawn(picture, None)), id="picture", class_="scroll", role="region",
+                "div",
+                Markup(drawn(picture, None)),
+                id="picture",
+                class_="scroll",
+                role="region",
                 aria_label="the picture of the model",
             ),
             tag("figcaption", _caption(facts)),
@@ -48,7 +53,7 @@ def model(subject: Subject) -> Markup:
         tag("form", id="follow", hidden=True, autocomplete="off"),
         _nodes(facts),
         class_="wide" if wide else None,
-    )  # fmt: skip
+    )
 
 
 _TOOLS = (
@@ -82,9 +87,16 @@ def _nodes(facts: Facts) -> Markup:
     problem = facts.rows.problem
     costs = any(one.costs is not None for one in facts.nodes)
     heads = [
-        "node", "asks or predicts", "reached by", "rows", "share", "classes",
-        *(group.name for group in problem.groups), *(["cost"] if costs else []), "rules",
-    ]  # fmt: skip
+        "node",
+        "asks or predicts",
+        "reached by",
+        "rows",
+        "share",
+        "classes",
+        *(group.name for group in problem.groups),
+        *(["cost"] if costs else []),
+        "rules",
+    ]
     if problem.target.kind == "number":
         heads[5] = "spread"
     right = [3, 4, *range(6, 6 + len(problem.groups))]
@@ -107,8 +119,9 @@ def _row(one: NodeFacts, facts: Facts, costs: bool, right: list[int]) -> Markup:
         said.append("" if one.costs is None else cost_words(one).removeprefix("cost "))
     said.append(joined((rule_link(name, facts) for name in one.rules), ", "))
     kind = "split" if isinstance(node, Joint) else "end"
-    return tag("tr", *cells(said, right), id=f"node-{node.number}", data_row=node.number,
-               class_=kind)  # fmt: skip
+    return tag(
+        "tr", *cells(said, right), id=f"node-{node.number}", data_row=node.number, class_=kind
+    )
 
 
 def _indent(one: NodeFacts, facts: Facts) -> int:
@@ -163,6 +176,4 @@ def rule_link(name: str, facts: Facts) -> Markup:
 
 def node_links(numbers: tuple[int, ...]) -> Markup:
     """Links to nodes, which show them in the picture."""
-    return joined(
-        (tag("a", f"#{n}", href=f"#node-{n}", data_show=n) for n in numbers), " "
-    )  # fmt: skip
+    return joined((tag("a", f"#{n}", href=f"#node-{n}", data_show=n) for n in numbers), " ")

@@ -80,13 +80,16 @@ def facts_of(model: Tree | Diagram, rows: Rows) -> Facts:
     costs = _costs(graph, rows)
     nodes = tuple(
         NodeFacts(
-            node=node, inside=here, groups=tuple(int(mask[here].sum()) for mask in masks),
-            costs=costs[node.number], rules=rules,
+            node=node,
+            inside=here,
+            groups=tuple(int(mask[here].sum()) for mask in masks),
+            costs=costs[node.number],
+            rules=rules,
         )
         for node, here, rules in zip(
             graph.nodes, inside, rules_by_node(graph, rows, inside), strict=True
         )
-    )  # fmt: skip
+    )
     missing = missing_notes(model, rows.data.table, rows.problem.may_miss)
     return Facts(graph=graph, rows=rows, nodes=nodes, missing=missing)
 

@@ -17,10 +17,21 @@ from odtdsl.presentation.report.subject import Subject
 from odtdsl.presentation.report.test_rows import held_out
 
 PARTS: tuple[Callable[[Subject], Markup], ...] = (
-    summary.objective, summary.warnings, rules.explained, model.model, rules.spec, rules.audit,
-    held_out, errors.errors, tables.outputs, tables.costs, tables.thresholds, tables.shared,
-    timeline.timeline, summary.search,
-)  # fmt: skip
+    summary.objective,
+    summary.warnings,
+    rules.explained,
+    model.model,
+    rules.spec,
+    rules.audit,
+    held_out,
+    errors.errors,
+    tables.outputs,
+    tables.costs,
+    tables.thresholds,
+    tables.shared,
+    timeline.timeline,
+    summary.search,
+)
 
 
 def write(subject: Subject, path: Path) -> None:
@@ -46,10 +57,15 @@ def page(subject: Subject) -> str:
     script = _file("page.js")
     parts = [part(subject) for part in PARTS]
     return Template(_file("page.html")).substitute(
-        policy=text(_policy(css, script)), title=text(f"{subject.name}: odtdsl report"),
-        css=css, script=script, data=data(payload(subject)), head=summary.head(subject),
-        contents=tag("ul", *_contents(parts)), parts=joined(parts, "\n"),
-    )  # fmt: skip
+        policy=text(_policy(css, script)),
+        title=text(f"{subject.name}: odtdsl report"),
+        css=css,
+        script=script,
+        data=data(payload(subject)),
+        head=summary.head(subject),
+        contents=tag("ul", *_contents(parts)),
+        parts=joined(parts, "\n"),
+    )
 
 
 def _contents(parts: list[Markup]) -> Iterator[Markup]:

@@ -35,8 +35,11 @@ def payload(subject: Subject) -> dict[str, Any]:
         "root": facts.graph.root,
         "nodes": [_node(one.node, subject, tested, types) for one in facts.nodes],
         "features": [
-            {"name": printable(name), "kind": types[name].kind,
-             "levels": [label_text(level) for level in types[name].levels]}
+            {
+                "name": printable(name),
+                "kind": types[name].kind,
+                "levels": [label_text(level) for level in types[name].levels],
+            }
             for name in tested
         ],
         "rules": [
@@ -45,7 +48,7 @@ def payload(subject: Subject) -> dict[str, Any]:
         ],
         "targets": [printable(name) for name in model.targets],
         "rows": _rows(subject) if subject.with_rows else None,
-    }  # fmt: skip
+    }
 
 
 def _node(
@@ -58,15 +61,15 @@ def _node(
         says = ": ".join(leaf_words(node.leaf, facts.graph.model))
         return {"says": says, "rules": [printable(rule) for rule in rules]}
     return {
-        "asks": " ".join(node_words(node.split)), "yes": node.left, "no": node.right,
+        "asks": " ".join(node_words(node.split)),
+        "yes": node.left,
+        "no": node.right,
         "rules": [printable(rule) for rule in rules],
         **_question(node.split, tested, types),
-    }  # fmt: skip
+    }
 
 
-def _question(
-    split: Split, tested: dict[str, int], types: dict[str, ColumnType]
-) -> dict[str, Any]:  # fmt: skip
+def _question(split: Split, tested: dict[str, int], types: dict[str, ColumnType]) -> dict[str, Any]:
     """Values of columns with levels are places among them."""
     if not isinstance(split, AxisTest):
         weights = [

@@ -58,11 +58,13 @@ def _lines(
                 continue
             parts.append(_code(source.text[at:first]))
             inside = tag(
-                "a" if linked else "span", _code(source.text[first:last]),
-                href=f"#rule-{index}" if linked else None, data_rule=index if linked else None,
+                "a" if linked else "span",
+                _code(source.text[first:last]),
+                href=f"#rule-{index}" if linked else None,
+                data_rule=index if linked else None,
                 id=f"spec-{index}" if first == start else None,
                 class_="rule conflict" if rule.name in conflict else "rule",
-            )  # fmt: skip
+            )
             parts.append(inside)
             at = last
         parts.append(_code(source.text[at:ends]))
@@ -88,12 +90,17 @@ def audit(subject: Subject) -> Markup:
     heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "says", "nodes")
     rows = [_line(line, order.get(line.rule), subject) for line in found.lines]
     return section(
-        "Audit", "audit",
-        tag("p", "Checked on the training rows by code that shares nothing with the solver. "
+        "Audit",
+        "audit",
+        tag(
+            "p",
+            "Checked on the training rows by code that shares nothing with the solver. "
             "Value and bound are where the rule is tightest; rows are those that its measures are "
-            "taken over.", class_="hint"),
+            "taken over.",
+            class_="hint",
+        ),
         table("Rules and skeleton", heads, rows, numbers=(2, 3, 4, 5)),
-    )  # fmt: skip
+    )
 
 
 def _line(line: Checked, index: int | None, subject: Subject) -> Markup:
@@ -111,10 +118,14 @@ def checked(line: Checked) -> tuple[Part, ...]:
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
     says = line.text + (f" ({line.note})" if line.note else "")
     return (
-        tag("span", kept, class_=f"holds {kept.lower()}"), console.shown(line.value),
-        console.shown(line.bound), console.shown(line.slack), str(line.instances), behind(line),
+        tag("span", kept, class_=f"holds {kept.lower()}"),
+        console.shown(line.value),
+        console.shown(line.bound),
+        console.shown(line.slack),
+        str(line.instances),
+        behind(line),
         says,
-    )  # fmt: skip
+    )
 
 
 def behind(line: Checked) -> Markup:
@@ -166,11 +177,16 @@ def _prices(found: Prices, subject: Subject) -> Markup:
     rows = [_price(one, order.get(one.name)) for one in found.prices]
     heads = ("rule", "price", "errors", "binds", "without it", "value", "bound", "slack")
     return section(
-        "Price of rules", "prices",
-        tag("p", "How much better the best model is without the rule: the price is in the units of "
-            "the objective, errors are of the two models that were found.", class_="hint"),
+        "Price of rules",
+        "prices",
+        tag(
+            "p",
+            "How much better the best model is without the rule: the price is in the units of "
+            "the objective, errors are of the two models that were found.",
+            class_="hint",
+        ),
         table("What each rule costs", heads, rows, numbers=(1, 2, 4, 5, 6, 7)),
-    )  # fmt: skip
+    )
 
 
 def _price(one: Price, index: int | None) -> tuple[Part, ...]:
@@ -182,6 +198,12 @@ def _price(one: Price, index: int | None) -> tuple[Part, ...]:
         for ranges in (one.price, one.without)
     )
     return (
-        name, price, console.shown(one.errors), console.BINDS[one.binds], without,
-        console.shown(one.value), console.shown(one.bound), console.shown(one.slack),
-    )  # fmt: skip
+        name,
+        price,
+        console.shown(one.errors),
+        console.BINDS[one.binds],
+        without,
+        console.shown(one.value),
+        console.shown(one.bound),
+        console.shown(one.slack),
+    )

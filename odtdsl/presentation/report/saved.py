@@ -45,15 +45,21 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         for stage, value in zip(analysis.problem.objective, found.objective, strict=True)
     )
     result = Result(
-        status="feasible", stages=stages, tree=tree,
-        diagram=model if isinstance(model, Diagram) else None, audit=found, backend="saved",
-        seconds=0.0, seed=analysis.problem.options.seed,
+        status="feasible",
+        stages=stages,
+        tree=tree,
+        diagram=model if isinstance(model, Diagram) else None,
+        audit=found,
+        backend="saved",
+        seconds=0.0,
+        seed=analysis.problem.options.seed,
         digest=digest(analysis.rows.data.table),
         test=None if test is None or not test.n_rows else score(model, test, analysis.rows),
         warnings=analysis.warnings + unpredicted(model, analysis.rows),
-        rows=analysis.rows, test_rows=test,
+        rows=analysis.rows,
+        test_rows=test,
         outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
-    )  # fmt: skip
+    )
     told = _believed(result, analysis.rows, said)
     if told is None:
         return result, "a saved model, audited here; whether a better one exists was not asked"
@@ -76,12 +82,17 @@ def _believed(result: Result, rows: Rows, said: Any) -> Result | None:
         if said["status"] not in ("optimal", "feasible") or (said["status"] == "optimal") > proven:
             return None
         return replace(
-            result, status=said["status"], stages=tuple(stages),
-            backend=_word(said["backend"]), seconds=_seconds(said["seconds"]),
-            seed=int(said["seed"]), timeline=tuple(map(_progress, said["timeline"])),
-            size=_counts(said["size"]), counters=_counts(said["counters"]),
+            result,
+            status=said["status"],
+            stages=tuple(stages),
+            backend=_word(said["backend"]),
+            seconds=_seconds(said["seconds"]),
+            seed=int(said["seed"]),
+            timeline=tuple(map(_progress, said["timeline"])),
+            size=_counts(said["size"]),
+            counters=_counts(said["counters"]),
             steps=tuple(map(_word, said.get("steps", ()))),
-        )  # fmt: skip
+        )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
 
@@ -95,9 +106,11 @@ def _stage(mine: Stage, theirs: dict[str, Any]) -> Stage:
 
 def _progress(said: dict[str, Any]) -> Progress:
     return Progress(
-        stage=int(said["stage"]), seconds=_seconds(said["seconds"]),
-        incumbent=_number(said["incumbent"]), bound=_number(said["bound"]),
-    )  # fmt: skip
+        stage=int(said["stage"]),
+        seconds=_seconds(said["seconds"]),
+        incumbent=_number(said["incumbent"]),
+        bound=_number(said["bound"]),
+    )
 
 
 def _number(value: object) -> Fraction | None:

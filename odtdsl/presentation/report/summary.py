@@ -22,11 +22,12 @@ def head(subject: Subject) -> Markup:
         "header",
         tag("p", "odtdsl report", class_="kind"),
         tag("h1", subject.name),
-        tag("p", claim + (" (interrupted)" if result.interrupted else ""),
-            class_=f"status {status}"),
+        tag(
+            "p", claim + (" (interrupted)" if result.interrupted else ""), class_=f"status {status}"
+        ),
         *([] if kept else [tag("p", "The model breaks rules: see the audit.", class_="broken")]),
         tag("dl", *(tag("div", tag("dt", name), tag("dd", said)) for name, said in facts)),
-    )  # fmt: skip
+    )
 
 
 def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -68,9 +69,10 @@ def objective(subject: Subject) -> Markup:
     rows = [_stage(stage) for stage in stages]
     heads = ("stage", "value", "bound", "gap", "proven")
     return section(
-        "Objective", "objective", table("Stages, in order of importance", heads, rows,
-                                        numbers=(1, 2, 3)),
-    )  # fmt: skip
+        "Objective",
+        "objective",
+        table("Stages, in order of importance", heads, rows, numbers=(1, 2, 3)),
+    )
 
 
 def _stage(stage: Stage) -> tuple[Part, ...]:

@@ -94,9 +94,11 @@ def thresholds(subject: Subject) -> Markup:
         "No row tells thresholds between them apart."
     )
     return section(
-        "Thresholds", "thresholds", tag("p", said, class_="hint"),
+        "Thresholds",
+        "thresholds",
+        tag("p", said, class_="hint"),
         table("Thresholds", heads, rows, numbers=range(2, 7)),
-    )  # fmt: skip
+    )
 
 
 def _threshold(one: NodeFacts, facts: Facts) -> tuple[Part, ...] | None:
@@ -180,11 +182,10 @@ def shared(subject: Subject) -> Markup:
                 for joint, answer in into
             )
             asks = " ".join(node_words(one.node.split))
-            rows.append((node_links((one.node.number,)), asks, str(len(into)), arcs,
-                         str(one.node.size)))  # fmt: skip
+            rows.append(
+                (node_links((one.node.number,)), asks, str(len(into)), arcs, str(one.node.size))
+            )
     if not rows:
         return section("Shared nodes", "shared", tag("p", "No split is reached by several arcs."))
     heads = ("node", "asks", "arcs", "from", "rows")
-    return section(
-        "Shared nodes", "shared", table("Shared nodes", heads, rows, numbers=(2, 4))
-    )  # fmt: skip
+    return section("Shared nodes", "shared", table("Shared nodes", heads, rows, numbers=(2, 4)))

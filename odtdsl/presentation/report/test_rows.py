@@ -17,18 +17,26 @@ def held_out(subject: Subject) -> Markup:
     test = subject.result.test
     if test is None:
         return Markup("")
-    parts = [table("On rows that no search has seen", _heads(test), list(_figures(subject, test)),
-                   numbers=(1, 2, 3))]  # fmt: skip
+    parts = [
+        table(
+            "On rows that no search has seen",
+            _heads(test),
+            list(_figures(subject, test)),
+            numbers=(1, 2, 3),
+        )
+    ]
     if test.audit is not None and test.audit.lines:
         heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "says")
-        rows: list[tuple[Part, ...]] = [
-            (line.rule, *checked(line)) for line in test.audit.lines
-        ]  # fmt: skip
+        rows: list[tuple[Part, ...]] = [(line.rule, *checked(line)) for line in test.audit.lines]
         parts += [
-            tag("p", "Rules are kept on training rows; here is what they come to on others. One "
-                "over few rows moves by much with one of them.", class_="hint"),
+            tag(
+                "p",
+                "Rules are kept on training rows; here is what they come to on others. One "
+                "over few rows moves by much with one of them.",
+                class_="hint",
+            ),
             table("Rules on test rows", heads, rows, numbers=(2, 3, 4, 5)),
-        ]  # fmt: skip
+        ]
     return section("Test rows", "test", *parts)
 
 

@@ -27,8 +27,9 @@ def timeline(subject: Subject) -> Markup:
     heads = ("seconds", "stage", "best found", "bound")
     rows = [_row(one) for one in result.timeline]
     steps = table("Steps", heads, rows, numbers=range(4))
-    return section("Timeline", "timeline", *parts,
-                   tag("details", tag("summary", "in numbers"), steps))  # fmt: skip
+    return section(
+        "Timeline", "timeline", *parts, tag("details", tag("summary", "in numbers"), steps)
+    )
 
 
 def _row(one: Progress) -> tuple[Part, ...]:

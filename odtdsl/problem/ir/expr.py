@@ -125,16 +125,30 @@ Expr = Const | RowShare | Apply | Arith | Minus | Abs | Count
 CompareOp = Literal["<=", ">=", "<", ">", "=", "!="]
 
 COMPARE: dict[CompareOp, Callable[[Fraction | float, Fraction | float], bool]] = {
-    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 COMPLEMENT: dict[CompareOp, CompareOp] = {
-    "<=": ">", ">": "<=", ">=": "<", "<": ">=", "=": "!=", "!=": "=",
-}  # fmt: skip
+    "<=": ">",
+    ">": "<=",
+    ">=": "<",
+    "<": ">=",
+    "=": "!=",
+    "!=": "=",
+}
 """What holds where the comparison does not."""
 MIRRORED: dict[CompareOp, CompareOp] = {
-    "<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!=",
-}  # fmt: skip
+    "<=": ">=",
+    ">=": "<=",
+    "<": ">",
+    ">": "<",
+    "=": "=",
+    "!=": "!=",
+}
 """The comparison with its sides swapped."""
 
 

@@ -110,9 +110,12 @@ def _missing(column: Column) -> BoolArray:
 
 
 def _family(
-    index: int, feature: FeatureDecl, column: Column, side: Side | None,
+    index: int,
+    feature: FeatureDecl,
+    column: Column,
+    side: Side | None,
     guessed: dict[str, tuple[float, ...]],
-) -> Family:  # fmt: skip
+) -> Family:
     missing = _missing(column)
     if feature.type.kind in ("category", "binary"):
         assert column.codes is not None
@@ -125,9 +128,13 @@ def _family(
     if feature.candidates.place == "bins":
         return _bins(index, column.numbers, feature.candidates.count, side)
     return _thresholds(
-        index, column.numbers, side, _domain(feature, column.numbers, guessed),
-        shorten=feature.candidates.place == "midpoints", step=feature.type.step,
-    )  # fmt: skip
+        index,
+        column.numbers,
+        side,
+        _domain(feature, column.numbers, guessed),
+        shorten=feature.candidates.place == "midpoints",
+        step=feature.type.step,
+    )
 
 
 def _domain(
@@ -176,11 +183,16 @@ def _thresholds(
     values = np.unique(numbers[~missing])
     codes = np.searchsorted(values, numbers).astype(np.int64)
     return Family(
-        column=index, kind="threshold", missing=side, domain=domain, values=values, shorten=shorten,
+        column=index,
+        kind="threshold",
+        missing=side,
+        domain=domain,
+        values=values,
+        shorten=shorten,
         grid=_grid(values, step) if shorten and step is not None else FULL,
         codes=_with_missing(codes, missing, side, len(values)),
         n_tests=max(0, len(values) - 1),
-    )  # fmt: skip
+    )
 
 
 MOST_POINTS = 10_000
@@ -205,10 +217,13 @@ def _equals(index: int, levels: IntArray, missing: BoolArray, side: Side | None)
     present = np.unique(levels[~missing])
     codes = np.searchsorted(present, levels).astype(np.int64)
     return Family(
-        column=index, kind="equals", missing=side, values=present.astype(np.float64),
+        column=index,
+        kind="equals",
+        missing=side,
+        values=present.astype(np.float64),
         codes=_with_missing(codes, missing, side, len(present)),
         n_tests=_distinct_tests(len(present), side),
-    )  # fmt: skip
+    )
 
 
 def _bins(index: int, numbers: FloatArray, count: int, side: Side | None) -> Family:
@@ -218,11 +233,14 @@ def _bins(index: int, numbers: FloatArray, count: int, side: Side | None) -> Fam
     present = np.unique(bins[~missing])
     codes = np.searchsorted(present, bins).astype(np.int64)
     return Family(
-        column=index, kind="bin", missing=side, values=np.asarray(edges, dtype=np.float64),
+        column=index,
+        kind="bin",
+        missing=side,
+        values=np.asarray(edges, dtype=np.float64),
         codes=_with_missing(codes, missing, side, len(present)),
         n_tests=_distinct_tests(len(present), side),
         bins=tuple(int(b) for b in present),
-    )  # fmt: skip
+    )
 
 
 def _distinct_tests(n_present: int, side: Side | None) -> int:

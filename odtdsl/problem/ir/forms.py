@@ -205,9 +205,10 @@ class PathSum:
         weights = _scaled(self.weights, factor.numerator)
         assert weights is not None, "weights are there"
         return PathSum(
-            weights=weights, measure=self.measure,
+            weights=weights,
+            measure=self.measure,
             denominator=self.denominator * factor.denominator,
-        )  # fmt: skip
+        )
 
     @property
     def whole_denominator(self) -> int:
@@ -367,9 +368,19 @@ class MaximaBound:
 
 
 Atom = (
-    Used | Order | Root | Budget | Linear | Depth | Link | Monotone | PathTotal | OutputSet
-    | LossBound | MaximaBound
-)  # fmt: skip
+    Used
+    | Order
+    | Root
+    | Budget
+    | Linear
+    | Depth
+    | Link
+    | Monotone
+    | PathTotal
+    | OutputSet
+    | LossBound
+    | MaximaBound
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,8 +133,9 @@ def written_out(core: Core) -> Core:
     for clause in core.clauses:
         choices = [
             [SignedAtom(atom=case) for case in cases(literal.atom)]
-            if isinstance(literal.atom, MaximaBound) else [literal]
+            if isinstance(literal.atom, MaximaBound)
+            else [literal]
             for literal in clause.literals
-        ]  # fmt: skip
+        ]
         clauses += [replace(clause, literals=literals) for literals in product(*choices)]
     return replace(core, clauses=tuple(clauses))

@@ -27,9 +27,13 @@ from odtdsl.problem.ir.intervals import nearest_float
 from odtdsl.problem.ir.problem import Problem
 
 _COMPARE: dict[str, Callable[..., BoolArray]] = {
-    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 """Comparisons of arrays; with NaN all are false but `!=`."""
 
 

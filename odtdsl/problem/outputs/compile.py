@@ -223,14 +223,16 @@ class _Compiler:
         if not all(bounds):
             return None
         return Piece(
-            bounds=tuple(one[0] for one in bounds), gaps=_merged(draft.gaps),
+            bounds=tuple(one[0] for one in bounds),
+            gaps=_merged(draft.gaps),
             ranges=tuple(
                 Range(factors=key, low=low, high=high)
                 for key, (low, high) in sorted(draft.ranges.items())
                 if len(key) > 1 and (low, high) != FREE
             ),
-            counts=tuple(counts), choices=choices,
-        )  # fmt: skip
+            counts=tuple(counts),
+            choices=choices,
+        )
 
 
 def _opened(node: Formula) -> Formula:
@@ -296,9 +298,10 @@ def _subsets(count: AtLeast) -> Formula:
 def _few(n: int) -> None:
     if n > MOST_ALTERNATIVES:
         raise error(
-            "R302", f"rules on outputs come to more than {MOST_ALTERNATIVES} alternatives",
+            "R302",
+            f"rules on outputs come to more than {MOST_ALTERNATIVES} alternatives",
             helps=("let `count` count comparisons of one target each, or bound fewer cases",),
-        )  # fmt: skip
+        )
 
 
 def _largest(pieces: list[Piece]) -> list[Piece]:
@@ -313,9 +316,10 @@ def _inside(a: Piece, b: Piece) -> bool:
     mine = {one.factors: (one.low, one.high) for one in a.ranges}
     return (
         all(within(mine.get(one.factors, FREE), (one.low, one.high)) for one in b.ranges)
-        and set(b.gaps) <= set(a.gaps) and set(b.counts) <= set(a.counts)
+        and set(b.gaps) <= set(a.gaps)
+        and set(b.counts) <= set(a.counts)
         and set(b.choices) <= set(a.choices)
-    )  # fmt: skip
+    )
 
 
 def compile_outputs(

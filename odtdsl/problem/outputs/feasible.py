@@ -76,9 +76,12 @@ class FeasibleSet:
         return found
 
     def project(
-        self, goals: FloatArray, weights: Weights | None = None, *,
+        self,
+        goals: FloatArray,
+        weights: Weights | None = None,
+        *,
         price: float | None = None,
-    ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    ) -> tuple[FloatArray, FloatArray]:
         """The nearest members of the set.
 
         Parameters
@@ -109,9 +112,13 @@ class FeasibleSet:
         return values, outputs
 
     def absolute(
-        self, points: FloatArray, row_weights: Weights | None = None,
-        weights: Weights | None = None, *, price: float | None = None,
-    ) -> tuple[float, FloatArray]:  # fmt: skip
+        self,
+        points: FloatArray,
+        row_weights: Weights | None = None,
+        weights: Weights | None = None,
+        *,
+        price: float | None = None,
+    ) -> tuple[float, FloatArray]:
         """The member with the least weighted sum of absolute differences from the points.
 
         Parameters
@@ -191,10 +198,10 @@ def _holds_something(union: OutputUnion, piece: Piece) -> bool:
         value, _ = native.project(goal, np.ones(len(piece.bounds)), None)
     except ValueError:  # cases of a grid that never end
         raise error(
-            "R306", "outputs on a grid have no bounds, and whether any obeys the rules is"
-            " undecided",
+            "R306",
+            "outputs on a grid have no bounds, and whether any obeys the rules is undecided",
             helps=("bound every target that has a step, such as `0 <= y <= 1000`",),
-        ) from None  # fmt: skip
+        ) from None
     return math.isfinite(float(value[0]))
 
 

@@ -124,9 +124,13 @@ def _part(form: Form, op: CompareOp, value: Fraction = Fraction(0)) -> Formula:
     if not parts:
         apart = constant - value
         holds = {
-            "<=": apart <= 0, "<": apart <= 0, ">=": apart >= 0, ">": apart >= 0,
-            "=": apart == 0, "!=": apart != 0,
-        }[op]  # fmt: skip
+            "<=": apart <= 0,
+            "<": apart <= 0,
+            ">=": apart >= 0,
+            ">": apart >= 0,
+            "=": apart == 0,
+            "!=": apart != 0,
+        }[op]
         return TRUE if holds else FALSE
     if op == "!=":
         return TRUE  # its closure is everything

@@ -100,7 +100,7 @@ class Smallest:
 
 Measure = (
     Additive | PathMeasure | DepthMeasure | PathSum | TargetLoss | Quotient | Largest | Smallest
-)  # fmt: skip
+)
 """What a numeric term becomes in its scope."""
 
 

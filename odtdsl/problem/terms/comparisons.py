@@ -146,9 +146,11 @@ def _budget(op: CompareOp, form: LinearForm) -> Formula:
     assert total is not None, "the form mentions one"
     n = len(total.once)
     total = total + PathMeasure(
-        per_test=(0,) * n, once=(0,) * n, constant=form.constant.numerator,
+        per_test=(0,) * n,
+        once=(0,) * n,
+        constant=form.constant.numerator,
         denominator=form.constant.denominator,
-    )  # fmt: skip
+    )
     amounts = (*total.per_test, *total.once, *(s.amount for s in total.shared), total.per_split)
     if not any(amounts):
         return _truth(op, total.constant)
@@ -185,8 +187,9 @@ def _path_total(op: CompareOp, form: LinearForm) -> Formula:
     measure = rest + Additive(denominator=common)
     path_sum = PathSum(
         weights=paths.scaled(Fraction(common // paths.whole_denominator)).weights,
-        measure=paths.measure, denominator=common // paths.measure.denominator,
-    )  # fmt: skip
+        measure=paths.measure,
+        denominator=common // paths.measure.denominator,
+    )
 
     def bounded(bound: int, sign: int) -> Formula:
         factor = Fraction(sign)

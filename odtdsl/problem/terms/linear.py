@@ -215,7 +215,10 @@ def of_model(measure: Additive) -> Additive:
     if measure.rows is None:
         return measure
     return Additive(
-        constant=measure.constant + int(measure.rows.sum()), output=measure.output,
-        columns=measure.columns, leaves=measure.leaves, splits=measure.splits,
+        constant=measure.constant + int(measure.rows.sum()),
+        output=measure.output,
+        columns=measure.columns,
+        leaves=measure.leaves,
+        splits=measure.splits,
         denominator=measure.denominator,
-    )  # fmt: skip
+    )

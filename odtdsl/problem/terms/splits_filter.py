@@ -55,10 +55,12 @@ def split_filters(rule: RuleDecl, rows: Rows, origin: Origin) -> tuple[SplitFilt
                 everywhere = len(at) == len(levels)
                 found.append(
                     SplitFilter(
-                        column=index, levels=None if everywhere else tuple(at),
-                        allowed=allowed, origin=origin,
+                        column=index,
+                        levels=None if everywhere else tuple(at),
+                        allowed=allowed,
+                        origin=origin,
                     )
-                )  # fmt: skip
+                )
     return tuple(found)
 
 
@@ -130,9 +132,10 @@ class _Split:
         item, op, value = condition.left, condition.op, _constant(condition.right)
         if value is None:
             item, op, value = (
-                condition.right, MIRRORED[condition.op],
+                condition.right,
+                MIRRORED[condition.op],
                 _constant(condition.left),
-            )  # fmt: skip
+            )
         if value is not None and isinstance(item, Count):
             return self._counted(item, op, value)
         if value is None or not isinstance(item, Apply):
