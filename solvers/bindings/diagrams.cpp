@@ -24,7 +24,8 @@ namespace {
 using namespace odt_python;
 using odt::Loss;
 
-odt::LayeredProblem table_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct, const Matrix<std::int64_t>& losses, const nb::object& allowed) {
+odt::LayeredProblem table_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
+                             const Matrix<std::int64_t>& losses, const nb::object& allowed) {
   odt::Problem p = problem_of(ranks, distinct, 0);
   set_allowed(p, allowed);
   if (losses.shape(0) != p.rows) throw std::invalid_argument("losses need one row per row");
@@ -44,7 +45,8 @@ nb::list list_of(const odt::Layers& found) {
   nb::list layers;
   for (const auto& layer : found) {
     nb::list nodes;
-    for (const odt::LayeredNode& n : layer) nodes.append(nb::make_tuple(n.feature, n.cut, n.left, n.right));
+    for (const odt::LayeredNode& n : layer)
+      nodes.append(nb::make_tuple(n.feature, n.cut, n.left, n.right));
     layers.append(nodes);
   }
   return layers;
@@ -52,7 +54,8 @@ nb::list list_of(const odt::Layers& found) {
 
 using Tuples = std::vector<std::vector<std::tuple<int, std::uint32_t, int, int>>>;
 
-odt::Layers layers_of(const Tuples& given, const odt::LayeredProblem& table, const std::vector<int>& widths) {
+odt::Layers layers_of(const Tuples& given, const odt::LayeredProblem& table,
+                      const std::vector<int>& widths) {
   const auto demand = [](bool holds) {
     if (!holds) throw std::invalid_argument("a start that is no diagram of the widths");
   };
@@ -63,7 +66,8 @@ odt::Layers layers_of(const Tuples& given, const odt::LayeredProblem& table, con
     const int below = l + 1 < given.size() ? static_cast<int>(given[l + 1].size()) : 0;
     layers.emplace_back();
     for (const auto& [feature, cut, left, right] : given[l]) {
-      demand(feature >= 0 && static_cast<std::size_t>(feature) < table.features && std::max(left, right) < below && std::min(left, right) >= -table.labels);
+      demand(feature >= 0 && static_cast<std::size_t>(feature) < table.features &&
+             std::max(left, right) < below && std::min(left, right) >= -table.labels);
       layers.back().push_back({feature, cut, left, right});
     }
   }
@@ -71,12 +75,15 @@ odt::Layers layers_of(const Tuples& given, const odt::LayeredProblem& table, con
 }
 
 // `judge(value, layers)` says whether a diagram may be kept; see `DiagramMoves`.
-nb::dict improve_diagram(const Ranks& ranks, const Vector<std::uint32_t>& distinct, const Matrix<std::int64_t>& losses, const std::vector<int>& widths,
-                         Loss price, const Tuples& start, Loss upper, const nb::callable& judge, const nb::object& allowed, bool picky,
-                         std::uint64_t patience, std::uint64_t seed, std::uint64_t work_limit, std::optional<double> time_limit,
-                         const nb::object& interrupted) {
+nb::dict improve_diagram(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
+                         const Matrix<std::int64_t>& losses, const std::vector<int>& widths,
+                         Loss price, const Tuples& start, Loss upper, const nb::callable& judge,
+                         const nb::object& allowed, bool picky, std::uint64_t patience,
+                         std::uint64_t seed, std::uint64_t work_limit,
+                         std::optional<double> time_limit, const nb::object& interrupted) {
   const odt::LayeredProblem table = table_of(ranks, distinct, losses, allowed);
-  if (widths.empty() || widths[0] != 1 || table.rows == 0 || table.features == 0) throw std::invalid_argument("no rows, no features or no root");
+  if (widths.empty() || widths[0] != 1 || table.rows == 0 || table.features == 0)
+    throw std::invalid_argument("no rows, no features or no root");
   const odt::Layers given = layers_of(start, table, widths);
   odt::Options o;
   o.work_limit = work_limit;
@@ -101,7 +108,8 @@ nb::dict improve_diagram(const Ranks& ranks, const Vector<std::uint32_t>& distin
     nb::gil_scoped_release free;
     std::unique_ptr<odt::DiagramMoves> search;
     try {
-      search = std::make_unique<odt::DiagramMoves>(table, widths, price, picky, seed, control, asked);
+      search =
+          std::make_unique<odt::DiagramMoves>(table, widths, price, picky, seed, control, asked);
       search->run(given, upper, patience);
     } catch (const odt::Stop&) {
       stopped = true;
@@ -123,10 +131,12 @@ nb::dict improve_diagram(const Ranks& ranks, const Vector<std::uint32_t>& distin
 
 class Layered {
  public:
-  Layered(const Ranks& ranks, const Vector<std::uint32_t>& distinct, const Matrix<std::int64_t>& losses, const nb::object& allowed)
+  Layered(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
+          const Matrix<std::int64_t>& losses, const nb::object& allowed)
       : search_(odt::layered_search(table_of(ranks, distinct, losses, allowed))) {}
 
-  nb::dict solve(const std::vector<int>& shape, Loss below, bool bound_only, std::uint64_t work_limit, std::optional<double> time_limit,
+  nb::dict solve(const std::vector<int>& shape, Loss below, bool bound_only,
+                 std::uint64_t work_limit, std::optional<double> time_limit,
                  std::optional<std::size_t> memory_limit, const nb::object& interrupted) {
     odt::Options o;
     o.work_limit = work_limit;
@@ -157,12 +167,16 @@ class Layered {
 
 void bind_diagrams(nb::module_& m) {
   nb::class_<Layered>(m, "Layered")
-      .def(nb::init<const Ranks&, const Vector<std::uint32_t>&, const Matrix<std::int64_t>&, const nb::object&>(), "ranks"_a, "distinct"_a,
-           "losses"_a, "allowed"_a = nb::none())
-      .def("solve", &Layered::solve, "shape"_a, "below"_a, nb::kw_only(), "bound_only"_a = false, "work_limit"_a = 0, "time_limit"_a = nb::none(),
-           "memory_limit"_a = nb::none(), "interrupted"_a = nb::none());
-  m.def("improve_diagram", &improve_diagram, "ranks"_a, "distinct"_a, "losses"_a, "widths"_a, "price"_a, "start"_a, "upper"_a, "judge"_a, nb::kw_only(),
-        "allowed"_a = nb::none(), "picky"_a = false, "patience"_a = 0, "seed"_a = 0, "work_limit"_a = 0, "time_limit"_a = nb::none(), "interrupted"_a = nb::none());
+      .def(nb::init<const Ranks&, const Vector<std::uint32_t>&, const Matrix<std::int64_t>&,
+                    const nb::object&>(),
+           "ranks"_a, "distinct"_a, "losses"_a, "allowed"_a = nb::none())
+      .def("solve", &Layered::solve, "shape"_a, "below"_a, nb::kw_only(), "bound_only"_a = false,
+           "work_limit"_a = 0, "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(),
+           "interrupted"_a = nb::none());
+  m.def("improve_diagram", &improve_diagram, "ranks"_a, "distinct"_a, "losses"_a, "widths"_a,
+        "price"_a, "start"_a, "upper"_a, "judge"_a, nb::kw_only(), "allowed"_a = nb::none(),
+        "picky"_a = false, "patience"_a = 0, "seed"_a = 0, "work_limit"_a = 0,
+        "time_limit"_a = nb::none(), "interrupted"_a = nb::none());
   m.attr("most_layered_rows") = odt::kMostLayeredRows;
   m.attr("most_layered_labels") = odt::kMostLayeredLabels;
 }

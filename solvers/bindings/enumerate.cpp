@@ -42,11 +42,14 @@ class Found {
   std::unique_ptr<nb::python_error> error_;
 };
 
-nb::dict enumerate(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth, const nb::dict& rules,
-                   Loss at_most, const nb::object& found, const nb::object& allowed, std::optional<int> max_leaves, bool collapse,
-                   const std::optional<std::vector<int>>& twin, const nb::object& absent, std::optional<double> time_limit,
-                   std::optional<std::size_t> memory_limit, const nb::object& interrupted) {
-  const odt::RuledProblem p = ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
+nb::dict enumerate(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes,
+                   int depth, const nb::dict& rules, Loss at_most, const nb::object& found,
+                   const nb::object& allowed, std::optional<int> max_leaves, bool collapse,
+                   const std::optional<std::vector<int>>& twin, const nb::object& absent,
+                   std::optional<double> time_limit, std::optional<std::size_t> memory_limit,
+                   const nb::object& interrupted) {
+  const odt::RuledProblem p =
+      ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
   odt::Listing listing;
   listing.at_most = at_most;
   listing.collapse = collapse;
@@ -87,7 +90,9 @@ nb::dict enumerate(const Ranks& ranks, const Vector<std::uint32_t>& distinct, in
 }  // namespace
 
 void bind_enumerate(nb::module_& m) {
-  m.def("enumerate", &enumerate, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a, "at_most"_a, "found"_a, nb::kw_only(),
-        "allowed"_a = nb::none(), "max_leaves"_a = nb::none(), "collapse"_a = false, "twin"_a = nb::none(), "absent"_a = nb::none(),
-        "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(), "interrupted"_a = nb::none());
+  m.def("enumerate", &enumerate, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a,
+        "at_most"_a, "found"_a, nb::kw_only(), "allowed"_a = nb::none(),
+        "max_leaves"_a = nb::none(), "collapse"_a = false, "twin"_a = nb::none(),
+        "absent"_a = nb::none(), "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(),
+        "interrupted"_a = nb::none());
 }

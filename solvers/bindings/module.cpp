@@ -33,5 +33,6 @@ NB_MODULE(_engine, module) {
         odt::Looks::counted = work > 0;
       },
       nb::arg("work"),
-      "For tests: searches look at the clock after so many visits of a row, and each look is a second of it; 0: as usual.");
+      "For tests: searches look at the clock after so many visits of a row, and each look is a "
+      "second of it; 0: as usual.");
 }

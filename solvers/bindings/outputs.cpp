@@ -47,7 +47,8 @@ odt::OutputPiece piece_of(const nb::dict& d, std::size_t targets) {
   piece.gaps.resize(targets);
   for (nb::handle item : nb::cast<nb::list>(d["gaps"])) {
     const auto gap = nb::cast<nb::tuple>(item);
-    piece.gaps.at(nb::cast<std::size_t>(gap[0])).emplace_back(nb::cast<double>(gap[1]), nb::cast<double>(gap[2]));
+    piece.gaps.at(nb::cast<std::size_t>(gap[0]))
+        .emplace_back(nb::cast<double>(gap[1]), nb::cast<double>(gap[2]));
   }
   piece.ranges = ranges_of(d["ranges"], targets);
   for (nb::handle item : nb::cast<nb::list>(d["counts"])) {
@@ -64,7 +65,8 @@ odt::OutputPiece piece_of(const nb::dict& d, std::size_t targets) {
   }
   for (nb::handle item : nb::cast<nb::list>(d["choices"])) {
     piece.choices.emplace_back();
-    for (nb::handle alternative : nb::cast<nb::list>(item)) piece.choices.back().push_back(ranges_of(alternative, targets));
+    for (nb::handle alternative : nb::cast<nb::list>(item))
+      piece.choices.back().push_back(ranges_of(alternative, targets));
   }
   return piece;
 }
@@ -74,7 +76,8 @@ OutputSpace* space_of(const Vector<double>& step, const nb::list& pieces) {
   space->set = std::make_unique<odt::OutputSet>();
   space->set->targets = step.shape(0);
   space->set->step.assign(step.data(), step.data() + step.shape(0));
-  for (nb::handle item : pieces) space->set->pieces.push_back(piece_of(nb::cast<nb::dict>(item), step.shape(0)));
+  for (nb::handle item : pieces)
+    space->set->pieces.push_back(piece_of(nb::cast<nb::dict>(item), step.shape(0)));
   space->solver = std::make_unique<odt::OutputSolver>(*space->set);
   return space.release();
 }
@@ -82,7 +85,8 @@ OutputSpace* space_of(const Vector<double>& step, const nb::list& pieces) {
 nb::object matrix_of(std::vector<double>&& values, std::size_t rows, std::size_t columns) {
   auto* data = new std::vector<double>(std::move(values));
   nb::capsule owner(data, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(data->data(), {rows, columns}, owner));
+  return nb::cast(
+      nb::ndarray<nb::numpy, double, nb::ndim<2>>(data->data(), {rows, columns}, owner));
 }
 
 // Least losses and outputs for goals, a row each; NaN outputs where nothing fits.
@@ -95,11 +99,14 @@ nb::tuple nearest(OutputSpace& space, Loss& loss, const Matrix<double>& goals) {
     loss.aim(goals.data() + i * n);
     values[i] = space.solver->solve(loss, outputs.data() + i * n);
   }
-  return nb::make_tuple(array_of<double>(rows, [&](std::size_t i) { return values[i]; }), matrix_of(std::move(outputs), rows, n));
+  return nb::make_tuple(array_of<double>(rows, [&](std::size_t i) { return values[i]; }),
+                        matrix_of(std::move(outputs), rows, n));
 }
 
-nb::tuple project(OutputSpace& space, const Matrix<double>& goals, const Vector<double>& weights, std::optional<double> price) {
-  odt::SquaredLoss loss(numbers(nb::cast(weights), space.set->targets), price.value_or(odt::kUnbounded));
+nb::tuple project(OutputSpace& space, const Matrix<double>& goals, const Vector<double>& weights,
+                  std::optional<double> price) {
+  odt::SquaredLoss loss(numbers(nb::cast(weights), space.set->targets),
+                        price.value_or(odt::kUnbounded));
   return nearest(space, loss, goals);
 }
 
@@ -108,10 +115,12 @@ nb::tuple deviance(OutputSpace& space, const Matrix<double>& goals, const Vector
   return nearest(space, loss, goals);
 }
 
-nb::tuple absolute(OutputSpace& space, const Matrix<double>& points, const Vector<double>& row_weights, const Vector<double>& weights,
+nb::tuple absolute(OutputSpace& space, const Matrix<double>& points,
+                   const Vector<double>& row_weights, const Vector<double>& weights,
                    std::optional<double> price) {
   const std::size_t n = space.set->targets;
-  if (points.shape(1) != n || row_weights.shape(0) != points.shape(0)) throw std::invalid_argument("points need one column per target, and weights");
+  if (points.shape(1) != n || row_weights.shape(0) != points.shape(0))
+    throw std::invalid_argument("points need one column per target, and weights");
   odt::AbsoluteLoss loss(numbers(nb::cast(weights), n), price.value_or(odt::kUnbounded));
   std::vector<std::uint32_t> rows(points.shape(0));
   std::iota(rows.begin(), rows.end(), 0u);
@@ -122,18 +131,24 @@ nb::tuple absolute(OutputSpace& space, const Matrix<double>& points, const Vecto
 }
 
 nb::object contains(OutputSpace& space, const Matrix<double>& points, double slack) {
-  if (points.shape(1) != space.set->targets) throw std::invalid_argument("points need one column per target");
-  return array_of<bool>(points.shape(0), [&](std::size_t i) { return space.solver->contains(points.data() + i * points.shape(1), slack); });
+  if (points.shape(1) != space.set->targets)
+    throw std::invalid_argument("points need one column per target");
+  return array_of<bool>(points.shape(0), [&](std::size_t i) {
+    return space.solver->contains(points.data() + i * points.shape(1), slack);
+  });
 }
 
 }  // namespace
 
 void bind_outputs(nb::module_& m) {
   nb::class_<OutputSpace>(m, "OutputSpace")
-      .def("__init__", [](OutputSpace* self, const Vector<double>& step, const nb::list& pieces) {
-        std::unique_ptr<OutputSpace> made(space_of(step, pieces));
-        new (self) OutputSpace(std::move(*made));
-      }, "step"_a, "pieces"_a)
+      .def(
+          "__init__",
+          [](OutputSpace* self, const Vector<double>& step, const nb::list& pieces) {
+            std::unique_ptr<OutputSpace> made(space_of(step, pieces));
+            new (self) OutputSpace(std::move(*made));
+          },
+          "step"_a, "pieces"_a)
       .def("project", &project, "goals"_a, "weights"_a, "price"_a = nb::none())
       .def("deviance", &deviance, "goals"_a, "weights"_a)
       .def("absolute", &absolute, "points"_a, "row_weights"_a, "weights"_a, "price"_a = nb::none())

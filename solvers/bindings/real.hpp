@@ -1,4 +1,5 @@
-// What the searches for number targets share: limits in, answers out. The interpreter's lock is free during the search.
+// What the searches for number targets share: limits in, answers out. The interpreter's lock is
+// free during the search.
 #pragma once
 
 #include <optional>
@@ -11,13 +12,15 @@
 
 namespace odt_python {
 
-inline std::vector<double> weights_of(const std::optional<Vector<double>>& weights, std::size_t rows) {
+inline std::vector<double> weights_of(const std::optional<Vector<double>>& weights,
+                                      std::size_t rows) {
   if (!weights) return {};
   if (weights->shape(0) != rows) throw std::invalid_argument("weights need one entry per row");
   return {weights->data(), weights->data() + rows};
 }
 
-// Of the search that finds trees early: `method` is `auto`, `prove` (without it) or `anytime` (it alone).
+// Of the search that finds trees early: `method` is `auto`, `prove` (without it) or `anytime` (it
+// alone).
 struct AnytimeArgs {
   std::string method;
   std::uint64_t seed, alone, work_limit;
@@ -40,7 +43,8 @@ inline void set_limits(odt::RegressionOptions& o, const RealLimits& limits) {
   o.threads = limits.threads;
   o.memory_limit = limits.memory_limit.value_or(0);
   const std::string& method = limits.anytime.method;
-  if (method != "auto" && method != "prove" && method != "anytime") throw std::invalid_argument("method must be auto, prove or anytime");
+  if (method != "auto" && method != "prove" && method != "anytime")
+    throw std::invalid_argument("method must be auto, prove or anytime");
   o.prove = method != "anytime";
   o.beside = method == "auto";
   o.seed = limits.anytime.seed;
@@ -64,7 +68,8 @@ inline nb::dict result_of(const odt::RegressionResult& r) {
   }
   d["counters"] = counters_of(r.counters);
   nb::list timeline;
-  for (const odt::RealIncumbent& i : r.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
+  for (const odt::RealIncumbent& i : r.timeline)
+    timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
   d["timeline"] = timeline;
   d["seconds"] = r.seconds;
   d["work"] = r.work;
@@ -73,10 +78,14 @@ inline nb::dict result_of(const odt::RegressionResult& r) {
 
 // Runs `solve(options)` under limits and callbacks, and gives its answer.
 template <class Options, class Solve>
-nb::dict answered(Options o, const RealLimits& limits, const nb::object& progress, const nb::object& interrupted, Solve solve) {
+nb::dict answered(Options o, const RealLimits& limits, const nb::object& progress,
+                  const nb::object& interrupted, Solve solve) {
   set_limits(o, limits);
   Progress heard(progress);
-  if (heard.wanted()) o.progress = [&heard](const odt::RealIncumbent& i, const odt::Found& found) { heard(i.value, i.bound, i.seconds, found); };
+  if (heard.wanted())
+    o.progress = [&heard](const odt::RealIncumbent& i, const odt::Found& found) {
+      heard(i.value, i.bound, i.seconds, found);
+    };
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   odt::RegressionResult r;

@@ -1,4 +1,5 @@
-// Trees under rules: a dictionary of arrays in (see odtdsl/backends/exact/ruled.py), a dictionary out.
+// Trees under rules: a dictionary of arrays in (see odtdsl/backends/exact/ruled.py), a dictionary
+// out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -35,7 +36,8 @@ std::vector<odt::RowClause> row_clauses(const nb::handle& clauses) {
     auto& literals = made.emplace_back();
     for (nb::handle item : clause) {
       const auto t = nb::cast<nb::tuple>(item);
-      literals.push_back({nb::cast<std::vector<int>>(t[0]), nb::cast<Loss>(t[1]), nb::cast<Loss>(t[2])});
+      literals.push_back(
+          {nb::cast<std::vector<int>>(t[0]), nb::cast<Loss>(t[1]), nb::cast<Loss>(t[2])});
     }
   }
   return made;
@@ -70,11 +72,13 @@ void set_components(odt::RuledProblem& p, const nb::dict& d) {
   p.leaf = list<Loss>(d, "leaf");
   p.split = losses(d["split"]);
   p.path_weight = list<int>(d, "path_weight");
-  for (nb::handle item : d["path_delta"]) p.path_delta.push_back(item.is_none() ? std::vector<Loss>{} : losses(item));
+  for (nb::handle item : d["path_delta"])
+    p.path_delta.push_back(item.is_none() ? std::vector<Loss>{} : losses(item));
   p.offset = nb::cast<Loss>(d["offset"]);
   for (nb::handle item : d["objective"]) {
     const auto t = nb::cast<nb::tuple>(item);
-    p.objective.push_back({nb::cast<Loss>(t[0]), nb::cast<std::vector<int>>(t[1]), nb::cast<int>(t[2])});
+    p.objective.push_back(
+        {nb::cast<Loss>(t[0]), nb::cast<std::vector<int>>(t[1]), nb::cast<int>(t[2])});
   }
 }
 
@@ -83,14 +87,15 @@ odt::RealSet real_set(const nb::handle& pieces) {
   odt::RealSet made;
   for (nb::handle item : pieces) {
     const auto t = nb::cast<nb::tuple>(item);
-    made.push_back({{nb::cast<double>(t[0]), nb::cast<int>(t[1])}, {nb::cast<double>(t[2]), nb::cast<int>(t[3])}});
+    made.push_back({{nb::cast<double>(t[0]), nb::cast<int>(t[1])},
+                    {nb::cast<double>(t[2]), nb::cast<int>(t[3])}});
   }
   return made;
 }
 
-// Rules (fact, column, increasing); columns (known values or -1, whether others are possible, whether cells are missing);
-// features (the value that goes left or -1, the side of missing cells or -1, the thresholds that may stand by level,
-// whether they are shortened).
+// Rules (fact, column, increasing); columns (known values or -1, whether others are possible,
+// whether cells are missing); features (the value that goes left or -1, the side of missing cells
+// or -1, the thresholds that may stand by level, whether they are shortened).
 void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
   for (nb::handle item : d["monotone"]) {
     const auto t = nb::cast<nb::tuple>(item);
@@ -110,7 +115,8 @@ void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
     p.space.tests.push_back(std::move(test));
   }
   p.steady = nb::cast<bool>(d["steady"]);
-  const auto cells = nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(d["cells"]);
+  const auto cells =
+      nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(d["cells"]);
   p.space.cells.assign(cells.data(), cells.data() + cells.size());
 }
 
@@ -139,15 +145,19 @@ void set_rules(odt::RuledProblem& p, const nb::dict& d) {
   p.split_facts = list<std::uint64_t>(d, "split_facts");
   for (nb::handle item : d["pairs"]) {
     const auto t = nb::cast<nb::tuple>(item);
-    p.pairs.push_back({nb::cast<int>(t[0]), nb::cast<std::uint32_t>(t[1]), nb::cast<std::uint32_t>(t[2])});
+    p.pairs.push_back(
+        {nb::cast<int>(t[0]), nb::cast<std::uint32_t>(t[1]), nb::cast<std::uint32_t>(t[2])});
   }
   p.clauses = model_clauses(d["clauses"]);
 }
 
 }  // namespace
 
-odt::RuledProblem odt_python::ruled_problem_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth,
-                                               const nb::dict& rules, const nb::object& allowed, std::optional<int> max_leaves) {
+odt::RuledProblem odt_python::ruled_problem_of(const Ranks& ranks,
+                                               const Vector<std::uint32_t>& distinct, int classes,
+                                               int depth, const nb::dict& rules,
+                                               const nb::object& allowed,
+                                               std::optional<int> max_leaves) {
   odt::RuledProblem p;
   p.base = problem_of(ranks, distinct, depth);
   p.base.classes = classes;
@@ -161,18 +171,23 @@ odt::RuledProblem odt_python::ruled_problem_of(const Ranks& ranks, const Vector<
 
 namespace {
 
-nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth, const nb::dict& rules,
-                     const nb::object& allowed, std::optional<int> max_leaves, std::optional<double> time_limit,
-                     double relative_gap, std::optional<std::size_t> memory_limit, std::optional<Loss> upper_bound,
-                     const nb::object& start, const nb::object& progress, const nb::object& interrupted, int threads,
-                     std::uint64_t seed, const std::string& method, bool beside, std::uint64_t alone, std::uint64_t work_limit) {
-  const odt::RuledProblem p = ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
+nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes,
+                     int depth, const nb::dict& rules, const nb::object& allowed,
+                     std::optional<int> max_leaves, std::optional<double> time_limit,
+                     double relative_gap, std::optional<std::size_t> memory_limit,
+                     std::optional<Loss> upper_bound, const nb::object& start,
+                     const nb::object& progress, const nb::object& interrupted, int threads,
+                     std::uint64_t seed, const std::string& method, bool beside,
+                     std::uint64_t alone, std::uint64_t work_limit) {
+  const odt::RuledProblem p =
+      ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
   odt::Options o;
   o.time_limit = time_limit.value_or(-1);
   o.relative_gap = relative_gap;
   o.memory_limit = memory_limit.value_or(0);
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
-  if (method != "auto" && method != "anytime") throw std::invalid_argument("method must be auto or anytime");
+  if (method != "auto" && method != "anytime")
+    throw std::invalid_argument("method must be auto or anytime");
   o.method = method == "anytime" ? 3 : 0;
   o.threads = threads;
   o.seed = seed;
@@ -183,7 +198,10 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   Progress tell(progress);
-  if (tell.wanted()) o.progress = [&tell](const odt::Incumbent& i, const odt::Found& found) { tell(i.value, i.bound, i.seconds, found); };
+  if (tell.wanted())
+    o.progress = [&tell](const odt::Incumbent& i, const odt::Found& found) {
+      tell(i.value, i.bound, i.seconds, found);
+    };
   odt::Result result;
   {
     nb::gil_scoped_release free;
@@ -199,7 +217,8 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
   d["counters"] = counters_of(result.counters);
   d["seconds"] = result.seconds;
   nb::list timeline;
-  for (const odt::Incumbent& i : result.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
+  for (const odt::Incumbent& i : result.timeline)
+    timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
   d["timeline"] = timeline;
   d["interrupted"] = interrupt.raised();
   return d;
@@ -208,12 +227,19 @@ nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, 
 }  // namespace
 
 void bind_ruled(nb::module_& m) {
-  m.def("shortest", [](double low, double high, double wish) -> std::optional<double> {
-    const auto found = odt::shortest(low, high, wish);
-    return found ? std::optional<double>(found->value) : std::nullopt;
-  }, "low"_a, "high"_a, "wish"_a, "The shortest decimal of [low, high) that is nearest to `wish`: as `data/decimals.py` has it.");
-  m.def("solve_ruled", &solve_ruled, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a, nb::kw_only(),
-        "allowed"_a = nb::none(), "max_leaves"_a = nb::none(), "time_limit"_a = nb::none(), "relative_gap"_a = 0.0,
-        "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none(), "threads"_a = 1, "seed"_a = 0, "method"_a = "auto", "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
+  m.def(
+      "shortest",
+      [](double low, double high, double wish) -> std::optional<double> {
+        const auto found = odt::shortest(low, high, wish);
+        return found ? std::optional<double>(found->value) : std::nullopt;
+      },
+      "low"_a, "high"_a, "wish"_a,
+      "The shortest decimal of [low, high) that is nearest to `wish`: as `data/decimals.py` has "
+      "it.");
+  m.def("solve_ruled", &solve_ruled, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a,
+        nb::kw_only(), "allowed"_a = nb::none(), "max_leaves"_a = nb::none(),
+        "time_limit"_a = nb::none(), "relative_gap"_a = 0.0, "memory_limit"_a = nb::none(),
+        "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
+        "interrupted"_a = nb::none(), "threads"_a = 1, "seed"_a = 0, "method"_a = "auto",
+        "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
 }

@@ -8,7 +8,8 @@
 
 namespace odt_python {
 
-odt::RuledProblem ruled_problem_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes, int depth,
-                                   const nb::dict& rules, const nb::object& allowed, std::optional<int> max_leaves);
+odt::RuledProblem ruled_problem_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
+                                   int classes, int depth, const nb::dict& rules,
+                                   const nb::object& allowed, std::optional<int> max_leaves);
 
 }  // namespace odt_python

@@ -11,11 +11,15 @@ using namespace nb::literals;
 
 namespace {
 
-template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
-template <class T> Result<T> give(std::vector<T>&& values) {
+template <class T>
+Result<T> give(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Result<T>(kept->data(), {kept->size()}, owner);
@@ -29,7 +33,7 @@ void check_rows(const Vector<std::int64_t>& rows, std::int64_t n_rows) {
 
 // The families of one core. Keeps views of the arrays that it is given, and them alive.
 class SplitScan {
-public:
+ public:
   SplitScan(Matrix<std::int32_t> codes, Vector<std::uint8_t> kinds, Vector<std::int64_t> n_tests,
             Vector<std::int64_t> n_values)
       : codes_(codes), kinds_(kinds), n_tests_(n_tests), n_values_(n_values), offsets_{0} {
@@ -53,13 +57,17 @@ public:
         static_cast<std::int64_t>(allowed.shape(0)) != offsets_.back())
       throw std::invalid_argument("scan: arrays of unequal shapes");
     for (std::size_t i = 0; i < families.shape(0); ++i)
-      if (families.data()[i] < 0 || families.data()[i] >= static_cast<std::int64_t>(codes_.shape(0)))
+      if (families.data()[i] < 0 ||
+          families.data()[i] >= static_cast<std::int64_t>(codes_.shape(0)))
         throw std::invalid_argument("scan: a family is out of range");
     check_rows(rows, n_rows);
 
-    const odt::Node node{rows.data(), static_cast<std::int64_t>(rows.shape(0)),
-                         gains.data(), static_cast<std::int64_t>(gains.shape(1)),
-                         bounded.data(), minima.data(),
+    const odt::Node node{rows.data(),
+                         static_cast<std::int64_t>(rows.shape(0)),
+                         gains.data(),
+                         static_cast<std::int64_t>(gains.shape(1)),
+                         bounded.data(),
+                         minima.data(),
                          static_cast<std::int64_t>(bounded.shape(1))};
     const std::size_t n = families.shape(0);
     std::vector<std::int64_t> tests(n), exact(n);
@@ -78,7 +86,7 @@ public:
     return nb::make_tuple(give(std::move(tests)), give(std::move(exact)), give(std::move(gini)));
   }
 
-private:
+ private:
   void check_codes(std::size_t f) const {
     const std::int64_t values = n_values_.data()[f], tests = n_tests_.data()[f];
     if (kinds_.data()[f] > 1 || tests < 0 || tests > values)
@@ -104,13 +112,14 @@ private:
   std::vector<std::int64_t> offsets_;
 };
 
-} // namespace
+}  // namespace
 
 void bind_scan(nb::module_& module) {
-  nb::class_<SplitScan>(module, "SplitScan",
-                        "Scans the candidate tests of all families at a node.\n\n"
-                        "codes: int32 (n_families, n_rows); kinds: uint8, 0 thresholds, 1 equality;\n"
-                        "n_tests, n_values: int64 (n_families,).")
+  nb::class_<SplitScan>(
+      module, "SplitScan",
+      "Scans the candidate tests of all families at a node.\n\n"
+      "codes: int32 (n_families, n_rows); kinds: uint8, 0 thresholds, 1 equality;\n"
+      "n_tests, n_values: int64 (n_families,).")
       .def(nb::init<Matrix<std::int32_t>, Vector<std::uint8_t>, Vector<std::int64_t>,
                     Vector<std::int64_t>>(),
            "codes"_a, "kinds"_a, "n_tests"_a, "n_values"_a)

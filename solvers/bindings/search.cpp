@@ -46,7 +46,8 @@ nb::dict result_of(const odt::Result& r) {
   d["tree"] = has_tree ? nb::object(tree_of(r.tree)) : nb::none();
   d["counters"] = counters_of(r.counters);
   nb::list timeline;
-  for (const odt::Incumbent& i : r.timeline) timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
+  for (const odt::Incumbent& i : r.timeline)
+    timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
   d["timeline"] = timeline;
   d["isa"] = r.isa;
   d["method"] = r.method;
@@ -55,13 +56,18 @@ nb::dict result_of(const odt::Result& r) {
 }
 
 nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
-               const Vector<std::int32_t>& labels, int classes, int depth, const nb::object& allowed,
-               const std::optional<Vector<std::int64_t>>& weights, const std::optional<Matrix<std::int64_t>>& costs,
-               std::optional<int> max_leaves, Loss leaf_price, std::int32_t min_leaf_rows,
-               const std::optional<Vector<std::int32_t>>& column, const std::optional<Matrix<std::int32_t>>& next, int must, bool smallest, std::optional<double> time_limit,
-               Loss absolute_gap, double relative_gap, int threads, std::optional<std::size_t> memory_limit,
+               const Vector<std::int32_t>& labels, int classes, int depth,
+               const nb::object& allowed, const std::optional<Vector<std::int64_t>>& weights,
+               const std::optional<Matrix<std::int64_t>>& costs, std::optional<int> max_leaves,
+               Loss leaf_price, std::int32_t min_leaf_rows,
+               const std::optional<Vector<std::int32_t>>& column,
+               const std::optional<Matrix<std::int32_t>>& next, int must, bool smallest,
+               std::optional<double> time_limit, Loss absolute_gap, double relative_gap,
+               int threads, std::optional<std::size_t> memory_limit,
                std::optional<Loss> upper_bound, const nb::object& start, const nb::object& progress,
-               const nb::object& interrupted, const std::string& isa, const std::string& method, std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit, const nb::object& plan) {
+               const nb::object& interrupted, const std::string& isa, const std::string& method,
+               std::uint64_t seed, bool beside, std::uint64_t alone, std::uint64_t work_limit,
+               const nb::object& plan) {
   odt::Problem p = problem_of(ranks, distinct, depth);
   if (labels.shape(0) != p.rows) throw std::invalid_argument("labels need one entry per row");
   p.classes = classes;
@@ -73,12 +79,14 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
   }
   if (costs) {
     const std::size_t n = static_cast<std::size_t>(classes);
-    if (costs->shape(0) != n || costs->shape(1) != n) throw std::invalid_argument("costs must be classes x classes");
+    if (costs->shape(0) != n || costs->shape(1) != n)
+      throw std::invalid_argument("costs must be classes x classes");
     p.cost.assign(costs->data(), costs->data() + n * n);
   }
   if (max_leaves && *max_leaves < 1) throw std::invalid_argument("max_leaves must be positive");
   // As many as depth and rows allow are no limit: searches that know none may run.
-  const std::int64_t possible = std::min<std::int64_t>(static_cast<std::int64_t>(p.rows), std::int64_t{1} << std::clamp(depth, 0, 30));
+  const std::int64_t possible = std::min<std::int64_t>(static_cast<std::int64_t>(p.rows),
+                                                       std::int64_t{1} << std::clamp(depth, 0, 30));
   p.leaves = max_leaves && *max_leaves < possible ? *max_leaves : 0;
   p.leaf_price = leaf_price;
   p.leaf_rows = min_leaf_rows;
@@ -111,7 +119,10 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
   Interrupt interrupt(interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   Progress heard(progress);
-  if (heard.wanted()) o.progress = [&heard](const odt::Incumbent& i, const odt::Found& found) { heard(i.value, i.bound, i.seconds, found); };
+  if (heard.wanted())
+    o.progress = [&heard](const odt::Incumbent& i, const odt::Found& found) {
+      heard(i.value, i.bound, i.seconds, found);
+    };
   odt::Result result;
   {
     nb::gil_scoped_release free;
@@ -126,12 +137,15 @@ nb::dict solve(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
 }  // namespace
 
 void bind_search(nb::module_& m) {
-  m.def("solve", &solve, "ranks"_a, "distinct"_a, "labels"_a, "classes"_a, "depth"_a, nb::kw_only(), "allowed"_a = nb::none(),
-        "weights"_a = nb::none(), "costs"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0, "min_leaf_rows"_a = 1, "column"_a = nb::none(), "next"_a = nb::none(), "must_column"_a = -1,
-        "smallest"_a = false, "time_limit"_a = nb::none(), "absolute_gap"_a = 0, "relative_gap"_a = 0.0, "threads"_a = 1,
-        "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none(), "isa"_a = "best", "method"_a = "auto", "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0,
-        "plan"_a = nb::none());
+  m.def("solve", &solve, "ranks"_a, "distinct"_a, "labels"_a, "classes"_a, "depth"_a, nb::kw_only(),
+        "allowed"_a = nb::none(), "weights"_a = nb::none(), "costs"_a = nb::none(),
+        "max_leaves"_a = nb::none(), "leaf_price"_a = 0, "min_leaf_rows"_a = 1,
+        "column"_a = nb::none(), "next"_a = nb::none(), "must_column"_a = -1, "smallest"_a = false,
+        "time_limit"_a = nb::none(), "absolute_gap"_a = 0, "relative_gap"_a = 0.0, "threads"_a = 1,
+        "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(),
+        "progress"_a = nb::none(), "interrupted"_a = nb::none(), "isa"_a = "best",
+        "method"_a = "auto", "seed"_a = 0, "beside"_a = true, "alone"_a = odt::Options{}.alone,
+        "work_limit"_a = 0, "plan"_a = nb::none());
   m.def("counter_meanings", [] {
     nb::dict d;
     for (const odt::CounterName& c : odt::kCounters) d[c.name] = c.meaning;

@@ -1,4 +1,5 @@
-// What the bindings of the searches share: arrays and dictionaries in, trees and counters out, signals and callbacks.
+// What the bindings of the searches share: arrays and dictionaries in, trees and counters out,
+// signals and callbacks.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,10 +26,14 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 inline const char* name_of(odt::Status status) {
   switch (status) {
-    case odt::Status::optimal: return "optimal";
-    case odt::Status::feasible: return "feasible";
-    case odt::Status::infeasible: return "infeasible";
-    case odt::Status::unknown: break;
+    case odt::Status::optimal:
+      return "optimal";
+    case odt::Status::feasible:
+      return "feasible";
+    case odt::Status::infeasible:
+      return "infeasible";
+    case odt::Status::unknown:
+      break;
   }
   return "unknown";
 }
@@ -44,9 +49,14 @@ nb::object array_of(std::size_t count, Get get) {
 inline nb::dict tree_of(const odt::Tree& tree) {
   const auto& nodes = tree.nodes;
   nb::dict d;
-  d["feature"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature; });
-  d["cut"] = array_of<std::int64_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature < 0 ? -1 : static_cast<std::int64_t>(nodes[i].cut); });
-  d["next"] = array_of<std::int64_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature < 0 ? -1 : static_cast<std::int64_t>(nodes[i].next); });
+  d["feature"] =
+      array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature; });
+  d["cut"] = array_of<std::int64_t>(nodes.size(), [&](std::size_t i) {
+    return nodes[i].feature < 0 ? -1 : static_cast<std::int64_t>(nodes[i].cut);
+  });
+  d["next"] = array_of<std::int64_t>(nodes.size(), [&](std::size_t i) {
+    return nodes[i].feature < 0 ? -1 : static_cast<std::int64_t>(nodes[i].next);
+  });
   d["left"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].left; });
   d["right"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].right; });
   d["label"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].label; });
@@ -57,11 +67,13 @@ inline nb::dict tree_of(const odt::Tree& tree) {
 inline nb::dict arrays_of(const odt::Plan& plan) {
   const auto& nodes = plan.nodes;
   nb::dict d;
-  d["feature"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature; });
+  d["feature"] =
+      array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].feature; });
   d["bound"] = array_of<std::uint32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].bound; });
   d["left"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].left; });
   d["right"] = array_of<std::int32_t>(nodes.size(), [&](std::size_t i) { return nodes[i].right; });
-  d["stump"] = array_of<std::int8_t>(nodes.size(), [&](std::size_t i) { return nodes[i].stump ? 1 + nodes[i].must : 0; });
+  d["stump"] = array_of<std::int8_t>(
+      nodes.size(), [&](std::size_t i) { return nodes[i].stump ? 1 + nodes[i].must : 0; });
   return d;
 }
 
@@ -79,7 +91,8 @@ inline odt::Plan plan_of(const nb::dict& d) {
     odt::PlanNode& node = plan.nodes[at];
     node = {feature(at), bound(at), left(at), right(at), stump(at) > 0, stump(at) > 1};
     const bool inside = node.left > i && node.left < count && node.right > i && node.right < count;
-    if (node.feature >= 0 && !inside) throw std::invalid_argument("a plan's nodes stand before those below them");
+    if (node.feature >= 0 && !inside)
+      throw std::invalid_argument("a plan's nodes stand before those below them");
   }
   return plan;
 }
@@ -92,11 +105,13 @@ inline nb::dict counters_of(const odt::Counters& c) {
 
 using Ranks = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-inline odt::Problem problem_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int depth) {
+inline odt::Problem problem_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
+                               int depth) {
   odt::Problem p;
   p.features = ranks.shape(0);
   p.rows = ranks.shape(1);
-  if (distinct.shape(0) != p.features) throw std::invalid_argument("distinct needs one entry per feature");
+  if (distinct.shape(0) != p.features)
+    throw std::invalid_argument("distinct needs one entry per feature");
   p.depth = depth;
   const std::size_t cells = p.features * p.rows;
   if (ranks.dtype() == nb::dtype<std::uint16_t>()) {
@@ -120,7 +135,8 @@ inline void set_allowed(odt::Problem& p, const nb::object& allowed) {
     if (f >= p.features) throw std::invalid_argument("allowed needs one entry per feature");
     if (!item.is_none()) {
       const auto flags = nb::cast<Vector<bool>>(item);
-      if (flags.shape(0) != p.distinct[f]) throw std::invalid_argument("allowed needs one flag per rank");
+      if (flags.shape(0) != p.distinct[f])
+        throw std::invalid_argument("allowed needs one flag per rank");
       p.allowed[f].assign(flags.data(), flags.data() + flags.shape(0));
     }
     ++f;
@@ -150,7 +166,8 @@ inline odt::Tree start_of(const nb::dict& d) {
   return tree;
 }
 
-// The interpreter is asked for signals a few times a second, not at every poll: taking its lock is not free.
+// The interpreter is asked for signals a few times a second, not at every poll: taking its lock is
+// not free.
 class Interrupt {
  public:
   // `asked` is a Python predicate, for callers whose signal handler only takes a note.
@@ -177,7 +194,8 @@ class Interrupt {
   bool raised_ = false;
 };
 
-// A Python callback called from the search. Its exception is kept until the search has ended; later calls are left out.
+// A Python callback called from the search. Its exception is kept until the search has ended; later
+// calls are left out.
 class Progress {
  public:
   explicit Progress(nb::object callback) : callback_(std::move(callback)) {}
@@ -188,7 +206,10 @@ class Progress {
     if (error_) return;
     nb::gil_scoped_acquire lock;
     try {
-      callback_(value, bound, seconds, found.plan ? nb::object(arrays_of(*found.plan)) : found.tree ? nb::object(tree_of(*found.tree)) : nb::none());
+      callback_(value, bound, seconds,
+                found.plan   ? nb::object(arrays_of(*found.plan))
+                : found.tree ? nb::object(tree_of(*found.tree))
+                             : nb::none());
     } catch (nb::python_error& e) {
       error_ = std::make_unique<nb::python_error>(std::move(e));
     }

@@ -10,18 +10,24 @@ Plan plan_of(const Grown& tree) {
 
 namespace {
 
-bool narrow(const Problem& p) { return *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535; }
+bool narrow(const Problem& p) {
+  return *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
+}
 
 template <class R>
-void improve(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower) {
+void improve(const Dataset& data, Control& control, Counters& counters, SharedBest& shared,
+             Result& result, Loss lower) {
   const Problem& p = data.problem;
   const std::uint64_t seed = control.options().seed;
   const auto told = [&](const Grown::Ptr& tree, Loss value) {
     if (value + data.loss.offset > control.options().upper_bound) return;
     const Plan plan = plan_of(*tree);
-    if (shared.offer(value, plan)) control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset, {&plan});
+    if (shared.offer(value, plan))
+      control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset,
+                        {&plan});
   };
-  if (p.leaves == 0 && p.must < 0) return Anytime<R>(data, control, counters, seed, told).run(p.depth, lower, &shared);
+  if (p.leaves == 0 && p.must < 0)
+    return Anytime<R>(data, control, counters, seed, told).run(p.depth, lower, &shared);
   Problem priced = p;
   priced.leaves = 0;
   const Dataset own(priced, data.kernels);
@@ -30,11 +36,14 @@ void improve(const Dataset& data, Control& control, Counters& counters, SharedBe
 
 }  // namespace
 
-void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower) {
-  (narrow(data.problem) ? improve<std::uint16_t> : improve<std::uint32_t>)(data, control, counters, shared, result, lower);
+void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared,
+                  Result& result, Loss lower) {
+  (narrow(data.problem) ? improve<std::uint16_t> : improve<std::uint32_t>)(data, control, counters,
+                                                                           shared, result, lower);
 }
 
-RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
+RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result,
+                         const RootAnswer& start) {
   RootAnswer answer = start;
   answer.bound = std::max(answer.bound, data.problem.leaf_price + data.inseparable());
   SharedBest shared;

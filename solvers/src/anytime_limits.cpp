@@ -17,7 +17,8 @@ Prunings::Prunings(const Dataset& data, const Grown& tree, int leaves, bool must
 // Rows of a node are moved so that those of its left child come first.
 Prunings::Node Prunings::node(const Grown& tree, std::uint32_t* rows, std::size_t count) {
   const Problem& p = data_.problem;
-  const std::size_t labels = static_cast<std::size_t>(data_.loss.labels), most = static_cast<std::size_t>(std::min(leaves_, tree.leaves));
+  const std::size_t labels = static_cast<std::size_t>(data_.loss.labels),
+                    most = static_cast<std::size_t>(std::min(leaves_, tree.leaves));
   std::vector<Loss> sums(labels, 0);
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t c = 0; c < labels; ++c) sums[c] += data_.loss.loss(p, rows[i], c);
@@ -31,7 +32,10 @@ Prunings::Node Prunings::node(const Grown& tree, std::uint32_t* rows, std::size_
   if (tree.feature < 0) return made;
   const std::size_t f = static_cast<std::size_t>(tree.feature);
   const std::uint32_t* rank = p.ranks(f);
-  const std::size_t left = static_cast<std::size_t>(std::stable_partition(rows, rows + count, [&](std::uint32_t i) { return rank[i] < tree.bound; }) - rows);
+  const std::size_t left = static_cast<std::size_t>(
+      std::stable_partition(rows, rows + count,
+                            [&](std::uint32_t i) { return rank[i] < tree.bound; }) -
+      rows);
   made.left = std::make_unique<Node>(node(*tree.left, rows, left));
   made.right = std::make_unique<Node>(node(*tree.right, rows + left, count - left));
   const bool tests = p.tests_must(f);
@@ -39,7 +43,8 @@ Prunings::Node Prunings::node(const Grown& tree, std::uint32_t* rows, std::size_
   for (std::size_t a = 1; a < l.any.size(); ++a)
     for (std::size_t b = 1; b < r.any.size() && a + b <= most; ++b) {
       made.any[a + b] = std::min(made.any[a + b], l.any[a] + r.any[b]);
-      const Loss with = tests ? l.any[a] + r.any[b] : std::min(l.with[a] + r.any[b], l.any[a] + r.with[b]);
+      const Loss with =
+          tests ? l.any[a] + r.any[b] : std::min(l.with[a] + r.any[b], l.any[a] + r.with[b]);
       made.with[a + b] = std::min(made.with[a + b], with);
     }
   return made;
@@ -98,9 +103,12 @@ void LimitedAnytime<R>::learn(const std::vector<Loss>& losses) {
   double low = 0, high = kInfinite;
   for (std::size_t j = 1; j < losses.size(); ++j) {
     if (j == k || losses[j] >= kInfinite || losses[k] >= kInfinite) continue;
-    const double slope = static_cast<double>(losses[k] - losses[j]) / (static_cast<double>(j) - static_cast<double>(k));
-    if (j > k) low = std::max(low, slope);
-    else high = std::min(high, slope);
+    const double slope = static_cast<double>(losses[k] - losses[j]) /
+                         (static_cast<double>(j) - static_cast<double>(k));
+    if (j > k)
+      low = std::max(low, slope);
+    else
+      high = std::min(high, slope);
   }
   low_ = std::min(low, high);
   high_ = std::min(std::max(low, high), 4 * low + 2);
@@ -114,7 +122,8 @@ void LimitedAnytime<R>::reprice() {
   priced_.leaf_price = this->price_ = price;
   this->memory_.clear();
   this->memory_bytes_ = 0;
-  if (this->best_) this->best_ = this->measure(*this->views_[0], this->top_, plan_of(*this->best_), 0);
+  if (this->best_)
+    this->best_ = this->measure(*this->views_[0], this->top_, plan_of(*this->best_), 0);
 }
 
 template <class R>

@@ -15,9 +15,11 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 // Rows of `members` that pass (or fail) a test.
-std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& members, const std::vector<std::uint64_t>& passes, bool pass) {
+std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& members,
+                                const std::vector<std::uint64_t>& passes, bool pass) {
   std::vector<std::uint64_t> out(members.size());
-  for (std::size_t w = 0; w < members.size(); ++w) out[w] = members[w] & (pass ? passes[w] : ~passes[w]);
+  for (std::size_t w = 0; w < members.size(); ++w)
+    out[w] = members[w] & (pass ? passes[w] : ~passes[w]);
   return out;
 }
 
@@ -25,7 +27,9 @@ std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& members, const
 
 // 128 bits of hash stand for the set of rows: a collision is less likely than a broken processor.
 BitCache::Key BitCache::key(const std::vector<std::uint64_t>& members, Shape shape, int state) {
-  std::uint64_t low = mix(static_cast<std::uint64_t>(state) << 40 | static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves));
+  std::uint64_t low =
+      mix(static_cast<std::uint64_t>(state) << 40 | static_cast<std::uint64_t>(shape.depth) << 32 |
+          static_cast<std::uint32_t>(shape.leaves));
   std::uint64_t high = ~low;
   for (std::uint64_t w : members) {
     low = mix(low + w);
@@ -43,7 +47,8 @@ bool BitCache::find(const Key& key, Entry& entry) const {
 }
 
 void BitCache::store(const Key& key, const Outcome& outcome) {
-  const std::size_t size = sizeof(Key) + sizeof(Entry) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
+  const std::size_t size =
+      sizeof(Key) + sizeof(Entry) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
   std::lock_guard<std::mutex> lock(mutex_);
   if (bytes_ + size > limit_) return;
   Entry& entry = entries_[key];
@@ -84,36 +89,43 @@ Loss BitSearch<T>::furthest_rate(const BitView& view) const {
 
 template <class T>
 Plan BitSearch<T>::split(const BitView& view, int test, const Plan& pass, const Plan& fail) const {
-  const Test& t = problem_.tests[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
+  const Test& t =
+      problem_.tests[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
   return Plan::split(t.feature, t.bound, pass, fail);
 }
 
 template <class T>
 Outcome BitSearch<T>::solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower) {
   const Loss leaf = leaf_loss(view);
-  const Loss hopeless = each_ * problem_.hopeless(view.members), least_split = hopeless + 2 * price_ + least_toll(view);
+  const Loss hopeless = each_ * problem_.hopeless(view.members),
+             least_split = hopeless + 2 * price_ + least_toll(view);
   lower = std::max(lower, price_ + hopeless);
   if (lower >= upper) {
     ++counters.pruned_lower;
     return {lower, false, {}};
   }
-  if (leaf <= std::max(lower, least_split) || shape.depth == 0 || shape.leaves == 1 || view.tests() == 0) {
+  if (leaf <= std::max(lower, least_split) || shape.depth == 0 || shape.leaves == 1 ||
+      view.tests() == 0) {
     counters.pruned_leaf += leaf <= std::max(lower, least_split);
     if (leaf >= upper) return {leaf, false, {}};
     return {leaf, true, Plan::leaf()};
   }
-  if (shape.depth <= 2 || shape.leaves <= 3) return depth_two(view, odt::shape(std::min(shape.depth, 2), shape.leaves), upper);
+  if (shape.depth <= 2 || shape.leaves <= 3)
+    return depth_two(view, odt::shape(std::min(shape.depth, 2), shape.leaves), upper);
   if (shape.depth == 3 && shape.leaves == 8) return depth_three_outcome(view, upper);
   return branch(view, level, shape, upper, lower);
 }
 
 template <class T>
-Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower) {
-  const auto& passes = problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
+Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass, Shape shape,
+                            Loss upper, Loss lower) {
+  const auto& passes =
+      problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
   const bool cached = shape.depth >= 3;
   BitCache::Key key{};
   if (cached) {
-    key = BitCache::key(part(view.members, passes, pass), shape, after(view, static_cast<std::size_t>(test)));
+    key = BitCache::key(part(view.members, passes, pass), shape,
+                        after(view, static_cast<std::size_t>(test)));
     BitCache::Entry entry;
     if (cache_.find(key, entry)) {
       if (entry.exact || entry.bound >= upper) {
@@ -159,12 +171,16 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   const auto both = [&](std::size_t s, std::size_t t) { return weight_of(view, s, t); };
   const Loss rows = view.weight, furthest = furthest_rate(view) * (shape.depth - 1);
   const int half = full_leaves(shape.depth - 1);
-  for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1) && best.value > lower; ++l) {
-    const Shape shapes[2] = {odt::shape(shape.depth - 1, l), odt::shape(shape.depth - 1, shape.leaves - l)};
+  for (int l = std::max(1, shape.leaves - half);
+       l <= std::min(half, shape.leaves - 1) && best.value > lower; ++l) {
+    const Shape shapes[2] = {odt::shape(shape.depth - 1, l),
+                             odt::shape(shape.depth - 1, shape.leaves - l)};
     const bool same = shapes[0].leaves == shapes[1].leaves;
-    std::vector<Loss> bound[2] = {std::vector<Loss>(n, price_), std::vector<Loss>(n, price_)};  // of the passing, failing side
-    // A solved side bounds every other side of the same shape by the rows that it has and the other has not: these lose no
-    // more, and pay no more on the way, than the worst. What the other side's path has paid for, this one's may have to.
+    std::vector<Loss> bound[2] = {std::vector<Loss>(n, price_),
+                                  std::vector<Loss>(n, price_)};  // of the passing, failing side
+    // A solved side bounds every other side of the same shape by the rows that it has and the other
+    // has not: these lose no more, and pay no more on the way, than the worst. What the other
+    // side's path has paid for, this one's may have to.
     const auto spread = [&](std::size_t s, bool pass, Loss value) {
       const Loss own = both(s, s), size = pass ? own : rows - own;
       const Loss own_load = load_of(view, s, s), load = pass ? own_load : view.load - own_load;
@@ -173,29 +189,36 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
         const Loss with_pass = pass ? common : t_rows - common, with_fail = size - with_pass;
         Loss cost_pass = 0, cost_fail = 0;
         if (problem_.paid) {
-          const Loss common_load = load_of(view, s, t), load_pass = pass ? common_load : load_of(view, t, t) - common_load;
-          const Loss debt = after(view, t) == after(view, s) ? 0 : problem_.rate(view.state, view.ids[t]);
+          const Loss common_load = load_of(view, s, t),
+                     load_pass = pass ? common_load : load_of(view, t, t) - common_load;
+          const Loss debt =
+              after(view, t) == after(view, s) ? 0 : problem_.rate(view.state, view.ids[t]);
           cost_pass = furthest * (load - load_pass) + debt * load_pass;
           cost_fail = furthest * load_pass + debt * (load - load_pass);
         }
-        if (pass || same) bound[0][t] = std::max(bound[0][t], value - each_ * (size - with_pass) - cost_pass);
-        if (!pass || same) bound[1][t] = std::max(bound[1][t], value - each_ * (size - with_fail) - cost_fail);
+        if (pass || same)
+          bound[0][t] = std::max(bound[0][t], value - each_ * (size - with_pass) - cost_pass);
+        if (!pass || same)
+          bound[1][t] = std::max(bound[1][t], value - each_ * (size - with_fail) - cost_fail);
       }
     };
     std::size_t k = 0;
     while (k < n && best.value > lower) {
       if (root) {
-        if (control_.shared && control_.shared->take(answer_.value, answer_.plan) && answer_.value < best.value)
+        if (control_.shared && control_.shared->take(answer_.value, answer_.plan) &&
+            answer_.value < best.value)
           best = {answer_.value, true, answer_.plan};
         Loss open = best.value;
         for (std::size_t q = k; q < n; ++q) {
           const std::size_t u = static_cast<std::size_t>(order[q]);
           open = std::min(open, bound[0][u] + bound[1][u] + tolls[u]);
         }
-        if (shape.leaves >= full_leaves(shape.depth)) raise_bound(std::max(lower, std::min(open, cutoff())));
+        if (shape.leaves >= full_leaves(shape.depth))
+          raise_bound(std::max(lower, std::min(open, cutoff())));
         if (answer_.value <= best.value && answer_.bound >= cutoff()) return best;
       }
-      // A round of tests under one upper bound, merged in order: threads change nothing but the time.
+      // A round of tests under one upper bound, merged in order: threads change nothing but the
+      // time.
       std::vector<Split> round;
       for (; k < n && round.size() < (root ? round_ : 1); ++k) {
         const std::size_t t = static_cast<std::size_t>(order[k]);
@@ -211,8 +234,10 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
         BitSearch& search = worker == 0 ? *this : *helpers_[static_cast<std::size_t>(worker - 1)];
         search.evaluate(view, level, shapes, limit, round[i]);
       };
-      if (root && workers_) workers_->run(round.size(), work);
-      else if (!round.empty()) work(0, 0);
+      if (root && workers_)
+        workers_->run(round.size(), work);
+      else if (!round.empty())
+        work(0, 0);
       for (Split& s : round) {
         spread(static_cast<std::size_t>(s.test), true, s.value[0]);
         spread(static_cast<std::size_t>(s.test), false, s.value[1]);
@@ -223,7 +248,8 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
           answer_.value = best.value;
           answer_.plan = best.plan;
           if (control_.shared) control_.shared->offer(best.value, best.plan);
-          control_.incumbent(result_->timeline, best.value + problem_.offset, answer_.bound + problem_.offset, {&best.plan});
+          control_.incumbent(result_->timeline, best.value + problem_.offset,
+                             answer_.bound + problem_.offset, {&best.plan});
         }
       }
     }
@@ -234,7 +260,8 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
 
 // Solves both sides of a test as far as they can still beat `upper`.
 template <class T>
-void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper, Split& s) {
+void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper,
+                            Split& s) {
   ++counters.cuts;
   for (int k = 0; k < 2; ++k) {
     const int side = s.pass_first ? k : 1 - k;
@@ -258,10 +285,13 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
   answer_ = start;
   const Problem& p = problem_.problem;
   const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
-  const Loss upper = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound - problem_.offset + 1;
+  const Loss upper = control_.options().upper_bound >= kInfinite
+                         ? kInfinite
+                         : control_.options().upper_bound - problem_.offset + 1;
   const int threads = control_.options().threads;
   if (threads > 1) {
-    for (int i = 1; i < threads; ++i) helpers_.push_back(std::make_unique<BitSearch>(problem_, control_, cache_));
+    for (int i = 1; i < threads; ++i)
+      helpers_.push_back(std::make_unique<BitSearch>(problem_, control_, cache_));
     workers_ = std::make_unique<Workers>(threads);
     round_ = static_cast<std::size_t>(4 * threads);
   }
@@ -270,17 +300,21 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
     root.make_root(problem_);
     root.renew();
     for (int depth = 0; depth <= goal.depth; ++depth) {
-      const Outcome out = solve(root, 0, shape(depth, goal.leaves), std::min(upper, answer_.value), 0);
+      const Outcome out =
+          solve(root, 0, shape(depth, goal.leaves), std::min(upper, answer_.value), 0);
       if (out.exact && out.value < answer_.value) {
         answer_.value = out.value;
         answer_.plan = out.plan;
         if (control_.shared) control_.shared->offer(out.value, out.plan);
-        control_.incumbent(result.timeline, out.value + problem_.offset, answer_.bound + problem_.offset, {&out.plan});
+        control_.incumbent(result.timeline, out.value + problem_.offset,
+                           answer_.bound + problem_.offset, {&out.plan});
       }
       control_.check();
     }
-    if (!gap_used_) answer_.bound = std::min(upper, answer_.value);
-    else answer_.bound = std::max(answer_.bound, control_.cutoff(answer_.value, problem_.offset));
+    if (!gap_used_)
+      answer_.bound = std::min(upper, answer_.value);
+    else
+      answer_.bound = std::max(answer_.bound, control_.cutoff(answer_.value, problem_.offset));
     answer_.complete = true;
   } catch (const Stop&) {
     answer_.complete = control_.close_enough(answer_.value, answer_.bound, problem_.offset);

@@ -30,7 +30,8 @@ TestCount BitProblem::count_tests(const Problem& p) {
   return count;
 }
 
-BitProblem::BitProblem(const Problem& p, const LossModel& loss, const Kernels& k) : problem(p), kernels(k), offset(loss.offset) {
+BitProblem::BitProblem(const Problem& p, const LossModel& loss, const Kernels& k)
+    : problem(p), kernels(k), offset(loss.offset) {
   make_groups(loss);
   make_loads(loss);
   make_tolls();
@@ -42,7 +43,9 @@ BitProblem::BitProblem(const Problem& p, const LossModel& loss, const Kernels& k
 void BitProblem::add_groups(int label, const std::map<Loss, Rows>& by_weight) {
   constexpr std::size_t kMostRows = 32767;  // of a group
   const auto words = [](const std::map<Loss, Rows>& of) {
-    return std::accumulate(of.begin(), of.end(), std::size_t{0}, [](std::size_t sum, const auto& g) { return sum + (g.second.size() + 15) / 16; });
+    return std::accumulate(
+        of.begin(), of.end(), std::size_t{0},
+        [](std::size_t sum, const auto& g) { return sum + (g.second.size() + 15) / 16; });
   };
   std::map<Loss, Rows> by_digit;
   for (const auto& [units, rows] : by_weight)
@@ -53,7 +56,9 @@ void BitProblem::add_groups(int label, const std::map<Loss, Rows>& by_weight) {
       groups.push_back({label, units});
       weight.push_back(units);
       group_at.push_back(static_cast<std::uint32_t>(order.size()));
-      order.insert(order.end(), rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kMostRows)));
+      order.insert(
+          order.end(), rows.begin() + static_cast<std::ptrdiff_t>(i),
+          rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kMostRows)));
     }
 }
 
@@ -71,7 +76,8 @@ void BitProblem::make_groups(const LossModel& loss) {
     total += most;
     if (most > 0) by_size[most].push_back(static_cast<std::uint32_t>(i));
     for (std::size_t c = 0; c < classes; ++c)
-      if (const Loss gain = loss.gain(problem, i, c) / each; gain > 0) by_weight[c][gain].push_back(static_cast<std::uint32_t>(i));
+      if (const Loss gain = loss.gain(problem, i, c) / each; gain > 0)
+        by_weight[c][gain].push_back(static_cast<std::uint32_t>(i));
   }
   class_start.assign(1, 0);
   for (std::size_t c = 0; c < classes; ++c) {
@@ -118,17 +124,20 @@ void BitProblem::make_tolls() {
     const std::size_t c = static_cast<std::size_t>(problem.column[f]);
     even = even && paths.fixed[c] == paths.fixed[first];
     most_fixed = std::max(most_fixed, paths.fixed[c]);
-    for (std::size_t at = c; at < paths.rate.size(); at += static_cast<std::size_t>(problem.columns)) {
+    for (std::size_t at = c; at < paths.rate.size();
+         at += static_cast<std::size_t>(problem.columns)) {
       even = even && paths.rate[at] == paths.rate[first];
       most_rate = std::max(most_rate, paths.rate[at]);
     }
   }
-  const double sum = static_cast<double>(each) * static_cast<double>(total) + static_cast<double>(most_fixed) +
+  const double sum = static_cast<double>(each) * static_cast<double>(total) +
+                     static_cast<double>(most_fixed) +
                      static_cast<double>(most_rate * load_each_) * static_cast<double>(load);
   dearest_ = sum < 4e18 ? static_cast<Loss>(sum) + 1 : kInfinite;
 }
 
-// Features, the cheapest first where one that parts the rows alike is as good as a dearer one everywhere; `alike`: it is.
+// Features, the cheapest first where one that parts the rows alike is as good as a dearer one
+// everywhere; `alike`: it is.
 std::vector<std::size_t> BitProblem::cheapest_first(bool& alike) const {
   std::vector<std::size_t> order_of(problem.features);
   std::iota(order_of.begin(), order_of.end(), std::size_t{0});
@@ -136,7 +145,9 @@ std::vector<std::size_t> BitProblem::cheapest_first(bool& alike) const {
   if (even || !problem.next.empty()) return order_of;
   const auto column_of = [&](std::size_t f) { return static_cast<std::size_t>(problem.column[f]); };
   const auto& fixed_costs = problem.paths.fixed;
-  alike = std::all_of(order_of.begin(), order_of.end(), [&](std::size_t f) { return fixed_costs[column_of(f)] == fixed_costs[column_of(0)]; });
+  alike = std::all_of(order_of.begin(), order_of.end(), [&](std::size_t f) {
+    return fixed_costs[column_of(f)] == fixed_costs[column_of(0)];
+  });
   if (alike)
     std::stable_sort(order_of.begin(), order_of.end(), [&](std::size_t f, std::size_t g) {
       return problem.paths.rate[column_of(f)] < problem.paths.rate[column_of(g)];
@@ -146,7 +157,8 @@ std::vector<std::size_t> BitProblem::cheapest_first(bool& alike) const {
 
 void BitProblem::make_tests() {
   const Problem& p = problem;
-  std::set<std::pair<int, std::vector<std::uint64_t>>> seen;  // a test that costs more elsewhere is no repeat
+  std::set<std::pair<int, std::vector<std::uint64_t>>>
+      seen;  // a test that costs more elsewhere is no repeat
   bool alike = true;
   for (std::size_t f : cheapest_first(alike))
     for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) {
@@ -155,9 +167,11 @@ void BitProblem::make_tests() {
       for (std::size_t i = 0; i < order.size(); ++i)
         if (p.ranks(f)[order[i]] <= r) column[i / 64] |= 1ULL << (i % 64);
       std::vector<std::uint64_t> other(member_words);
-      for (std::size_t w = 0; w < member_words; ++w) other[w] = ~column[w] & valid_bits(order.size(), w);
-      const bool trivial = std::all_of(column.begin(), column.end(), [](auto w) { return w == 0; }) ||
-                           std::all_of(other.begin(), other.end(), [](auto w) { return w == 0; });
+      for (std::size_t w = 0; w < member_words; ++w)
+        other[w] = ~column[w] & valid_bits(order.size(), w);
+      const bool trivial =
+          std::all_of(column.begin(), column.end(), [](auto w) { return w == 0; }) ||
+          std::all_of(other.begin(), other.end(), [](auto w) { return w == 0; });
       const int kind = alike ? 0 : p.column[f];
       if (trivial || seen.count({kind, column}) || seen.count({kind, other})) continue;
       seen.insert({kind, column});
@@ -170,23 +184,29 @@ void BitProblem::make_hopeless() {
   const EqualRows equal(problem);
   std::vector<std::uint32_t> set_of(problem.rows);
   for (std::size_t s = 0; s < equal.groups(); ++s)
-    for (std::uint32_t i = equal.start[s]; i < equal.start[s + 1]; ++i) set_of[equal.row[i]] = static_cast<std::uint32_t>(s);
+    for (std::uint32_t i = equal.start[s]; i < equal.start[s + 1]; ++i)
+      set_of[equal.row[i]] = static_cast<std::uint32_t>(s);
   const std::size_t classes = class_start.size() - 1;
   std::vector<Loss> sum(equal.groups() * classes, 0), size(equal.groups(), 0);
-  std::vector<std::size_t> place(equal.groups(), order.size());  // where one of them stands: all do, or none
+  std::vector<std::size_t> place(equal.groups(),
+                                 order.size());  // where one of them stands: all do, or none
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (std::size_t at = group_at[g]; groups[g].label >= -1 && at < group_at[g + 1]; ++at) {
       const std::size_t set = set_of[order[at]];
       place[set] = std::min(place[set], at);
-      if (groups[g].label >= 0) sum[set * classes + static_cast<std::size_t>(groups[g].label)] += groups[g].weight;
+      if (groups[g].label >= 0)
+        sum[set * classes + static_cast<std::size_t>(groups[g].label)] += groups[g].weight;
       if ((groups[g].label < 0) == shared) size[set] += groups[g].weight;
     }
   for (std::size_t set = 0; set < equal.groups(); ++set) {
     const auto first = sum.begin() + static_cast<std::ptrdiff_t>(set * classes);
-    const Loss lost = size[set] - *std::max_element(first, first + static_cast<std::ptrdiff_t>(classes));
+    const Loss lost =
+        size[set] - *std::max_element(first, first + static_cast<std::ptrdiff_t>(classes));
     if (lost == 0) continue;
-    auto found = std::find_if(hopeless_.begin(), hopeless_.end(), [&](const Hopeless& h) { return h.weight == lost; });
-    if (found == hopeless_.end()) found = hopeless_.insert(found, {lost, std::vector<std::uint64_t>(member_words, 0)});
+    auto found = std::find_if(hopeless_.begin(), hopeless_.end(),
+                              [&](const Hopeless& h) { return h.weight == lost; });
+    if (found == hopeless_.end())
+      found = hopeless_.insert(found, {lost, std::vector<std::uint64_t>(member_words, 0)});
     found->rows[place[set] / 64] |= 1ULL << (place[set] % 64);
   }
 }
@@ -195,7 +215,8 @@ Loss BitProblem::hopeless(const std::vector<std::uint64_t>& members) const {
   Loss sum = 0;
   for (const Hopeless& part : hopeless_) {
     Loss count = 0;
-    for (std::size_t w = 0; w < members.size(); ++w) count += __builtin_popcountll(members[w] & part.rows[w]);
+    for (std::size_t w = 0; w < members.size(); ++w)
+      count += __builtin_popcountll(members[w] & part.rows[w]);
     sum += part.weight * count;
   }
   return sum;
@@ -225,7 +246,8 @@ void BitView::make_root(const BitProblem& problem) {
       const std::size_t word = static_cast<std::size_t>(group_start[g] + i / 16);
       for (std::size_t t = 0; t < ids.size(); ++t)
         if (problem.passes[t][position / 64] >> (position % 64) & 1)
-          bits[word * stride + t] = static_cast<std::uint16_t>(bits[word * stride + t] | 1u << (i % 16));
+          bits[word * stride + t] =
+              static_cast<std::uint16_t>(bits[word * stride + t] | 1u << (i % 16));
     }
 }
 
@@ -270,10 +292,12 @@ void BitView::make_child(const BitProblem& problem, const BitView& parent, int t
   state = problem.after(parent.state, id);
   const auto& passes = problem.passes[static_cast<std::size_t>(id)];
   members.resize(parent.members.size());
-  for (std::size_t w = 0; w < members.size(); ++w) members[w] = parent.members[w] & (pass ? passes[w] : ~passes[w]);
+  for (std::size_t w = 0; w < members.size(); ++w)
+    members[w] = parent.members[w] & (pass ? passes[w] : ~passes[w]);
   group_rows.assign(parent.groups(), 0);
   for (std::size_t g = 0; g < groups(); ++g)
-    for (std::int32_t w = parent.group_start[g]; w < parent.group_start[g + 1]; ++w) group_rows[g] += __builtin_popcount(keep[w]);
+    for (std::int32_t w = parent.group_start[g]; w < parent.group_start[g + 1]; ++w)
+      group_rows[g] += __builtin_popcount(keep[w]);
   weigh();
   group_start.resize(parent.group_start.size());
   std::uint16_t* narrow = narrow_.reserve((parent.words() + 2) * parent.stride);
@@ -296,7 +320,8 @@ void BitView::make_child(const BitProblem& problem, const BitView& parent, int t
 
 void BitView::keep_splitting(const BitView& parent, const std::vector<int>& kept) {
   ids.resize(kept.size());
-  for (std::size_t j = 0; j < kept.size(); ++j) ids[j] = parent.ids[static_cast<std::size_t>(kept[j])];
+  for (std::size_t j = 0; j < kept.size(); ++j)
+    ids[j] = parent.ids[static_cast<std::size_t>(kept[j])];
   stride = round_up(kept.size());
   std::uint16_t* to = bits.reserve((words() + 1) * stride);
   for (std::size_t w = 0; w < words(); ++w) {

@@ -7,10 +7,18 @@
 
 namespace odt {
 
-DiagramMoves::DiagramMoves(const LayeredProblem& table, std::vector<int> widths, Loss price, bool picky, std::uint64_t seed, Control& control,
-                           Judge judge)
-    : p_(table), widths_(std::move(widths)), price_(price), picky_(picky), control_(control), judge_(std::move(judge)), dice_(seed),
-      order_(table.features), owner_(table.rows, -1), all_(table.rows) {
+DiagramMoves::DiagramMoves(const LayeredProblem& table, std::vector<int> widths, Loss price,
+                           bool picky, std::uint64_t seed, Control& control, Judge judge)
+    : p_(table),
+      widths_(std::move(widths)),
+      price_(price),
+      picky_(picky),
+      control_(control),
+      judge_(std::move(judge)),
+      dice_(seed),
+      order_(table.features),
+      owner_(table.rows, -1),
+      all_(table.rows) {
   std::iota(all_.begin(), all_.end(), 0u);
   for (std::size_t f = 0; f < p_.features; ++f) {
     std::vector<std::uint32_t> from(p_.distinct[f] + 1, 0);
@@ -36,7 +44,8 @@ DiagramMoves::DiagramMoves(const LayeredProblem& table, std::vector<int> widths,
 // ---- what follows from the layers as they are
 
 const Loss* DiagramMoves::end(std::size_t layer, int arc) const {
-  return arc < 0 ? label_loss_[static_cast<std::size_t>(~arc)].data() : cost_[layer + 1][static_cast<std::size_t>(arc)].data();
+  return arc < 0 ? label_loss_[static_cast<std::size_t>(~arc)].data()
+                 : cost_[layer + 1][static_cast<std::size_t>(arc)].data();
 }
 
 void DiagramMoves::cost_of(std::size_t layer, std::size_t node) {
@@ -120,23 +129,27 @@ int DiagramMoves::arc_of(std::size_t end, std::size_t layer) const {
 }
 
 template <class T>
-std::size_t DiagramMoves::gather(std::size_t layer, const std::vector<Rows>& sets, Block<T>& block) {
+std::size_t DiagramMoves::gather(std::size_t layer, const std::vector<Rows>& sets,
+                                 Block<T>& block) {
   const std::size_t below = layer + 1 < layers_.size() ? layers_[layer + 1].size() : 0;
   const std::size_t ends = below + static_cast<std::size_t>(p_.labels);
-  const std::size_t wide = (ends + 3) / 4 * 4;  // what fills up is like the first end, which comes before it
+  const std::size_t wide =
+      (ends + 3) / 4 * 4;  // what fills up is like the first end, which comes before it
   block.cost.resize(p_.rows * wide);
   block.total.assign(sets.size() * wide, 0);
   block.low.resize(wide);
   for (std::size_t e = 0; e < wide; ++e) {
     const Loss* cost = end(layer, arc_of(e < ends ? e : 0, layer));
     for (std::size_t s = 0; s < sets.size(); ++s)
-      for (std::uint32_t i : sets[s]) block.total[s * wide + e] += block.cost[i * wide + e] = static_cast<T>(cost[i]);
+      for (std::uint32_t i : sets[s])
+        block.total[s * wide + e] += block.cost[i * wide + e] = static_cast<T>(cost[i]);
   }
   return wide;
 }
 
 // The rows of each set by their rank, one set after the other.
-void DiagramMoves::put_in_order(std::size_t feature, const std::vector<Rows>& sets, std::size_t count) {
+void DiagramMoves::put_in_order(std::size_t feature, const std::vector<Rows>& sets,
+                                std::size_t count) {
   const std::uint32_t* at = rank(feature);
   ordered_.resize(count);
   if (count * 12 < p_.rows) {
@@ -144,7 +157,10 @@ void DiagramMoves::put_in_order(std::size_t feature, const std::vector<Rows>& se
     for (const Rows& rows : sets) {
       const auto first = ordered_.begin() + static_cast<std::ptrdiff_t>(from);
       std::copy(rows.begin(), rows.end(), first);
-      std::sort(first, first + static_cast<std::ptrdiff_t>(rows.size()), [at](std::uint32_t a, std::uint32_t b) { return at[a] != at[b] ? at[a] < at[b] : a < b; });
+      std::sort(first, first + static_cast<std::ptrdiff_t>(rows.size()),
+                [at](std::uint32_t a, std::uint32_t b) {
+                  return at[a] != at[b] ? at[a] < at[b] : a < b;
+                });
       from += rows.size();
     }
     return;
@@ -156,7 +172,8 @@ void DiagramMoves::put_in_order(std::size_t feature, const std::vector<Rows>& se
 }
 
 // A cut that may stand between two ranks; the first.
-bool DiagramMoves::stands(std::size_t feature, std::uint32_t low, std::uint32_t high, std::uint32_t& cut) const {
+bool DiagramMoves::stands(std::size_t feature, std::uint32_t low, std::uint32_t high,
+                          std::uint32_t& cut) const {
   cut = low;
   const auto& allowed = p_.allowed[feature];
   if (allowed.empty()) return true;
@@ -165,7 +182,8 @@ bool DiagramMoves::stands(std::size_t feature, std::uint32_t low, std::uint32_t 
 }
 
 template <class T>
-void DiagramMoves::scan(std::size_t feature, const std::uint32_t* order, std::size_t count, std::size_t wide, const T* total, Block<T>& block, Split& best) {
+void DiagramMoves::scan(std::size_t feature, const std::uint32_t* order, std::size_t count,
+                        std::size_t wide, const T* total, Block<T>& block, Split& best) {
   const std::uint32_t* at = rank(feature);
   if (count < 2 || at[order[0]] == at[order[count - 1]]) return;
   T* low = block.low.data();
@@ -196,14 +214,20 @@ void DiagramMoves::scan(std::size_t feature, const std::uint32_t* order, std::si
   }
 }
 
-// The best test of each of some sets of rows with the best ends in the layer, where its value is less than what is given for
-// the set; else kInfinite. `only`: of one feature.
-std::vector<DiagramMoves::Split> DiagramMoves::best_splits(std::size_t layer, const std::vector<Rows>& sets, const std::vector<Loss>& below, int only) {
-  return small_ ? best_splits(layer, sets, below, only, block32_) : best_splits(layer, sets, below, only, block64_);
+// The best test of each of some sets of rows with the best ends in the layer, where its value is
+// less than what is given for the set; else kInfinite. `only`: of one feature.
+std::vector<DiagramMoves::Split> DiagramMoves::best_splits(std::size_t layer,
+                                                           const std::vector<Rows>& sets,
+                                                           const std::vector<Loss>& below,
+                                                           int only) {
+  return small_ ? best_splits(layer, sets, below, only, block32_)
+                : best_splits(layer, sets, below, only, block64_);
 }
 
 template <class T>
-std::vector<DiagramMoves::Split> DiagramMoves::best_splits(std::size_t layer, const std::vector<Rows>& sets, const std::vector<Loss>& below, int only,
+std::vector<DiagramMoves::Split> DiagramMoves::best_splits(std::size_t layer,
+                                                           const std::vector<Rows>& sets,
+                                                           const std::vector<Loss>& below, int only,
                                                            Block<T>& block) {
   std::vector<Split> best(sets.size());
   std::fill(owner_.begin(), owner_.end(), -1);
@@ -219,7 +243,8 @@ std::vector<DiagramMoves::Split> DiagramMoves::best_splits(std::size_t layer, co
     put_in_order(f, sets, count);
     std::size_t from = 0;
     for (std::size_t s = 0; s < sets.size(); ++s) {
-      scan(f, ordered_.data() + from, sets[s].size(), wide, block.total.data() + s * wide, block, best[s]);
+      scan(f, ordered_.data() + from, sets[s].size(), wide, block.total.data() + s * wide, block,
+           best[s]);
       from += sets[s].size();
     }
     control_.poll(count);
@@ -315,13 +340,17 @@ void DiagramMoves::retest(std::size_t layer, std::size_t node) {
   if (dice_.real() < 0.5) {
     const std::size_t f = static_cast<std::size_t>(n.feature);
     Rows order = rows;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return rank(f)[a] < rank(f)[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return rank(f)[a] < rank(f)[b]; });
     control_.poll(order.size());
     const std::size_t here = static_cast<std::size_t>(
-        std::partition_point(order.begin(), order.end(), [&](std::uint32_t i) { return rank(f)[i] <= n.cut; }) - order.begin());
+        std::partition_point(order.begin(), order.end(),
+                             [&](std::uint32_t i) { return rank(f)[i] <= n.cut; }) -
+        order.begin());
     const double far = std::exp(dice_.real() * std::log(static_cast<double>(order.size())));
     const double to = static_cast<double>(here) + (dice_.real() < 0.5 ? -far : far);
-    const std::size_t at = static_cast<std::size_t>(std::clamp(to, 0.0, static_cast<double>(order.size() - 1)));
+    const std::size_t at =
+        static_cast<std::size_t>(std::clamp(to, 0.0, static_cast<double>(order.size() - 1)));
     const std::uint32_t low = rank(f)[order[at]];
     std::uint32_t cut = 0;
     if (stands(f, low, p_.distinct[f], cut)) n.cut = cut;
@@ -331,7 +360,9 @@ void DiagramMoves::retest(std::size_t layer, std::size_t node) {
   const double share = 0.1 + 0.5 * dice_.real();
   for (std::uint32_t i : rows)
     if (dice_.real() < share) part.push_back(i);
-  const Split found = best_splits(layer, {part}, {kInfinite}, dice_.real() < 0.5 ? static_cast<int>(dice_.below(p_.features)) : -1)[0];
+  const Split found =
+      best_splits(layer, {part}, {kInfinite},
+                  dice_.real() < 0.5 ? static_cast<int>(dice_.below(p_.features)) : -1)[0];
   if (found.value < kInfinite) n = found.node;
 }
 
@@ -366,7 +397,8 @@ void DiagramMoves::lead(std::size_t layer, std::size_t node) {
 }
 
 void DiagramMoves::kick() {
-  // The layers alike, but for the last, whose best tests are found by sweeps; of a layer the nodes by what their rows lose.
+  // The layers alike, but for the last, whose best tests are found by sweeps; of a layer the nodes
+  // by what their rows lose.
   const std::size_t l = dice_.below(std::max<std::size_t>(1, layers_.size() - 1));
   std::vector<double> lost(layers_[l].size());
   double sum = 0;
@@ -378,9 +410,12 @@ void DiagramMoves::kick() {
   std::size_t k = 0;
   while (k + 1 < lost.size() && point >= lost[k]) point -= lost[k++];
   const double what = dice_.real();
-  if (what < 0.15 && l > 0) take_out(l, k);
-  else if (what < 0.3) lead(l, k);
-  else retest(l, k);
+  if (what < 0.15 && l > 0)
+    take_out(l, k);
+  else if (what < 0.3)
+    lead(l, k);
+  else
+    retest(l, k);
   tidy();
   measure();
   fill();

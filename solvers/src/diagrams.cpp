@@ -41,7 +41,8 @@ struct HashRows {
   }
 };
 
-// What the trees of sets of rows lose at least; `exact`: and no more. One line of the cache holds an entry or two.
+// What the trees of sets of rows lose at least; `exact`: and no more. One line of the cache holds
+// an entry or two.
 template <int W>
 class Known {
  public:
@@ -78,7 +79,8 @@ class Known {
   // Where the rows are, or the free entry where they would be. The size is a power of two.
   std::size_t place(const Rows<W>& rows) const {
     std::size_t at = HashRows<W>()(rows) & (entries_.size() - 1);
-    while (entries_[at].loss >= 0 && !(entries_[at].rows == rows)) at = (at + 1) & (entries_.size() - 1);
+    while (entries_[at].loss >= 0 && !(entries_[at].rows == rows))
+      at = (at + 1) & (entries_.size() - 1);
     return at;
   }
 
@@ -125,13 +127,15 @@ class Search final : public LayeredSearch {
   };
 
  public:
-  explicit Search(LayeredProblem problem) : p_(std::move(problem)), order_(p_.features), place_(p_.features), after_(p_.features) {
+  explicit Search(LayeredProblem problem)
+      : p_(std::move(problem)), order_(p_.features), place_(p_.features), after_(p_.features) {
     for (std::size_t r = 0; r < p_.rows; ++r) all_.put(r);
     for (std::size_t f = 0; f < p_.features; ++f) {
       const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
       order_[f].resize(p_.rows);
       for (std::size_t r = 0; r < p_.rows; ++r) order_[f][r] = static_cast<int>(r);
-      std::stable_sort(order_[f].begin(), order_[f].end(), [rank](int a, int b) { return rank[a] < rank[b]; });
+      std::stable_sort(order_[f].begin(), order_[f].end(),
+                       [rank](int a, int b) { return rank[a] < rank[b]; });
       place_[f].resize(p_.rows);
       for (std::size_t i = 0; i < p_.rows; ++i) place_[f][order_[f][i]] = static_cast<int>(i);
       after_[f].assign(p_.distinct[f] + 1, p_.distinct[f]);
@@ -140,14 +144,16 @@ class Search final : public LayeredSearch {
     }
   }
 
-  LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only, const Options& options) override {
+  LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
+                      const Options& options) override {
     check(shape);
     Control control(options);
     control_ = &control;
     most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
     shape_ = shape;
     code_.assign(shape.size(), 1);
-    for (std::size_t i = shape.size() - 1; i-- > 0;) code_[i] = 2 * code_[i + 1] + (shape[i + 1] > 1);
+    for (std::size_t i = shape.size() - 1; i-- > 0;)
+      code_[i] = 2 * code_[i + 1] + (shape[i + 1] > 1);
     known_.clear();
     for (int code : code_) known_.push_back(&trees_[code]);
     answer_ = {};
@@ -170,8 +176,11 @@ class Search final : public LayeredSearch {
  private:
   static void check(const std::vector<int>& shape) {
     bool stands = !shape.empty() && shape[0] == 1;
-    for (std::size_t i = 1; i < shape.size(); ++i) stands = stands && shape[i] >= 1 && shape[i] <= 2 * shape[i - 1];
-    if (!stands || shape.size() > 30) throw std::invalid_argument("a shape has 1 node, then up to twice as many in each of at most 30 layers");
+    for (std::size_t i = 1; i < shape.size(); ++i)
+      stands = stands && shape[i] >= 1 && shape[i] <= 2 * shape[i - 1];
+    if (!stands || shape.size() > 30)
+      throw std::invalid_argument(
+          "a shape has 1 node, then up to twice as many in each of at most 30 layers");
   }
 
   int labels() const { return K ? K : p_.labels; }
@@ -185,7 +194,9 @@ class Search final : public LayeredSearch {
     std::vector<int> row;
     std::vector<Loss> loss;
     Loss least() const { return *std::min_element(loss.begin(), loss.end()); }
-    int label() const { return static_cast<int>(std::min_element(loss.begin(), loss.end()) - loss.begin()); }
+    int label() const {
+      return static_cast<int>(std::min_element(loss.begin(), loss.end()) - loss.begin());
+    }
   };
 
   Held held(const Set& s) const {
@@ -196,13 +207,15 @@ class Search final : public LayeredSearch {
       for (std::uint64_t bits = s.word[w]; bits; bits &= bits - 1) {
         const int r = 64 * w + __builtin_ctzll(bits);
         h.row.push_back(r);
-        for (int k = 0; k < labels(); ++k) h.loss[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
+        for (int k = 0; k < labels(); ++k)
+          h.loss[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
       }
     return h;
   }
 
-  // Tells the rows of a set in the order of a feature, or against it, and between them the cuts: rows so far, the rank of
-  // the cut, and the losses of those rows and of the others by one label each. Ends when told to.
+  // Tells the rows of a set in the order of a feature, or against it, and between them the cuts:
+  // rows so far, the rank of the cut, and the losses of those rows and of the others by one label
+  // each. Ends when told to.
   template <bool Down, class Row, class Cut>
   void walk(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
     const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
@@ -231,7 +244,8 @@ class Search final : public LayeredSearch {
         row(r);
         last = rank[r];
         ++before;
-        for (int k = 0; k < labels(); ++k) sum[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
+        for (int k = 0; k < labels(); ++k)
+          sum[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
       }
     }
   }
@@ -242,27 +256,32 @@ class Search final : public LayeredSearch {
     line.cut.clear();
     line.left.clear();
     line.right.clear();
-    walk<false>(h, f, [&](int r) { line.row.push_back(r); },
-                [&](int before, std::uint32_t cut, Loss left, Loss right) {
-                  line.at.push_back(before);
-                  line.cut.push_back(cut);
-                  line.left.push_back(left);
-                  line.right.push_back(right);
-                  return true;
-                });
+    walk<false>(
+        h, f, [&](int r) { line.row.push_back(r); },
+        [&](int before, std::uint32_t cut, Loss left, Loss right) {
+          line.at.push_back(before);
+          line.cut.push_back(cut);
+          line.left.push_back(left);
+          line.right.push_back(right);
+          return true;
+        });
   }
 
-  // What the rows lose at least in a tree of this layer and those below it: exact where it is at most `budget`.
+  // What the rows lose at least in a tree of this layer and those below it: exact where it is at
+  // most `budget`.
   Loss trees(std::size_t i, const Set& s, Loss budget) {
     if (const auto* e = known_[i]->find(s); e && (e->exact || e->loss > budget)) return e->loss;
     control_->poll(p_.rows);
-    if ((looked_ += p_.rows * p_.features) > Looks::work.load(std::memory_order_relaxed) * kWiden) {  // the clock, however many features there are
+    if ((looked_ += p_.rows * p_.features) >
+        Looks::work.load(std::memory_order_relaxed) *
+            kWiden) {  // the clock, however many features there are
       looked_ = 0;
       control_->check();
     }
     const Held h = held(s);
     Loss found = std::min(budget + 1, h.least());
-    if (found > 0) found = last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
+    if (found > 0)
+      found = last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
     if (++kept_ % 4096 == 0) forget();
     known_[i]->keep(s, found, found <= budget);
     return found;
@@ -278,10 +297,12 @@ class Search final : public LayeredSearch {
 
   Loss stump(const Held& h, Loss best) const {
     for (std::size_t f = 0; f < p_.features && best > 0; ++f)
-      walk<false>(h, f, [](int) {}, [&](int, std::uint32_t, Loss left, Loss right) {
-        best = std::min(best, left + right);
-        return left < best;  // further cuts have more rows on the left
-      });
+      walk<false>(
+          h, f, [](int) {},
+          [&](int, std::uint32_t, Loss left, Loss right) {
+            best = std::min(best, left + right);
+            return left < best;  // further cuts have more rows on the left
+          });
     return best;
   }
 
@@ -304,14 +325,20 @@ class Search final : public LayeredSearch {
     };
     std::vector<End> ends;
     Set passed;
-    walk<Down>(h, f, [&](int r) { passed.put(r); }, [&](int, std::uint32_t, Loss loss, Loss) {
-      if (loss >= best) return false;
-      if (ends.empty() || ends.back().loss < loss) ends.push_back({loss, passed});
-      else ends.back().rows = passed;
-      return true;
-    });
-    descend(0, static_cast<int>(ends.size()) - 1, 0, 0, best, [&](int e, Loss, Loss) { return ends[e].loss; },
-            [&](int e, Loss room) { return trees(i + 1, s.without(ends[e].rows), room); });
+    walk<Down>(
+        h, f, [&](int r) { passed.put(r); },
+        [&](int, std::uint32_t, Loss loss, Loss) {
+          if (loss >= best) return false;
+          if (ends.empty() || ends.back().loss < loss)
+            ends.push_back({loss, passed});
+          else
+            ends.back().rows = passed;
+          return true;
+        });
+    descend(
+        0, static_cast<int>(ends.size()) - 1, 0, 0, best,
+        [&](int e, Loss, Loss) { return ends[e].loss; },
+        [&](int e, Loss room) { return trees(i + 1, s.without(ends[e].rows), room); });
     return best;
   }
 
@@ -319,16 +346,20 @@ class Search final : public LayeredSearch {
     Line line;
     for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
       lay(line, h, f);
-      descend(0, line.cuts() - 1, 0, 0, best, [&](int c, Loss room, Loss) { return trees(i + 1, line.before(c), room); },
-              [&](int c, Loss room) { return trees(i + 1, s.without(line.before(c)), room); });
+      descend(
+          0, line.cuts() - 1, 0, 0, best,
+          [&](int c, Loss room, Loss) { return trees(i + 1, line.before(c), room); },
+          [&](int c, Loss room) { return trees(i + 1, s.without(line.before(c)), room); });
     }
     return best;
   }
 
-  // The least left(c) + right(c) of the cuts from lo to hi where it is below `best`. Left sides only lose more from cut to
-  // cut, right sides less: `from` is a bound on all left sides, `to` on all right ones.
+  // The least left(c) + right(c) of the cuts from lo to hi where it is below `best`. Left sides
+  // only lose more from cut to cut, right sides less: `from` is a bound on all left sides, `to` on
+  // all right ones.
   template <class Left, class Right>
-  void descend(int lo, int hi, Loss from, Loss to, Loss& best, const Left& left, const Right& right) {
+  void descend(int lo, int hi, Loss from, Loss to, Loss& best, const Left& left,
+               const Right& right) {
     while (lo <= hi && from + to < best) {
       const int mid = lo + (hi - lo) / 2;
       const Loss l = std::max(from, left(mid, best - 1 - to, to));
@@ -357,8 +388,10 @@ class Search final : public LayeredSearch {
     node(i, sets, 0, next, spent);
   }
 
-  // Cuts for the node `j` of a layer and those behind it; `next` holds the rows of the next layer so far.
-  void node(std::size_t i, const std::vector<Set>& sets, std::size_t j, std::vector<Set>& next, Loss spent) {
+  // Cuts for the node `j` of a layer and those behind it; `next` holds the rows of the next layer
+  // so far.
+  void node(std::size_t i, const std::vector<Set>& sets, std::size_t j, std::vector<Set>& next,
+            Loss spent) {
     if (j == sets.size()) {
       layer(i + 1, next, spent);
       return;
@@ -386,9 +419,11 @@ class Search final : public LayeredSearch {
     }
   }
 
-  std::vector<Choice> choices_of(std::size_t i, const std::vector<Set>& sets, std::size_t j, const std::vector<Set>& next, Loss spent) {
+  std::vector<Choice> choices_of(std::size_t i, const std::vector<Set>& sets, std::size_t j,
+                                 const std::vector<Set>& next, Loss spent) {
     control_->poll(p_.rows * p_.features);
-    const int used = static_cast<int>(next.size()), nodes = shape_[i + 1], behind = static_cast<int>(sets.size() - j) - 1;
+    const int used = static_cast<int>(next.size()), nodes = shape_[i + 1],
+              behind = static_cast<int>(sets.size() - j) - 1;
     std::vector<Loss> has(used);
     Loss others = spent;  // what is lost at least beside this node
     for (int d = 0; d < used; ++d) others += has[d] = trees(i + 1, next[d], below_ - 1);
@@ -406,14 +441,17 @@ class Search final : public LayeredSearch {
         if (right >= 0 && right < used) rest -= has[right];
         search(i, sets[j], next, left, right, rest, found);
       }
-    std::sort(found.begin(), found.end(), [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
+    std::sort(found.begin(), found.end(),
+              [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
     return found;
   }
 
   // All cuts of a node that may pay, with these ends of its arcs.
-  void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right, Loss rest, std::vector<Choice>& found) {
+  void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right,
+              Loss rest, std::vector<Choice>& found) {
     const Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
-    const Set into_right = right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
+    const Set into_right =
+        right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
     std::unordered_set<Set, HashRows<W>> seen;
     const Held h = held(s);
     const std::size_t first = found.size();
@@ -421,33 +459,44 @@ class Search final : public LayeredSearch {
     for (std::size_t f = 0; f < p_.features; ++f) {
       lay(line, h, f);
       if (left == kEnds && right == kEnds) {
-        for (int c = 0; c < line.cuts(); ++c) keep_best(found, first, {rest + line.left[c] + line.right[c], static_cast<int>(f), line.cut[c], left, right, line.before(c)});
+        for (int c = 0; c < line.cuts(); ++c)
+          keep_best(found, first,
+                    {rest + line.left[c] + line.right[c], static_cast<int>(f), line.cut[c], left,
+                     right, line.before(c)});
         continue;
       }
-      const auto lost_left = [&](int c, Loss room) { return left == kEnds ? line.left[c] : trees(i + 1, into_left | line.before(c), room); };
+      const auto lost_left = [&](int c, Loss room) {
+        return left == kEnds ? line.left[c] : trees(i + 1, into_left | line.before(c), room);
+      };
       const auto lost_right = [&](int c, Loss room) {
-        return right == kEnds ? line.right[c] : trees(i + 1, into_right | s.without(line.before(c)), room);
+        return right == kEnds ? line.right[c]
+                              : trees(i + 1, into_right | s.without(line.before(c)), room);
       };
       spread(0, line.cuts() - 1, 0, 0, rest, lost_left, lost_right, [&](int c, Loss bound) {
-        // A side that ends may as well hold more rows at the same loss. Not above the last layer, where a cut below might
-        // be left without rows on one side.
-        if (last(i + 1) && left == kEnds && c + 1 < line.cuts() && line.left[c + 1] == line.left[c]) return;
+        // A side that ends may as well hold more rows at the same loss. Not above the last layer,
+        // where a cut below might be left without rows on one side.
+        if (last(i + 1) && left == kEnds && c + 1 < line.cuts() && line.left[c + 1] == line.left[c])
+          return;
         if (last(i + 1) && right == kEnds && c > 0 && line.right[c - 1] == line.right[c]) return;
         Set goes = line.before(c);
-        if (seen.insert(goes).second) found.push_back({bound, static_cast<int>(f), line.cut[c], left, right, goes});
+        if (seen.insert(goes).second)
+          found.push_back({bound, static_cast<int>(f), line.cut[c], left, right, goes});
       });
     }
   }
 
   void keep_best(std::vector<Choice>& found, std::size_t first, const Choice& c) const {
     if (c.bound >= below_) return;
-    if (found.size() == first) found.push_back(c);
-    else if (c.bound < found[first].bound) found[first] = c;
+    if (found.size() == first)
+      found.push_back(c);
+    else if (c.bound < found[first].bound)
+      found[first] = c;
   }
 
   // As descend, but all cuts whose bound is below what is known are told.
   template <class Left, class Right, class Tell>
-  void spread(int lo, int hi, Loss from, Loss to, Loss rest, const Left& left, const Right& right, const Tell& tell) {
+  void spread(int lo, int hi, Loss from, Loss to, Loss rest, const Left& left, const Right& right,
+              const Tell& tell) {
     while (lo <= hi && rest + from + to < below_) {
       const int mid = lo + (hi - lo) / 2;
       const Loss l = std::max(from, left(mid, below_ - 1 - rest - to));
@@ -488,15 +537,18 @@ class Search final : public LayeredSearch {
         if (line.left[c] + line.right[c] >= best) continue;
         best = line.left[c] + line.right[c];
         const Set left = line.before(c);
-        node = {static_cast<int>(f), line.cut[c], ~held(left).label(), ~held(s.without(left)).label()};
+        node = {static_cast<int>(f), line.cut[c], ~held(left).label(),
+                ~held(s.without(left)).label()};
       }
     }
     return node;
   }
 
   LayeredProblem p_;
-  std::vector<std::vector<int>> order_, place_;  // per feature its rows by rank, and the place of each row there
-  std::vector<std::vector<std::uint32_t>> after_;  // per feature and rank, the first one from it on where a cut may stand
+  std::vector<std::vector<int>> order_,
+      place_;  // per feature its rows by rank, and the place of each row there
+  std::vector<std::vector<std::uint32_t>>
+      after_;  // per feature and rank, the first one from it on where a cut may stand
   Set all_;
   std::map<int, Known<W>> trees_;  // by what the layers below are
   std::vector<Known<W>*> known_;   // of the layers of this shape
@@ -510,14 +562,19 @@ class Search final : public LayeredSearch {
 };
 
 void check(const LayeredProblem& p) {
-  if (p.rows == 0 || p.rows > kMostLayeredRows) throw std::invalid_argument("between 1 and 512 rows");
-  if (p.labels < 1 || p.labels > kMostLayeredLabels || p.loss.size() != p.rows * p.labels) throw std::invalid_argument("one loss per row and label");
-  if (p.rank.size() != p.rows * p.features || p.distinct.size() != p.features || p.allowed.size() != p.features)
+  if (p.rows == 0 || p.rows > kMostLayeredRows)
+    throw std::invalid_argument("between 1 and 512 rows");
+  if (p.labels < 1 || p.labels > kMostLayeredLabels || p.loss.size() != p.rows * p.labels)
+    throw std::invalid_argument("one loss per row and label");
+  if (p.rank.size() != p.rows * p.features || p.distinct.size() != p.features ||
+      p.allowed.size() != p.features)
     throw std::invalid_argument("one rank per feature and row");
   for (std::size_t f = 0; f < p.features; ++f)
     for (std::size_t r = 0; r < p.rows; ++r)
-      if (p.rank[f * p.rows + r] >= p.distinct[f]) throw std::invalid_argument("a rank is too large");
-  if (std::any_of(p.loss.begin(), p.loss.end(), [](Loss l) { return l < 0; })) throw std::invalid_argument("losses are at least 0");
+      if (p.rank[f * p.rows + r] >= p.distinct[f])
+        throw std::invalid_argument("a rank is too large");
+  if (std::any_of(p.loss.begin(), p.loss.end(), [](Loss l) { return l < 0; }))
+    throw std::invalid_argument("losses are at least 0");
 }
 
 template <int W>

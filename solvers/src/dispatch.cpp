@@ -17,7 +17,8 @@ Isa from_environment() {
 }
 
 const Kernels& demand(const Kernels* kernels, const char* name) {
-  if (kernels == nullptr) throw std::invalid_argument(std::string("this machine or build lacks ") + name);
+  if (kernels == nullptr)
+    throw std::invalid_argument(std::string("this machine or build lacks ") + name);
   return *kernels;
 }
 
@@ -26,10 +27,14 @@ const Kernels& demand(const Kernels* kernels, const char* name) {
 const Kernels& choose_kernels(Isa isa) {
   if (isa == Isa::best) isa = from_environment();
   switch (isa) {
-    case Isa::portable: return kernels_portable();
-    case Isa::avx2: return demand(kernels_avx2(), "AVX2");
-    case Isa::avx512: return demand(kernels_avx512(), "AVX-512 (F, BW, VL, DQ, VBMI2, BITALG, VPOPCNTDQ)");
-    case Isa::best: break;
+    case Isa::portable:
+      return kernels_portable();
+    case Isa::avx2:
+      return demand(kernels_avx2(), "AVX2");
+    case Isa::avx512:
+      return demand(kernels_avx512(), "AVX-512 (F, BW, VL, DQ, VBMI2, BITALG, VPOPCNTDQ)");
+    case Isa::best:
+      break;
   }
   if (const Kernels* best = kernels_avx512()) return *best;
   if (const Kernels* good = kernels_avx2()) return *good;

@@ -11,7 +11,8 @@ constexpr double kTiny = 1e-9;
 // Rows of `width` coefficients and a right side; the last row holds the reduced costs.
 class Tableau {
  public:
-  Tableau(std::size_t rows, std::size_t columns) : rows_(rows), width_(columns + 1), cell_((rows + 1) * width_, 0.0), basic_(rows) {}
+  Tableau(std::size_t rows, std::size_t columns)
+      : rows_(rows), width_(columns + 1), cell_((rows + 1) * width_, 0.0), basic_(rows) {}
 
   double& at(std::size_t row, std::size_t column) { return cell_[row * width_ + column]; }
   double& right(std::size_t row) { return at(row, width_ - 1); }
@@ -34,7 +35,8 @@ class Tableau {
     for (std::size_t step = 0; step < 50 * rows_ + 200; ++step) {
       std::size_t column = width_;
       for (std::size_t j = 0; j + 1 < width_; ++j)
-        if (cost(j) < -kTiny && (column == width_ || (step < 20 * rows_ && cost(j) < cost(column)))) column = j;
+        if (cost(j) < -kTiny && (column == width_ || (step < 20 * rows_ && cost(j) < cost(column))))
+          column = j;
       if (column == width_) return;
       std::size_t row = rows_;
       for (std::size_t i = 0; i < rows_; ++i) {
@@ -59,8 +61,8 @@ void DualMaster::add(double cost, std::vector<double> values) {
   values_.push_back(std::move(values));
 }
 
-// Columns: trees, then per row what is left below its bound and what is missing, then per term its largest value, which
-// may have either sign.
+// Columns: trees, then per row what is left below its bound and what is missing, then per term its
+// largest value, which may have either sign.
 double DualMaster::solve(std::vector<double>& multipliers) {
   const std::size_t trees = costs_.size(), rows = rows_.size(), terms = weights_.size();
   const std::size_t left = trees, missing = left + rows, largest = missing + rows;
@@ -101,9 +103,13 @@ double DualMaster::solve(std::vector<double>& multipliers) {
     if (best < 0 || first[k] > first[static_cast<std::size_t>(best)]) best = static_cast<int>(k);
   }
   for (std::size_t m = 0; m < terms; ++m)
-    if (highest[m] >= 0) t.pivot(static_cast<std::size_t>(highest[m]), largest + 2 * m + (first[static_cast<std::size_t>(highest[m])] < 0));
+    if (highest[m] >= 0)
+      t.pivot(static_cast<std::size_t>(highest[m]),
+              largest + 2 * m + (first[static_cast<std::size_t>(highest[m])] < 0));
   for (std::size_t k = 0; k < rows; ++k)
-    if (rows_[k].term >= 0 && highest[static_cast<std::size_t>(rows_[k].term)] != static_cast<int>(k)) t.pivot(k, left + k);
+    if (rows_[k].term >= 0 &&
+        highest[static_cast<std::size_t>(rows_[k].term)] != static_cast<int>(k))
+      t.pivot(k, left + k);
   t.minimize();
   multipliers.resize(rows);
   for (std::size_t k = 0; k < rows; ++k) multipliers[k] = std::max(0.0, t.cost(left + k));

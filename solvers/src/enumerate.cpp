@@ -15,13 +15,17 @@ struct Candidate {
   Loss value;
   std::size_t number;
   Tree tree;
-  bool operator<(const Candidate& o) const { return value != o.value ? value > o.value : number > o.number; }
+  bool operator<(const Candidate& o) const {
+    return value != o.value ? value > o.value : number > o.number;
+  }
 };
 
-// Multipliers for the clauses and maxima under which no tree weighs little that breaks them by much: then few trees come
-// before those that are wanted. Any will do; these are found as RuledRun has it.
+// Multipliers for the clauses and maxima under which no tree weighs little that breaks them by
+// much: then few trees come before those that are wanted. Any will do; these are found as RuledRun
+// has it.
 template <class R>
-Multipliers choose_multipliers(const RuledProblem& p, Loss at_most, Control& control, Counters& counters) {
+Multipliers choose_multipliers(const RuledProblem& p, Loss at_most, Control& control,
+                               Counters& counters) {
   constexpr int kRounds = 40;
   constexpr double kNear = 0.03;
   Prices prices(p);
@@ -34,7 +38,8 @@ Multipliers choose_multipliers(const RuledProblem& p, Loss at_most, Control& con
     FreeTrees<R> free(p, tried, p.base.depth, control);
     Options o;
     o.interrupted = control.options().interrupted;
-    if (control.options().time_limit >= 0) o.time_limit = std::max(0.0, control.options().time_limit - control.seconds());
+    if (control.options().time_limit >= 0)
+      o.time_limit = std::max(0.0, control.options().time_limit - control.seconds());
     const typename FreeTrees<R>::Answer answer = free.solve(o, counters);
     if (!answer.complete || answer.tree.empty()) break;
     const double found = free.weights.objective(answer.bound);
@@ -54,13 +59,20 @@ template <class R>
 class Run {
  public:
   Run(const RuledProblem& p, const Listing& listing, Control& control, Listed& listed)
-      : p_(p), listing_(listing), control_(control), listed_(listed),
-        free_(p, choose_multipliers<R>(p, listing.at_most, control, listed.counters), p.base.depth, control),
+      : p_(p),
+        listing_(listing),
+        control_(control),
+        listed_(listed),
+        free_(p, choose_multipliers<R>(p, listing.at_most, control, listed.counters), p.base.depth,
+              control),
         streams_(free_, listing, control) {
-    // Where the leaves are limited, each number of leaves has a stream, so that none is filled with trees that are too large.
-    const int most = std::min<int>(full_leaves(p.base.depth), static_cast<int>(std::min<std::size_t>(p.base.rows, 1u << 30)));
+    // Where the leaves are limited, each number of leaves has a stream, so that none is filled with
+    // trees that are too large.
+    const int most = std::min<int>(full_leaves(p.base.depth),
+                                   static_cast<int>(std::min<std::size_t>(p.base.rows, 1u << 30)));
     const bool limited = p.base.leaves > 0 && p.base.leaves < most;
-    for (int leaves = limited ? 1 : 0; leaves <= (limited ? p.base.leaves : 0); ++leaves) roots_.push_back(&streams_.root(leaves));
+    for (int leaves = limited ? 1 : 0; leaves <= (limited ? p.base.leaves : 0); ++leaves)
+      roots_.push_back(&streams_.root(leaves));
   }
 
   void run() {
@@ -80,7 +92,8 @@ class Run {
   bool list() {
     const Loss limit = free_.weights.sum_below(listing_.at_most + 1) - 1;
     for (;;) {
-      TreeStream* next = *std::min_element(roots_.begin(), roots_.end(), [](auto* a, auto* b) { return least(a) < least(b); });
+      TreeStream* next = *std::min_element(roots_.begin(), roots_.end(),
+                                           [](auto* a, auto* b) { return least(a) < least(b); });
       const Loss weight = least(next);
       const bool last = weight > limit;
       if (!tell(last ? listing_.at_most : free_.weights.objective_from(weight))) return false;
@@ -125,13 +138,16 @@ Listed enumerate(const RuledProblem& p, const Listing& listing, const Options& o
   if (listing.twin.size() != p.base.features || listing.absent.size() != p.base.features)
     throw std::invalid_argument("one twin per feature");
   for (std::size_t f = 0; f < p.base.features; ++f)
-    if (listing.twin[f] >= 0 && listing.absent[f].size() != p.base.rows) throw std::invalid_argument("absent needs an entry per row");
+    if (listing.twin[f] >= 0 && listing.absent[f].size() != p.base.rows)
+      throw std::invalid_argument("absent needs an entry per row");
   Control control(options);
   Listed listed;
   const bool narrow = *std::max_element(p.base.distinct.begin(), p.base.distinct.end()) < 65535;
   try {
-    if (narrow) Run<std::uint16_t>(p, listing, control, listed).run();
-    else Run<std::uint32_t>(p, listing, control, listed).run();
+    if (narrow)
+      Run<std::uint16_t>(p, listing, control, listed).run();
+    else
+      Run<std::uint32_t>(p, listing, control, listed).run();
   } catch (const Stop&) {  // before the first tree
   }
   listed.seconds = control.seconds();

@@ -20,9 +20,10 @@ class Finisher {
       if (left.empty()) return build(plan, node.right, right, state, tree);
       if (right.empty()) return build(plan, node.left, left, state, tree);
       const int below = p_.after(state, static_cast<std::size_t>(node.feature));
-      return split(tree, rows, static_cast<std::size_t>(node.feature), node.bound,
-                   [&] { return build(plan, node.left, left, below, tree); },
-                   [&] { return build(plan, node.right, right, below, tree); });
+      return split(
+          tree, rows, static_cast<std::size_t>(node.feature), node.bound,
+          [&] { return build(plan, node.left, left, below, tree); },
+          [&] { return build(plan, node.right, right, below, tree); });
     }
     if (node.stump) return stump(rows, state, node.must, tree);
     return leaf(rows, tree);
@@ -52,28 +53,34 @@ class Finisher {
     return static_cast<int>(tree.nodes.size()) - 1;
   }
 
-  void partition(const Rows& rows, std::size_t feature, std::uint32_t bound, Rows& left, Rows& right) const {
+  void partition(const Rows& rows, std::size_t feature, std::uint32_t bound, Rows& left,
+                 Rows& right) const {
     const std::uint32_t* rank = p_.ranks(feature);
     for (std::uint32_t i : rows) (rank[i] < bound ? left : right).push_back(i);
   }
 
   template <class Left, class Right>
-  int split(Tree& tree, const Rows& rows, std::size_t feature, std::uint32_t bound, Left left, Right right) const {
+  int split(Tree& tree, const Rows& rows, std::size_t feature, std::uint32_t bound, Left left,
+            Right right) const {
     const int at = static_cast<int>(tree.nodes.size());
     TreeNode node;
     node.feature = static_cast<int>(feature);
     node.next = ~0u;
     for (std::uint32_t i : rows) {
       const std::uint32_t rank = p_.ranks(feature)[i];
-      if (rank < bound) node.cut = std::max(node.cut, rank);
-      else node.next = std::min(node.next, rank);
+      if (rank < bound)
+        node.cut = std::max(node.cut, rank);
+      else
+        node.next = std::min(node.next, rank);
     }
     tree.nodes.push_back(node);
     const int l = left(), r = right();
     const std::size_t a = static_cast<std::size_t>(at);
     // Both sides predict alike: the split goes, and a leaf's price with it.
-    if (!p_.tests_must(feature) && tree.nodes[static_cast<std::size_t>(l)].feature < 0 && tree.nodes[static_cast<std::size_t>(r)].feature < 0 &&
-        tree.nodes[static_cast<std::size_t>(l)].label == tree.nodes[static_cast<std::size_t>(r)].label) {
+    if (!p_.tests_must(feature) && tree.nodes[static_cast<std::size_t>(l)].feature < 0 &&
+        tree.nodes[static_cast<std::size_t>(r)].feature < 0 &&
+        tree.nodes[static_cast<std::size_t>(l)].label ==
+            tree.nodes[static_cast<std::size_t>(r)].label) {
       tree.nodes[a] = tree.nodes[static_cast<std::size_t>(l)];
       tree.nodes.resize(a + 1);
       return at;
@@ -85,7 +92,8 @@ class Finisher {
 
   bool gap_allowed(std::size_t f, std::uint32_t low, std::uint32_t high) const {
     if (f >= p_.allowed.size() || p_.allowed[f].empty()) return true;
-    return std::find(p_.allowed[f].begin() + low, p_.allowed[f].begin() + high, 1) != p_.allowed[f].begin() + high;
+    return std::find(p_.allowed[f].begin() + low, p_.allowed[f].begin() + high, 1) !=
+           p_.allowed[f].begin() + high;
   }
 
   int stump(const Rows& rows, int state, bool must, Tree& tree) const {
@@ -101,7 +109,8 @@ class Finisher {
       const Loss toll = p_.toll(state, f, load);
       Rows sorted = rows;
       const std::uint32_t* rank = p_.ranks(f);
-      std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
+      std::sort(sorted.begin(), sorted.end(),
+                [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
       std::vector<Loss> low(total.size(), 0), high = total;
       for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
         for (std::size_t c = 0; c < total.size(); ++c) {
@@ -110,7 +119,9 @@ class Finisher {
           high[c] -= x;
         }
         const std::uint32_t here = rank[sorted[i]], next = rank[sorted[i + 1]];
-        if (here == next || !gap_allowed(f, here, next) || i + 1 < least || sorted.size() < i + 1 + least) continue;
+        if (here == next || !gap_allowed(f, here, next) || i + 1 < least ||
+            sorted.size() < i + 1 + least)
+          continue;
         const Loss value = best_label(low).first + best_label(high).first + toll;
         if (value < best) {
           best = value;
@@ -122,8 +133,9 @@ class Finisher {
     if (feature < 0) return leaf(rows, tree);
     Rows left, right;
     partition(rows, static_cast<std::size_t>(feature), bound, left, right);
-    return split(tree, rows, static_cast<std::size_t>(feature), bound, [&] { return leaf(left, tree); },
-                 [&] { return leaf(right, tree); });
+    return split(
+        tree, rows, static_cast<std::size_t>(feature), bound, [&] { return leaf(left, tree); },
+        [&] { return leaf(right, tree); });
   }
 
   const Problem& p_;
@@ -151,13 +163,16 @@ Loss evaluate(const Problem& p, const Tree& tree, std::vector<std::size_t>* held
       const TreeNode& node = tree.nodes[at];
       const std::size_t f = static_cast<std::size_t>(node.feature);
       const bool left = p.ranks(f)[i] <= node.cut;
-      if (!p.paths.weight.empty()) value += p.toll(state, f, p.paths.weight[i]) - p.toll(state, f, 0);
+      if (!p.paths.weight.empty())
+        value += p.toll(state, f, p.paths.weight[i]) - p.toll(state, f, 0);
       state = p.after(state, f);
       at = static_cast<std::size_t>(left ? node.left : node.right);
     }
     if (held) ++(*held)[at];
-    const std::size_t label = static_cast<std::size_t>(p.label[i]), given = static_cast<std::size_t>(tree.nodes[at].label);
-    const Loss loss = p.cost.empty() ? static_cast<Loss>(label != given) : p.cost[label * static_cast<std::size_t>(p.classes) + given];
+    const std::size_t label = static_cast<std::size_t>(p.label[i]),
+                      given = static_cast<std::size_t>(tree.nodes[at].label);
+    const Loss loss = p.cost.empty() ? static_cast<Loss>(label != given)
+                                     : p.cost[label * static_cast<std::size_t>(p.classes) + given];
     value += p.weight.empty() ? loss : p.weight[i] * loss;
   }
   for (const TreeNode& node : tree.nodes)

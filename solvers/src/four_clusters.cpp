@@ -7,7 +7,7 @@
 namespace odt {
 namespace {
 
-constexpr double kClose = 0.98;   // of the best clustering found: a bound this near prunes as well
+constexpr double kClose = 0.98;  // of the best clustering found: a bound this near prunes as well
 constexpr double kFar = 1e300;
 
 struct Prefixes {
@@ -15,8 +15,10 @@ struct Prefixes {
   const double* other;  // cost of the other cluster, by where they part
 };
 
-// Least cost of two clusters that part somewhere in low .. high, one of them ending (sign 1) or starting (-1) at `end`.
-ODT_CLONES double least(const Prefixes& p, std::size_t end, double sign, std::size_t low, std::size_t high, std::size_t* where) {
+// Least cost of two clusters that part somewhere in low .. high, one of them ending (sign 1) or
+// starting (-1) at `end`.
+ODT_CLONES double least(const Prefixes& p, std::size_t end, double sign, std::size_t low,
+                        std::size_t high, std::size_t* where) {
   const double w = p.w[end], s = p.s[end], q = p.q[end];
   const Lanes step = {0, 1, 2, 3, 4, 5, 6, 7};
   Lanes best = Lanes{} + kFar, at = {};
@@ -82,7 +84,8 @@ FourClusters::Ends FourClusters::before(std::size_t m, std::size_t low, std::siz
   Ends ends{head_[m] + price_, m};
   if (m < 2) return ends;
   std::size_t where = 0;
-  const double two = least({w_.data(), s_.data(), q_.data(), head_.data()}, m, 1, std::max<std::size_t>(1, low), std::min(high, m - 1), &where);
+  const double two = least({w_.data(), s_.data(), q_.data(), head_.data()}, m, 1,
+                           std::max<std::size_t>(1, low), std::min(high, m - 1), &where);
   if (two + 2 * price_ < ends.value) ends.value = two + 2 * price_;
   ends.at = where;
   return ends;
@@ -92,7 +95,8 @@ FourClusters::Ends FourClusters::behind(std::size_t m, std::size_t low, std::siz
   Ends ends{tail_[m] + price_, m};
   if (m + 2 > points_) return ends;
   std::size_t where = 0;
-  const double two = least({w_.data(), s_.data(), q_.data(), tail_.data()}, m, -1, std::max(low, m + 1), std::min(high, points_ - 1), &where);
+  const double two = least({w_.data(), s_.data(), q_.data(), tail_.data()}, m, -1,
+                           std::max(low, m + 1), std::min(high, points_ - 1), &where);
   if (two + 2 * price_ < ends.value) ends.value = two + 2 * price_;
   ends.at = where;
   return ends;
@@ -108,7 +112,9 @@ double FourClusters::bound(double price, double enough, double hopeless) {
   double best = whole.value;
   spans_.assign(1, {0, n, {0, 0}, {0, n}, whole.at, rest.at});
   for (;;) {
-    auto widest = std::min_element(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return a.bound() < b.bound(); });
+    auto widest = std::min_element(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
+      return a.bound() < b.bound();
+    });
     if (widest == spans_.end()) return best;
     const double lower = std::min(best, widest->bound());
     if (lower >= kClose * best || lower >= enough || best < hopeless) return lower;
@@ -117,7 +123,8 @@ double FourClusters::bound(double price, double enough, double hopeless) {
     spans_.pop_back();
     if (span.high - span.low < 2) continue;
     const std::size_t mid = (span.low + span.high) / 2;
-    const Ends p = before(mid, span.before.at, span.before_high), s = behind(mid, span.behind_low, span.behind.at);
+    const Ends p = before(mid, span.before.at, span.before_high),
+               s = behind(mid, span.behind_low, span.behind.at);
     best = std::min(best, p.value + s.value);
     spans_.push_back({span.low, mid, span.before, s, p.at, span.behind_low});
     spans_.push_back({mid, span.high, p, span.behind, span.before_high, s.at});

@@ -1,5 +1,6 @@
 // AVX2 with BMI2 and POPCNT. Compiled with flags of its own.
-// On Windows nothing tells at run time what the processor has, as libgcc and compiler-rt do elsewhere.
+// On Windows nothing tells at run time what the processor has, as libgcc and compiler-rt do
+// elsewhere.
 #if defined(__AVX2__) && defined(__BMI2__) && defined(__POPCNT__) && !defined(_MSC_VER)
 
 #include <immintrin.h>
@@ -55,8 +56,10 @@ size_t compress16(const uint16_t* in, size_t words, const uint64_t* keep, uint16
   for (size_t w = 0; w < words; ++w) {
     uint64_t bits = keep[w];
     for (int q = 0; q < 8; ++q, in += 8, bits >>= 8) {
-      const __m128i shuffle = _mm_load_si128(reinterpret_cast<const __m128i*>(table.of[bits & 255]));
-      const __m128i packed = _mm_shuffle_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(in)), shuffle);
+      const __m128i shuffle =
+          _mm_load_si128(reinterpret_cast<const __m128i*>(table.of[bits & 255]));
+      const __m128i packed =
+          _mm_shuffle_epi8(_mm_load_si128(reinterpret_cast<const __m128i*>(in)), shuffle);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(at), packed);
       at += pop(bits & 255);
     }
@@ -67,9 +70,10 @@ size_t compress16(const uint16_t* in, size_t words, const uint64_t* keep, uint16
 inline uint64_t extract_bmi(uint64_t value, uint64_t mask) { return _pext_u64(value, mask); }
 
 inline __m256i bytes_of(uint32_t bits) {
-  const __m256i spread = _mm256_shuffle_epi8(
-      _mm256_set1_epi32(static_cast<int>(bits)),
-      _mm256_setr_epi64x(0x0000000000000000LL, 0x0101010101010101LL, 0x0202020202020202LL, 0x0303030303030303LL));
+  const __m256i spread =
+      _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
+                          _mm256_setr_epi64x(0x0000000000000000LL, 0x0101010101010101LL,
+                                             0x0202020202020202LL, 0x0303030303030303LL));
   const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ULL));
   return _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
 }
@@ -94,20 +98,28 @@ inline __m256i prefix32(uint32_t side, uint32_t positive) {
 }
 
 inline Extremes extremes256(uint64_t side, uint64_t positive, uint64_t ends) {
-  const uint32_t low_side = static_cast<uint32_t>(side), low_positive = static_cast<uint32_t>(positive);
+  const uint32_t low_side = static_cast<uint32_t>(side),
+                 low_positive = static_cast<uint32_t>(positive);
   const __m256i first = prefix32(low_side, low_positive);
-  __m256i second = prefix32(static_cast<uint32_t>(side >> 32), static_cast<uint32_t>(positive >> 32));
-  second = _mm256_add_epi8(second, _mm256_set1_epi8(static_cast<char>(2 * pop(low_side & low_positive) - pop(low_side))));
-  const __m256i end_first = bytes_of(static_cast<uint32_t>(ends)), end_second = bytes_of(static_cast<uint32_t>(ends >> 32));
+  __m256i second =
+      prefix32(static_cast<uint32_t>(side >> 32), static_cast<uint32_t>(positive >> 32));
+  second = _mm256_add_epi8(
+      second,
+      _mm256_set1_epi8(static_cast<char>(2 * pop(low_side & low_positive) - pop(low_side))));
+  const __m256i end_first = bytes_of(static_cast<uint32_t>(ends)),
+                end_second = bytes_of(static_cast<uint32_t>(ends >> 32));
   const __m256i none = _mm256_set1_epi8(-127), zero = _mm256_setzero_si256();
-  const __m256i high = _mm256_max_epi8(_mm256_blendv_epi8(none, first, end_first), _mm256_blendv_epi8(none, second, end_second));
-  const __m256i low = _mm256_max_epi8(_mm256_blendv_epi8(none, _mm256_sub_epi8(zero, first), end_first),
-                                      _mm256_blendv_epi8(none, _mm256_sub_epi8(zero, second), end_second));
+  const __m256i high = _mm256_max_epi8(_mm256_blendv_epi8(none, first, end_first),
+                                       _mm256_blendv_epi8(none, second, end_second));
+  const __m256i low =
+      _mm256_max_epi8(_mm256_blendv_epi8(none, _mm256_sub_epi8(zero, first), end_first),
+                      _mm256_blendv_epi8(none, _mm256_sub_epi8(zero, second), end_second));
   return {max_epi8(high), -max_epi8(low)};
 }
 
 bool supported() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("popcnt");
 }
 
 }  // namespace
@@ -116,12 +128,30 @@ namespace odt {
 
 const Kernels* kernels_avx2() {
   static const Kernels table = {
-      "avx2", below16, below_generic<std::uint32_t>, compress16, compress_generic<std::uint32_t>,
-      compress_bits_generic<extract_bmi>, changes_generic<std::uint16_t>, changes_generic<std::uint32_t>,
-      two_class_generic<extremes256>, signed_two_generic, multi_class_generic,
-      label_blocks_generic<std::int32_t>, label_blocks_generic<std::int64_t>, label_scan_generic<std::int32_t>, label_scan_generic<std::int64_t>,
-      columns_generic, column_counts_generic, bit_counts_generic<int16_t>, bit_counts_generic<int32_t>, quarters_generic<int16_t>, quarters_generic<int32_t>,
-      paid_quarters_generic<int16_t>, paid_quarters_generic<int32_t>, bit_compress_generic,
+      "avx2",
+      below16,
+      below_generic<std::uint32_t>,
+      compress16,
+      compress_generic<std::uint32_t>,
+      compress_bits_generic<extract_bmi>,
+      changes_generic<std::uint16_t>,
+      changes_generic<std::uint32_t>,
+      two_class_generic<extremes256>,
+      signed_two_generic,
+      multi_class_generic,
+      label_blocks_generic<std::int32_t>,
+      label_blocks_generic<std::int64_t>,
+      label_scan_generic<std::int32_t>,
+      label_scan_generic<std::int64_t>,
+      columns_generic,
+      column_counts_generic,
+      bit_counts_generic<int16_t>,
+      bit_counts_generic<int32_t>,
+      quarters_generic<int16_t>,
+      quarters_generic<int32_t>,
+      paid_quarters_generic<int16_t>,
+      paid_quarters_generic<int32_t>,
+      bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

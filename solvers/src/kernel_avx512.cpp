@@ -1,6 +1,8 @@
-// AVX-512 with VBMI2 (compress of 16-bit ranks), BITALG and VPOPCNTDQ. Compiled with flags of its own.
-// On Windows nothing tells at run time what the processor has, as libgcc and compiler-rt do elsewhere.
-#if defined(__AVX512VBMI2__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__) && !defined(_MSC_VER)
+// AVX-512 with VBMI2 (compress of 16-bit ranks), BITALG and VPOPCNTDQ. Compiled with flags of its
+// own. On Windows nothing tells at run time what the processor has, as libgcc and compiler-rt do
+// elsewhere.
+#if defined(__AVX512VBMI2__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__) && \
+    !defined(_MSC_VER)
 
 #include <immintrin.h>
 
@@ -23,7 +25,8 @@ void below32(const uint32_t* rank, size_t words, uint32_t bound, uint64_t* out) 
   for (size_t w = 0; w < words; ++w) {
     uint64_t bits = 0;
     for (int q = 0; q < 4; ++q, rank += 16)
-      bits |= static_cast<uint64_t>(_mm512_cmplt_epu32_mask(_mm512_load_si512(rank), b)) << (16 * q);
+      bits |= static_cast<uint64_t>(_mm512_cmplt_epu32_mask(_mm512_load_si512(rank), b))
+              << (16 * q);
     out[w] = bits;
   }
 }
@@ -55,8 +58,10 @@ size_t compress32(const uint32_t* in, size_t words, const uint64_t* keep, uint32
 
 void changes16(const uint16_t* rank, size_t words, uint64_t* out) {
   for (size_t w = 0; w < words; ++w, rank += 64) {
-    const __mmask32 low = _mm512_cmpneq_epu16_mask(_mm512_load_si512(rank), _mm512_loadu_si512(rank + 1));
-    const __mmask32 high = _mm512_cmpneq_epu16_mask(_mm512_load_si512(rank + 32), _mm512_loadu_si512(rank + 33));
+    const __mmask32 low =
+        _mm512_cmpneq_epu16_mask(_mm512_load_si512(rank), _mm512_loadu_si512(rank + 1));
+    const __mmask32 high =
+        _mm512_cmpneq_epu16_mask(_mm512_load_si512(rank + 32), _mm512_loadu_si512(rank + 33));
     out[w] = _mm512_kunpackd(high, low);
   }
 }
@@ -65,7 +70,8 @@ inline uint64_t extract_bmi(uint64_t value, uint64_t mask) { return _pext_u64(va
 
 inline int32_t max_epi8(__m512i v) {
   const __m256i a = _mm256_max_epi8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
-  // minpos works on unsigned 16-bit lanes: turn the largest signed byte into the least unsigned one.
+  // minpos works on unsigned 16-bit lanes: turn the largest signed byte into the least unsigned
+  // one.
   __m128i b = _mm_max_epi8(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
   b = _mm_sub_epi8(_mm_set1_epi8(127), b);
   b = _mm_min_epu8(b, _mm_srli_epi16(b, 8));
@@ -104,8 +110,9 @@ struct Side {
 };
 
 // Eight blocks: bounds of all of them at once, then a look into those that can beat the incumbent.
-inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positive, __m512i has_end, const uint64_t* row_words,
-                         const uint64_t* all_words, const uint64_t* positive_words, const uint64_t* ends, uint64_t flip,
+inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positive, __m512i has_end,
+                         const uint64_t* row_words, const uint64_t* all_words,
+                         const uint64_t* positive_words, const uint64_t* ends, uint64_t flip,
                          uint32_t& opened) {
   const __m512i up = _mm512_popcnt_epi64(_mm512_and_si512(rows, positive));
   const __m512i down = _mm512_popcnt_epi64(_mm512_andnot_si512(positive, rows));
@@ -125,9 +132,11 @@ inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positi
     for (unsigned m = open; m; m &= m - 1) {
       const int i = __builtin_ctz(m);
       if (caps[i] <= side.gain) continue;
-      const Extremes e = extremes512((row_words[i] ^ flip) & all_words[i], positive_words[i], ends[i]);
+      const Extremes e =
+          extremes512((row_words[i] ^ flip) & all_words[i], positive_words[i], ends[i]);
       const int32_t before = static_cast<int32_t>(start[i]);
-      const int32_t best = larger(2 * (before + e.largest) - total, total - 2 * (before + e.smallest));
+      const int32_t best =
+          larger(2 * (before + e.largest) - total, total - 2 * (before + e.smallest));
       caps[i] = best;
       side.gain = larger(side.gain, best);
       ++opened;
@@ -140,17 +149,21 @@ inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positi
 
 void two_class(const TwoClassScan& s, TwoClassGain& gain) {
   const __m512i least = _mm512_set1_epi64(-(1 << 30));
-  Side left{_mm512_setzero_si512(), least, gain.left}, right{_mm512_setzero_si512(), least, gain.right};
+  Side left{_mm512_setzero_si512(), least, gain.left},
+      right{_mm512_setzero_si512(), least, gain.right};
   uint32_t opened = 0;
   for (size_t w = 0; w < s.words; w += 8) {
-    const __mmask8 lanes = static_cast<__mmask8>(s.words - w >= 8 ? 255 : (1u << (s.words - w)) - 1);
+    const __mmask8 lanes =
+        static_cast<__mmask8>(s.words - w >= 8 ? 255 : (1u << (s.words - w)) - 1);
     const __m512i all = _mm512_maskz_loadu_epi64(lanes, s.all + w);
     const __m512i mask = _mm512_maskz_loadu_epi64(lanes, s.left + w);
     const __m512i positive = _mm512_maskz_loadu_epi64(lanes, s.positive + w);
-    eight_blocks(left, s.left_total, _mm512_and_si512(mask, all), positive, _mm512_maskz_loadu_epi64(lanes, s.ends[0] + w),
-                 s.left + w, s.all + w, s.positive + w, s.ends[0] + w, 0, opened);
-    eight_blocks(right, s.right_total, _mm512_andnot_si512(mask, all), positive, _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w),
-                 s.left + w, s.all + w, s.positive + w, s.ends[1] + w, ~0ULL, opened);
+    eight_blocks(left, s.left_total, _mm512_and_si512(mask, all), positive,
+                 _mm512_maskz_loadu_epi64(lanes, s.ends[0] + w), s.left + w, s.all + w,
+                 s.positive + w, s.ends[0] + w, 0, opened);
+    eight_blocks(right, s.right_total, _mm512_andnot_si512(mask, all), positive,
+                 _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w), s.left + w, s.all + w,
+                 s.positive + w, s.ends[1] + w, ~0ULL, opened);
   }
   gain.left = left.gain;
   gain.right = right.gain;
@@ -164,18 +177,23 @@ template <int Registers>
 struct Counts {
   __m512i before[Registers], total[Registers], bits[Registers];
 
-  // Rows that are wrong if the first part ends with `head` and the second starts behind `tail`: for equal masks the
-  // loss of a cut, for head beyond tail a bound for the cuts in between.
+  // Rows that are wrong if the first part ends with `head` and the second starts behind `tail`: for
+  // equal masks the loss of a cut, for head beyond tail a bound for the cuts in between.
   int32_t loss(uint64_t head, uint64_t tail, int32_t rows) const {
     __m512i most = _mm512_setzero_si512();
-    const __m512i h = _mm512_set1_epi64(static_cast<long long>(head)), t = _mm512_set1_epi64(static_cast<long long>(tail));
+    const __m512i h = _mm512_set1_epi64(static_cast<long long>(head)),
+                  t = _mm512_set1_epi64(static_cast<long long>(tail));
     for (int r = 0; r < Registers; ++r) {
-      const __m512i prefix = _mm512_add_epi64(before[r], _mm512_popcnt_epi64(_mm512_and_si512(bits[r], h)));
-      const __m512i upto = _mm512_add_epi64(before[r], _mm512_popcnt_epi64(_mm512_and_si512(bits[r], t)));
-      const __m512i both = _mm512_or_si512(prefix, _mm512_slli_epi64(_mm512_sub_epi64(total[r], upto), 32));
+      const __m512i prefix =
+          _mm512_add_epi64(before[r], _mm512_popcnt_epi64(_mm512_and_si512(bits[r], h)));
+      const __m512i upto =
+          _mm512_add_epi64(before[r], _mm512_popcnt_epi64(_mm512_and_si512(bits[r], t)));
+      const __m512i both =
+          _mm512_or_si512(prefix, _mm512_slli_epi64(_mm512_sub_epi64(total[r], upto), 32));
       most = _mm512_max_epi32(most, both);
     }
-    const __m256i x = _mm256_max_epi32(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
+    const __m256i x =
+        _mm256_max_epi32(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
     __m128i y = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
     y = _mm_max_epi32(y, _mm_shuffle_epi32(y, 0x4e));
     const uint64_t packed = static_cast<uint64_t>(_mm_cvtsi128_si64(y));
@@ -183,25 +201,30 @@ struct Counts {
   }
 };
 
-// Least loss of a cut inside a block if it is below `best`; a lower bound otherwise. Sixteen rows at a time: bound,
-// then the cuts one by one.
+// Least loss of a cut inside a block if it is below `best`; a lower bound otherwise. Sixteen rows
+// at a time: bound, then the cuts one by one.
 template <int Registers>
-int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, uint64_t all_ends, const int32_t* before,
-                   const int32_t* total, int32_t rows, int32_t best) {
+int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, uint64_t all_ends,
+                   const int32_t* before, const int32_t* total, int32_t rows, int32_t best) {
   Counts<Registers> counts;
   const __m512i mask = _mm512_set1_epi64(static_cast<long long>(side));
   for (int r = 0; r < Registers; ++r) {
-    counts.before[r] = _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(before + 8 * r)));
-    counts.total[r] = _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(total + 8 * r)));
-    counts.bits[r] = _mm512_and_si512(mask, _mm512_load_si512(s.classes + w * 8 * Registers + 8 * static_cast<size_t>(r)));
+    counts.before[r] =
+        _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(before + 8 * r)));
+    counts.total[r] =
+        _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(total + 8 * r)));
+    counts.bits[r] = _mm512_and_si512(
+        mask, _mm512_load_si512(s.classes + w * 8 * Registers + 8 * static_cast<size_t>(r)));
   }
   // Rows outside the side count for nobody, but the cut's row totals are those of the side.
   int32_t floor = 1 << 30;
   for (int q = 0; q < 4; ++q) {
-    const uint64_t low = q == 0 ? 0 : (1ULL << (16 * q)) - 1, high = q == 3 ? ~0ULL : (1ULL << (16 * q + 16)) - 1;
+    const uint64_t low = q == 0 ? 0 : (1ULL << (16 * q)) - 1,
+                   high = q == 3 ? ~0ULL : (1ULL << (16 * q + 16)) - 1;
     uint64_t ends = all_ends & high & ~low;
     if (ends == 0) continue;
-    // Wherever the cut stands in here, neither part counts more of a class than with the whole quarter.
+    // Wherever the cut stands in here, neither part counts more of a class than with the whole
+    // quarter.
     const int32_t lower = counts.loss(high, low, rows);
     if (lower >= best) {
       floor = smaller(floor, lower);
@@ -230,8 +253,10 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
   __m512i left[Registers], right[Registers], left_total[Registers], right_total[Registers];
   for (int r = 0; r < Registers; ++r) {
     left[r] = right[r] = _mm512_setzero_si512();
-    left_total[r] = _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.left_total + 8 * r)));
-    right_total[r] = _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.right_total + 8 * r)));
+    left_total[r] = _mm512_cvtepi32_epi64(
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.left_total + 8 * r)));
+    right_total[r] = _mm512_cvtepi32_epi64(
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.right_total + 8 * r)));
   }
   int32_t left_rows = 0, right_rows = 0;
   for (size_t w = 0; w <= s.words; ++w) {
@@ -239,7 +264,8 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
     __m512i most[4];
     for (int r = 0; r < Registers; ++r) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + 8 * r), _mm512_cvtepi64_epi32(left[r]));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + kStride + 8 * r), _mm512_cvtepi64_epi32(right[r]));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + kStride + 8 * r),
+                          _mm512_cvtepi64_epi32(right[r]));
       const __m512i left_rest = _mm512_sub_epi64(left_total[r], left[r]);
       const __m512i right_rest = _mm512_sub_epi64(right_total[r], right[r]);
       most[0] = r ? _mm512_max_epi64(most[0], left[r]) : left[r];
@@ -250,15 +276,19 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
     // Four horizontal maxima in one go: counts fit in 32 bits, so pack pairs, then fold.
     const __m512i ab = _mm512_or_si512(most[0], _mm512_slli_epi64(most[1], 32));
     const __m512i cd = _mm512_or_si512(most[2], _mm512_slli_epi64(most[3], 32));
-    const __m256i x = _mm256_max_epi32(_mm512_castsi512_si256(ab), _mm512_extracti64x4_epi64(ab, 1));
-    const __m256i y = _mm256_max_epi32(_mm512_castsi512_si256(cd), _mm512_extracti64x4_epi64(cd, 1));
+    const __m256i x =
+        _mm256_max_epi32(_mm512_castsi512_si256(ab), _mm512_extracti64x4_epi64(ab, 1));
+    const __m256i y =
+        _mm256_max_epi32(_mm512_castsi512_si256(cd), _mm512_extracti64x4_epi64(cd, 1));
     const __m256i z = _mm256_max_epi32(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
     const __m128i m = _mm_max_epi32(_mm256_castsi256_si128(z), _mm256_extracti128_si256(z, 1));
-    const __m128i side_rows = _mm_setr_epi32(left_rows, s.left_rows - left_rows, right_rows, s.right_rows - right_rows);
+    const __m128i side_rows =
+        _mm_setr_epi32(left_rows, s.left_rows - left_rows, right_rows, s.right_rows - right_rows);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(at + 2 * kStride), _mm_sub_epi32(side_rows, m));
     if (w == s.words) break;
     const uint64_t v = s.all[w], l = s.left[w] & v, rr = v & ~s.left[w];
-    const __m512i lm = _mm512_set1_epi64(static_cast<long long>(l)), rm = _mm512_set1_epi64(static_cast<long long>(rr));
+    const __m512i lm = _mm512_set1_epi64(static_cast<long long>(l)),
+                  rm = _mm512_set1_epi64(static_cast<long long>(rr));
     for (int r = 0; r < Registers; ++r) {
       const __m512i bits = _mm512_load_si512(s.classes + w * kStride + 8 * r);
       left[r] = _mm512_add_epi64(left[r], _mm512_popcnt_epi64(_mm512_and_si512(bits, lm)));
@@ -276,7 +306,8 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
       const uint64_t side = s.left[w] & s.all[w];
       int32_t lower = block_bound(at + 2 * kStride, next + 2 * kStride, pop(side));
       if (lower < loss.left) {
-        lower = open_block<Registers>(s, w, side, left_ends, at, s.left_total, s.left_rows, loss.left);
+        lower =
+            open_block<Registers>(s, w, side, left_ends, at, s.left_total, s.left_rows, loss.left);
         loss.left = smaller(loss.left, lower);
         ++loss.opened;
       }
@@ -286,7 +317,8 @@ void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
       const uint64_t side = s.all[w] & ~s.left[w];
       int32_t lower = block_bound(at + 2 * kStride + 2, next + 2 * kStride + 2, pop(side));
       if (lower < loss.right) {
-        lower = open_block<Registers>(s, w, side, right_ends, at + kStride, s.right_total, s.right_rows, loss.right);
+        lower = open_block<Registers>(s, w, side, right_ends, at + kStride, s.right_total,
+                                      s.right_rows, loss.right);
         loss.right = smaller(loss.right, lower);
         ++loss.opened;
       }
@@ -303,10 +335,11 @@ void multi_class(const MultiClassScan& s, MultiClassLoss& loss) {
 }
 
 bool supported() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi2") &&
-         __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq") &&
-         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
+         __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("popcnt");
 }
 
 }  // namespace
@@ -315,11 +348,30 @@ namespace odt {
 
 const Kernels* kernels_avx512() {
   static const Kernels table = {
-      "avx512", below16, below32, compress16, compress32, compress_bits_generic<extract_bmi>, changes16,
-      changes_generic<std::uint32_t>, two_class, signed_two_generic, multi_class,
-      label_blocks_generic<std::int32_t>, label_blocks_generic<std::int64_t>, label_scan_generic<std::int32_t>, label_scan_generic<std::int64_t>,
-      columns_generic, column_counts_generic, bit_counts_generic<int16_t>, bit_counts_generic<int32_t>, quarters_generic<int16_t>, quarters_generic<int32_t>,
-      paid_quarters_generic<int16_t>, paid_quarters_generic<int32_t>, bit_compress_generic,
+      "avx512",
+      below16,
+      below32,
+      compress16,
+      compress32,
+      compress_bits_generic<extract_bmi>,
+      changes16,
+      changes_generic<std::uint32_t>,
+      two_class,
+      signed_two_generic,
+      multi_class,
+      label_blocks_generic<std::int32_t>,
+      label_blocks_generic<std::int64_t>,
+      label_scan_generic<std::int32_t>,
+      label_scan_generic<std::int64_t>,
+      columns_generic,
+      column_counts_generic,
+      bit_counts_generic<int16_t>,
+      bit_counts_generic<int32_t>,
+      quarters_generic<int16_t>,
+      quarters_generic<int32_t>,
+      paid_quarters_generic<int16_t>,
+      paid_quarters_generic<int32_t>,
+      bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

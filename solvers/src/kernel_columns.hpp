@@ -1,5 +1,5 @@
-// Stumps on 0/1 tests by bitmaps, eight tests a vector. Included by one file per instruction set (see
-// kernel_generic.hpp).
+// Stumps on 0/1 tests by bitmaps, eight tests a vector. Included by one file per instruction set
+// (see kernel_generic.hpp).
 #pragma once
 
 #include "kernel_generic.hpp"
@@ -20,7 +20,8 @@ inline I64 popcount64(U64 x) {
 }
 inline I64 larger64(I64 a, I64 b) { return a > b ? a : b; }
 
-// Rows of class c on the left that pass each of the tests j .. j + 7. Of two classes, class 0 is what is not positive.
+// Rows of class c on the left that pass each of the tests j .. j + 7. Of two classes, class 0 is
+// what is not positive.
 inline I64 column_count(const odt::ColumnScan& s, size_t j, int c) {
   I64 sum = {};
   const uint64_t* column = s.columns + j;
@@ -49,10 +50,12 @@ inline I64 kept(I64 right, I64 pass, int64_t rows, int64_t least) {
 inline void columns_generic(const odt::ColumnScan& s, odt::ColumnBest& best) {
   I64 most_left = {}, most_right = {};
   for (size_t j = 0; j < s.stride; j += 8) {
-    I64 pass_left = {}, fail_left = {}, pass_right = {}, fail_right = {}, rows_left = {}, rows_right = {};
+    I64 pass_left = {}, fail_left = {}, pass_right = {}, fail_right = {}, rows_left = {},
+        rows_right = {};
     for (int c = 0; c < s.class_count; ++c) {
       const I64 left = column_count(s, j, c);
-      const I64 right = *reinterpret_cast<const I64*>(s.all + static_cast<size_t>(c) * s.stride + j) - left;
+      const I64 right =
+          *reinterpret_cast<const I64*>(s.all + static_cast<size_t>(c) * s.stride + j) - left;
       rows_left += left;
       rows_right += right;
       pass_left = larger64(pass_left, left);
@@ -62,8 +65,10 @@ inline void columns_generic(const odt::ColumnScan& s, odt::ColumnBest& best) {
     }
     const I64 left = kept(pass_left + fail_left, rows_left, s.left_rows, s.least);
     const I64 right = kept(pass_right + fail_right, rows_right, s.right_rows, s.least);
-    most_left = larger64(most_left, s.open[0] ? left & *reinterpret_cast<const I64*>(s.open[0] + j) : left);
-    most_right = larger64(most_right, s.open[1] ? right & *reinterpret_cast<const I64*>(s.open[1] + j) : right);
+    most_left =
+        larger64(most_left, s.open[0] ? left & *reinterpret_cast<const I64*>(s.open[0] + j) : left);
+    most_right = larger64(most_right,
+                          s.open[1] ? right & *reinterpret_cast<const I64*>(s.open[1] + j) : right);
   }
   int64_t left = 0, right = 0;
   for (int i = 0; i < 8; ++i) {

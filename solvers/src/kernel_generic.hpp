@@ -1,5 +1,6 @@
-// Kernels in plain C++. Included by one file per instruction set, each with flags of its own, so everything here has
-// internal linkage: a shared inline function compiled for AVX must never be picked for the portable table.
+// Kernels in plain C++. Included by one file per instruction set, each with flags of its own, so
+// everything here has internal linkage: a shared inline function compiled for AVX must never be
+// picked for the portable table.
 #pragma once
 
 #include <cstring>
@@ -58,7 +59,8 @@ template <class R>
 void changes_generic(const R* rank, size_t words, uint64_t* out) {
   for (size_t w = 0; w < words; ++w) {
     uint64_t bits = 0;
-    for (int i = 0; i < 64; ++i) bits |= static_cast<uint64_t>(rank[w * 64 + i] != rank[w * 64 + i + 1]) << i;
+    for (int i = 0; i < 64; ++i)
+      bits |= static_cast<uint64_t>(rank[w * 64 + i] != rank[w * 64 + i + 1]) << i;
     out[w] = bits;
   }
 }
@@ -74,7 +76,8 @@ inline uint64_t extract_slow(uint64_t value, uint64_t mask) {
 
 // Appends the kept bits of each bitmap behind those kept so far.
 template <uint64_t (*Extract)(uint64_t, uint64_t)>
-void compress_bits_generic(const uint64_t* in, size_t words, int stride, const uint64_t* keep, uint64_t* out) {
+void compress_bits_generic(const uint64_t* in, size_t words, int stride, const uint64_t* keep,
+                           uint64_t* out) {
   size_t filled = 0;  // bits in the current output word
   for (int c = 0; c < stride; ++c) out[c] = 0;
   for (size_t w = 0; w < words; ++w, in += stride) {
@@ -118,8 +121,8 @@ struct BlockSide {
 };
 
 template <Extremes (*Open)(uint64_t, uint64_t, uint64_t)>
-inline void two_class_block(BlockSide& side, int32_t total, uint64_t rows, uint64_t positive, uint64_t ends,
-                            uint32_t& opened) {
+inline void two_class_block(BlockSide& side, int32_t total, uint64_t rows, uint64_t positive,
+                            uint64_t ends, uint32_t& opened) {
   const int32_t up = pop(rows & positive), down = pop(rows) - up;
   int32_t cap = larger(2 * (side.before + up) - total, total - 2 * (side.before - down));
   if (ends) {
@@ -158,7 +161,8 @@ inline BlockSums masked_sums(const int32_t* value, uint64_t mask) {
   const __m512i zero = _mm512_setzero_si512();
   __m512i sum = zero, up = zero;
   for (int q = 0; q < 4; ++q) {
-    const __m512i v = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> (16 * q)), value + 16 * q);
+    const __m512i v =
+        _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> (16 * q)), value + 16 * q);
     sum = _mm512_add_epi32(sum, v);
     up = _mm512_add_epi32(up, _mm512_max_epi32(v, zero));
   }
@@ -185,10 +189,12 @@ inline __m512i prefix_epi32(__m512i v) {
 }
 
 inline Extremes signed_extremes(const int32_t* value, uint64_t side, uint64_t ends) {
-  __m512i most = _mm512_set1_epi32(-(1 << 30)), least = _mm512_set1_epi32(1 << 30), before = _mm512_setzero_si512();
+  __m512i most = _mm512_set1_epi32(-(1 << 30)), least = _mm512_set1_epi32(1 << 30),
+          before = _mm512_setzero_si512();
   const __m512i last = _mm512_set1_epi32(15);
   for (int q = 0; q < 4; ++q) {
-    const __m512i v = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(side >> (16 * q)), value + 16 * q);
+    const __m512i v =
+        _mm512_maskz_loadu_epi32(static_cast<__mmask16>(side >> (16 * q)), value + 16 * q);
     const __m512i sum = _mm512_add_epi32(prefix_epi32(v), before);
     const __mmask16 at = static_cast<__mmask16>(ends >> (16 * q));
     most = _mm512_mask_max_epi32(most, at, most, sum);
@@ -211,8 +217,8 @@ inline Extremes signed_extremes(const int32_t* value, uint64_t side, uint64_t en
 }
 #endif
 
-inline void signed_block(BlockSide& side, int32_t total, BlockSums s, const int32_t* value, uint64_t rows, uint64_t ends,
-                         uint32_t& opened) {
+inline void signed_block(BlockSide& side, int32_t total, BlockSums s, const int32_t* value,
+                         uint64_t rows, uint64_t ends, uint32_t& opened) {
   int32_t cap = larger(2 * (side.before + s.up) - total, total - 2 * (side.before + s.sum - s.up));
   if (ends) {
     if (cap > side.gain) {
@@ -243,10 +249,10 @@ void signed_two_generic(const SignedScan& s, TwoClassGain& gain) {
   gain.opened += opened;
 }
 
-// Least loss of a split of one side at the ends of ties inside a block; `before` are the side's class counts at its
-// start, `total` those of all its rows.
-inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side, uint64_t ends, const int32_t* before,
-                                const int32_t* total, int32_t rows) {
+// Least loss of a split of one side at the ends of ties inside a block; `before` are the side's
+// class counts at its start, `total` those of all its rows.
+inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side, uint64_t ends,
+                                const int32_t* before, const int32_t* total, int32_t rows) {
   const uint64_t* classes = s.classes + w * static_cast<size_t>(s.stride);
   int32_t count[16], rest[16];
   int32_t best_left = 0;
@@ -273,7 +279,8 @@ inline int32_t multi_class_open(const MultiClassScan& s, size_t w, uint64_t side
   int32_t best_right = 0;
   for (int c = 0; c < s.class_count; ++c) best_right = larger(best_right, rest[c]);
   int32_t most = 0;
-  // Backwards: a cut after row i counts the rows behind i, up to the next end of ties, on the right.
+  // Backwards: a cut after row i counts the rows behind i, up to the next end of ties, on the
+  // right.
   uint64_t bits = side;
   while (bits) {
     const int i = 63 - __builtin_clzll(bits);
@@ -299,13 +306,14 @@ inline int32_t most_of(const int32_t* count, int n) {
   return most;
 }
 
-// Two bounds on the loss of a cut inside a block: its rows left out of both parts, or counted in both. `at` and `next`
-// hold the losses of prefix and suffix at the block's two boundaries.
+// Two bounds on the loss of a cut inside a block: its rows left out of both parts, or counted in
+// both. `at` and `next` hold the losses of prefix and suffix at the block's two boundaries.
 inline int32_t block_bound(const int32_t* at, const int32_t* next, int32_t rows_here) {
   return larger(at[0] + next[1], next[0] + at[1] - rows_here);
 }
 
-// Per block boundary the scratch holds: class counts of both sides, then the losses of both sides' prefix and suffix.
+// Per block boundary the scratch holds: class counts of both sides, then the losses of both sides'
+// prefix and suffix.
 void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
   const int stride = s.stride, n = s.class_count;
   const size_t step = static_cast<size_t>(2 * stride + 4);
@@ -354,7 +362,8 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
     if (right_ends) {
       int32_t lower = block_bound(at + 2 * stride + 2, next + 2 * stride + 2, pop(v & ~s.left[w]));
       if (lower < loss.right) {
-        lower = multi_class_open(s, w, v & ~s.left[w], right_ends, at + stride, s.right_total, s.right_rows);
+        lower = multi_class_open(s, w, v & ~s.left[w], right_ends, at + stride, s.right_total,
+                                 s.right_rows);
         loss.right = smaller(loss.right, lower);
         ++loss.opened;
       }
@@ -381,7 +390,8 @@ inline V16 popcount16(U16 x) {
 #endif
 }
 
-inline V16 count_group(const uint16_t* bits, size_t stride, const uint16_t* row, int32_t first, int32_t last) {
+inline V16 count_group(const uint16_t* bits, size_t stride, const uint16_t* row, int32_t first,
+                       int32_t last) {
   V16 sum = {};
   for (int32_t w = first; w < last; ++w)
     sum += popcount16(load(bits + static_cast<size_t>(w) * stride) & row[w]);
@@ -450,7 +460,8 @@ template <class T>
 inline Tests<T> weigh_class(const odt::BitTable& t, size_t j, const uint16_t* row, int c) {
   Tests<T> sum = {};
   for (int32_t g = t.class_start[c]; g < t.class_start[c + 1]; ++g)
-    sum.add(count_group(t.bits + j, t.stride, row, t.group_start[g], t.group_start[g + 1]), static_cast<T>(t.weight[g]));
+    sum.add(count_group(t.bits + j, t.stride, row, t.group_start[g], t.group_start[g + 1]),
+            static_cast<T>(t.weight[g]));
   return sum;
 }
 
@@ -480,10 +491,12 @@ inline int32_t largest(const Tests<int32_t>& v) {
 template <class T>
 void bit_counts_generic(const odt::BitTable& t, const uint16_t* row, T* out) {
   for (int c = 0; c < t.classes; ++c)
-    for (size_t j = 0; j < t.stride; j += 32) weigh_class<T>(t, j, row, c).store(out + static_cast<size_t>(c) * t.stride + j);
+    for (size_t j = 0; j < t.stride; j += 32)
+      weigh_class<T>(t, j, row, c).store(out + static_cast<size_t>(c) * t.stride + j);
 }
 
-// For every 32 tests what a stump on each labels right in the four sets: take(first test, set, weights).
+// For every 32 tests what a stump on each labels right in the four sets: take(first test, set,
+// weights).
 template <class T, class Take>
 inline void each_quarter(const odt::QuarterScan<T>& s, Take take) {
   const size_t stride = s.table.stride;
@@ -491,7 +504,8 @@ inline void each_quarter(const odt::QuarterScan<T>& s, Take take) {
     Tests<T> pass[4] = {}, fail[4] = {};
     for (int c = 0; c < s.table.classes; ++c) {
       const size_t at = static_cast<size_t>(c) * stride + j;
-      const Tests<T> ab = weigh_class<T>(s.table, j, s.row, c), all_a = Tests<T>::load(s.a_count + at);
+      const Tests<T> ab = weigh_class<T>(s.table, j, s.row, c),
+                     all_a = Tests<T>::load(s.a_count + at);
       const Tests<T> a = all_a - ab, b = Tests<T>::load(s.b_count + at) - ab;
       const Tests<T> none = Tests<T>::load(s.all_count + at) - all_a - b;
       const T t_ab = s.ab_total[c], t_a = static_cast<T>(s.a_total[c] - t_ab);
@@ -528,15 +542,18 @@ template <class T>
 void paid_quarters_generic(const odt::PaidScan<T>& p, int32_t best[4]) {
   Tests<int32_t> most[4] = {};
   each_quarter(p.scan, [&](size_t j, int q, const Tests<T>& right) {
-    const Tests<int32_t> rate = Tests<int32_t>::load(p.rate + j), fixed = Tests<int32_t>::load(p.fixed + j);
+    const Tests<int32_t> rate = Tests<int32_t>::load(p.rate + j),
+                         fixed = Tests<int32_t>::load(p.fixed + j);
     Tests<int32_t> gain = widened(right);
-    for (size_t i = 0; i < Tests<int32_t>::kParts; ++i) gain.part[i] = gain.part[i] * p.each - rate.part[i] * p.load[q] - fixed.part[i];
+    for (size_t i = 0; i < Tests<int32_t>::kParts; ++i)
+      gain.part[i] = gain.part[i] * p.each - rate.part[i] * p.load[q] - fixed.part[i];
     most[q].raise(gain);
   });
   for (int q = 0; q < 4; ++q) best[q] = largest(most[q]);
 }
 
-// Moves kept bits of 16-bit words to the low end, the same way for every test: the mask's moves are found once a word.
+// Moves kept bits of 16-bit words to the low end, the same way for every test: the mask's moves are
+// found once a word.
 struct BitMoves {
   uint16_t move[4];
   uint16_t mask;
@@ -564,7 +581,8 @@ struct BitMoves {
   }
 };
 
-void bit_compress_generic(const odt::BitTable& t, const uint16_t* keep, uint16_t* out, int32_t* kept_start) {
+void bit_compress_generic(const odt::BitTable& t, const uint16_t* keep, uint16_t* out,
+                          int32_t* kept_start) {
   const size_t stride = t.stride;
   int32_t word = 0;
   for (int32_t g = 0; g < t.class_start[t.classes]; ++g) {
@@ -577,7 +595,8 @@ void bit_compress_generic(const odt::BitTable& t, const uint16_t* keep, uint16_t
       const uint16_t* in = t.bits + static_cast<size_t>(w) * stride;
       if (filled == 16) {
         uint16_t* to = out + static_cast<size_t>(word) * stride;
-        for (size_t j = 0; j < stride; j += 32) *reinterpret_cast<U16*>(to + j) = moves(load(in + j));
+        for (size_t j = 0; j < stride; j += 32)
+          *reinterpret_cast<U16*>(to + j) = moves(load(in + j));
         ++word;
         filled = count;
         continue;

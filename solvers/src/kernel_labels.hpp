@@ -1,8 +1,10 @@
-// The scan over general losses: every row has a vector of losses, one per label. Included by one file per instruction
-// set (see kernel_generic.hpp); GNU vector types let one source serve all of them.
+// The scan over general losses: every row has a vector of losses, one per label. Included by one
+// file per instruction set (see kernel_generic.hpp); GNU vector types let one source serve all of
+// them.
 //
-// Rows have kinds, few vectors are distinct: `table` holds one per kind, padded to `lanes` with the row's worst loss.
-// The padding never is the least lane, and its sums are what the deletion bound needs.
+// Rows have kinds, few vectors are distinct: `table` holds one per kind, padded to `lanes` with the
+// row's worst loss. The padding never is the least lane, and its sums are what the deletion bound
+// needs.
 #pragma once
 
 #include <type_traits>
@@ -20,7 +22,9 @@ struct Lanes {
   static Vector load(const T* p) { return *reinterpret_cast<const Vector*>(p); }
   static void store(T* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
   static Vector least(Vector a, Vector b) { return a < b ? a : b; }
-  static T least_lane(Vector v) { return folded<kCount / 2>(v, std::make_index_sequence<kCount>{})[0]; }
+  static T least_lane(Vector v) {
+    return folded<kCount / 2>(v, std::make_index_sequence<kCount>{})[0];
+  }
 
  private:
   // Indices as constants: a loop that fills them is not seen through.
@@ -93,7 +97,8 @@ class LabelKernel {
       ends &= ends - 1;
       seen = upto;
       add_rows(sums.at, w, rows);
-      if (rows == 0 && !moved) continue;  // the same cut as the last one, as far as this side's rows go
+      if (rows == 0 && !moved)
+        continue;  // the same cut as the last one, as far as this side's rows go
       moved = false;
       const Ends e = ends_of(sums.at, total);
       floor = smaller_of(floor, e.head + e.tail);
@@ -103,7 +108,9 @@ class LabelKernel {
 
  public:
   explicit LabelKernel(const odt::LabelScan<T>& s)
-      : s_(s), n_(static_cast<int>(s.lanes) / L::kCount), lanes_(N > 0 ? static_cast<size_t>(N) * L::kCount : s.lanes) {}
+      : s_(s),
+        n_(static_cast<int>(s.lanes) / L::kCount),
+        lanes_(N > 0 ? static_cast<size_t>(N) * L::kCount : s.lanes) {}
 
   // Sums of each block of 64 rows.
   static void blocks(const odt::LabelScan<T>& s, T* out) {
@@ -143,8 +150,12 @@ class LabelKernel {
     for (size_t w = 0; w < s_.words; ++w) {
       const uint64_t v = valid(s_.rows, w), left_ends = s_.ends[0][w], right_ends = s_.ends[1][w];
       const T* at = sums + w * 2 * lanes_;
-      if (left_ends) side(w, s_.left[w] & v, left_ends, at, bounds + 4 * w, s_.left_total, loss.left, left_floor, loss.opened);
-      if (right_ends) side(w, v & ~s_.left[w], right_ends, at + lanes_, bounds + 4 * w + 2, s_.right_total, loss.right, right_floor, loss.opened);
+      if (left_ends)
+        side(w, s_.left[w] & v, left_ends, at, bounds + 4 * w, s_.left_total, loss.left, left_floor,
+             loss.opened);
+      if (right_ends)
+        side(w, v & ~s_.left[w], right_ends, at + lanes_, bounds + 4 * w + 2, s_.right_total,
+             loss.right, right_floor, loss.opened);
     }
     loss.left_floor = left_floor;
     loss.right_floor = right_floor;
@@ -166,8 +177,8 @@ class LabelKernel {
   }
 
   // Two bounds on a cut inside the block: its rows in neither part, or in both.
-  void side(size_t w, uint64_t rows, uint64_t ends, const T* before, const T* bound, const T* total, T& best, T& floor,
-            uint32_t& opened) const {
+  void side(size_t w, uint64_t rows, uint64_t ends, const T* before, const T* bound, const T* total,
+            T& best, T& floor, uint32_t& opened) const {
     const T worst = before[2 * lanes_ + lanes_ - 1] - before[lanes_ - 1];
     T lower = larger_of(bound[0] + bound[5], bound[4] + bound[1] - worst);
     if (lower < best) {
@@ -183,22 +194,30 @@ class LabelKernel {
 template <class T, class Use>
 void with_label_kernel(size_t lanes, Use use) {
   switch (lanes * sizeof(T)) {
-    case 16: return use(static_cast<LabelKernel<T, 16, 1>*>(nullptr));
-    case 32: return use(static_cast<LabelKernel<T, 32, 1>*>(nullptr));
-    case 64: return use(static_cast<LabelKernel<T, 64, 1>*>(nullptr));
-    case 128: return use(static_cast<LabelKernel<T, 64, 2>*>(nullptr));
-    default: return use(static_cast<LabelKernel<T, 64, 0>*>(nullptr));
+    case 16:
+      return use(static_cast<LabelKernel<T, 16, 1>*>(nullptr));
+    case 32:
+      return use(static_cast<LabelKernel<T, 32, 1>*>(nullptr));
+    case 64:
+      return use(static_cast<LabelKernel<T, 64, 1>*>(nullptr));
+    case 128:
+      return use(static_cast<LabelKernel<T, 64, 2>*>(nullptr));
+    default:
+      return use(static_cast<LabelKernel<T, 64, 0>*>(nullptr));
   }
 }
 
 template <class T>
 void label_blocks_generic(const odt::LabelScan<T>& scan, T* out) {
-  with_label_kernel<T>(scan.lanes, [&](auto* kernel) { std::remove_pointer_t<decltype(kernel)>::blocks(scan, out); });
+  with_label_kernel<T>(scan.lanes, [&](auto* kernel) {
+    std::remove_pointer_t<decltype(kernel)>::blocks(scan, out);
+  });
 }
 
 template <class T>
 void label_scan_generic(const odt::LabelScan<T>& scan, odt::LabelLoss<T>& loss) {
-  with_label_kernel<T>(scan.lanes, [&](auto* kernel) { std::remove_pointer_t<decltype(kernel)>(scan).scan(loss); });
+  with_label_kernel<T>(
+      scan.lanes, [&](auto* kernel) { std::remove_pointer_t<decltype(kernel)>(scan).scan(loss); });
 }
 
 }  // namespace

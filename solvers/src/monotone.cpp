@@ -22,9 +22,15 @@ bool less(const Cells& a, const Cells& b) {
 
 }  // namespace
 
-Monotone::Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows, int labels)
-    : rules_(rules), space_(space, rows), labels_(labels), of_column_(space.columns.size(), 0), at_(kDeepest) {
-  for (const MonotoneRule& r : rules) of_column_[static_cast<std::size_t>(r.column)] |= std::uint64_t{1} << r.fact;
+Monotone::Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space,
+                   std::size_t rows, int labels)
+    : rules_(rules),
+      space_(space, rows),
+      labels_(labels),
+      of_column_(space.columns.size(), 0),
+      at_(kDeepest) {
+  for (const MonotoneRule& r : rules)
+    of_column_[static_cast<std::size_t>(r.column)] |= std::uint64_t{1} << r.fact;
 }
 
 std::uint64_t Monotone::facts_of(std::size_t feature) const {
@@ -39,7 +45,8 @@ std::uint64_t Monotone::facts_above(int level) const {
 
 // ---- the path
 
-void Monotone::split(int level, std::size_t feature, std::uint32_t low_row, std::uint32_t high_row) {
+void Monotone::split(int level, std::size_t feature, std::uint32_t low_row,
+                     std::uint32_t high_row) {
   At& here = at_[static_cast<std::size_t>(level)];
   here.feature = feature;
   here.low_row = low_row;
@@ -51,7 +58,8 @@ const Monotone::At& Monotone::placed(int level) const {
   const At& here = at_[static_cast<std::size_t>(level)];
   if (here.placed) return here;
   const std::size_t column = static_cast<std::size_t>(space_.test(here.feature).column);
-  here.threshold = space_.threshold(here.feature, space_.cell(column, here.low_row), space_.cell(column, here.high_row), level);
+  here.threshold = space_.threshold(here.feature, space_.cell(column, here.low_row),
+                                    space_.cell(column, here.high_row), level);
   here.placed = true;
   return here;
 }
@@ -73,7 +81,8 @@ Cells Monotone::cells(int level, int column) const {
   Cells found = space_.everything(static_cast<std::size_t>(column));
   for (int k = 0; k < level; ++k) {
     const At& above = placed(k);
-    if (space_.test(above.feature).column == column) found = space_.side(found, above.feature, above.threshold, above.side == 0);
+    if (space_.test(above.feature).column == column)
+      found = space_.side(found, above.feature, above.threshold, above.side == 0);
   }
   return found;
 }
@@ -83,7 +92,9 @@ Cells Monotone::cells(int level, int column) const {
 namespace {
 
 void drop(const Monotone::Limit& l, std::vector<int>& labels) {
-  labels.erase(std::remove_if(labels.begin(), labels.end(), [&](int c) { return c < l.low || c > l.high; }), labels.end());
+  labels.erase(
+      std::remove_if(labels.begin(), labels.end(), [&](int c) { return c < l.low || c > l.high; }),
+      labels.end());
 }
 
 }  // namespace
@@ -113,20 +124,24 @@ std::uint64_t Monotone::stump_facts(int level, int left, int right) const {
 Monotone::Meeting Monotone::meeting(int level) const {
   const At& here = placed(level);
   Meeting m{here.feature, space_.test(here.feature).column, {}, {}};
-  for (std::size_t c = 0; c < space_.columns(); ++c) m.box.push_back(cells(level, static_cast<int>(c)));
+  for (std::size_t c = 0; c < space_.columns(); ++c)
+    m.box.push_back(cells(level, static_cast<int>(c)));
   for (int s = 0; s < 2; ++s)
-    m.side[s] = space_.side(m.box[static_cast<std::size_t>(m.column)], here.feature, here.threshold, s == 0);
+    m.side[s] = space_.side(m.box[static_cast<std::size_t>(m.column)], here.feature, here.threshold,
+                            s == 0);
   return m;
 }
 
-Monotone::Regions Monotone::regions(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side) const {
+Monotone::Regions Monotone::regions(const std::vector<ArenaNode>& arena, int node,
+                                    const Meeting& here, int side) const {
   Regions found;
   Region path;
   walk(arena, node, here, side, path, found);
   return found;
 }
 
-void Monotone::walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side, Region& path, Regions& found) const {
+void Monotone::walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side,
+                    Region& path, Regions& found) const {
   if (node < 0) {
     found.push_back(path);
     found.back().label = -1 - node;
@@ -138,7 +153,10 @@ void Monotone::walk(const std::vector<ArenaNode>& arena, int node, const Meeting
   std::size_t i = 0;
   while (i < path.cells.size() && path.cells[i].first != column) ++i;
   const bool first = i == path.cells.size();
-  if (first) path.cells.emplace_back(column, column == here.column ? here.side[side] : here.box[static_cast<std::size_t>(column)]);
+  if (first)
+    path.cells.emplace_back(column, column == here.column
+                                        ? here.side[side]
+                                        : here.box[static_cast<std::size_t>(column)]);
   const Cells before = path.cells[i].second;
   for (int s = 0; s < 2; ++s) {
     path.cells[i].second = space_.side(before, f, n.threshold, s == 0);
@@ -149,8 +167,9 @@ void Monotone::walk(const std::vector<ArenaNode>& arena, int node, const Meeting
 }
 
 // The facts of labels in the wrong order along the column, all else being equal.
-std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label, int right_label,
-                              std::uint64_t wish, Tangle* tangle) const {
+std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cells& right,
+                              int left_label, int right_label, std::uint64_t wish,
+                              Tangle* tangle) const {
   std::uint64_t facts = 0;
   for (const MonotoneRule& r : rules_) {
     if (r.column != here.column || left_label == right_label) continue;
@@ -171,7 +190,8 @@ std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cell
   return facts;
 }
 
-std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish,
+std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right,
+                                      const Meeting& here, std::uint64_t wish,
                                       std::vector<Tangle>* tangles) const {
   const auto meet_elsewhere = [&](const Region& a, const Region& b) {
     const auto met = [&](int c) {
@@ -187,8 +207,9 @@ std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right,
   for (const Region& a : left)
     for (const Region& b : right) {
       Tangle found;
-      const std::uint64_t more = wrong(here, cells_in(a, here.column, here.side[0]), cells_in(b, here.column, here.side[1]),
-                                       a.label, b.label, wish, &found);
+      const std::uint64_t more =
+          wrong(here, cells_in(a, here.column, here.side[0]),
+                cells_in(b, here.column, here.side[1]), a.label, b.label, wish, &found);
       if (more == 0 || !meet_elsewhere(a, b)) continue;
       facts |= more;
       if (!tangles || !found.fact) continue;
@@ -200,17 +221,22 @@ std::uint64_t Monotone::facts_between(const Regions& left, const Regions& right,
 }
 
 // Those of which both leaves hold the other columns.
-std::vector<std::uint32_t> Monotone::rows_between(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) const {
+std::vector<std::uint32_t> Monotone::rows_between(const Tangle& t, const Meeting& here,
+                                                  const std::vector<std::uint32_t>& rows) const {
   std::vector<std::uint32_t> found = rows;
   for (const Region* region : t.regions)
     for (const auto& item : region->cells) {
-      const auto outside = [&](std::uint32_t row) { return !item.second.holds(space_.cell(static_cast<std::size_t>(item.first), row)); };
-      if (item.first != here.column) found.erase(std::remove_if(found.begin(), found.end(), outside), found.end());
+      const auto outside = [&](std::uint32_t row) {
+        return !item.second.holds(space_.cell(static_cast<std::size_t>(item.first), row));
+      };
+      if (item.first != here.column)
+        found.erase(std::remove_if(found.begin(), found.end(), outside), found.end());
     }
   return found;
 }
 
-Monotone::Ways Monotone::ways(const std::vector<Tangle>& tangles, const Meeting& here, const std::vector<std::uint32_t>& rows) {
+Monotone::Ways Monotone::ways(const std::vector<Tangle>& tangles, const Meeting& here,
+                              const std::vector<std::uint32_t>& rows) {
   // Where most rows are, in their midst: limits there cost most.
   std::vector<std::uint32_t> inside;
   const Tangle* most = &tangles.front();
@@ -226,7 +252,8 @@ Monotone::Ways Monotone::ways(const std::vector<Tangle>& tangles, const Meeting&
   for (std::size_t c = 0; c < columns; ++c) {
     const Cells& whole = here.box[c];
     const int column = static_cast<int>(c);
-    const Cells both = common(cells_in(*t.regions[0], column, whole), cells_in(*t.regions[1], column, whole));
+    const Cells both =
+        common(cells_in(*t.regions[0], column, whole), cells_in(*t.regions[1], column, whole));
     if (c != own) point[c] = space_.typical(both, c, inside.empty() ? rows : inside);
   }
   const std::uint32_t first = static_cast<std::uint32_t>(points_.size());
@@ -236,10 +263,12 @@ Monotone::Ways Monotone::ways(const std::vector<Tangle>& tangles, const Meeting&
     point[own] = cells.ranked() ? kEvery : extreme(cells, s == t.low);
     points_.push_back(point);
   }
-  // With `falls`: the label at the lower point is at most k, or that at the upper one above it. Else turned.
+  // With `falls`: the label at the lower point is at most k, or that at the upper one above it.
+  // Else turned.
   const int high = 1 - t.low, k = (t.labels[0] + t.labels[1] - 1) / 2, last = labels_ - 1;
   const auto limit = [&](int side, bool below) {
-    return below ? Limit{first + static_cast<std::uint32_t>(side), 0, k} : Limit{first + static_cast<std::uint32_t>(side), k + 1, last};
+    return below ? Limit{first + static_cast<std::uint32_t>(side), 0, k}
+                 : Limit{first + static_cast<std::uint32_t>(side), k + 1, last};
   };
   return {t.fact, {t.low, high}, {limit(t.low, t.falls), limit(high, !t.falls)}};
 }

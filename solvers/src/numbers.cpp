@@ -34,8 +34,13 @@ void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& 
 }
 
 NumberRows::NumberRows(const RegressionData& data)
-    : rows(data.points), targets(1), loss(data.problem.absolute ? OutputLoss::absolute : OutputLoss::squared), price(data.problem.leaf_price), factor(1, 1.0),
-      sum(1), value(1, data.target) {
+    : rows(data.points),
+      targets(1),
+      loss(data.problem.absolute ? OutputLoss::absolute : OutputLoss::squared),
+      price(data.problem.leaf_price),
+      factor(1, 1.0),
+      sum(1),
+      value(1, data.target) {
   for (const Moments& m : data.point) {
     weight.push_back(m.w);
     own.push_back(m.q);
@@ -44,9 +49,16 @@ NumberRows::NumberRows(const RegressionData& data)
   make_cells(data.problem.base, data.row);
 }
 
-NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains& at_once, std::size_t least_rows)
-    : rows(data.used.size()), targets(data.targets), loss(data.problem.loss), price(data.problem.leaf_price), least(least_rows), factor(data.problem.factor),
-      sum(data.targets), value(data.targets) {
+NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains& at_once,
+                       std::size_t least_rows)
+    : rows(data.used.size()),
+      targets(data.targets),
+      loss(data.problem.loss),
+      price(data.problem.leaf_price),
+      least(least_rows),
+      factor(data.problem.factor),
+      sum(data.targets),
+      value(data.targets) {
   for (std::uint32_t i : data.used) {
     const double* of = data.of(i);
     weight.push_back(of[kWeight]);
@@ -59,7 +71,8 @@ NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains
   make_cells(data.problem.base, data.used);
   if (data.free()) return;
   if (at_once.ready()) gains = &at_once;
-  ruled = [&data, &values, row = std::vector<std::uint32_t>(), sums = std::vector<double>()](const std::vector<std::uint32_t>& part) mutable {
+  ruled = [&data, &values, row = std::vector<std::uint32_t>(),
+           sums = std::vector<double>()](const std::vector<std::uint32_t>& part) mutable {
     row.clear();
     sums.assign(data.width, 0.0);
     for (std::uint32_t k : part) {
@@ -107,23 +120,29 @@ double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
     }
     double s = 0;
     for (std::size_t i = 0; i < n; ++i) s += data_.sum[t][rows[i]];
-    gained += data_.factor[t] * (data_.loss == OutputLoss::squared ? s * s / (w + kTiny) : gain_of_log(s, w));
+    gained += data_.factor[t] *
+              (data_.loss == OutputLoss::squared ? s * s / (w + kTiny) : gain_of_log(s, w));
   }
   return std::max(0.0, lost - gained) + data_.price;
 }
 
-void NumberLosses::splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, const char* open, double* out) {
+void NumberLosses::splits(const std::uint32_t* order, std::size_t n,
+                          const std::uint32_t* const* by_target, const char* open, double* out) {
   if (n < 2) return;
   if (data_.gains) return gains(order, n, open, out);
   switch (data_.loss) {
-    case OutputLoss::squared: return squared(order, n, out);
-    case OutputLoss::poisson: return poisson(order, n, open, out);
-    case OutputLoss::absolute: return medians(order, n, by_target, out);
+    case OutputLoss::squared:
+      return squared(order, n, out);
+    case OutputLoss::poisson:
+      return poisson(order, n, open, out);
+    case OutputLoss::absolute:
+      return medians(order, n, by_target, out);
   }
 }
 
 void NumberLosses::one_target(const std::uint32_t* order, std::size_t n, double* out) const {
-  const double *sum = data_.sum[0].data(), *weight = data_.weight.data(), *inverse = inverse_.data();
+  const double *sum = data_.sum[0].data(), *weight = data_.weight.data(),
+               *inverse = inverse_.data();
   const double factor = data_.factor[0], prices = 2 * data_.price, total = total_[0];
   double w = 0, s = 0;
   for (std::size_t i = 0; i + 1 < n; ++i) {
@@ -142,7 +161,8 @@ void NumberLosses::one_target(const std::uint32_t* order, std::size_t n, double*
 }
 
 // Most rows are passed without a look at their cells: only where the gain is the best so far.
-std::size_t NumberLosses::best_split(const std::uint32_t* order, std::size_t n, const std::uint32_t* cell, double& value) const {
+std::size_t NumberLosses::best_split(const std::uint32_t* order, std::size_t n,
+                                     const std::uint32_t* cell, double& value) const {
   const double *sum = data_.sum[0].data(), *inverse = inverse_.data();
   const double total = total_[0];
   double s = 0, best = -1;
@@ -151,7 +171,8 @@ std::size_t NumberLosses::best_split(const std::uint32_t* order, std::size_t n, 
   for (std::size_t i = 1; i < n; ++i) {
     s += sum[order[i - 1]];
     const double rest = total - s, gained = s * s * inverse[i] + rest * rest * inverse[n - i];
-    if (gained <= best || cell[order[i - 1]] == cell[order[i]] || i < least || n - i < least) continue;
+    if (gained <= best || cell[order[i - 1]] == cell[order[i]] || i < least || n - i < least)
+      continue;
     best = gained;
     place = i;
   }
@@ -185,7 +206,8 @@ void NumberLosses::squared(const std::uint32_t* order, std::size_t n, double* ou
   }
 }
 
-void NumberLosses::poisson(const std::uint32_t* order, std::size_t n, const char* open, double* out) {
+void NumberLosses::poisson(const std::uint32_t* order, std::size_t n, const char* open,
+                           double* out) {
   if (low_w_.size() < n) low_w_.resize(n);
   double w = 0;
   for (std::size_t i = 0; i < n; ++i) low_w_[i] = w += data_.weight[order[i]];
@@ -196,7 +218,9 @@ void NumberLosses::poisson(const std::uint32_t* order, std::size_t n, const char
     double s = 0;
     for (std::size_t i = 0; i + 1 < n; ++i) {
       s += sum[order[i]];
-      if (open[i]) out[i] -= data_.factor[t] * (gain_of_log(s, low_w_[i]) + gain_of_log(all - s, w - low_w_[i]));
+      if (open[i])
+        out[i] -=
+            data_.factor[t] * (gain_of_log(s, low_w_[i]) + gain_of_log(all - s, w - low_w_[i]));
     }
   }
   for (std::size_t i = 0; i + 1 < n; ++i) out[i] = std::max(0.0, out[i]) + 2 * data_.price;
@@ -228,10 +252,12 @@ void NumberLosses::gains(const std::uint32_t* order, std::size_t n, const char* 
     from[t] = to;
   }
   data_.gains->of(width, packed_.data(), from.data(), gain_.data());
-  for (std::size_t k = 0; k < count; ++k) out[at_[k]] = std::max(0.0, own_ - gain_[k] - gain_[count + k]) + 2 * data_.price;
+  for (std::size_t k = 0; k < count; ++k)
+    out[at_[k]] = std::max(0.0, own_ - gain_[k] - gain_[count + k]) + 2 * data_.price;
 }
 
-void NumberLosses::medians(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, double* out) {
+void NumberLosses::medians(const std::uint32_t* order, std::size_t n,
+                           const std::uint32_t* const* by_target, double* out) {
   std::fill(out, out + n, own_ + 2 * data_.price);
   for (std::size_t t = 0; t < data_.targets; ++t) {
     chain(t, order, n, by_target[t], true, out);
@@ -239,9 +265,11 @@ void NumberLosses::medians(const std::uint32_t* order, std::size_t n, const std:
   }
 }
 
-// Adds what the rows up to each place lose to their median, or, not backwards, the rows behind it: rows are taken from a
-// list that is linked by their targets, and the median moves by few steps each time.
-void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t n, const std::uint32_t* by_target, bool backwards, double* out) {
+// Adds what the rows up to each place lose to their median, or, not backwards, the rows behind it:
+// rows are taken from a list that is linked by their targets, and the median moves by few steps
+// each time.
+void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t n,
+                         const std::uint32_t* by_target, bool backwards, double* out) {
   const double* y = data_.value[t].data();
   const std::uint32_t end = static_cast<std::uint32_t>(n);
   place_.resize(data_.rows);
@@ -280,8 +308,10 @@ void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t 
     const std::uint32_t row = order[backwards ? n - 1 - k : k], at = place_[row];
     const double wi = data_.weight[row];
     if (at == m) {
-      if (next_[m] != end) m = next_[m];
-      else down();
+      if (next_[m] != end)
+        m = next_[m];
+      else
+        down();
     } else if (at < m) {
       below -= wi;
       below_sum -= wi * y[row];
@@ -297,7 +327,8 @@ void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t 
   }
 }
 
-double NumberLosses::median(std::size_t t, const std::uint32_t* rows, std::size_t n, double& output) {
+double NumberLosses::median(std::size_t t, const std::uint32_t* rows, std::size_t n,
+                            double& output) {
   pairs_.clear();
   double all = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -333,9 +364,15 @@ double NumberLosses::lost(std::uint32_t row, const double* output) const {
   for (std::size_t t = 0; t < data_.targets; ++t) {
     const double y = data_.value[t][row], o = output[t];
     switch (data_.loss) {
-      case OutputLoss::squared: lost += data_.factor[t] * (y - o) * (y - o); break;
-      case OutputLoss::absolute: lost += data_.factor[t] * std::fabs(y - o); break;
-      case OutputLoss::poisson: lost += data_.factor[t] * (o - (y > 0 ? y * std::log(std::max(o, 1e-12)) : 0)); break;
+      case OutputLoss::squared:
+        lost += data_.factor[t] * (y - o) * (y - o);
+        break;
+      case OutputLoss::absolute:
+        lost += data_.factor[t] * std::fabs(y - o);
+        break;
+      case OutputLoss::poisson:
+        lost += data_.factor[t] * (o - (y > 0 ? y * std::log(std::max(o, 1e-12)) : 0));
+        break;
     }
   }
   return data_.weight[row] * lost;

@@ -11,22 +11,36 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
-constexpr double kMostWork = 1e8;             // of one search for a tree of depth two
-constexpr double kMostAtFirst = 3e7;          // of one level of such trees, before they are polished
+constexpr double kMostWork = 1e8;     // of one search for a tree of depth two
+constexpr double kMostAtFirst = 3e7;  // of one level of such trees, before they are polished
 constexpr std::size_t kMemory = std::size_t{1} << 15;  // trees that are remembered
-constexpr std::uint64_t kCheap = 100000000;   // work of a narrow look after which a wide one is tried
-constexpr std::size_t kTried = 3;             // single splits whose true loss is asked for, where rules on outputs hide it
+constexpr std::uint64_t kCheap =
+    100000000;  // work of a narrow look after which a wide one is tried
+constexpr std::size_t kTried =
+    3;  // single splits whose true loss is asked for, where rules on outputs hide it
 
 }  // namespace
 
 Plan plan_of(const NumberRows& data, const NumberTree& tree) {
   if (tree.feature < 0) return Plan::leaf();
-  return Plan::split(tree.feature, data.bound[static_cast<std::size_t>(tree.feature)][tree.cell], plan_of(data, *tree.left), plan_of(data, *tree.right));
+  return Plan::split(tree.feature, data.bound[static_cast<std::size_t>(tree.feature)][tree.cell],
+                     plan_of(data, *tree.left), plan_of(data, *tree.right));
 }
 
-NumberAnytime::NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves, std::uint64_t seed, Told told)
-    : data_(data), control_(control), losses_(data), told_(std::move(told)), dice_(seed), depth_(depth), leaves_(leaves < full_leaves(depth) ? leaves : 0),
-      views_(static_cast<std::size_t>(depth) + 2), mark_(data.rows), cap_(std::min(2 * data.features + 10, 4 + static_cast<std::size_t>(kMostAtFirst / static_cast<double>(data.rows * data.features + 1)))) {
+NumberAnytime::NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves,
+                             std::uint64_t seed, Told told)
+    : data_(data),
+      control_(control),
+      losses_(data),
+      told_(std::move(told)),
+      dice_(seed),
+      depth_(depth),
+      leaves_(leaves < full_leaves(depth) ? leaves : 0),
+      views_(static_cast<std::size_t>(depth) + 2),
+      mark_(data.rows),
+      cap_(std::min(2 * data.features + 10,
+                    4 + static_cast<std::size_t>(
+                            kMostAtFirst / static_cast<double>(data.rows * data.features + 1)))) {
   for (auto& sorted : sorted_) sorted.resize(losses_.sorted_targets());
 }
 
@@ -42,18 +56,24 @@ void NumberAnytime::make_root() {
     for (std::uint32_t i = 0; i < root.rows; ++i) order[i] = i;
     if (f < data_.features) {
       const auto& cell = data_.cell[f];
-      std::stable_sort(order, order + root.rows, [&](std::uint32_t a, std::uint32_t b) { return cell[a] < cell[b]; });
+      std::stable_sort(order, order + root.rows,
+                       [&](std::uint32_t a, std::uint32_t b) { return cell[a] < cell[b]; });
     } else {
       const auto& value = data_.value[f - data_.features];
-      std::stable_sort(order, order + root.rows, [&](std::uint32_t a, std::uint32_t b) { return value[a] < value[b]; });
+      std::stable_sort(order, order + root.rows,
+                       [&](std::uint32_t a, std::uint32_t b) { return value[a] < value[b]; });
     }
   }
 }
 
-std::size_t NumberAnytime::place_of(const View& view, std::size_t feature, std::uint32_t cell) const {
+std::size_t NumberAnytime::place_of(const View& view, std::size_t feature,
+                                    std::uint32_t cell) const {
   const auto& cells = data_.cell[feature];
   const std::uint32_t* order = view.of(feature);
-  return static_cast<std::size_t>(std::partition_point(order, order + view.rows, [&](std::uint32_t i) { return cells[i] <= cell; }) - order);
+  return static_cast<std::size_t>(
+      std::partition_point(order, order + view.rows,
+                           [&](std::uint32_t i) { return cells[i] <= cell; }) -
+      order);
 }
 
 NumberAnytime::View& NumberAnytime::child(const Place& at, const Cut& cut, bool left) {
@@ -87,9 +107,12 @@ NumberAnytime::Ptr NumberAnytime::leaf_of(double value) const {
   return tree;
 }
 
-NumberAnytime::Ptr NumberAnytime::leaf(const View& view) { return leaf_of(leaf_value(view.of(0), view.rows)); }
+NumberAnytime::Ptr NumberAnytime::leaf(const View& view) {
+  return leaf_of(leaf_value(view.of(0), view.rows));
+}
 
-NumberAnytime::Ptr NumberAnytime::join(double single, const Cut& cut, const Ptr& left, const Ptr& right) const {
+NumberAnytime::Ptr NumberAnytime::join(double single, const Cut& cut, const Ptr& left,
+                                       const Ptr& right) const {
   auto tree = std::make_shared<NumberTree>();
   tree->value = left->value + right->value;
   tree->single = single;
@@ -102,7 +125,8 @@ NumberAnytime::Ptr NumberAnytime::join(double single, const Cut& cut, const Ptr&
 }
 
 // Where cuts may stand in an order (`open_`), and what they lose (`split_`). False where none may.
-bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t n, const std::uint32_t* const* by_target) {
+bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t n,
+                         const std::uint32_t* const* by_target) {
   const auto& cell = data_.cell[f];
   if (n < 2 * data_.least || n < 2 || cell[order[0]] == cell[order[n - 1]]) return false;
   if (open_.size() < n) {
@@ -122,11 +146,13 @@ bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t 
 }
 
 // The best cuts of each feature in each of some segments of its rows, the best first.
-std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_t segments, bool even) {
+std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_t segments,
+                                                    bool even) {
   std::vector<Cut> found;
   const std::size_t n = view.rows;
   std::vector<const std::uint32_t*> by_target;
-  for (std::size_t t = 0; t < losses_.sorted_targets(); ++t) by_target.push_back(view.of(data_.features + t));
+  for (std::size_t t = 0; t < losses_.sorted_targets(); ++t)
+    by_target.push_back(view.of(data_.features + t));
   losses_.begin(view.of(0), n);
   const double base = even ? losses_.leaf(view.of(0), n) + data_.price : 0;
   for (std::size_t f = 0; f < data_.features; ++f) {
@@ -148,16 +174,20 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
     }
   }
   control_.poll(n * data_.features * data_.targets);
-  std::stable_sort(found.begin(), found.end(), [](const Cut& a, const Cut& b) { return a.score < b.score; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Cut& a, const Cut& b) { return a.score < b.score; });
   return found;
 }
 
-// The best split of a side from the best one of each feature. Under rules on outputs the loss of some is asked for.
-void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows, std::size_t n) {
+// The best split of a side from the best one of each feature. Under rules on outputs the loss of
+// some is asked for.
+void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows,
+                           std::size_t n) {
   side.single = side.value = leaf_value(rows, n);
   side.split = false;
   if (best.empty()) return;
-  std::stable_sort(best.begin(), best.end(), [](const Cut& a, const Cut& b) { return a.score < b.score; });
+  std::stable_sort(best.begin(), best.end(),
+                   [](const Cut& a, const Cut& b) { return a.score < b.score; });
   const std::size_t tried = data_.exact() ? 1 : std::min(best.size(), kTried);
   for (std::size_t k = 0; k < tried; ++k) {
     double value = best[k].score + 2 * extra_;
@@ -166,7 +196,8 @@ void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::uint32
       for (auto& half : half_) half.clear();
       const auto& cell = data_.cell[best[k].feature];
       for (std::size_t i = 0; i < n; ++i) half_[cell[rows[i]] > best[k].cell].push_back(rows[i]);
-      value = leaf_value(half_[0].data(), half_[0].size()) + leaf_value(half_[1].data(), half_[1].size());
+      value = leaf_value(half_[0].data(), half_[0].size()) +
+              leaf_value(half_[1].data(), half_[1].size());
       if (value >= side.value) continue;
     }
     side.value = value;
@@ -197,7 +228,8 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
   const std::size_t n = view.rows, count[2] = {cut.place, n - cut.place};
   for (auto& part : part_)
     if (part.size() < n * data_.features + 1) part.resize(n * data_.features + 1);
-  for (std::size_t f = 0; f < data_.features; ++f) deal(view.of(f), part_[0].data() + f * count[0], part_[1].data() + f * count[1]);
+  for (std::size_t f = 0; f < data_.features; ++f)
+    deal(view.of(f), part_[0].data() + f * count[0], part_[1].data() + f * count[1]);
   for (std::size_t k = 0; k < 2; ++k) {
     const std::uint32_t* rows = along + (k == 0 ? 0 : cut.place);
     losses_.begin(rows, count[k]);
@@ -240,9 +272,10 @@ NumberAnytime::Ptr NumberAnytime::stump(const View& view, const Ptr& one) {
   return tree_of(side);
 }
 
-// The best first cut by what its two sides lose as single splits: intervals of cuts by what their ends show, the most
-// promising first.
-NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, double upper, std::size_t most) {
+// The best first cut by what its two sides lose as single splits: intervals of cuts by what their
+// ends show, the most promising first.
+NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, double upper,
+                                            std::size_t most) {
   const std::vector<Cut> first = cuts(view, 1, false);
   std::vector<Cut> single = first;
   Side whole;
@@ -254,7 +287,8 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   std::vector<std::vector<std::uint32_t>> places(data_.features);
   std::vector<Span> heap;
   const auto later = [](const Span& a, const Span& b) {
-    return a.left + a.right != b.left + b.right ? a.left + a.right > b.left + b.right : a.high - a.low < b.high - b.low;
+    return a.left + a.right != b.left + b.right ? a.left + a.right > b.left + b.right
+                                                : a.high - a.low < b.high - b.low;
   };
   const double price = data_.price + extra_;
   for (auto at = first.rbegin(); at != first.rend(); ++at) {
@@ -276,7 +310,9 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   while (!heap.empty() && most-- > 0) {
     Span span;
     if (begun < first.size()) {
-      const auto at = std::find_if(heap.begin(), heap.end(), [&](const Span& s) { return s.feature == first[begun].feature; });
+      const auto at = std::find_if(heap.begin(), heap.end(), [&](const Span& s) {
+        return s.feature == first[begun].feature;
+      });
       span = *at;
       heap.erase(at);
       ++begun;
@@ -298,8 +334,10 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
       best = join(one->single, cut, tree_of(found[0]), tree_of(found[1]));
       value = best->value;
     }
-    const Span low{span.feature, span.low, span.first, (span.low + span.first) / 2, span.left, found[1].value};
-    const Span high{span.feature, span.first + 1, span.high, (span.first + 1 + span.high) / 2, found[0].value, span.right};
+    const Span low{span.feature, span.low,      span.first, (span.low + span.first) / 2,
+                   span.left,    found[1].value};
+    const Span high{span.feature,   span.first + 1, span.high, (span.first + 1 + span.high) / 2,
+                    found[0].value, span.right};
     for (const Span& part : {low, high}) {
       if (part.low >= part.high || part.left + part.right >= value - least_gain) continue;
       heap.push_back(part);
@@ -310,7 +348,8 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
 }
 
 // The best tree of what depth is left, two at most; nothing where it is not below `upper`.
-NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, double upper, const How& how) {
+NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, double upper,
+                                         const How& how) {
   const Ptr one = leaf(view);
   Ptr tree = one;
   if (at.depth == 1 || (at.depth >= 2 && how.most == 0)) {
@@ -319,7 +358,8 @@ NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, doub
     const double room = kMostWork / static_cast<double>(view.rows * data_.features * data_.targets);
     const std::size_t most = std::min(how.most, cap_ + static_cast<std::size_t>(room));
     const auto known = memory_.find(view.set);
-    if (known != memory_.end() && known->second.most >= most && known->second.extra == extra_ && (known->second.tree || known->second.upper >= upper)) {
+    if (known != memory_.end() && known->second.most >= most && known->second.extra == extra_ &&
+        (known->second.tree || known->second.upper >= upper)) {
       tree = known->second.tree;
     } else {
       tree = depth_two(view, one, upper, most);
@@ -330,7 +370,8 @@ NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, doub
   return tree && (tree->value < upper || upper == kNone) ? tree : nullptr;
 }
 
-NumberAnytime::Ptr NumberAnytime::grow_below(double single, const Place& at, const Cut& cut, double upper, const How& how) {
+NumberAnytime::Ptr NumberAnytime::grow_below(double single, const Place& at, const Cut& cut,
+                                             double upper, const How& how) {
   const Place next{at.level + 1, at.depth - 1};
   const double price = data_.price + extra_;
   const Ptr left = grow(child(at, cut, true), next, upper - price, how);
@@ -339,9 +380,10 @@ NumberAnytime::Ptr NumberAnytime::grow_below(double single, const Place& at, con
   return right ? join(single, cut, left, right) : nullptr;
 }
 
-// A tree by the best single cuts, optimal (or nearly so) in its last two levels; nothing where it would not be below
-// `upper`.
-NumberAnytime::Ptr NumberAnytime::grow(const View& view, const Place& at, double upper, const How& how) {
+// A tree by the best single cuts, optimal (or nearly so) in its last two levels; nothing where it
+// would not be below `upper`.
+NumberAnytime::Ptr NumberAnytime::grow(const View& view, const Place& at, double upper,
+                                       const How& how) {
   if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
   const Ptr one = leaf(view);
   const Ptr fallback = one->value < upper ? one : nullptr;
@@ -355,7 +397,8 @@ NumberAnytime::Ptr NumberAnytime::grow(const View& view, const Place& at, double
 }
 
 // Of good cuts the one whose grown completion loses least, and so on below it.
-NumberAnytime::Ptr NumberAnytime::look(const View& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most) {
+NumberAnytime::Ptr NumberAnytime::look(const View& view, const Place& at, std::size_t segments,
+                                       std::size_t width, std::size_t most) {
   const How how{most, 0, false};
   if (at.depth <= 2) return bottom(view, at, kNone, how);
   const Ptr one = leaf(view);
@@ -365,7 +408,9 @@ NumberAnytime::Ptr NumberAnytime::look(const View& view, const Place& at, std::s
   std::vector<Cut> other = cuts(view, segments, true);
   if (other.size() > (width + 2) / 3) other.resize((width + 2) / 3);
   for (const Cut& cut : other)
-    if (std::none_of(tried.begin(), tried.end(), [&](const Cut& t) { return t.feature == cut.feature && t.cell == cut.cell; })) tried.push_back(cut);
+    if (std::none_of(tried.begin(), tried.end(),
+                     [&](const Cut& t) { return t.feature == cut.feature && t.cell == cut.cell; }))
+      tried.push_back(cut);
   Ptr best = one;
   Cut chosen{0, 0, 0, 0};
   for (const Cut& cut : tried) {
@@ -377,14 +422,16 @@ NumberAnytime::Ptr NumberAnytime::look(const View& view, const Place& at, std::s
   if (best->feature < 0) return best;
   Ptr side[2] = {best->left, best->right};
   for (std::size_t s = 0; s < 2; ++s) {
-    const Ptr found = look(child(at, chosen, s == 0), {at.level + 1, at.depth - 1}, segments, width, most);
+    const Ptr found =
+        look(child(at, chosen, s == 0), {at.level + 1, at.depth - 1}, segments, width, most);
     if (found->value < side[s]->value) side[s] = found;
   }
   return join(one->single, chosen, side[0], side[1]);
 }
 
-// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them, as far as one cut can.
-// Leaves have their best outputs without rules, of the rows that they have now. What is below is counted anew by `measure`.
+// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them,
+// as far as one cut can. Leaves have their best outputs without rules, of the rows that they have
+// now. What is below is counted anew by `measure`.
 bool NumberAnytime::recut(const View& view, const Ptr& tree, Cut& cut) {
   std::vector<double> lost[2];
   for (auto& side : lost) side.assign(view.rows, 0.0);
@@ -394,22 +441,24 @@ bool NumberAnytime::recut(const View& view, const Ptr& tree, Cut& cut) {
   std::vector<std::uint32_t> all(view.rows);
   for (std::uint32_t i = 0; i < view.rows; ++i) all[i] = i;
   // Rows are places in `along`. Of those that come to a node, `own` says which are its rows now.
-  const std::function<void(const NumberTree&, const std::vector<std::uint32_t>&, std::size_t)> walk = [&](const NumberTree& node, const std::vector<std::uint32_t>& places, std::size_t side) {
-    if (places.empty()) return;
-    if (node.feature < 0) {
-      std::vector<std::uint32_t> rows;
-      for (std::uint32_t k : places)
-        if ((k >= now.place) == (side == 1)) rows.push_back(along[k]);
-      losses_.outputs(rows, output.data());
-      for (std::uint32_t k : places) lost[side][k] = losses_.lost(along[k], output.data());
-      return;
-    }
-    std::vector<std::uint32_t> parts[2];
-    const auto& cell = data_.cell[static_cast<std::size_t>(node.feature)];
-    for (std::uint32_t k : places) parts[cell[along[k]] > node.cell].push_back(k);
-    walk(*node.left, parts[0], side);
-    walk(*node.right, parts[1], side);
-  };
+  const std::function<void(const NumberTree&, const std::vector<std::uint32_t>&, std::size_t)>
+      walk =
+          [&](const NumberTree& node, const std::vector<std::uint32_t>& places, std::size_t side) {
+            if (places.empty()) return;
+            if (node.feature < 0) {
+              std::vector<std::uint32_t> rows;
+              for (std::uint32_t k : places)
+                if ((k >= now.place) == (side == 1)) rows.push_back(along[k]);
+              losses_.outputs(rows, output.data());
+              for (std::uint32_t k : places) lost[side][k] = losses_.lost(along[k], output.data());
+              return;
+            }
+            std::vector<std::uint32_t> parts[2];
+            const auto& cell = data_.cell[static_cast<std::size_t>(node.feature)];
+            for (std::uint32_t k : places) parts[cell[along[k]] > node.cell].push_back(k);
+            walk(*node.left, parts[0], side);
+            walk(*node.right, parts[1], side);
+          };
   walk(*tree->left, all, 0);
   walk(*tree->right, all, 1);
   std::vector<double> gain(data_.rows);  // of going left
@@ -437,8 +486,8 @@ bool NumberAnytime::recut(const View& view, const Ptr& tree, Cut& cut) {
   return found;
 }
 
-// The tree on these rows: its cuts with what they lose here, without those that part nothing or do not pay; nothing where
-// a leaf would be too small.
+// The tree on these rows: its cuts with what they lose here, without those that part nothing or do
+// not pay; nothing where a leaf would be too small.
 NumberAnytime::Ptr NumberAnytime::measure(const View& view, const Place& at, const Ptr& tree) {
   if (view.rows < data_.least || view.rows == 0) return nullptr;
   const Ptr one = leaf(view);
@@ -453,13 +502,16 @@ NumberAnytime::Ptr NumberAnytime::measure(const View& view, const Place& at, con
   return left->value + right->value < one->value ? join(one->single, cut, left, right) : one;
 }
 
-NumberAnytime::Ptr NumberAnytime::read(const View& view, const Place& at, const Plan& plan, int node) {
+NumberAnytime::Ptr NumberAnytime::read(const View& view, const Place& at, const Plan& plan,
+                                       int node) {
   const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
   if (view.rows < data_.least || view.rows == 0) return nullptr;
   const Ptr one = leaf(view);
   if (n.feature < 0) {
     const Ptr found = n.stump && at.depth > 0 ? stump(view, one) : one;
-    return found->feature < 0 ? found : measure(view, at, found);  // it may stand high: moves ask what each half loses
+    return found->feature < 0
+               ? found
+               : measure(view, at, found);  // it may stand high: moves ask what each half loses
   }
   const std::size_t f = static_cast<std::size_t>(n.feature);
   const std::uint32_t below = data_.counts[f][n.bound];
@@ -488,7 +540,8 @@ NumberAnytime::Ptr NumberAnytime::polish(const View& view, const Place& at, cons
       const View& part = child(at, cut, s == 0);
       const Place next{at.level + 1, at.depth - 1};
       const Ptr& old = s == 0 ? now->left : now->right;
-      // After a new cut the rows below are others: what the old subtree loses on them is counted anew.
+      // After a new cut the rows below are others: what the old subtree loses on them is counted
+      // anew.
       const Ptr here = round == 0 ? old : measure(part, next, old);
       if (!here) return now;
       side[s] = polish(part, next, here);
@@ -504,20 +557,27 @@ NumberAnytime::Ptr NumberAnytime::polish(const View& view, const Place& at, cons
 bool NumberAnytime::shifted(const View& view, const NumberTree& tree, Cut& cut) {
   const Cut now = cut_of(view, tree);
   const double reach = std::exp(dice_.real() * std::log(static_cast<double>(view.rows)));
-  const std::ptrdiff_t step = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
-  const std::ptrdiff_t least = static_cast<std::ptrdiff_t>(data_.least), last = static_cast<std::ptrdiff_t>(view.rows) - least;
+  const std::ptrdiff_t step = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(reach)) *
+                              (dice_.real() < 0.5 ? -1 : 1);
+  const std::ptrdiff_t least = static_cast<std::ptrdiff_t>(data_.least),
+                       last = static_cast<std::ptrdiff_t>(view.rows) - least;
   if (least > last) return false;
-  std::ptrdiff_t place = std::min(last, std::max(least, static_cast<std::ptrdiff_t>(now.place) + step));
+  std::ptrdiff_t place =
+      std::min(last, std::max(least, static_cast<std::ptrdiff_t>(now.place) + step));
   const std::uint32_t* order = view.of(now.feature);
   const auto& cell = data_.cell[now.feature];
-  const auto open = [&](std::ptrdiff_t i) { return i > 0 && i < static_cast<std::ptrdiff_t>(view.rows) && cell[order[i - 1]] != cell[order[i]]; };
+  const auto open = [&](std::ptrdiff_t i) {
+    return i > 0 && i < static_cast<std::ptrdiff_t>(view.rows) &&
+           cell[order[i - 1]] != cell[order[i]];
+  };
   while (place >= least && place <= last && !open(place)) place += step < 0 ? -1 : 1;
   if (place < least || place > last || !open(place)) return false;
   cut = {0, now.feature, cell[order[place - 1]], static_cast<std::size_t>(place)};
   return true;
 }
 
-// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or looked for.
+// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or
+// looked for.
 NumberAnytime::Ptr NumberAnytime::replace(const View& view, const Place& at, const Ptr& tree) {
   if (!wide_enough(view)) return tree;
   Cut cut{0, 0, 0, 0};
@@ -527,7 +587,8 @@ NumberAnytime::Ptr NumberAnytime::replace(const View& view, const Place& at, con
     const std::vector<Cut> good = cuts(view, 3, dice_.real() < 0.5);
     if (good.empty()) return tree;
     const double u = dice_.real();
-    cut = good[static_cast<std::size_t>(u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
+    cut = good[static_cast<std::size_t>(
+        u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
   }
   const Place next{at.level + 1, at.depth - 1};
   const double upper = tree->value * 1.03, price = data_.price + extra_;
@@ -549,18 +610,24 @@ NumberAnytime::Ptr NumberAnytime::replace(const View& view, const Place& at, con
   return made->value <= tree->value ? made : tree;
 }
 
-// Goes down to a node of the wanted height, to the child that loses more with the better chance, and replaces its subtree.
-NumberAnytime::Ptr NumberAnytime::move(const View& view, const Place& at, const Ptr& tree, int height) {
+// Goes down to a node of the wanted height, to the child that loses more with the better chance,
+// and replaces its subtree.
+NumberAnytime::Ptr NumberAnytime::move(const View& view, const Place& at, const Ptr& tree,
+                                       int height) {
   const double price = data_.price + extra_;
-  if (at.depth <= height || tree->feature < 0) return tree->value <= price ? tree : replace(view, at, tree);
-  const double left = tree->left->value - price * tree->left->leaves, right = tree->right->value - price * tree->right->leaves;
+  if (at.depth <= height || tree->feature < 0)
+    return tree->value <= price ? tree : replace(view, at, tree);
+  const double left = tree->left->value - price * tree->left->leaves,
+               right = tree->right->value - price * tree->right->leaves;
   const double floor = 1e-3 * tree->value;
   const bool low = dice_.real() * (left + right + 2 * floor) < left + floor;
   const Ptr& old = low ? tree->left : tree->right;
-  const Ptr made = move(child(at, cut_of(view, *tree), low), {at.level + 1, at.depth - 1}, old, height);
+  const Ptr made =
+      move(child(at, cut_of(view, *tree), low), {at.level + 1, at.depth - 1}, old, height);
   if (made == old) return tree;
   const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->cell, 0};
-  return low ? join(tree->single, cut, made, tree->right) : join(tree->single, cut, tree->left, made);
+  return low ? join(tree->single, cut, made, tree->right)
+             : join(tree->single, cut, tree->left, made);
 }
 
 void NumberAnytime::offer(const Ptr& tree) {
@@ -573,7 +640,8 @@ void NumberAnytime::offer(const Ptr& tree) {
   told_(value, plan_of(data_, *asked));
 }
 
-// Where leaves are few they have a price, so that the tree that is moved has about as many; what is told is pruned.
+// Where leaves are few they have a price, so that the tree that is moved has about as many; what is
+// told is pruned.
 void NumberAnytime::reprice() {
   if (leaves_ == 0) return;
   double low = 0, high = now_->single;
@@ -614,14 +682,18 @@ bool NumberAnytime::run(double target, const SharedTree<double>* others) {
   reprice();
   const std::uint64_t work = control_.work();
   if (!done()) offer(polish(root, top, look(root, top, 3, 6, cap_)));
-  if (!done() && control_.work() - work < kCheap) offer(polish(root, top, look(root, top, 4, 12, kAll)));
+  if (!done() && control_.work() - work < kCheap)
+    offer(polish(root, top, look(root, top, 4, 12, kAll)));
   if (!done()) offer(polish(root, top, now_));
   for (std::uint64_t k = 1; !done(); ++k) {
     double value = best_;
     Plan plan;
     if (others && others->take(value, plan)) offer(read(root, top, plan, 0));
     if (k % 16 == 0) reprice();
-    const int height = depth_ == 3 || dice_.real() < 0.5 ? 3 : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(depth_ - 2)));
+    const int height =
+        depth_ == 3 || dice_.real() < 0.5
+            ? 3
+            : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(depth_ - 2)));
     offer(move(root, top, now_, height));
     control_.poll(root.rows);  // a move may find nothing to look at
     control_.check();

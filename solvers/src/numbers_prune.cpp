@@ -8,7 +8,8 @@ namespace {
 
 using Ptr = NumberTree::Ptr;
 
-// Per number of leaves, from one: the least loss of a pruned subtree, and how many of them are to the left.
+// Per number of leaves, from one: the least loss of a pruned subtree, and how many of them are to
+// the left.
 struct Choices {
   std::vector<double> value;
   std::vector<int> left;
@@ -65,7 +66,8 @@ Ptr repriced(const Ptr& tree, double before, double after) {
   auto node = std::make_shared<NumberTree>();
   node->single = node->value = tree->single - before + after;
   if (tree->feature < 0) return node;
-  const Ptr left = repriced(tree->left, before, after), right = repriced(tree->right, before, after);
+  const Ptr left = repriced(tree->left, before, after),
+            right = repriced(tree->right, before, after);
   if (left->value + right->value >= node->value) return node;
   node->value = left->value + right->value;
   node->feature = tree->feature;

@@ -19,7 +19,6 @@ double reach(const OutputRange& range, const double* y, double& size) {
   return sum;
 }
 
-
 bool within(double value, double low, double high, double slack) {
   return (low == -kUnbounded || value >= low - slack * (1 + std::fabs(low))) &&
          (high == kUnbounded || value <= high + slack * (1 + std::fabs(high)));
@@ -32,7 +31,8 @@ bool keeps(const OutputRange& range, const double* y, double slack) {
 }
 
 bool keeps_all(const std::vector<OutputRange>& ranges, const double* y, double slack) {
-  return std::all_of(ranges.begin(), ranges.end(), [&](const OutputRange& r) { return keeps(r, y, slack); });
+  return std::all_of(ranges.begin(), ranges.end(),
+                     [&](const OutputRange& r) { return keeps(r, y, slack); });
 }
 
 bool on_grid(double value, double step, double slack) {
@@ -41,7 +41,8 @@ bool on_grid(double value, double step, double slack) {
 }
 
 constexpr double kSlack = 1e-9;
-// Branches on values of a grid. Only where nothing fits and nothing bounds the targets are there more.
+// Branches on values of a grid. Only where nothing fits and nothing bounds the targets are there
+// more.
 constexpr std::size_t kDeepest = 1000;
 
 }  // namespace
@@ -57,29 +58,37 @@ OutputSolver::OutputSolver(const OutputSet& set) : set_(set) {
       bool same = true;
       for (std::size_t k = 0; k < count.target.size() && same; ++k) {
         const std::uint32_t a = count.target[0], b = count.target[k];
-        same = piece.low[a] == piece.low[b] && piece.high[a] == piece.high[b] && set.step[a] == set.step[b] && piece.gaps[a].empty() &&
-               piece.gaps[b].empty() && count.low[0] == count.low[k] && count.high[0] == count.high[k] && count.low[k] <= piece.low[b];
+        same = piece.low[a] == piece.low[b] && piece.high[a] == piece.high[b] &&
+               set.step[a] == set.step[b] && piece.gaps[a].empty() && piece.gaps[b].empty() &&
+               count.low[0] == count.low[k] && count.high[0] == count.high[k] &&
+               count.low[k] <= piece.low[b];
         for (const OutputRange& range : piece.ranges) same &= range.factor[a] == range.factor[b];
       }
       shape.symmetric.push_back(same && piece.choices.empty() && piece.counts.size() == 1);
     }
     shape.plain = shape.separable && piece.counts.size() <= 1;
-    for (std::size_t t = 0; t < n; ++t) shape.plain = shape.plain && piece.gaps[t].empty() && set.step[t] == 0;
+    for (std::size_t t = 0; t < n; ++t)
+      shape.plain = shape.plain && piece.gaps[t].empty() && set.step[t] == 0;
     // The sum of all outputs is given, on one grid from zero up: units are handed out one by one.
-    shape.apportioned = piece.ranges.size() == 1 && piece.choices.empty() && piece.ranges[0].low == piece.ranges[0].high &&
+    shape.apportioned = piece.ranges.size() == 1 && piece.choices.empty() &&
+                        piece.ranges[0].low == piece.ranges[0].high &&
                         (piece.counts.empty() || shape.symmetric[0]);
     double units = 0;
     for (std::size_t t = 0; t < n && shape.apportioned; ++t)
-      shape.apportioned = set.step[t] > 0 && set.step[t] == set.step[0] && piece.ranges[0].factor[t] == piece.ranges[0].factor[0] &&
+      shape.apportioned = set.step[t] > 0 && set.step[t] == set.step[0] &&
+                          piece.ranges[0].factor[t] == piece.ranges[0].factor[0] &&
                           piece.gaps[t].empty() && piece.low[t] > -kUnbounded;
     if (shape.apportioned) {
       units = piece.ranges[0].low / (piece.ranges[0].factor[0] * set.step[0]);
       for (std::size_t t = 0; t < n; ++t) units -= piece.low[t] / set.step[0];
-      shape.apportioned = units >= 0 && units <= 1000 && std::fabs(units - std::nearbyint(units)) < 1e-9;
+      shape.apportioned =
+          units >= 0 && units <= 1000 && std::fabs(units - std::nearbyint(units)) < 1e-9;
     }
     shapes_.push_back(std::move(shape));
   }
-  const auto loose = [](double low, double high) { return low == -kUnbounded && high == kUnbounded; };
+  const auto loose = [](double low, double high) {
+    return low == -kUnbounded && high == kUnbounded;
+  };
   const bool grid = std::any_of(set.step.begin(), set.step.end(), [](double s) { return s > 0; });
   if (set.pieces.size() == 1 && !grid) {
     const OutputPiece& p = set.pieces[0];
@@ -100,25 +109,32 @@ bool OutputSolver::contains(const double* y, double slack) const {
     for (std::size_t t = 0; t < set_.targets; ++t) {
       if (!within(y[t], piece.low[t], piece.high[t], slack)) return false;
       for (const auto& gap : piece.gaps[t])
-        if (y[t] > gap.first + slack * (1 + std::fabs(gap.first)) && y[t] < gap.second - slack * (1 + std::fabs(gap.second))) return false;
+        if (y[t] > gap.first + slack * (1 + std::fabs(gap.first)) &&
+            y[t] < gap.second - slack * (1 + std::fabs(gap.second)))
+          return false;
     }
     if (!keeps_all(piece.ranges, y, slack)) return false;
     for (const OutputCount& count : piece.counts) {
       int out = 0;
-      for (std::size_t k = 0; k < count.target.size(); ++k) out += !within(y[count.target[k]], count.low[k], count.high[k], slack);
+      for (std::size_t k = 0; k < count.target.size(); ++k)
+        out += !within(y[count.target[k]], count.low[k], count.high[k], slack);
       if (out > count.most) return false;
     }
     for (const auto& choice : piece.choices)
-      if (std::none_of(choice.begin(), choice.end(), [&](const auto& ranges) { return keeps_all(ranges, y, slack); })) return false;
+      if (std::none_of(choice.begin(), choice.end(),
+                       [&](const auto& ranges) { return keeps_all(ranges, y, slack); }))
+        return false;
     return true;
   });
 }
 
 // Least loss of one target in an interval less gaps, on its grid.
-double OutputSolver::one(const OutputPiece& piece, const LeafLoss& loss, std::size_t t, double low, double high, double& output) const {
+double OutputSolver::one(const OutputPiece& piece, const LeafLoss& loss, std::size_t t, double low,
+                         double high, double& output) const {
   if (low > high) return kUnbounded;
   double value = loss.best(t, low, high, output);
-  // By convexity the best outputs of a set with holes lie beside the hole that holds the best of all.
+  // By convexity the best outputs of a set with holes lie beside the hole that holds the best of
+  // all.
   for (const auto& [from, to] : piece.gaps[t]) {
     if (output <= from || output >= to) continue;
     double left = kUnbounded, right = kUnbounded, at_left = 0, at_right = 0;
@@ -144,8 +160,10 @@ double OutputSolver::one(const OutputPiece& piece, const LeafLoss& loss, std::si
   return value;
 }
 
-// Without ranges targets are tied by counts alone: those leave their intervals that gain most by it.
-double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double limit, double* y) const {
+// Without ranges targets are tied by counts alone: those leave their intervals that gain most by
+// it.
+double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double limit,
+                              double* y) const {
   double total = 0;
   for (std::size_t t = 0; t < set_.targets; ++t) {
     saved_[t] = one(piece, loss, t, piece.low[t], piece.high[t], y[t]);
@@ -160,10 +178,12 @@ double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double l
     for (std::size_t e = 0; e < k; ++e) {
       const std::uint32_t t = count.target[e];
       order_[e] = static_cast<std::uint32_t>(e);
-      const double here = one(piece, loss, t, std::max(piece.low[t], count.low[e]), std::min(piece.high[t], count.high[e]), inside_[e]);
+      const double here = one(piece, loss, t, std::max(piece.low[t], count.low[e]),
+                              std::min(piece.high[t], count.high[e]), inside_[e]);
       more[e] = here == kUnbounded ? kUnbounded : here - saved_[t];
     }
-    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return more[a] > more[b]; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return more[a] > more[b]; });
     for (std::size_t e = static_cast<std::size_t>(std::max(0, count.most)); e < k; ++e) {
       const std::uint32_t entry = order_[e];
       if (more[entry] == kUnbounded) return kUnbounded;
@@ -175,9 +195,12 @@ double OutputSolver::separate(const OutputPiece& piece, LeafLoss& loss, double l
 }
 
 // The same for squared distances in boxes, with one count at most.
-double OutputSolver::separate_squared(const OutputPiece& piece, const double* goal, const double* weight, double limit, double* y) const {
+double OutputSolver::separate_squared(const OutputPiece& piece, const double* goal,
+                                      const double* weight, double limit, double* y) const {
   const std::size_t n = set_.targets;
-  const auto near = [](double x, double low, double high) { return x < low ? low : x > high ? high : x; };
+  const auto near = [](double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+  };
   double total = 0;
   for (std::size_t t = 0; t < n; ++t) {
     y[t] = near(goal[t], piece.low[t], piece.high[t]);
@@ -186,13 +209,15 @@ double OutputSolver::separate_squared(const OutputPiece& piece, const double* go
   }
   if (total >= limit || piece.counts.empty()) return total < limit ? total : kUnbounded;
   const OutputCount& count = piece.counts[0];
-  const std::size_t k = count.target.size(), most = static_cast<std::size_t>(std::max(0, count.most));
+  const std::size_t k = count.target.size(),
+                    most = static_cast<std::size_t>(std::max(0, count.most));
   double* more = trial_.data();  // what an entry loses by staying inside
   double all = 0;
   int never = 0;
   for (std::size_t e = 0; e < k; ++e) {
     const std::uint32_t t = count.target[e];
-    const double low = std::max(piece.low[t], count.low[e]), high = std::min(piece.high[t], count.high[e]);
+    const double low = std::max(piece.low[t], count.low[e]),
+                 high = std::min(piece.high[t], count.high[e]);
     if (low > high) {
       more[e] = kUnbounded;
       ++never;
@@ -219,9 +244,10 @@ double OutputSolver::separate_squared(const OutputPiece& piece, const double* go
   return total;
 }
 
-// Handing out one unit after the other to whom it costs least is best for convex losses. Below 0 where the loss does not
-// say who may be left out.
-double OutputSolver::apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit, double* y) {
+// Handing out one unit after the other to whom it costs least is best for convex losses. Below 0
+// where the loss does not say who may be left out.
+double OutputSolver::apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss,
+                               double limit, double* y) {
   const std::size_t n = set_.targets;
   const double* wish = loss.wish();
   if (!piece.counts.empty()) {
@@ -237,8 +263,11 @@ double OutputSolver::apportion(const OutputPiece& piece, std::size_t index, Leaf
     const OutputCount& count = piece.counts[0];
     order_.resize(count.target.size());
     std::iota(order_.begin(), order_.end(), 0u);
-    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return wish[count.target[a]] > wish[count.target[b]]; });
-    for (std::size_t e = static_cast<std::size_t>(std::max(0, count.most)); e < order_.size(); ++e) {
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return wish[count.target[a]] > wish[count.target[b]];
+    });
+    for (std::size_t e = static_cast<std::size_t>(std::max(0, count.most)); e < order_.size();
+         ++e) {
       const std::uint32_t t = count.target[order_[e]];
       high[t] = std::min(high[t], count.high[order_[e]]);
     }
@@ -261,7 +290,8 @@ double OutputSolver::apportion(const OutputPiece& piece, std::size_t index, Leaf
     total += next[to] - cost[to];
     y[to] += step;
     cost[to] = next[to];
-    next[to] = y[to] + step <= high[to] ? loss.best(to, y[to] + step, y[to] + step, ignored) : kUnbounded;
+    next[to] =
+        y[to] + step <= high[to] ? loss.best(to, y[to] + step, y[to] + step, ignored) : kUnbounded;
   }
   total = 0;
   for (std::size_t t = 0; t < n; ++t) {
@@ -285,7 +315,9 @@ double OutputSolver::solve(LeafLoss& loss, double* output, double limit) {
     const OutputPiece& piece = set_.pieces[k];
     if (shapes_[k].separable) {
       const double* weight = shapes_[k].plain ? loss.squared_weights() : nullptr;
-      const double value = weight != nullptr ? separate_squared(piece, loss.wish(), weight, best_, y.data()) : separate(piece, loss, best_, y.data());
+      const double value = weight != nullptr
+                               ? separate_squared(piece, loss.wish(), weight, best_, y.data())
+                               : separate(piece, loss, best_, y.data());
       if (value < best_) {
         best_ = value;
         std::copy(y.begin(), y.end(), output);
@@ -308,7 +340,8 @@ double OutputSolver::solve(LeafLoss& loss, double* output, double limit) {
     state.ranges.clear();
     for (const OutputRange& range : piece.ranges) state.ranges.push_back(&range);
     state.sides.resize(piece.counts.size());
-    for (std::size_t c = 0; c < piece.counts.size(); ++c) state.sides[c].assign(piece.counts[c].target.size(), 0);
+    for (std::size_t c = 0; c < piece.counts.size(); ++c)
+      state.sides[c].assign(piece.counts[c].target.size(), 0);
     state.chosen.assign(piece.choices.size(), 0);
     const double* wish = loss.wish();
     for (std::size_t c = 0; c < piece.counts.size(); ++c) {
@@ -319,8 +352,11 @@ double OutputSolver::solve(LeafLoss& loss, double* output, double limit) {
       // Some best output rises with the wishes, so those that leave are of the largest.
       std::vector<std::uint32_t> entries(count.target.size());
       std::iota(entries.begin(), entries.end(), 0u);
-      std::stable_sort(entries.begin(), entries.end(), [&](std::uint32_t a, std::uint32_t b) { return wish[count.target[a]] > wish[count.target[b]]; });
-      for (std::size_t e = 0; e < entries.size(); ++e) state.sides[c][entries[e]] = static_cast<int>(e) < count.most ? 2 : 1;
+      std::stable_sort(entries.begin(), entries.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return wish[count.target[a]] > wish[count.target[b]];
+      });
+      for (std::size_t e = 0; e < entries.size(); ++e)
+        state.sides[c][entries[e]] = static_cast<int>(e) < count.most ? 2 : 1;
       for (std::size_t e = 0; e < entries.size(); ++e)
         if (state.sides[c][e] == 1) {
           const std::uint32_t t = count.target[e];
@@ -354,19 +390,23 @@ bool OutputSolver::settle(const OutputPiece& piece, State& state) const {
   return true;
 }
 
-void OutputSolver::branch(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level) {
+void OutputSolver::branch(const OutputPiece& piece, std::size_t index, LeafLoss& loss,
+                          std::size_t level) {
   if (level > kDeepest) throw std::length_error("cases of a grid without bounds do not end");
   std::vector<double> y(set_.targets);
   ++relaxations;
   const double value = loss.least(states_[level].box, states_[level].ranges, best_, y.data());
   if (!(value < best_)) return;
-  if (split_choice(piece, index, loss, level, y) || split_count(piece, index, loss, level, y) || split_gap(piece, index, loss, level, y)) return;
+  if (split_choice(piece, index, loss, level, y) || split_count(piece, index, loss, level, y) ||
+      split_gap(piece, index, loss, level, y))
+    return;
   best_ = value;
   std::copy(y.begin(), y.end(), output_);
 }
 
 // Both sides of a hole in a target's values, the nearer one first.
-bool OutputSolver::halves(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, std::size_t t, double left, double right, double at) {
+bool OutputSolver::halves(const OutputPiece& piece, std::size_t index, LeafLoss& loss,
+                          std::size_t level, std::size_t t, double left, double right, double at) {
   const bool left_first = at - left <= right - at;
   for (int side = 0; side < 2; ++side) {
     State& next = state_at(level + 1);
@@ -380,12 +420,14 @@ bool OutputSolver::halves(const OutputPiece& piece, std::size_t index, LeafLoss&
   return true;
 }
 
-bool OutputSolver::split_gap(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
+bool OutputSolver::split_gap(const OutputPiece& piece, std::size_t index, LeafLoss& loss,
+                             std::size_t level, const std::vector<double>& y) {
   for (std::size_t t = 0; t < set_.targets; ++t)
     for (const auto& [from, to] : piece.gaps[t])
       // Where violations are paid for, an output can stay in a gap that its box has left already.
-      if ((!loss.priced() || (states_[level].box.low[t] <= from && to <= states_[level].box.high[t])) && y[t] > from + kSlack * (1 + std::fabs(from)) &&
-          y[t] < to - kSlack * (1 + std::fabs(to)))
+      if ((!loss.priced() ||
+           (states_[level].box.low[t] <= from && to <= states_[level].box.high[t])) &&
+          y[t] > from + kSlack * (1 + std::fabs(from)) && y[t] < to - kSlack * (1 + std::fabs(to)))
         return halves(piece, index, loss, level, t, from, to, y[t]);
   if (loss.priced()) return false;  // nor are grids asked for then
   std::size_t worst = set_.targets;
@@ -417,7 +459,8 @@ bool OutputSolver::split_gap(const OutputPiece& piece, std::size_t index, LeafLo
   return off;
 }
 
-bool OutputSolver::split_count(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
+bool OutputSolver::split_count(const OutputPiece& piece, std::size_t index, LeafLoss& loss,
+                               std::size_t level, const std::vector<double>& y) {
   for (std::size_t c = 0; c < piece.counts.size(); ++c) {
     const OutputCount& count = piece.counts[c];
     int out = 0;
@@ -429,7 +472,8 @@ bool OutputSolver::split_count(const OutputPiece& piece, std::size_t index, Leaf
         ++out;
         continue;
       }
-      if (within(value, count.low[e], count.high[e], kSlack) || states_[level].sides[c][e] == 1) continue;
+      if (within(value, count.low[e], count.high[e], kSlack) || states_[level].sides[c][e] == 1)
+        continue;
       ++out;
       const double apart = value < count.low[e] ? count.low[e] - value : value - count.high[e];
       if (states_[level].sides[c][e] == 0 && apart > far) {
@@ -454,11 +498,14 @@ bool OutputSolver::split_count(const OutputPiece& piece, std::size_t index, Leaf
   return false;
 }
 
-bool OutputSolver::split_choice(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y) {
+bool OutputSolver::split_choice(const OutputPiece& piece, std::size_t index, LeafLoss& loss,
+                                std::size_t level, const std::vector<double>& y) {
   for (std::size_t c = 0; c < piece.choices.size(); ++c) {
     const auto& choice = piece.choices[c];
     if (states_[level].chosen[c]) continue;
-    if (std::any_of(choice.begin(), choice.end(), [&](const auto& ranges) { return keeps_all(ranges, y.data(), 1e-12); })) continue;
+    if (std::any_of(choice.begin(), choice.end(),
+                    [&](const auto& ranges) { return keeps_all(ranges, y.data(), 1e-12); }))
+      continue;
     for (const auto& ranges : choice) {
       State& next = state_at(level + 1);
       next = states_[level];

@@ -5,12 +5,14 @@
 
 #include "odt/outputs.hpp"
 
-// Sums of absolute differences are piecewise linear, so under ranges the least one is found by a simplex method whose
-// variables (outputs, and the sums that ranges bound) rest on break points and pass over them while that pays.
+// Sums of absolute differences are piecewise linear, so under ranges the least one is found by a
+// simplex method whose variables (outputs, and the sums that ranges bound) rest on break points and
+// pass over them while that pays.
 
 namespace odt {
 
-void AbsoluteLoss::aim(const std::vector<std::uint32_t>& rows, const double* points, const double* weights) {
+void AbsoluteLoss::aim(const std::vector<std::uint32_t>& rows, const double* points,
+                       const double* weights) {
   const std::size_t n = weight_.size();
   total_ = 0;
   for (std::uint32_t i : rows) total_ += weights == nullptr ? 1 : weights[i];
@@ -20,7 +22,9 @@ void AbsoluteLoss::aim(const std::vector<std::uint32_t>& rows, const double* poi
     line.at.clear();
     line.below.clear();
     line.sum.clear();
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return points[a * n + t] < points[b * n + t]; });
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return points[a * n + t] < points[b * n + t];
+    });
     double weight = 0, sum = 0;
     for (std::uint32_t i : order) {
       const double w = weights == nullptr ? 1 : weights[i], at = points[i * n + t];
@@ -45,7 +49,8 @@ double AbsoluteLoss::value(std::size_t t, double y) const {
   const auto at = std::upper_bound(line.at.begin(), line.at.end(), y) - line.at.begin();
   const double below = at == 0 ? 0 : line.below[static_cast<std::size_t>(at) - 1];
   const double sum = at == 0 ? 0 : line.sum[static_cast<std::size_t>(at) - 1];
-  return weight_[t] * std::max(0.0, (2 * below - line.below.back()) * y + line.sum.back() - 2 * sum);
+  return weight_[t] *
+         std::max(0.0, (2 * below - line.below.back()) * y + line.sum.back() - 2 * sum);
 }
 
 double AbsoluteLoss::best(std::size_t t, double low, double high, double& output) const {
@@ -56,7 +61,8 @@ double AbsoluteLoss::best(std::size_t t, double low, double high, double& output
     return 0;
   }
   const auto at_share = [&](double weight) {
-    const auto k = std::lower_bound(line.below.begin(), line.below.end(), weight * (1 - 1e-15)) - line.below.begin();
+    const auto k = std::lower_bound(line.below.begin(), line.below.end(), weight * (1 - 1e-15)) -
+                   line.below.begin();
     return line.at[std::min(static_cast<std::size_t>(k), line.at.size() - 1)];
   };
   const double middle = at_share(line.below.back() / 2);
@@ -66,7 +72,8 @@ double AbsoluteLoss::best(std::size_t t, double low, double high, double& output
   // A leaf of this weight pays so much for each unit beside the interval.
   const double worth = price_ * total_ / weight_[t], all = line.below.back();
   if (worth < all)
-    output = middle > near ? std::max(near, at_share((all - worth) / 2)) : std::min(near, at_share((all + worth) / 2));
+    output = middle > near ? std::max(near, at_share((all - worth) / 2))
+                           : std::min(near, at_share((all + worth) / 2));
   return value(t, output) + price_ * total_ * std::fabs(output - near);
 }
 
@@ -84,7 +91,8 @@ struct Slope {
 
 class LineProgram {
  public:
-  LineProgram(const AbsoluteLoss& loss, const OutputBox& box, const std::vector<const OutputRange*>& ranges)
+  LineProgram(const AbsoluteLoss& loss, const OutputBox& box,
+              const std::vector<const OutputRange*>& ranges)
       : loss_(loss), ranges_(ranges), n_(loss.weight_.size()), m_(ranges.size()) {
     scale_ = 0;
     for (double w : loss.weight_) scale_ = std::max(scale_, w * loss.total_);
@@ -95,22 +103,28 @@ class LineProgram {
 
  private:
   struct Variable {
-    std::vector<double> at;      // break points, rising
-    std::vector<Slope> slope;    // one more: between them
+    std::vector<double> at;    // break points, rising
+    std::vector<Slope> slope;  // one more: between them
     double x = 0;
-    std::size_t place = 0;       // resting: the break point; else the piece
+    std::size_t place = 0;  // resting: the break point; else the piece
     bool basic = false;
   };
   void finish(Variable& v, std::vector<std::pair<double, Slope>>& jumps, Slope first);
   void add_target(std::size_t t, double low, double high);
   void add_range(const OutputRange& range);
-  double entry(std::size_t r, std::size_t v) const { return v < n_ ? -ranges_[r]->factor[v] : (v - n_ == r ? 1.0 : 0.0); }
+  double entry(std::size_t r, std::size_t v) const {
+    return v < n_ ? -ranges_[r]->factor[v] : (v - n_ == r ? 1.0 : 0.0);
+  }
   void factor();
   std::vector<double> solve(std::vector<double> b) const;
   std::vector<double> solve_transposed(std::vector<double> b) const;
-  bool negative(const Slope& s) const { return s.never < -1e-9 * big_ || (s.never <= 1e-9 * big_ && s.lost < -1e-10 * scale_ * big_); }
+  bool negative(const Slope& s) const {
+    return s.never < -1e-9 * big_ || (s.never <= 1e-9 * big_ && s.lost < -1e-10 * scale_ * big_);
+  }
   bool step();
-  Slope jump(const Variable& v, std::size_t point) const { return v.slope[point + 1] - v.slope[point]; }
+  Slope jump(const Variable& v, std::size_t point) const {
+    return v.slope[point + 1] - v.slope[point];
+  }
 
   const AbsoluteLoss& loss_;
   const std::vector<const OutputRange*>& ranges_;
@@ -122,7 +136,8 @@ class LineProgram {
 };
 
 void LineProgram::finish(Variable& v, std::vector<std::pair<double, Slope>>& jumps, Slope first) {
-  std::stable_sort(jumps.begin(), jumps.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(jumps.begin(), jumps.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   v.slope.push_back(first);
   for (const auto& [at, by] : jumps) {
     if (!v.at.empty() && v.at.back() == at) {
@@ -196,7 +211,8 @@ void LineProgram::factor() {
     std::size_t pivot = k;
     for (std::size_t r = k + 1; r < m_; ++r)
       if (std::fabs(a[r * m_ + k]) > std::fabs(a[pivot * m_ + k])) pivot = r;
-    if (std::fabs(a[pivot * m_ + k]) < 1e-13) throw std::runtime_error("a basis of outputs is singular");
+    if (std::fabs(a[pivot * m_ + k]) < 1e-13)
+      throw std::runtime_error("a basis of outputs is singular");
     for (std::size_t j = 0; j < m_ && pivot != k; ++j) {
       std::swap(a[k * m_ + j], a[pivot * m_ + j]);
       std::swap(inverse_[k * m_ + j], inverse_[pivot * m_ + j]);
@@ -293,7 +309,8 @@ bool LineProgram::step() {
       if (!moving[k].any) continue;
       const double at = all_[moving[k].variable].at[moving[k].next];
       const double when = std::max(0.0, (at - moving[k].from) / moving[k].rate);
-      if (when < theta || (when == theta && first < moving.size() && moving[k].variable < moving[first].variable)) {
+      if (when < theta ||
+          (when == theta && first < moving.size() && moving[k].variable < moving[first].variable)) {
         theta = when;
         first = k;
       }
@@ -353,7 +370,8 @@ bool LineProgram::run(double* output) {
   return true;
 }
 
-double AbsoluteLoss::least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) {
+double AbsoluteLoss::least(const OutputBox& box, const std::vector<const OutputRange*>& ranges,
+                           double limit, double* output) {
   const std::size_t n = weight_.size();
   LineProgram program(*this, box, ranges);
   if (!program.run(output)) return kUnbounded;
@@ -362,7 +380,8 @@ double AbsoluteLoss::least(const OutputBox& box, const std::vector<const OutputR
     double y = output[t];
     if (price_ == kUnbounded) output[t] = y = std::min(std::max(y, box.low[t]), box.high[t]);
     total += value(t, y);
-    if (price_ < kUnbounded) total += price_ * total_ * std::max({0.0, box.low[t] - y, y - box.high[t]});
+    if (price_ < kUnbounded)
+      total += price_ * total_ * std::max({0.0, box.low[t] - y, y - box.high[t]});
   }
   if (price_ < kUnbounded)
     for (const OutputRange* range : ranges) {

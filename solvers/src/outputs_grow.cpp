@@ -8,7 +8,8 @@
 namespace odt {
 namespace {
 
-// Counts and sums over the ordered values of one target: the least sum of absolute differences of what was added.
+// Counts and sums over the ordered values of one target: the least sum of absolute differences of
+// what was added.
 class Middle {
  public:
   void reset(const std::vector<double>& values) {
@@ -49,8 +50,11 @@ class Middle {
 
 struct Candidate {
   double bound = 0, free_left = 0, free_right = 0;
-  std::uint32_t feature = 0, end = 0;  // the left side ends before this place in the feature's order
-  bool before(const Candidate& o) const { return feature != o.feature ? feature < o.feature : end < o.end; }
+  std::uint32_t feature = 0,
+                end = 0;  // the left side ends before this place in the feature's order
+  bool before(const Candidate& o) const {
+    return feature != o.feature ? feature < o.feature : end < o.end;
+  }
 };
 
 struct Open {
@@ -76,7 +80,8 @@ class Grower {
   bool enough(const std::vector<std::int64_t>& left, const std::vector<std::int64_t>& all) const;
   void bounded_of(const Open& open, std::vector<std::int64_t>& all) const;
   double value_of(const Candidate& c, const Open& open, double limit);
-  void gather(std::size_t feature, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& rows) const;
+  void gather(std::size_t feature, std::size_t begin, std::size_t end,
+              std::vector<std::uint32_t>& rows) const;
   void part(const Open& open);
   void finish(std::size_t node, std::size_t begin, std::size_t end);
   const std::uint32_t* order(std::size_t f) const { return order_.data() + f * p_.base.rows; }
@@ -85,10 +90,11 @@ class Grower {
   const OutputGrowth& g_;
   OutputLeaf leaf_, filler_;
   GrownOutputs out_;
-  std::vector<std::uint32_t> order_;              // [feature][place]
+  std::vector<std::uint32_t> order_;                // [feature][place]
   std::vector<std::vector<std::uint32_t>> counts_;  // per feature: allowed cuts below a rank
   OutputSums all_, left_, right_;
-  std::vector<std::vector<std::uint32_t>> places_;  // absolute error: of a row's value among the node's
+  std::vector<std::vector<std::uint32_t>>
+      places_;  // absolute error: of a row's value among the node's
   std::vector<std::vector<double>> values_;
   std::vector<Middle> middles_;
   std::vector<std::uint32_t> side_[2];
@@ -103,16 +109,21 @@ void Grower::sort() {
     std::uint32_t* order = order_.data() + f * b.rows;
     std::iota(order, order + b.rows, 0u);
     const std::uint32_t* rank = b.ranks(f);
-    std::stable_sort(order, order + b.rows, [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
+    std::stable_sort(order, order + b.rows,
+                     [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
     counts_[f].assign(b.distinct[f] + 1, 0);
     const bool free = f >= b.allowed.size() || b.allowed[f].empty();
-    for (std::uint32_t r = 0; r < b.distinct[f]; ++r) counts_[f][r + 1] = counts_[f][r] + (free || b.allowed[f][r] ? 1 : 0);
+    for (std::uint32_t r = 0; r < b.distinct[f]; ++r)
+      counts_[f][r + 1] = counts_[f][r] + (free || b.allowed[f][r] ? 1 : 0);
   }
 }
 
-bool Grower::admitted(std::size_t f, std::uint32_t below, std::uint32_t above) const { return counts_[f][above] > counts_[f][below]; }
+bool Grower::admitted(std::size_t f, std::uint32_t below, std::uint32_t above) const {
+  return counts_[f][above] > counts_[f][below];
+}
 
-bool Grower::enough(const std::vector<std::int64_t>& left, const std::vector<std::int64_t>& all) const {
+bool Grower::enough(const std::vector<std::int64_t>& left,
+                    const std::vector<std::int64_t>& all) const {
   for (std::size_t k = 0; k < p_.minima.size(); ++k)
     if (left[k] < p_.minima[k] || all[k] - left[k] < p_.minima[k]) return false;
   return true;
@@ -183,7 +194,8 @@ void Grower::scan_middles(std::size_t f, const Open& open, std::vector<Candidate
   }
 }
 
-void Grower::gather(std::size_t f, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& rows) const {
+void Grower::gather(std::size_t f, std::size_t begin, std::size_t end,
+                    std::vector<std::uint32_t>& rows) const {
   rows.assign(order(f) + begin, order(f) + end);
 }
 
@@ -215,12 +227,15 @@ bool Grower::best(Open& open) {
     values_.assign(n, {});
     middles_.resize(n);
     for (std::size_t t = 0; t < n; ++t) {
-      for (std::size_t i = open.begin; i < open.end; ++i) values_[t].push_back(p_.target[order(0)[i] * n + t]);
+      for (std::size_t i = open.begin; i < open.end; ++i)
+        values_[t].push_back(p_.target[order(0)[i] * n + t]);
       std::sort(values_[t].begin(), values_[t].end());
       values_[t].erase(std::unique(values_[t].begin(), values_[t].end()), values_[t].end());
       for (std::size_t i = open.begin; i < open.end; ++i) {
         const std::uint32_t row = order(0)[i];
-        places_[t][row] = static_cast<std::uint32_t>(std::lower_bound(values_[t].begin(), values_[t].end(), p_.target[row * n + t]) - values_[t].begin());
+        places_[t][row] = static_cast<std::uint32_t>(
+            std::lower_bound(values_[t].begin(), values_[t].end(), p_.target[row * n + t]) -
+            values_[t].begin());
       }
     }
     for (std::size_t f = 0; f < p_.base.features; ++f) scan_middles(f, open, found);
@@ -236,7 +251,9 @@ bool Grower::best(Open& open) {
         open.split = c;
       }
   } else {
-    std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.bound != b.bound ? a.bound < b.bound : a.before(b); });
+    std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+      return a.bound != b.bound ? a.bound < b.bound : a.before(b);
+    });
     for (const Candidate& c : found) {
       if (c.bound > least + slack) break;
       const double value = value_of(c, open, least == kUnbounded ? kUnbounded : least + 2 * slack);
@@ -287,7 +304,8 @@ void Grower::finish(std::size_t node, std::size_t begin, std::size_t end) {
   std::vector<double> output(p_.targets());
   const double free = filler_.by_sums() ? filler_.free(sums) : 0;
   out_.value += filler_.fill(rows, sums, free, kUnbounded, output);
-  std::copy(output.begin(), output.end(), out_.output.begin() + static_cast<std::ptrdiff_t>(node * p_.targets()));
+  std::copy(output.begin(), output.end(),
+            out_.output.begin() + static_cast<std::ptrdiff_t>(node * p_.targets()));
 }
 
 GrownOutputs Grower::run() {
@@ -322,7 +340,8 @@ GrownOutputs Grower::run() {
     const auto& counts = counts_[one.split.feature];
     while (cut + 1 < above && counts[cut + 1] == counts[cut]) ++cut;
     part(one);
-    const std::size_t left = add(one.begin, one.split.end, one.level + 1), right = add(one.split.end, one.end, one.level + 1);
+    const std::size_t left = add(one.begin, one.split.end, one.level + 1),
+                      right = add(one.split.end, one.end, one.level + 1);
     TreeNode& node = out_.tree.nodes[one.node];
     node.feature = static_cast<int>(one.split.feature);
     node.cut = cut;
@@ -340,6 +359,8 @@ GrownOutputs Grower::run() {
 
 }  // namespace
 
-GrownOutputs grow_outputs(const OutputProblem& problem, const OutputGrowth& growth) { return Grower(problem, growth).run(); }
+GrownOutputs grow_outputs(const OutputProblem& problem, const OutputGrowth& growth) {
+  return Grower(problem, growth).run();
+}
 
 }  // namespace odt

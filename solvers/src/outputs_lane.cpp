@@ -6,11 +6,13 @@
 namespace odt {
 namespace {
 
-// How much more than its share of what may be lost the first of two dear sides is asked for: bounds of neighbours gain by it.
+// How much more than its share of what may be lost the first of two dear sides is asked for: bounds
+// of neighbours gain by it.
 constexpr double kGenerous = 1.2;
 
 Plan plan_of(const OutputStump& stump) {
-  return stump.feature < 0 ? Plan::leaf() : Plan::split(stump.feature, stump.bound, Plan::leaf(), Plan::leaf());
+  return stump.feature < 0 ? Plan::leaf()
+                           : Plan::split(stump.feature, stump.bound, Plan::leaf(), Plan::leaf());
 }
 
 OutputAnswer answer_of(const OutputStump& stump) {
@@ -24,8 +26,8 @@ OutputAnswer answer_of(const OutputStump& stump) {
 
 }  // namespace
 
-double joined(const OutputRows& data, const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, double limit,
-              const OutputAnswer sides[2], Plan& plan) {
+double joined(const OutputRows& data, const OutputNode& node, const OutputFrontier::Span& span,
+              std::size_t place, double limit, const OutputAnswer sides[2], Plan& plan) {
   const double value = sides[0].value + sides[1].value;
   if (!(value < limit)) return kUnbounded;
   const std::uint32_t bound = data.problem.base.ranks(span.feature)[node.of(span.feature)[place]];
@@ -35,7 +37,8 @@ double joined(const OutputRows& data, const OutputNode& node, const OutputFronti
 
 // ---- open cuts
 
-OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape, std::size_t leaf_rows)
+OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape,
+                               std::size_t leaf_rows)
     : rows_(node.rows), leaf_rows_(leaf_rows), places_(data.problem.base.features) {
   const int half = full_leaves(shape.depth - 1);
   const double least = data.problem.leaf_price;
@@ -46,7 +49,8 @@ OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, S
       if (cell[rows[i]] > cell[rows[i - 1]]) places_[f].push_back(i);
     const std::uint32_t high = static_cast<std::uint32_t>(places_[f].size()) + 1;
     if (high < 2) continue;
-    for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1); ++l) heap_.push_back({f, 0, high, 0, l, least, least});
+    for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1); ++l)
+      heap_.push_back({f, 0, high, 0, l, least, least});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
 }
@@ -102,9 +106,16 @@ void OutputFrontier::part(const Span& span, double left, double right) {
 
 // ---- one thread's search
 
-OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows, std::size_t cache_bytes, double tolerance)
-    : data_(data), control_(control), leaf_rows_(leaf_rows), room_(cache_bytes), tolerance_(tolerance), values_(data),
-      stumps_(data, values_, control, counters_, leaf_rows, tolerance), side_(data.problem.base.rows) {}
+OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows,
+                       std::size_t cache_bytes, double tolerance)
+    : data_(data),
+      control_(control),
+      leaf_rows_(leaf_rows),
+      room_(cache_bytes),
+      tolerance_(tolerance),
+      values_(data),
+      stumps_(data, values_, control, counters_, leaf_rows, tolerance),
+      side_(data.problem.base.rows) {}
 
 Counters OutputLane::counters() const {
   Counters found = counters_;
@@ -122,7 +133,8 @@ OutputAnswer OutputLane::leaf_of(std::size_t rows, double single, double upper) 
   return answer;
 }
 
-OutputAnswer OutputLane::solve(const OutputNode& node, Shape shape, double upper, std::size_t level) {
+OutputAnswer OutputLane::solve(const OutputNode& node, Shape shape, double upper,
+                               std::size_t level) {
   const double single = leaf(node);
   OutputAnswer answer = leaf_of(node.rows, single, upper);
   if (shape.depth == 0 || shape.leaves < 2 || node.rows < 2) return answer;
@@ -132,8 +144,10 @@ OutputAnswer OutputLane::solve(const OutputNode& node, Shape shape, double upper
     return answer;
   }
   if (shape.depth == 1 || shape.leaves == 2) return stump(node, single, upper);
-  const std::uint64_t mark = static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves);
-  const PointSet key{node.set.low ^ mark * 0x9e3779b97f4a7c15ULL, node.set.high ^ mark * 0xd6e8feb86659fd93ULL};
+  const std::uint64_t mark =
+      static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves);
+  const PointSet key{node.set.low ^ mark * 0x9e3779b97f4a7c15ULL,
+                     node.set.high ^ mark * 0xd6e8feb86659fd93ULL};
   if (level > 0 && recall(key, upper, answer)) return answer;
   branch(node, shape, upper, level, answer);
   answer.least = std::min(answer.value, upper);
@@ -176,7 +190,8 @@ OutputAnswer OutputLane::stump(const OutputNode& node, double single, double upp
   return answer_of(one);
 }
 
-void OutputLane::evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, double limit, std::size_t level,
+void OutputLane::evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
+                          std::size_t place, double limit, std::size_t level,
                           OutputAnswer sides[2]) {
   ++counters_.cuts;
   control_.poll(node.rows);
@@ -189,8 +204,8 @@ void OutputLane::evaluate(const OutputNode& node, Shape shape, const OutputFront
 }
 
 // The last two levels: a stump on each side, from the node's own orders.
-void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, int leaves, const double most[2], double limit,
-                        OutputAnswer sides[2]) {
+void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place,
+                        int leaves, const double most[2], double limit, OutputAnswer sides[2]) {
   const std::uint32_t* rows = node.of(span.feature);
   OutputStump side[2];
   const int allowed[2] = {span.leaves, leaves - span.leaves};
@@ -208,8 +223,10 @@ void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span
   }
   const auto may = [&](int k) { return allowed[k] > 1 && side[k].part.rows > 1; };
   if (!stumps_.at_once()) {
-    // Where outputs are dear to find, what both may lose is shared out as leaves of them would lose it.
-    const double both = side[0].single + side[1].single, share = both > 0 ? side[0].single / both : 0.5;
+    // Where outputs are dear to find, what both may lose is shared out as leaves of them would lose
+    // it.
+    const double both = side[0].single + side[1].single,
+                 share = both > 0 ? side[0].single / both : 0.5;
     side[0].upper = std::min(most[0], std::max(span.left, limit * share * kGenerous));
     side[1].upper = std::min(most[1], std::max(span.right, limit * (1 - share) * kGenerous));
   }
@@ -226,22 +243,28 @@ void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span
   if (stumps_.at_once()) return settle(0, 1);
   const double asked = side[1].upper;
   settle(0, 0);
-  side[1].upper = sides[0].value < kUnbounded ? limit - sides[0].value : std::max(limit - sides[0].least, asked);
+  side[1].upper = sides[0].value < kUnbounded ? limit - sides[0].value
+                                              : std::max(limit - sides[0].least, asked);
   settle(1, 1);
-  if (sides[0].value < kUnbounded || sides[1].value == kUnbounded || sides[0].least + sides[1].value >= limit) return;
+  if (sides[0].value < kUnbounded || sides[1].value == kUnbounded ||
+      sides[0].least + sides[1].value >= limit)
+    return;
   const double known = sides[0].lower;
   side[0].upper = limit - sides[1].value;
   settle(0, 0);
   sides[0].lower = std::max(sides[0].lower, known);
 }
 
-// Values of both sides bound those of all neighbours, so they are found whatever the other side loses.
-void OutputLane::deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, const double most[2], double limit,
-                        std::size_t level, OutputAnswer sides[2]) {
+// Values of both sides bound those of all neighbours, so they are found whatever the other side
+// loses.
+void OutputLane::deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
+                        std::size_t place, const double most[2], double limit, std::size_t level,
+                        OutputAnswer sides[2]) {
   while (levels_.size() <= level) levels_.push_back(std::make_unique<Level>());
   auto& [left, right] = *levels_[level];
   node.part(data_, span.feature, place, left, right, side_);
-  const Shape below = odt::shape(shape.depth - 1, span.leaves), beside = odt::shape(shape.depth - 1, shape.leaves - span.leaves);
+  const Shape below = odt::shape(shape.depth - 1, span.leaves),
+              beside = odt::shape(shape.depth - 1, shape.leaves - span.leaves);
   sides[0] = solve(left, below, most[0], level + 1);
   if (sides[0].lower + span.right >= limit) {  // closed already, and so are all cuts further right
     sides[1].lower = sides[1].least = span.right;
@@ -250,7 +273,8 @@ void OutputLane::deeper(const OutputNode& node, Shape shape, const OutputFrontie
   sides[1] = solve(right, beside, most[1], level + 1);
 }
 
-void OutputLane::branch(const OutputNode& node, Shape shape, double upper, std::size_t level, OutputAnswer& answer) {
+void OutputLane::branch(const OutputNode& node, Shape shape, double upper, std::size_t level,
+                        OutputAnswer& answer) {
   ++counters_.nodes;
   OutputFrontier frontier(data_, node, shape, leaf_rows_);
   OutputFrontier::Span span;
@@ -259,7 +283,8 @@ void OutputLane::branch(const OutputNode& node, Shape shape, double upper, std::
     const std::size_t place = frontier.place(span);
     const double limit = std::min(answer.value, upper) - tolerance_;
     evaluate(node, shape, span, place, limit, level, sides);
-    answer.lower = std::min(answer.lower, std::max(sides[0].lower, span.left) + std::max(sides[1].lower, span.right));
+    answer.lower = std::min(
+        answer.lower, std::max(sides[0].lower, span.left) + std::max(sides[1].lower, span.right));
     const double value = joined(data_, node, span, place, limit, sides, answer.plan);
     if (value < limit) answer.value = value;
     frontier.part(span, sides[0].lower, sides[1].lower);

@@ -11,8 +11,15 @@ double entropy(double y) { return y > 0 ? y * std::log(y) - y : 0; }
 }  // namespace
 
 OutputLeaf::OutputLeaf(const OutputProblem& p, OutputWay way, double price)
-    : problem_(p), way_(way), solver_(p.set), squared_(p.factor, way == OutputWay::relaxed ? price : kUnbounded), distance_(p.factor),
-      poisson_(p.factor), absolute_(p.factor, way == OutputWay::relaxed ? price : kUnbounded), centre_(p.targets(), 0.0), goal_(p.targets()) {
+    : problem_(p),
+      way_(way),
+      solver_(p.set),
+      squared_(p.factor, way == OutputWay::relaxed ? price : kUnbounded),
+      distance_(p.factor),
+      poisson_(p.factor),
+      absolute_(p.factor, way == OutputWay::relaxed ? price : kUnbounded),
+      centre_(p.targets(), 0.0),
+      goal_(p.targets()) {
   const std::size_t n = p.targets();
   if (p.loss == OutputLoss::squared) {
     double total = 0;
@@ -28,7 +35,8 @@ OutputLeaf::OutputLeaf(const OutputProblem& p, OutputWay way, double price)
   }
   if (way == OutputWay::medoid) {
     feasible_.resize(p.base.rows);
-    for (std::uint32_t i = 0; i < p.base.rows; ++i) feasible_[i] = solver_.contains(&p.target[i * n], 1e-9);
+    for (std::uint32_t i = 0; i < p.base.rows; ++i)
+      feasible_[i] = solver_.contains(&p.target[i * n], 1e-9);
   }
 }
 
@@ -65,11 +73,13 @@ double OutputLeaf::free(const OutputSums& sums) const {
   if (!(sums.w > 0)) return 0;
   double gained = 0;
   if (problem_.loss == OutputLoss::squared) {
-    for (std::size_t t = 0; t < sums.s.size(); ++t) gained += problem_.factor[t] * sums.s[t] * sums.s[t];
+    for (std::size_t t = 0; t < sums.s.size(); ++t)
+      gained += problem_.factor[t] * sums.s[t] * sums.s[t];
     return std::max(0.0, sums.q - gained / sums.w);
   }
   for (std::size_t t = 0; t < sums.s.size(); ++t)
-    gained += problem_.factor[t] * (sums.s[t] > 0 ? sums.s[t] * std::log(sums.s[t] / sums.w) - sums.s[t] : 0);
+    gained += problem_.factor[t] *
+              (sums.s[t] > 0 ? sums.s[t] * std::log(sums.s[t] / sums.w) - sums.s[t] : 0);
   return std::max(0.0, sums.q - gained);
 }
 
@@ -81,7 +91,8 @@ void OutputLeaf::mean(const OutputSums& sums, std::vector<double>& out) const {
   }
 }
 
-double OutputLeaf::nearest(const std::vector<double>& goal, double w, double limit, std::vector<double>& output) {
+double OutputLeaf::nearest(const std::vector<double>& goal, double w, double limit,
+                           std::vector<double>& output) {
   output.resize(goal.size());
   double value;
   if (problem_.loss == OutputLoss::poisson) {
@@ -107,7 +118,8 @@ double OutputLeaf::lost_at(const std::vector<double>& mean, const double* y) con
   return total;
 }
 
-double OutputLeaf::medoid(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free, std::vector<double>& output) {
+double OutputLeaf::medoid(const std::vector<std::uint32_t>& rows, const OutputSums& sums,
+                          double free, std::vector<double>& output) {
   const std::size_t n = problem_.targets();
   if (by_sums()) {
     mean(sums, goal_);
@@ -146,13 +158,18 @@ double OutputLeaf::medoid(const std::vector<std::uint32_t>& rows, const OutputSu
   return by_sums() ? free + sums.w * value : value;
 }
 
-double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free, double limit, std::vector<double>& output) {
+double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free,
+                        double limit, std::vector<double>& output) {
   const std::size_t n = problem_.targets();
-  if (!by_sums()) absolute_.aim(rows, problem_.target.data(), problem_.weight.empty() ? nullptr : problem_.weight.data());
-  if (!(sums.w > 0)) {  // rows that weigh nothing lose nothing: any feasible output, near their plain mean
+  if (!by_sums())
+    absolute_.aim(rows, problem_.target.data(),
+                  problem_.weight.empty() ? nullptr : problem_.weight.data());
+  if (!(sums.w >
+        0)) {  // rows that weigh nothing lose nothing: any feasible output, near their plain mean
     goal_.assign(n, 0.0);
     for (std::uint32_t i : rows)
-      for (std::size_t t = 0; t < n; ++t) goal_[t] += problem_.target[i * n + t] / static_cast<double>(rows.size());
+      for (std::size_t t = 0; t < n; ++t)
+        goal_[t] += problem_.target[i * n + t] / static_cast<double>(rows.size());
     output = goal_;
     if (way_ == OutputWay::average || rows.empty()) return 0;
     const std::vector<double> goal = goal_;
@@ -164,7 +181,8 @@ double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums
     output.resize(n);
     if (!exact_free()) return solver_.solve(absolute_, output.data(), limit);
     double total = 0;
-    for (std::size_t t = 0; t < n; ++t) total += absolute_.best(t, -kUnbounded, kUnbounded, output[t]);
+    for (std::size_t t = 0; t < n; ++t)
+      total += absolute_.best(t, -kUnbounded, kUnbounded, output[t]);
     return total;
   }
   mean(sums, goal_);
@@ -178,14 +196,17 @@ double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums
 
 void OutputLeaf::know(const OutputSums& sums) {
   far_ = 0;
-  if (way_ != OutputWay::optimal || problem_.loss != OutputLoss::squared || exact_free() || !(sums.w > 0)) return;
+  if (way_ != OutputWay::optimal || problem_.loss != OutputLoss::squared || exact_free() ||
+      !(sums.w > 0))
+    return;
   mean(sums, known_);
   const std::vector<double> goal = known_;
   const double square = nearest(goal, 1, kUnbounded, foot_);
   if (!(square > 0) || square == kUnbounded) return;
   far_ = std::sqrt(square);
   ahead_.resize(goal.size());
-  for (std::size_t t = 0; t < goal.size(); ++t) ahead_[t] = problem_.factor[t] * (goal[t] - foot_[t]) / far_;
+  for (std::size_t t = 0; t < goal.size(); ++t)
+    ahead_[t] = problem_.factor[t] * (goal[t] - foot_[t]) / far_;
 }
 
 double OutputLeaf::beyond(const OutputSums& sums) const {
@@ -196,7 +217,8 @@ double OutputLeaf::beyond(const OutputSums& sums) const {
     moved += problem_.factor[t] * d * d;
     ahead += ahead_[t] * (m - foot_[t]);
   }
-  // The distance to a set changes no faster than the point moves; a convex one lies behind the plane at the foot.
+  // The distance to a set changes no faster than the point moves; a convex one lies behind the
+  // plane at the foot.
   double least = far_ - std::sqrt(moved);
   if (solver_.convex()) least = std::max(least, ahead);
   least *= 1 - 1e-9;

@@ -6,7 +6,8 @@
 namespace odt {
 namespace {
 
-// goal - y + y log(y / goal) turned round: what half the deviance of a leaf with this mean loses by the output y.
+// goal - y + y log(y / goal) turned round: what half the deviance of a leaf with this mean loses by
+// the output y.
 double lost(double goal, double y) {
   if (y < 0) return kUnbounded;
   if (goal <= 0) return y;
@@ -50,7 +51,8 @@ bool PoissonLoss::start(OutputBox box, const std::vector<const OutputRange*>& ra
   return false;
 }
 
-double PoissonLoss::least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) {
+double PoissonLoss::least(const OutputBox& box, const std::vector<const OutputRange*>& ranges,
+                          double limit, double* output) {
   const std::size_t n = weight_.size();
   if (!start(box, ranges, output)) return kUnbounded;
   double scale = 0;
@@ -73,12 +75,14 @@ double PoissonLoss::least(const OutputBox& box, const std::vector<const OutputRa
     if (!(model.least(inner, ranges, kUnbounded, next.data()) < kUnbounded)) break;
     double descent = 0;
     for (std::size_t t = 0; t < n; ++t)
-      descent += (goal_[t] > 0 ? weight_[t] * (1 - goal_[t] / output[t]) : weight_[t]) * (next[t] - output[t]);
+      descent += (goal_[t] > 0 ? weight_[t] * (1 - goal_[t] / output[t]) : weight_[t]) *
+                 (next[t] - output[t]);
     if (descent > -1e-15 * scale) break;
     double step = 1, found = kUnbounded;
     std::vector<double> trial(n);
     for (; step > 1e-12; step /= 2) {
-      for (std::size_t t = 0; t < n; ++t) trial[t] = step == 1 ? next[t] : output[t] + step * (next[t] - output[t]);
+      for (std::size_t t = 0; t < n; ++t)
+        trial[t] = step == 1 ? next[t] : output[t] + step * (next[t] - output[t]);
       found = value(trial.data());
       if (found <= now + 1e-4 * step * descent) break;
     }

@@ -6,7 +6,8 @@
 
 namespace odt {
 
-OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows) : problem(p), targets(p.targets()), width(kTargets) {
+OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows)
+    : problem(p), targets(p.targets()), width(kTargets) {
   const Problem& b = p.base;
   if (p.loss != OutputLoss::absolute) width += targets;
   centre.assign(targets, 0.0);
@@ -15,7 +16,8 @@ OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows) : problem
     if (!(p.weight_of(i) > 0) && leaf_rows <= 1 && !p.weight.empty()) continue;
     used.push_back(i);
     total += p.weight_of(i);
-    for (std::size_t t = 0; t < targets; ++t) centre[t] += p.weight_of(i) * p.target[i * targets + t];
+    for (std::size_t t = 0; t < targets; ++t)
+      centre[t] += p.weight_of(i) * p.target[i * targets + t];
   }
   for (double& c : centre) c = p.loss == OutputLoss::squared && total > 0 ? c / total : 0;
   make_sums();
@@ -27,7 +29,8 @@ OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows) : problem
   for (std::size_t f = 0; f < b.features; ++f) {
     counts[f].assign(b.distinct[f] + 1, 0);
     const bool any = f >= b.allowed.size() || b.allowed[f].empty();
-    for (std::uint32_t r = 0; r < b.distinct[f]; ++r) counts[f][r + 1] = counts[f][r] + (any || b.allowed[f][r] ? 1 : 0);
+    for (std::uint32_t r = 0; r < b.distinct[f]; ++r)
+      counts[f][r + 1] = counts[f][r] + (any || b.allowed[f][r] ? 1 : 0);
     for (std::size_t i = 0; i < b.rows; ++i) cell[f * b.rows + i] = counts[f][b.ranks(f)[i]];
   }
 }
@@ -46,7 +49,9 @@ void OutputRows::make_sums() {
     for (std::size_t t = 0; t < targets && problem.loss != OutputLoss::absolute; ++t) {
       const double d = y[t] - centre[t];
       row[kTargets + t] = w * d;
-      const double own = problem.loss == OutputLoss::squared ? d * d : (y[t] > 0 ? y[t] * std::log(y[t]) - y[t] : 0);
+      const double own = problem.loss == OutputLoss::squared
+                             ? d * d
+                             : (y[t] > 0 ? y[t] * std::log(y[t]) - y[t] : 0);
       row[kOwn] += w * problem.factor[t] * own;
     }
     if (solver.everything() || !(w > 0)) continue;
@@ -57,13 +62,19 @@ void OutputRows::make_sums() {
 }
 
 // What a row loses to its own best feasible output, per unit of weight.
-double OutputRows::floor_of(std::uint32_t row, OutputSolver& solver, SquaredLoss& squared, PoissonLoss& poisson, AbsoluteLoss& absolute) const {
+double OutputRows::floor_of(std::uint32_t row, OutputSolver& solver, SquaredLoss& squared,
+                            PoissonLoss& poisson, AbsoluteLoss& absolute) const {
   const double* y = &problem.target[row * targets];
   std::vector<double> output(targets);
   switch (problem.loss) {
-    case OutputLoss::squared: squared.aim(y); return solver.solve(squared, output.data());
-    case OutputLoss::poisson: poisson.aim(y); return solver.solve(poisson, output.data());
-    case OutputLoss::absolute: break;
+    case OutputLoss::squared:
+      squared.aim(y);
+      return solver.solve(squared, output.data());
+    case OutputLoss::poisson:
+      poisson.aim(y);
+      return solver.solve(poisson, output.data());
+    case OutputLoss::absolute:
+      break;
   }
   absolute.aim({row}, problem.target.data(), nullptr);
   return solver.solve(absolute, output.data());
@@ -78,7 +89,8 @@ void OutputNode::make_root(const OutputRows& data) {
   for (std::size_t f = 0; f < b.features; ++f) {
     std::vector<std::uint32_t> sorted = data.used;
     const std::uint32_t* rank = b.ranks(f);
-    std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
     order.insert(order.end(), sorted.begin(), sorted.end());
   }
   sums.assign(data.width, 0.0);
@@ -88,7 +100,8 @@ void OutputNode::make_root(const OutputRows& data) {
   }
 }
 
-void OutputNode::part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left, OutputNode& right, std::vector<char>& side) const {
+void OutputNode::part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left,
+                      OutputNode& right, std::vector<char>& side) const {
   left.rows = place;
   right.rows = rows - place;
   left.set = right.set = PointSet{};

@@ -20,7 +20,12 @@ constexpr std::size_t kCache = std::size_t{1} << 29;
 class OutputRoot {
  public:
   OutputRoot(const OutputProblem& p, const OutputOptions& o, Control& control)
-      : p_(p), o_(o), control_(control), data_(p, o.leaf_rows), story_(control, o, result_.timeline), beside_(control, o, p.base.depth) {}
+      : p_(p),
+        o_(o),
+        control_(control),
+        data_(p, o.leaf_rows),
+        story_(control, o, result_.timeline),
+        beside_(control, o, p.base.depth) {}
   RegressionResult run();
   RegressionResult finished(const Plan& plan) {
     finish(plan, result_);
@@ -38,7 +43,8 @@ class OutputRoot {
   void begin_beside(int leaves);
   bool improve() { return finder_->run(p_.leaf_price + tolerance_, &beside_.shared); }
   double limit() const { return std::min(best_, asked_) - tolerance_; }
-  double value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows, bool& fits);
+  double value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows,
+                  bool& fits);
   Plan plan_of(const Tree& tree) const;
   void finish(const Plan& plan, RegressionResult& result);
   void conclude(bool stopped);
@@ -76,9 +82,12 @@ void OutputRoot::begin() {
   const double loss = OutputValues(data_).loss(all);
   tolerance_ = 1e-11 * (loss + std::fabs(floor_)) + 1e-290;
   if (o_.upper_bound < kUnbounded) asked_ = o_.upper_bound - floor_ + 2 * tolerance_;
-  const std::size_t threads = static_cast<std::size_t>(std::max(1, o_.threads)), memory = o_.memory_limit > 0 ? o_.memory_limit : kCache;
+  const std::size_t threads = static_cast<std::size_t>(std::max(1, o_.threads)),
+                    memory = o_.memory_limit > 0 ? o_.memory_limit : kCache;
   for (std::size_t k = 0; k < threads; ++k)
-    lanes_.push_back(std::make_unique<OutputLane>(data_, control_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory / threads, tolerance_));
+    lanes_.push_back(std::make_unique<OutputLane>(
+        data_, control_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory / threads,
+        tolerance_));
   const double single = lanes_[0]->values().leaf(all, kUnbounded);
   if (sized(whole_.rows) && single < asked_) {
     best_ = single;
@@ -130,17 +139,21 @@ void OutputRoot::take() {
 void OutputRoot::begin_beside(int leaves) {
   values_ = std::make_unique<OutputValues>(data_);
   gains_ = std::make_unique<OutputGains>(data_);
-  rows_ = std::make_unique<NumberRows>(data_, *values_, *gains_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
-  finder_ = std::make_unique<NumberAnytime>(*rows_, control_, p_.base.depth, leaves, o_.seed, [this](double value, const Plan& plan) {
-    if (beside_.shared.offer(value, plan)) story_.better(value + floor_, plan);
-  });
+  rows_ = std::make_unique<NumberRows>(data_, *values_, *gains_,
+                                       static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
+  finder_ = std::make_unique<NumberAnytime>(*rows_, control_, p_.base.depth, leaves, o_.seed,
+                                            [this](double value, const Plan& plan) {
+                                              if (beside_.shared.offer(value, plan))
+                                                story_.better(value + floor_, plan);
+                                            });
   finder_->begin();
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
 void OutputRoot::evaluate_round(const OutputFrontier& frontier, Shape shape, double limit) {
   const auto work = [&](int, std::size_t k) {
-    lanes_[k]->evaluate(whole_, shape, round_[k].span, frontier.place(round_[k].span), limit, 0, round_[k].sides);
+    lanes_[k]->evaluate(whole_, shape, round_[k].span, frontier.place(round_[k].span), limit, 0,
+                        round_[k].sides);
   };
   if (workers_ && round_.size() > 1) return workers_->run(round_.size(), work);
   for (std::size_t k = 0; k < round_.size(); ++k) work(0, k);
@@ -148,10 +161,14 @@ void OutputRoot::evaluate_round(const OutputFrontier& frontier, Shape shape, dou
 
 void OutputRoot::branch(Shape shape) {
   if (lanes_.size() > 1) workers_ = std::make_unique<Workers>(static_cast<int>(lanes_.size()));
-  OutputFrontier frontier(data_, whole_, shape, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
+  OutputFrontier frontier(data_, whole_, shape,
+                          static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
   for (;;) {
     take();
-    const double most = limit(), cut_off = o_.relative_gap > 0 ? most - o_.relative_gap * std::max(0.0, most + floor_) : most;
+    const double most = limit(),
+                 cut_off = o_.relative_gap > 0
+                               ? most - o_.relative_gap * std::max(0.0, most + floor_)
+                               : most;
     round_.clear();
     Cut cut;
     while (round_.size() < lanes_.size() && frontier.pop(cut_off, cut.span)) {
@@ -162,7 +179,8 @@ void OutputRoot::branch(Shape shape) {
     evaluate_round(frontier, shape, most);
     for (const Cut& done : round_) {
       Plan plan;
-      const double value = joined(data_, whole_, done.span, frontier.place(done.span), limit(), done.sides, plan);
+      const double value =
+          joined(data_, whole_, done.span, frontier.place(done.span), limit(), done.sides, plan);
       if (value < kUnbounded) offer(value, plan);
       frontier.part(done.span, done.sides[0].lower, done.sides[1].lower);
     }
@@ -170,8 +188,10 @@ void OutputRoot::branch(Shape shape) {
   }
 }
 
-// The loss of a given tree above the floor; `fits` turns false where a leaf has too few rows or a cut parts nothing.
-double OutputRoot::value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows, bool& fits) {
+// The loss of a given tree above the floor; `fits` turns false where a leaf has too few rows or a
+// cut parts nothing.
+double OutputRoot::value_of(const Tree& tree, std::size_t at,
+                            const std::vector<std::uint32_t>& rows, bool& fits) {
   const TreeNode& node = tree.nodes.at(at);
   if (rows.empty()) fits = false;
   if (!fits) return kUnbounded;
@@ -235,7 +255,8 @@ void OutputRoot::finish(const Plan& plan, RegressionResult& result) {
     leaf.clear(sums);
     for (std::uint32_t i : rows[k]) leaf.add(sums, i);
     result.value += leaf.fill(rows[k], sums, leaf.free(sums), kUnbounded, output) + p_.leaf_price;
-    std::copy(output.begin(), output.end(), result.output.begin() + static_cast<std::ptrdiff_t>(k * n));
+    std::copy(output.begin(), output.end(),
+              result.output.begin() + static_cast<std::ptrdiff_t>(k * n));
   }
 }
 
@@ -250,7 +271,8 @@ void OutputRoot::conclude(bool stopped) {
     result_.status = Status::infeasible;
   } else {
     result_.bound = std::min(o_.relative_gap > 0 ? bound_ + floor_ : result_.value, result_.value);
-    result_.status = result_.value - result_.bound <= 4 * tolerance_ ? Status::optimal : Status::feasible;
+    result_.status =
+        result_.value - result_.bound <= 4 * tolerance_ ? Status::optimal : Status::feasible;
     if (result_.status == Status::optimal) result_.bound = result_.value;
   }
 }

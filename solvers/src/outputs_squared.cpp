@@ -4,8 +4,9 @@
 
 #include "odt/outputs.hpp"
 
-// The dual active-set method of Goldfarb and Idnani for distances: start at the goal, take in one violated bound after the
-// other, and drop those whose multiplier would leave its range. A finite price caps the multipliers.
+// The dual active-set method of Goldfarb and Idnani for distances: start at the goal, take in one
+// violated bound after the other, and drop those whose multiplier would leave its range. A finite
+// price caps the multipliers.
 
 namespace odt {
 namespace {
@@ -125,7 +126,8 @@ bool SquaredLoss::rows(const OutputBox& box, const std::vector<const OutputRange
   return true;
 }
 
-// z: the part of g that the active bounds leave; r: the combination of these that makes the rest. False: nothing is left.
+// z: the part of g that the active bounds leave; r: the combination of these that makes the rest.
+// False: nothing is left.
 bool SquaredLoss::direction(const std::vector<double>& g) {
   const std::size_t n = free_.size(), k = active_.size();
   z_ = g;
@@ -162,7 +164,8 @@ bool SquaredLoss::direction(const std::vector<double>& g) {
   return left > 1e-20;
 }
 
-// Takes a bound in (`up`), or takes one that is paid for back, until it holds exactly. False: it never can.
+// Takes a bound in (`up`), or takes one that is paid for back, until it holds exactly. False: it
+// never can.
 bool SquaredLoss::enter(std::size_t p, bool up) {
   const double sign = up ? 1 : -1;
   for (int round = 0;; ++round) {
@@ -297,7 +300,8 @@ bool SquaredLoss::program(double limit, double fixed) {
   return true;
 }
 
-double SquaredLoss::least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) {
+double SquaredLoss::least(const OutputBox& box, const std::vector<const OutputRange*>& ranges,
+                          double limit, double* output) {
   const std::size_t targets = weight_.size();
   if (!rows(box, ranges)) return kUnbounded;
   double fixed = 0;

@@ -4,8 +4,16 @@
 
 namespace odt {
 
-OutputStumps::OutputStumps(const OutputRows& data, OutputValues& values, Control& control, Counters& counters, std::size_t leaf_rows, double tolerance)
-    : data_(data), values_(values), control_(control), counters_(counters), leaf_rows_(leaf_rows), gains_(data), rest_(data.width), tolerance_(tolerance) {
+OutputStumps::OutputStumps(const OutputRows& data, OutputValues& values, Control& control,
+                           Counters& counters, std::size_t leaf_rows, double tolerance)
+    : data_(data),
+      values_(values),
+      control_(control),
+      counters_(counters),
+      leaf_rows_(leaf_rows),
+      gains_(data),
+      rest_(data.width),
+      tolerance_(tolerance) {
   if (!gains_.ready()) return;
   const std::size_t columns = 1 + data.targets;
   packed_.resize(data.problem.base.rows * columns);
@@ -27,7 +35,8 @@ void OutputStumps::Cuts::make_room(std::size_t rows, std::size_t columns, std::s
   ordered.resize(room);
 }
 
-void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side, OutputStump* const stumps[2]) {
+void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side,
+                         OutputStump* const stumps[2]) {
   for (int k = 0; k < 2; ++k) {
     if (stumps[k] == nullptr) continue;
     OutputStump& one = *stumps[k];
@@ -37,7 +46,8 @@ void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side, 
     one.feature = -1;
   }
   const bool fast = gains_.ready();
-  for (Cuts& cuts : cuts_) cuts.make_room(node.rows, fast ? 1 + data_.targets : 0, fast ? 0 : data_.width);
+  for (Cuts& cuts : cuts_)
+    cuts.make_room(node.rows, fast ? 1 + data_.targets : 0, fast ? 0 : data_.width);
   control_.poll(node.rows * data_.problem.base.features * data_.targets);
   if (fast) return scan(node, side, stumps);
   for (int k = 0; k < 2; ++k) {
@@ -49,7 +59,8 @@ void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side, 
   }
 }
 
-void OutputStumps::scan(const OutputNode& node, const std::vector<char>& side, OutputStump* const stumps[2]) {
+void OutputStumps::scan(const OutputNode& node, const std::vector<char>& side,
+                        OutputStump* const stumps[2]) {
   const double least = data_.problem.leaf_price;
   for (std::size_t f = 0; f < data_.problem.base.features; ++f) {
     const std::uint32_t* rows = node.of(f);
@@ -67,7 +78,8 @@ void OutputStumps::scan(const OutputNode& node, const std::vector<char>& side, O
 }
 
 // The cuts of a feature on both sides, with the sums of the rows left of them.
-void OutputStumps::gather(const OutputNode& node, const std::vector<char>& side, std::size_t f, OutputStump* const stumps[2]) {
+void OutputStumps::gather(const OutputNode& node, const std::vector<char>& side, std::size_t f,
+                          OutputStump* const stumps[2]) {
   const bool fast = gains_.ready();
   const std::size_t columns = fast ? 1 + data_.targets : data_.width;
   const std::uint32_t* rows = node.of(f);
@@ -129,11 +141,14 @@ void OutputStumps::all(std::size_t f, OutputStump& stump, Cuts& cuts) {
   }
   gains_.of(m, cuts.sum[0].data(), column.data(), gain_.data());
   for (std::size_t i = 0; i < m; ++i) lost_[i] = own - lost_[i] - gain_[i];
-  const auto low = std::partition_point(cuts.place.begin(), cuts.place.begin() + static_cast<std::ptrdiff_t>(m),
-                                        [this](std::uint32_t place) { return place < leaf_rows_; });
-  const auto high = std::partition_point(low, cuts.place.begin() + static_cast<std::ptrdiff_t>(m),
-                                         [&](std::uint32_t place) { return stump.part.rows - place >= leaf_rows_; });
-  const std::size_t from = static_cast<std::size_t>(low - cuts.place.begin()), to = static_cast<std::size_t>(high - cuts.place.begin());
+  const auto low =
+      std::partition_point(cuts.place.begin(), cuts.place.begin() + static_cast<std::ptrdiff_t>(m),
+                           [this](std::uint32_t place) { return place < leaf_rows_; });
+  const auto high = std::partition_point(
+      low, cuts.place.begin() + static_cast<std::ptrdiff_t>(m),
+      [&](std::uint32_t place) { return stump.part.rows - place >= leaf_rows_; });
+  const std::size_t from = static_cast<std::size_t>(low - cuts.place.begin()),
+                    to = static_cast<std::size_t>(high - cuts.place.begin());
   const double least = 2 * data_.problem.leaf_price;
   double best = kUnbounded;
   for (std::size_t i = 0; i < m; ++i) best = lost_[i] < best ? lost_[i] : best;
@@ -152,8 +167,10 @@ void OutputStumps::all(std::size_t f, OutputStump& stump, Cuts& cuts) {
   stump.bound = bound_at(f, cuts, at);
 }
 
-// Fills both sides of a cut as far as they may be best; lower bounds of them come in and exact ones, or better bounds, go out.
-void OutputStumps::fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t cut, double& left, double& right) {
+// Fills both sides of a cut as far as they may be best; lower bounds of them come in and exact
+// ones, or better bounds, go out.
+void OutputStumps::fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t cut,
+                        double& left, double& right) {
   const double limit = std::min(stump.value, stump.upper) - tolerance_;
   const double* sums = &cuts.sums[cut * data_.width];
   for (std::size_t k = 0; k < data_.width; ++k) rest_[k] = stump.part.sums[k] - sums[k];
@@ -180,8 +197,10 @@ void OutputStumps::fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std
   stump.bound = bound_at(f, cuts, cut);
 }
 
-// The cuts low .. high - 1 of one feature, whose left sides lose `left` at least, and right ones `right`.
-void OutputStumps::halve(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t low, std::size_t high, double left, double right) {
+// The cuts low .. high - 1 of one feature, whose left sides lose `left` at least, and right ones
+// `right`.
+void OutputStumps::halve(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t low,
+                         std::size_t high, double left, double right) {
   if (low >= high) return;
   if (left + right >= std::min(stump.value, stump.upper) - tolerance_) {
     stump.lower = std::min(stump.lower, left + right);

@@ -6,8 +6,16 @@
 namespace odt {
 
 OutputValues::OutputValues(const OutputRows& data)
-    : data_(data), solver_(data.problem.set), squared_(data.problem.factor), poisson_(data.problem.factor), absolute_(data.problem.factor),
-      goal_(data.targets), output_(data.targets), known_(data.targets), foot_(data.targets), ahead_(data.targets) {}
+    : data_(data),
+      solver_(data.problem.set),
+      squared_(data.problem.factor),
+      poisson_(data.problem.factor),
+      absolute_(data.problem.factor),
+      goal_(data.targets),
+      output_(data.targets),
+      known_(data.targets),
+      foot_(data.targets),
+      ahead_(data.targets) {}
 
 double OutputValues::free(const double* sums) const {
   if (!(sums[kWeight] > 0)) return 0;
@@ -18,7 +26,8 @@ double OutputValues::free(const double* sums) const {
     for (std::size_t t = 0; t < data_.targets; ++t) gained += factor[t] * s[t] * s[t];
     return std::max(0.0, sums[kOwn] - gained / sums[kWeight]);
   }
-  for (std::size_t t = 0; t < data_.targets; ++t) gained += factor[t] * (s[t] > 0 ? s[t] * std::log(s[t] / sums[kWeight]) - s[t] : 0);
+  for (std::size_t t = 0; t < data_.targets; ++t)
+    gained += factor[t] * (s[t] > 0 ? s[t] * std::log(s[t] / sums[kWeight]) - s[t] : 0);
   return std::max(0.0, sums[kOwn] - gained);
 }
 
@@ -36,7 +45,8 @@ double OutputValues::leaf(const OutputPart& part, double limit) {
   const double room = limit - p.leaf_price - (alone - sums[kFloor]);
   if (!(room > 0)) return kUnbounded;
   for (std::size_t t = 0; t < data_.targets; ++t)
-    goal_[t] = std::max(data_.centre[t] + sums[kTargets + t] / w, p.loss == OutputLoss::poisson ? 0.0 : -kUnbounded);
+    goal_[t] = std::max(data_.centre[t] + sums[kTargets + t] / w,
+                        p.loss == OutputLoss::poisson ? 0.0 : -kUnbounded);
   double lost;
   if (p.loss == OutputLoss::squared) {
     squared_.aim(goal_.data());
@@ -45,38 +55,48 @@ double OutputValues::leaf(const OutputPart& part, double limit) {
     poisson_.aim(goal_.data());
     lost = solver_.solve(poisson_, output_.data(), room / w);
   }
-  return lost == kUnbounded ? kUnbounded : std::max(0.0, alone + w * lost - sums[kFloor]) + p.leaf_price;
+  return lost == kUnbounded ? kUnbounded
+                            : std::max(0.0, alone + w * lost - sums[kFloor]) + p.leaf_price;
 }
 
-double OutputValues::loss(const OutputPart& part) { return by_rows() ? medians(part) : free(part.sums); }
+double OutputValues::loss(const OutputPart& part) {
+  return by_rows() ? medians(part) : free(part.sums);
+}
 
 double OutputValues::medians(const OutputPart& part) {
   const OutputProblem& p = data_.problem;
   rows_.assign(part.row, part.row + part.rows);
   absolute_.aim(rows_, p.target.data(), p.weight.empty() ? nullptr : p.weight.data());
   double alone = 0;
-  for (std::size_t t = 0; t < data_.targets; ++t) alone += absolute_.best(t, -kUnbounded, kUnbounded, output_[t]);
+  for (std::size_t t = 0; t < data_.targets; ++t)
+    alone += absolute_.best(t, -kUnbounded, kUnbounded, output_[t]);
   return alone;
 }
 
-// Medians first: they lose no more than any output that obeys the rules, and need no linear program.
+// Medians first: they lose no more than any output that obeys the rules, and need no linear
+// program.
 double OutputValues::absolute(const OutputPart& part, double limit) {
-  const double price = data_.problem.leaf_price, floor = part.sums[kFloor], most = limit - price + floor;
+  const double price = data_.problem.leaf_price, floor = part.sums[kFloor],
+               most = limit - price + floor;
   double lost = medians(part);
   if (!(lost < most)) return kUnbounded;
-  if (!solver_.everything() && part.sums[kWeight] > 0) lost = solver_.solve(absolute_, output_.data(), most);
+  if (!solver_.everything() && part.sums[kWeight] > 0)
+    lost = solver_.solve(absolute_, output_.data(), most);
   return lost == kUnbounded ? kUnbounded : std::max(0.0, lost - floor) + price;
 }
 
 void OutputValues::know(const double* sums) {
   far_ = 0;
-  if (data_.problem.loss != OutputLoss::squared || solver_.everything() || !(sums[kWeight] > 0)) return;
-  for (std::size_t t = 0; t < data_.targets; ++t) known_[t] = data_.centre[t] + sums[kTargets + t] / sums[kWeight];
+  if (data_.problem.loss != OutputLoss::squared || solver_.everything() || !(sums[kWeight] > 0))
+    return;
+  for (std::size_t t = 0; t < data_.targets; ++t)
+    known_[t] = data_.centre[t] + sums[kTargets + t] / sums[kWeight];
   squared_.aim(known_.data());
   const double square = solver_.solve(squared_, foot_.data());
   if (!(square > 0) || square == kUnbounded) return;
   far_ = std::sqrt(square);
-  for (std::size_t t = 0; t < data_.targets; ++t) ahead_[t] = data_.problem.factor[t] * (known_[t] - foot_[t]) / far_;
+  for (std::size_t t = 0; t < data_.targets; ++t)
+    ahead_[t] = data_.problem.factor[t] * (known_[t] - foot_[t]) / far_;
 }
 
 double OutputValues::beyond(const double* sums) const {
@@ -84,7 +104,8 @@ double OutputValues::beyond(const double* sums) const {
   if (!(far_ > 0) || !(w > 0)) return 0;
   double least = 0;
   if (solver_.convex()) {  // the set lies behind the plane at the foot
-    for (std::size_t t = 0; t < data_.targets; ++t) least += ahead_[t] * (data_.centre[t] + sums[kTargets + t] / w - foot_[t]);
+    for (std::size_t t = 0; t < data_.targets; ++t)
+      least += ahead_[t] * (data_.centre[t] + sums[kTargets + t] / w - foot_[t]);
   } else {  // the distance to a set changes no faster than the point moves
     double moved = 0;
     for (std::size_t t = 0; t < data_.targets; ++t) {
@@ -103,14 +124,18 @@ OutputGains::OutputGains(const OutputRows& data) : data_(data) {
   const OutputSet& set = data.problem.set;
   if (data.problem.loss != OutputLoss::squared) return;
   if (std::any_of(set.step.begin(), set.step.end(), [](double step) { return step > 0; })) return;
-  ready_ = !set.pieces.empty() && std::all_of(set.pieces.begin(), set.pieces.end(), [this](const OutputPiece& piece) { return add(piece); });
+  ready_ =
+      !set.pieces.empty() && std::all_of(set.pieces.begin(), set.pieces.end(),
+                                         [this](const OutputPiece& piece) { return add(piece); });
 }
 
 // False where the piece is of another kind.
 bool OutputGains::add(const OutputPiece& from) {
   const std::size_t n = data_.targets;
   if (!from.ranges.empty() || !from.choices.empty() || from.counts.size() > 1) return false;
-  if (std::any_of(from.gaps.begin(), from.gaps.end(), [](const auto& gaps) { return !gaps.empty(); })) return false;
+  if (std::any_of(from.gaps.begin(), from.gaps.end(),
+                  [](const auto& gaps) { return !gaps.empty(); }))
+    return false;
   Piece to;
   for (std::size_t t = 0; t < n; ++t) {
     to.low.push_back(from.low[t] - data_.centre[t]);
@@ -149,9 +174,10 @@ void OutputGains::of(std::size_t count, const double* w, const double* const* s,
   }
 }
 
-// Plain loops over leaves, so that they become vector instructions: gains inside, and on top the most that those gain which
-// leave, as many as may.
-void OutputGains::piece(const Piece& of, std::size_t count, const double* w, const double* const* s, double* gain) {
+// Plain loops over leaves, so that they become vector instructions: gains inside, and on top the
+// most that those gain which leave, as many as may.
+void OutputGains::piece(const Piece& of, std::size_t count, const double* w, const double* const* s,
+                        double* gain) {
   extra_.assign(of.most * count, 0.0);
   std::fill(gain, gain + count, 0.0);
   for (std::size_t t = 0; t < data_.targets; ++t) {

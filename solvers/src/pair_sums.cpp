@@ -22,7 +22,7 @@ const LaneMasks& lane_masks() {
 
 struct MaskedRows {
   const Moments* point;
-  const std::uint8_t* masks;    // [position][blocks]
+  const std::uint8_t* masks;  // [position][blocks]
   std::size_t blocks;
   const std::uint32_t* row;
   std::size_t rows;
@@ -79,7 +79,7 @@ ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* o
 
 struct ScoreRow {
   std::size_t column, stride;
-  const double *w, *s;          // pair sums with the columns of lanes
+  const double *w, *s;  // pair sums with the columns of lanes
   const double *one_w, *one_s;
   double all_w, all_s;
   double *best_one, *best_none;
@@ -103,7 +103,8 @@ ODT_CLONES void score_row(const ScoreRow& row) {
     load(s, row.s + j);
     load(one_w, row.one_w + j);
     load(one_s, row.one_s + j);
-    const Lanes both = score_of(w, s), own = score_of(own_w - w, own_s - s), other = score_of(one_w - w, one_s - s);
+    const Lanes both = score_of(w, s), own = score_of(own_w - w, own_s - s),
+                other = score_of(one_w - w, one_s - s);
     const Lanes neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
     best_one = larger(best_one, both + own);
     best_none = larger(best_none, other + neither);
@@ -127,14 +128,16 @@ void PairSums::prepare(const RegressionView& view) {
   for (std::size_t k = 0; k < columns_; ++k) {
     const std::uint32_t* codes = view.codes(k);
     std::uint8_t* masks = masks_.data() + k / kLanes;
-    for (std::size_t i = 0; i < view.points; ++i) masks[i * blocks] |= static_cast<std::uint8_t>(codes[i] << (k % kLanes));
+    for (std::size_t i = 0; i < view.points; ++i)
+      masks[i * blocks] |= static_cast<std::uint8_t>(codes[i] << (k % kLanes));
   }
 }
 
 void PairSums::reserve(Sums& sums) const {
   sums.w.reserve(columns_ * stride_);
   sums.s.reserve(columns_ * stride_);
-  for (auto* a : {&sums.one_w, &sums.one_s, &sums.one_q, &sums.best_one, &sums.best_none}) a->reserve(stride_);
+  for (auto* a : {&sums.one_w, &sums.one_s, &sums.one_q, &sums.best_one, &sums.best_none})
+    a->reserve(stride_);
 }
 
 void PairSums::sum(const RegressionView& view, Sums& out) {
@@ -153,7 +156,8 @@ void PairSums::sum_side(const RegressionView& view, std::size_t column, bool one
 
 void PairSums::add(const RegressionView& view, Sums& out) {
   reserve(out);
-  MaskedRows in{view.point.data(), masks_.data(), stride_ / kLanes, rows_.data(), rows_.size(), lane_masks().of};
+  MaskedRows in{view.point.data(), masks_.data(), stride_ / kLanes,
+                rows_.data(),      rows_.size(),  lane_masks().of};
   add_rows(in, 0, out.one_w.data(), out.one_s.data());
   add_squares(in, out.one_q.data());
   out.all = Moments{};
@@ -185,7 +189,8 @@ void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
   minus(from.one_s.data(), part.one_s.data(), stride_, out.one_s.data());
   for (std::size_t k = 0; k < columns_; ++k) {
     out.one_q.data()[k] = from.one_q.data()[k] - part.one_q.data()[k];
-    const std::size_t first = k * stride_ + k / kLanes * kLanes, count = stride_ - k / kLanes * kLanes;
+    const std::size_t first = k * stride_ + k / kLanes * kLanes,
+                      count = stride_ - k / kLanes * kLanes;
     minus(from.w.data() + first, part.w.data() + first, count, out.w.data() + first);
     minus(from.s.data() + first, part.s.data() + first, count, out.s.data() + first);
   }
@@ -197,8 +202,9 @@ void PairSums::score(Sums& sums) const {
   std::fill(sums.best_one.data(), sums.best_one.data() + stride_, 0.0);
   std::fill(sums.best_none.data(), sums.best_none.data() + stride_, 0.0);
   for (std::size_t k = 0; k < columns_; ++k)
-    score_row({k, stride_, sums.w.data() + k * stride_, sums.s.data() + k * stride_, sums.one_w.data(), sums.one_s.data(),
-               sums.all.w, sums.all.s, sums.best_one.data(), sums.best_none.data()});
+    score_row({k, stride_, sums.w.data() + k * stride_, sums.s.data() + k * stride_,
+               sums.one_w.data(), sums.one_s.data(), sums.all.w, sums.all.s, sums.best_one.data(),
+               sums.best_none.data()});
 }
 
 }  // namespace odt

@@ -17,7 +17,11 @@ namespace {
 class RegressionRoot {
  public:
   RegressionRoot(const RegressionData& data, Control& control, const RegressionOptions& options)
-      : data_(data), problem_(data.problem), control_(control), options_(options), story_(control, options, result_.timeline),
+      : data_(data),
+        problem_(data.problem),
+        control_(control),
+        options_(options),
+        story_(control, options, result_.timeline),
         beside_(control, options, data.problem.base.depth) {}
   RegressionResult run();
 
@@ -75,24 +79,29 @@ void RegressionRoot::take() {
 // Good trees beside the proof, which takes them as incumbents.
 void RegressionRoot::begin_beside(int leaves) {
   rows_ = std::make_unique<NumberRows>(data_);
-  finder_ = std::make_unique<NumberAnytime>(*rows_, control_, problem_.base.depth, leaves, options_.seed, [this](double value, const Plan& plan) {
-    if (beside_.shared.offer(value, plan)) story_.better(value + data_.offset, plan);
-  });
+  finder_ = std::make_unique<NumberAnytime>(*rows_, control_, problem_.base.depth, leaves,
+                                            options_.seed, [this](double value, const Plan& plan) {
+                                              if (beside_.shared.offer(value, plan))
+                                                story_.better(value + data_.offset, plan);
+                                            });
   finder_->begin();
 }
 
 bool RegressionRoot::close_enough() const {
   if (plan_.empty()) return bound_ >= limit() - data_.tolerance;
   const double gap = value_ - bound_;
-  return gap <= std::max(data_.tolerance, options_.absolute_gap) || gap <= options_.relative_gap * std::fabs(value_ + data_.offset);
+  return gap <= std::max(data_.tolerance, options_.absolute_gap) ||
+         gap <= options_.relative_gap * std::fabs(value_ + data_.offset);
 }
 
 void RegressionRoot::start(Shape goal) {
   const std::size_t threads = static_cast<std::size_t>(std::max(1, options_.threads));
   const std::size_t memory = options_.memory_limit ? options_.memory_limit : std::size_t{1} << 29;
-  for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<RegressionSearch>(data_, control_, memory / threads));
+  for (std::size_t i = 0; i < threads; ++i)
+    lanes_.push_back(std::make_unique<RegressionSearch>(data_, control_, memory / threads));
   if (threads > 1) workers_ = std::make_unique<Workers>(static_cast<int>(threads));
-  bound_ = lanes_[0]->scan().clusters(view_, std::min<int>(goal.leaves, static_cast<int>(data_.points)));
+  bound_ =
+      lanes_[0]->scan().clusters(view_, std::min<int>(goal.leaves, static_cast<int>(data_.points)));
   story_.higher(bound_ + data_.offset);
   if (std::isfinite(options_.upper_bound)) {
     const double slack = 2 * data_.tolerance + 1e-12 * std::fabs(options_.upper_bound);
@@ -106,7 +115,9 @@ void RegressionRoot::start(Shape goal) {
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
 void RegressionRoot::evaluate_round(const Frontier& frontier) {
   const double upper = limit();
-  const auto work = [&](int, std::size_t i) { lanes_[i]->evaluate(view_, 0, frontier, upper, round_[i]); };
+  const auto work = [&](int, std::size_t i) {
+    lanes_[i]->evaluate(view_, 0, frontier, upper, round_[i]);
+  };
   if (workers_ && round_.size() > 1) {
     workers_->run(round_.size(), work);
   } else {
@@ -120,7 +131,8 @@ void RegressionRoot::stage(Shape shape, bool last) {
   while (take(), !close_enough()) {
     round_.clear();
     RegressionSearch::Cut cut;
-    while (round_.size() < lanes_.size() && frontier.pop(limit() - data_.tolerance, cut.span)) round_.push_back(cut);
+    while (round_.size() < lanes_.size() && frontier.pop(limit() - data_.tolerance, cut.span))
+      round_.push_back(cut);
     if (round_.empty()) {
       if (last) raise(limit());
       return;
@@ -136,8 +148,9 @@ void RegressionRoot::stage(Shape shape, bool last) {
   }
 }
 
-// From small trees to large ones: each stage finds incumbents for the next. The bound is raised to the incumbent where the
-// last stage is through: a gap that was asked for and reached is not a proof.
+// From small trees to large ones: each stage finds incumbents for the next. The bound is raised to
+// the incumbent where the last stage is through: a gap that was asked for and reached is not a
+// proof.
 void RegressionRoot::search(Shape goal) {
   RegressionScan& scan = lanes_[0]->scan();
   offer(scan.leaf(view_), Plan::leaf());
@@ -158,11 +171,13 @@ void RegressionRoot::search(Shape goal) {
   }
   found();
   if (goal.depth == 2) return raise(limit());
-  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth) stage(shape(depth, goal.leaves), depth == goal.depth);
+  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth)
+    stage(shape(depth, goal.leaves), depth == goal.depth);
 }
 
 RegressionResult RegressionRoot::run() {
-  const Shape goal = shape(problem_.base.depth, problem_.base.leaves > 0 ? problem_.base.leaves : full_leaves(30));
+  const Shape goal =
+      shape(problem_.base.depth, problem_.base.leaves > 0 ? problem_.base.leaves : full_leaves(30));
   bool complete = true;
   try {
     if (data_.points == 0) {
@@ -174,8 +189,10 @@ RegressionResult RegressionRoot::run() {
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
       if (both || !options_.prove) begin_beside(goal.leaves);
       if (both) beside_.start([this] { return improve(); });
-      if (options_.prove) search(goal);
-      else improve();
+      if (options_.prove)
+        search(goal);
+      else
+        improve();
     }
   } catch (const Stop&) {
     complete = false;
@@ -215,14 +232,17 @@ void check(const RegressionProblem& p) {
   demand(p.base.rows > 0 && p.base.features > 0, "no rows or no features");
   demand(p.base.rows < (1u << 30), "too many rows");
   demand(p.base.depth >= 0 && p.base.depth <= 30, "depth must be between 0 and 30");
-  demand(p.leaf_price >= 0 && std::isfinite(p.leaf_price), "the price per leaf must not be negative");
+  demand(p.leaf_price >= 0 && std::isfinite(p.leaf_price),
+         "the price per leaf must not be negative");
   for (double y : p.target) {
     demand(std::isfinite(y), "a target is not finite");
     demand(std::fabs(y) <= 1e100, "a target is too large");
   }
-  for (double w : p.weight) demand(w >= 0 && w <= 1e60, "a weight is negative, not finite or too large");
+  for (double w : p.weight)
+    demand(w >= 0 && w <= 1e60, "a weight is negative, not finite or too large");
   for (std::size_t f = 0; f < p.base.features; ++f)
-    for (std::size_t i = 0; i < p.base.rows; ++i) demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
+    for (std::size_t i = 0; i < p.base.rows; ++i)
+      demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
 }
 
 }  // namespace
@@ -243,7 +263,8 @@ RegressionResult finished(const RegressionProblem& problem, const Plan& plan) {
   return result;
 }
 
-RegressionResult solve_regression(const RegressionProblem& problem, const RegressionOptions& options) {
+RegressionResult solve_regression(const RegressionProblem& problem,
+                                  const RegressionOptions& options) {
   check(problem);
   Options limits;
   limits.time_limit = options.time_limit;

@@ -1,5 +1,6 @@
-// Absolute error. The loss of a set of points is told by a weighted median of theirs; taking points away from a list that
-// is linked by target, in the order of a column, gives the losses of all its prefixes with few steps of the median each.
+// Absolute error. The loss of a set of points is told by a weighted median of theirs; taking points
+// away from a list that is linked by target, in the order of a column, gives the losses of all its
+// prefixes with few steps of the median each.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +12,8 @@ namespace {
 
 class AbsoluteScan : public RegressionScan {
  public:
-  AbsoluteScan(const RegressionData& data, Control& control) : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
+  AbsoluteScan(const RegressionData& data, Control& control)
+      : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
 
   double leaf(const RegressionView& view) override;
   Pick stump(const RegressionView& view) override;
@@ -26,9 +28,12 @@ class AbsoluteScan : public RegressionScan {
   void remove(const RegressionView& view, std::uint32_t position);
   void settle(const RegressionView& view);
   double loss(const RegressionView& view) const;
-  void prefix_losses(const RegressionView& view, const Order& order, bool backwards, std::vector<double>& out);
-  double best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes, double* splits);
-  double side(const RegressionView& view, std::size_t column, std::uint32_t cut, bool below, double& leaf);
+  void prefix_losses(const RegressionView& view, const Order& order, bool backwards,
+                     std::vector<double>& out);
+  double best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes,
+                    double* splits);
+  double side(const RegressionView& view, std::size_t column, std::uint32_t cut, bool below,
+              double& leaf);
 
   double price_, tolerance_;
   Control& control_;
@@ -41,7 +46,7 @@ class AbsoluteScan : public RegressionScan {
   std::vector<char> member_;
   std::vector<std::uint32_t> place_;  // of a position among the targets
   std::uint32_t median_ = 0;
-  Moments all_, low_;          // of the list, and of what lies before the median
+  Moments all_, low_;  // of the list, and of what lies before the median
   ClusterBound cluster_;
   std::vector<Moments> prefix_;
 };
@@ -113,11 +118,13 @@ void AbsoluteScan::remove(const RegressionView& view, std::uint32_t i) {
 double AbsoluteScan::loss(const RegressionView& view) const {
   const Moments& at = view.point[median_];
   const double y = view.target[median_];
-  return std::max(0.0, y * low_.w - low_.s + (all_.s - low_.s - at.s) - y * (all_.w - low_.w - at.w));
+  return std::max(0.0,
+                  y * low_.w - low_.s + (all_.s - low_.s - at.s) - y * (all_.w - low_.w - at.w));
 }
 
 // out[i] = loss of one leaf over the first (backwards: last) i + 1 points.
-void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order, bool backwards, std::vector<double>& out) {
+void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order, bool backwards,
+                                 std::vector<double>& out) {
   const std::size_t n = order.size();
   out.resize(n);
   link(view, order);
@@ -128,7 +135,8 @@ void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order,
 }
 
 // Least loss of two leaves; where `splits` is given, the loss of every cut.
-double AbsoluteScan::best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes, double* splits) {
+double AbsoluteScan::best_split(const RegressionView& view, const Order& order,
+                                const std::uint32_t* codes, double* splits) {
   double best = kNever;
   const std::size_t n = order.size();
   if (n < 2 || codes[order.front()] == codes[order.back()]) return best;
@@ -153,7 +161,8 @@ double AbsoluteScan::leaf(const RegressionView& view) {
   }
   const double y = view.sorted_target(median);
   double sum = 0;
-  for (std::size_t i = 0; i < view.points; ++i) sum += view.sorted_point(i).w * std::fabs(view.sorted_target(i) - y);
+  for (std::size_t i = 0; i < view.points; ++i)
+    sum += view.sorted_point(i).w * std::fabs(view.sorted_target(i) - y);
   return sum + price_;
 }
 
@@ -178,7 +187,8 @@ Pick AbsoluteScan::stump(const RegressionView& view) {
 }
 
 // Loss of the best stump or leaf of one side of a cut.
-double AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uint32_t cut, bool below, double& leaf) {
+double AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uint32_t cut,
+                          bool below, double& leaf) {
   const std::uint32_t* side_codes = view.codes(column);
   double best = kNever;
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
@@ -218,7 +228,8 @@ void AbsoluteScan::depth_two(const RegressionView& view, int leaves, Pick& best)
   }
 }
 
-double AbsoluteScan::clusters(const RegressionView& view, int leaves, double /*enough*/, double /*hopeless*/) {
+double AbsoluteScan::clusters(const RegressionView& view, int leaves, double /*enough*/,
+                              double /*hopeless*/) {
   prefix_.resize(view.points + 1);
   for (std::size_t i = 0; i < view.points; ++i) {
     prefix_[i + 1] = prefix_[i];
@@ -226,10 +237,12 @@ double AbsoluteScan::clusters(const RegressionView& view, int leaves, double /*e
   }
   const auto cost = [&](std::size_t a, std::size_t b) {
     const double half = (prefix_[a].w + prefix_[b].w) / 2;
-    const auto at = std::lower_bound(prefix_.begin() + static_cast<std::ptrdiff_t>(a) + 1, prefix_.begin() + static_cast<std::ptrdiff_t>(b), half,
+    const auto at = std::lower_bound(prefix_.begin() + static_cast<std::ptrdiff_t>(a) + 1,
+                                     prefix_.begin() + static_cast<std::ptrdiff_t>(b), half,
                                      [](const Moments& m, double w) { return m.w < w; });
     const double y = view.sorted_target(static_cast<std::size_t>(at - prefix_.begin()) - 1);
-    return y * (at->w - prefix_[a].w) - (at->s - prefix_[a].s) + (prefix_[b].s - at->s) - y * (prefix_[b].w - at->w);
+    return y * (at->w - prefix_[a].w) - (at->s - prefix_[a].s) + (prefix_[b].s - at->s) -
+           y * (prefix_[b].w - at->w);
   };
   return std::max(price_, cluster_(view.points, leaves, price_, cost) - tolerance_ * 1e-3);
 }

@@ -12,7 +12,8 @@ namespace {
 // Pairs of tests are counted in time rows * tests^2, cheap at each but blind to neighbours.
 constexpr std::size_t kMostTests = 200, kRowsPerTest = 3;
 
-// Multiples of a power of two whose sums are exact in any order, so that what is added can be taken away again.
+// Multiples of a power of two whose sums are exact in any order, so that what is added can be taken
+// away again.
 double grain(double total) { return total > 0 ? std::exp2(std::ceil(std::log2(total)) - 51) : 1; }
 double round_to(double x, double unit) { return std::nearbyint(x / unit) * unit; }
 
@@ -64,7 +65,8 @@ void RegressionData::make_tests() {
 }
 
 // Groups of equal rows, each by its positions in `cell`, in the order of their first rows.
-void RegressionData::merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const {
+void RegressionData::merge(std::size_t rows,
+                           std::vector<std::vector<std::uint32_t>>& groups) const {
   std::vector<std::uint64_t> mark(rows, 0);
   for (const auto& column : cell)
     for (std::size_t i = 0; i < rows; ++i) {
@@ -72,7 +74,8 @@ void RegressionData::merge(std::size_t rows, std::vector<std::vector<std::uint32
       mark[i] ^= mark[i] >> 29;
     }
   const auto alike = [&](std::uint32_t a, std::uint32_t b) {
-    return std::all_of(cell.begin(), cell.end(), [&](const auto& column) { return column[a] == column[b]; });
+    return std::all_of(cell.begin(), cell.end(),
+                       [&](const auto& column) { return column[a] == column[b]; });
   };
   std::unordered_multimap<std::uint64_t, std::size_t> known;
   for (std::uint32_t i = 0; i < rows; ++i) {
@@ -95,7 +98,9 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   double weights = p.weight.empty() ? static_cast<double>(p.base.rows) : 0;
   for (double w : p.weight) weights += w;
   const double weight_unit = grain(weights);
-  const auto weight = [&](std::uint32_t i) { return p.weight.empty() ? 1.0 : round_to(p.weight[i], weight_unit); };
+  const auto weight = [&](std::uint32_t i) {
+    return p.weight.empty() ? 1.0 : round_to(p.weight[i], weight_unit);
+  };
   for (std::uint32_t i = 0; i < p.base.rows; ++i)
     if (weight(i) > 0) rows.push_back(i);
   make_cells(rows);

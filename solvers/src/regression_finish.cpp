@@ -15,7 +15,8 @@ using Rows = std::vector<std::uint32_t>;
 // A plan without stumps, whose splits all part the points.
 class Resolver {
  public:
-  Resolver(const RegressionData& data, Control& control) : data_(data), scan_(make_scan(data, control)) {}
+  Resolver(const RegressionData& data, Control& control)
+      : data_(data), scan_(make_scan(data, control)) {}
 
   Plan resolve(const Plan& plan, int at, const RegressionView& view) {
     if (at < 0) return Plan::leaf();
@@ -28,7 +29,8 @@ class Resolver {
     if (node.feature < 0) return Plan::leaf();
     std::uint32_t cut = 0;
     const int column = view.find(data_, node.feature, node.bound, cut);
-    if (column < 0) return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view);
+    if (column < 0)
+      return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view);
     Plan sides[2];
     RegressionView inner[2];
     RegressionView::part(data_, view, static_cast<std::size_t>(column), cut, inner);
@@ -37,12 +39,14 @@ class Resolver {
       inner[k].make_columns(view);
       sides[k] = resolve(plan, k == 0 ? node.left : node.right, inner[k]);
     }
-    return Plan::split(node.feature, view.bound(data_, static_cast<std::size_t>(column), cut), sides[0], sides[1]);
+    return Plan::split(node.feature, view.bound(data_, static_cast<std::size_t>(column), cut),
+                       sides[0], sides[1]);
   }
 
  private:
   bool goes_below(std::uint32_t point, const PlanNode& node) const {
-    return data_.problem.base.ranks(static_cast<std::size_t>(node.feature))[data_.row[point]] < node.bound;
+    return data_.problem.base.ranks(static_cast<std::size_t>(node.feature))[data_.row[point]] <
+           node.bound;
   }
 
   const RegressionData& data_;
@@ -72,9 +76,11 @@ double Builder::output(const Rows& rows) const {
     sum += weight(i) * (p_.target[i] - first);
     plain += p_.target[i] - first;
   }
-  if (!p_.absolute) return first + (weights > 0 ? sum / weights : plain / static_cast<double>(rows.size()));
+  if (!p_.absolute)
+    return first + (weights > 0 ? sum / weights : plain / static_cast<double>(rows.size()));
   Rows order = rows;
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return p_.target[a] < p_.target[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return p_.target[a] < p_.target[b]; });
   if (weights <= 0) return p_.target[order[(order.size() - 1) / 2]];
   double below = 0;
   std::size_t k = 0;
@@ -141,7 +147,8 @@ bool gap_allowed(const Problem& p, std::size_t f, std::uint32_t low, std::uint32
   return std::find(flags.begin() + low, flags.begin() + high, 1) != flags.begin() + high;
 }
 
-// Turns a tree into a plan node by node; a split that parts no rows is left out, as are cuts in gaps with no allowed cut.
+// Turns a tree into a plan node by node; a split that parts no rows is left out, as are cuts in
+// gaps with no allowed cut.
 class Reader {
  public:
   Reader(const RegressionProblem& p, const Tree& tree) : p_(p.base), tree_(tree) {}
@@ -153,8 +160,10 @@ class Reader {
       return Plan::leaf();
     }
     const int n = static_cast<int>(tree_.nodes.size());
-    demand(static_cast<std::size_t>(node.feature) < p_.features, "the start tree splits on an unknown feature");
-    demand(node.left > at && node.right > at && node.left < n && node.right < n, "the start tree's nodes are out of order");
+    demand(static_cast<std::size_t>(node.feature) < p_.features,
+           "the start tree splits on an unknown feature");
+    demand(node.left > at && node.right > at && node.left < n && node.right < n,
+           "the start tree's nodes are out of order");
     demand(depth < p_.depth, "the start tree is deeper than asked");
     const std::size_t f = static_cast<std::size_t>(node.feature);
     Rows left, right;
@@ -162,8 +171,10 @@ class Reader {
     for (std::uint32_t i : rows) {
       const std::uint32_t rank = p_.ranks(f)[i];
       (rank <= node.cut ? left : right).push_back(i);
-      if (rank <= node.cut) low = std::max(low, rank);
-      else high = std::min(high, rank);
+      if (rank <= node.cut)
+        low = std::max(low, rank);
+      else
+        high = std::min(high, rank);
     }
     if (left.empty()) return read(node.right, right, depth + 1);
     if (right.empty()) return read(node.left, left, depth + 1);
@@ -192,8 +203,10 @@ Rows all_rows(const RegressionProblem& p) {
 
 }  // namespace
 
-FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control, const Plan& plan) {
-  const Plan resolved = data.points > 0 ? Resolver(data, control).resolve(plan, 0, root) : Plan::leaf();
+FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control,
+                          const Plan& plan) {
+  const Plan resolved =
+      data.points > 0 ? Resolver(data, control).resolve(plan, 0, root) : Plan::leaf();
   FinishedRegression done;
   Builder(data.problem).build(resolved, 0, all_rows(data.problem), done);
   return done;
@@ -202,7 +215,8 @@ FinishedRegression finish(const RegressionData& data, const RegressionView& root
 Plan plan_of_tree(const RegressionProblem& problem, const Tree& tree) {
   Reader reader(problem, tree);
   Plan plan = reader.read(0, all_rows(problem), 0);
-  Reader::demand(problem.base.leaves == 0 || reader.leaves <= problem.base.leaves, "the start tree has too many leaves");
+  Reader::demand(problem.base.leaves == 0 || reader.leaves <= problem.base.leaves,
+                 "the start tree has too many leaves");
   return plan;
 }
 

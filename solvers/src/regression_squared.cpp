@@ -1,5 +1,6 @@
-// Squared error. A leaf loses q - s^2 / w of its moments, so a split is the better the larger the sum of s^2 / w (its
-// score) over both sides: two sums decide, and those of one side are the total less those of the other.
+// Squared error. A leaf loses q - s^2 / w of its moments, so a split is the better the larger the
+// sum of s^2 / w (its score) over both sides: two sums decide, and those of one side are the total
+// less those of the other.
 #include <algorithm>
 
 #include "odt/cluster_bound.hpp"
@@ -10,21 +11,23 @@
 namespace odt {
 namespace {
 
-constexpr double kTiny = 1e-290;       // in place of no weight: the sum beside it is exactly 0
-constexpr std::uint32_t kStep = 32;    // values per block of a long column
+constexpr double kTiny = 1e-290;     // in place of no weight: the sum beside it is exactly 0
+constexpr std::uint32_t kStep = 32;  // values per block of a long column
 
 inline double score(double w, double s) { return s * s / (w + kTiny); }
 inline double loss(const Moments& m) { return std::max(0.0, m.q - score(m.w, m.s)); }
 
 class SquaredScan : public RegressionScan {
  public:
-  SquaredScan(const RegressionData& data, Control& control) : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
+  SquaredScan(const RegressionData& data, Control& control)
+      : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
 
   double leaf(const RegressionView& view) override { return loss(view.total) + price_; }
   Pick stump(const RegressionView& view) override;
   void depth_two(const RegressionView& view, int leaves, Pick& best) override;
   bool tells_sides(const RegressionView& view) override;
-  void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves, Pick& best) override;
+  void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves,
+                      Pick& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
@@ -36,7 +39,8 @@ class SquaredScan : public RegressionScan {
   Sides sides_at(const RegressionView& view);
   void best_of_column(const RegressionView& view, std::size_t column, double best[2]) const;
   bool binary(const RegressionView& view) const {
-    return std::all_of(view.columns.begin(), view.columns.end(), [](const auto& c) { return c.values == 2; });
+    return std::all_of(view.columns.begin(), view.columns.end(),
+                       [](const auto& c) { return c.values == 2; });
   }
 
   double price_, tolerance_;
@@ -47,8 +51,8 @@ class SquaredScan : public RegressionScan {
   std::vector<Moments> all_, below_, all_block_, below_block_;
   Moments below_total_, total_;
   std::vector<std::uint32_t> sorted_, ends_;
-  std::uint32_t at_ = 0;                  // cut that `below_` stands for
-  std::size_t likely_[2] = {0, 0};        // column of the last best stump of a side
+  std::uint32_t at_ = 0;            // cut that `below_` stands for
+  std::size_t likely_[2] = {0, 0};  // column of the last best stump of a side
   std::vector<CutSpan> spans_;
   // Of a node with 0/1 columns only, and of the sides of one of its cuts.
   PairSums pairs_;
@@ -76,7 +80,8 @@ void SquaredScan::make_totals(const RegressionView& view) {
     const std::uint32_t* codes = view.codes(k);
     Moments* bins = all_.data() + first_[k];
     for (std::size_t i = 0; i < view.points; ++i) bins[codes[i]].add(view.point[i]);
-    for (std::uint32_t v = 0; v < view.columns[k].values; ++v) all_block_[first_block_[k] + v / kStep].add(bins[v]);
+    for (std::uint32_t v = 0; v < view.columns[k].values; ++v)
+      all_block_[first_block_[k] + v / kStep].add(bins[v]);
   }
 }
 
@@ -84,12 +89,14 @@ Pick SquaredScan::stump(const RegressionView& view) {
   splits.clear();
   Pick best;
   const auto offer = [&](double w, double s, std::size_t column, std::uint32_t cut) {
-    const double value = view.total.q - score(w, s) - score(view.total.w - w, view.total.s - s) + 2 * price_;
+    const double value =
+        view.total.q - score(w, s) - score(view.total.w - w, view.total.s - s) + 2 * price_;
     splits.push_back(value);
     if (value < best.value) best = {value, static_cast<int>(column), cut, {false, false}};
   };
   if (prepared_ == view.set && binary(view)) {
-    for (std::size_t k = 0; k < view.columns.size(); ++k) offer(node_.one_w[k], node_.one_s[k], k, 1);
+    for (std::size_t k = 0; k < view.columns.size(); ++k)
+      offer(node_.one_w[k], node_.one_s[k], k, 1);
     best.value = std::max(best.value, 2 * price_);
     return best;
   }
@@ -119,7 +126,8 @@ bool SquaredScan::tells_sides(const RegressionView& view) {
   return true;
 }
 
-void SquaredScan::side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves, Pick& best) {
+void SquaredScan::side_depth_two(const RegressionView& view, std::size_t column, bool below,
+                                 int leaves, Pick& best) {
   ++counters.depth_two;
   if (side_column_ != static_cast<int>(column)) {
     side_column_ = -1;
@@ -135,7 +143,8 @@ void SquaredScan::side_depth_two(const RegressionView& view, std::size_t column,
   best_pair(view, side_[!below], leaves, best);
 }
 
-void SquaredScan::best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves, Pick& best) {
+void SquaredScan::best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves,
+                            Pick& best) {
   pairs_.score(sums);
   const Moments& all = sums.all;
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
@@ -177,27 +186,35 @@ void SquaredScan::move_to(const RegressionView& view, std::uint32_t cut) {
     const bool long_column = view.columns[k].values > kStep;
     for (const std::uint32_t* i = begin; i != end; ++i) {
       const std::uint32_t v = codes[*i];
-      if (more) bins[v].add(view.point[*i]);
-      else bins[v].subtract(view.point[*i]);
+      if (more)
+        bins[v].add(view.point[*i]);
+      else
+        bins[v].subtract(view.point[*i]);
       if (!long_column) continue;
-      if (more) blocks[v / kStep].add(view.point[*i]);
-      else blocks[v / kStep].subtract(view.point[*i]);
+      if (more)
+        blocks[v / kStep].add(view.point[*i]);
+      else
+        blocks[v / kStep].subtract(view.point[*i]);
     }
   }
   for (const std::uint32_t* i = begin; i != end; ++i) {
-    if (more) below_total_.add(view.point[*i]);
-    else below_total_.subtract(view.point[*i]);
+    if (more)
+      below_total_.add(view.point[*i]);
+    else
+      below_total_.subtract(view.point[*i]);
   }
   at_ = cut;
   control_.poll(static_cast<std::uint64_t>(end - begin) * view.columns.size());
 }
 
-// Raises the best scores of stumps below and beside the cut by those of one column. A block of a long column is opened
-// only if losing nothing inside it would do.
-void SquaredScan::best_of_column(const RegressionView& view, std::size_t column, double best[2]) const {
+// Raises the best scores of stumps below and beside the cut by those of one column. A block of a
+// long column is opened only if losing nothing inside it would do.
+void SquaredScan::best_of_column(const RegressionView& view, std::size_t column,
+                                 double best[2]) const {
   const std::uint32_t values = view.columns[column].values;
   const Moments *below = below_.data() + first_[column], *all = all_.data() + first_[column];
-  const Moments *below_block = below_block_.data() + first_block_[column], *all_block = all_block_.data() + first_block_[column];
+  const Moments *below_block = below_block_.data() + first_block_[column],
+                *all_block = all_block_.data() + first_block_[column];
   const Moments total[2] = {below_total_, total_};
   Moments low[2];
   for (std::uint32_t start = 0, b = 0; start < values; start += kStep, ++b) {
@@ -210,7 +227,8 @@ void SquaredScan::best_of_column(const RegressionView& view, std::size_t column,
         Moments high = total[side];
         high.subtract(low[side]);
         high.subtract(inside);
-        open = open || score(low[side].w, low[side].s) + score(high.w, high.s) + inside.q > best[side];
+        open =
+            open || score(low[side].w, low[side].s) + score(high.w, high.s) + inside.q > best[side];
       }
     }
     if (!open) {
@@ -226,8 +244,10 @@ void SquaredScan::best_of_column(const RegressionView& view, std::size_t column,
       low[0].add(below[v]);
       low[1].add(rest);
       if (v >= end) break;
-      const double x = score(low[0].w, low[0].s) + score(total[0].w - low[0].w, total[0].s - low[0].s);
-      const double y = score(low[1].w, low[1].s) + score(total[1].w - low[1].w, total[1].s - low[1].s);
+      const double x =
+          score(low[0].w, low[0].s) + score(total[0].w - low[0].w, total[0].s - low[0].s);
+      const double y =
+          score(low[1].w, low[1].s) + score(total[1].w - low[1].w, total[1].s - low[1].s);
       if (x > best[0]) best[0] = x;
       if (y > best[1]) best[1] = y;
     }
@@ -259,7 +279,8 @@ Sides SquaredScan::sides_at(const RegressionView& view) {
   return sides;
 }
 
-void SquaredScan::column_depth_two(const RegressionView& view, std::size_t column, int leaves, Pick& best) {
+void SquaredScan::column_depth_two(const RegressionView& view, std::size_t column, int leaves,
+                                   Pick& best) {
   sort_points(view, column);
   spans_.assign(1, {0, view.columns[column].values, price_, price_});
   while (!spans_.empty()) {
@@ -290,7 +311,8 @@ void SquaredScan::depth_two(const RegressionView& view, int leaves, Pick& best) 
   for (std::size_t k = 0; k < view.columns.size(); ++k) column_depth_two(view, k, leaves, best);
 }
 
-double SquaredScan::clusters(const RegressionView& view, int leaves, double enough, double hopeless) {
+double SquaredScan::clusters(const RegressionView& view, int leaves, double enough,
+                             double hopeless) {
   if (leaves == 4) {
     four_.reset(view.points);
     for (std::size_t k = 0; k < view.points; ++k) four_.add(view.sorted_point(k));

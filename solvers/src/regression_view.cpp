@@ -16,7 +16,8 @@ void RegressionView::make_root(const RegressionData& data) {
   point = data.point;
   target = data.target;
   by_target = id;
-  std::stable_sort(by_target.begin(), by_target.end(), [&](std::uint32_t a, std::uint32_t b) { return target[a] < target[b]; });
+  std::stable_sort(by_target.begin(), by_target.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return target[a] < target[b]; });
   for (std::size_t i = 0; i < points; ++i) {
     total.add(point[i]);
     set.toggle(data.hash[i]);
@@ -32,7 +33,8 @@ void RegressionView::make_root(const RegressionData& data) {
 }
 
 // Makes the codes of a new column dense; a column with one code only is left out.
-void RegressionView::add_column(std::uint32_t column, const std::vector<std::uint32_t>& cell_of, std::uint32_t* codes) {
+void RegressionView::add_column(std::uint32_t column, const std::vector<std::uint32_t>& cell_of,
+                                std::uint32_t* codes) {
   place_.assign(cell_of.size(), kAbsent);
   for (std::size_t i = 0; i < points; ++i) place_[codes[i]] = 0;
   const std::size_t cells = cell_.size();
@@ -51,8 +53,8 @@ void RegressionView::add_column(std::uint32_t column, const std::vector<std::uin
   columns.push_back({column, values, cells});
 }
 
-void RegressionView::part(const RegressionData& data, const RegressionView& parent, std::size_t column, std::uint32_t cut,
-                          RegressionView (&sides)[2]) {
+void RegressionView::part(const RegressionData& data, const RegressionView& parent,
+                          std::size_t column, std::uint32_t cut, RegressionView (&sides)[2]) {
   const std::uint32_t* codes = parent.codes(column);
   for (RegressionView& side : sides) {
     side.source = &parent;
@@ -118,7 +120,8 @@ void RegressionView::make_columns(const RegressionView& parent) {
   }
 }
 
-int RegressionView::find(const RegressionData& data, int wanted, std::uint32_t wanted_bound, std::uint32_t& cut) const {
+int RegressionView::find(const RegressionData& data, int wanted, std::uint32_t wanted_bound,
+                         std::uint32_t& cut) const {
   for (std::size_t k = 0; k < columns.size(); ++k) {
     if (feature(data, k) != wanted) continue;
     const auto& bounds = data.bound[columns[k].column];

@@ -12,7 +12,8 @@ namespace {
 // Rows that a leaf must hold, if the clause says that; else 0.
 std::int32_t size_of(const RuledProblem& p, const RowClause& clause) {
   if (clause.size() != 1 || clause[0].sum.size() != 1 || clause[0].sum[0] < 0) return 0;
-  const std::size_t sums = static_cast<std::size_t>(p.sums), s = static_cast<std::size_t>(clause[0].sum[0]);
+  const std::size_t sums = static_cast<std::size_t>(p.sums),
+                    s = static_cast<std::size_t>(clause[0].sum[0]);
   const Loss each = p.value[s];
   if (each >= 0) return 0;
   for (std::size_t i = 0; i < p.base.rows; ++i)
@@ -23,7 +24,8 @@ std::int32_t size_of(const RuledProblem& p, const RowClause& clause) {
 
 }  // namespace
 
-RuledLane::RuledLane(const RuledProblem& p, const Multipliers& m) : weights(p, m, p.base.depth), problem(weights.free) {
+RuledLane::RuledLane(const RuledProblem& p, const Multipliers& m)
+    : weights(p, m, p.base.depth), problem(weights.free) {
   problem.leaves = 0;
   problem.must = -1;
   problem.column = p.column;
@@ -32,15 +34,19 @@ RuledLane::RuledLane(const RuledProblem& p, const Multipliers& m) : weights(p, m
   problem.leaf_rows = 1;
   std::vector<bool> known(p.leaf_clauses.size(), false);
   for (std::size_t c = 0; c < p.leaf_clauses.size(); ++c) {
-    const bool always = std::all_of(p.leaf_rules.begin(), p.leaf_rules.end(), [&](const std::vector<int>& rules) {
-      return std::find(rules.begin(), rules.end(), static_cast<int>(c)) != rules.end();
-    });
+    const bool always =
+        std::all_of(p.leaf_rules.begin(), p.leaf_rules.end(), [&](const std::vector<int>& rules) {
+          return std::find(rules.begin(), rules.end(), static_cast<int>(c)) != rules.end();
+        });
     const std::int32_t least = always ? size_of(p, p.leaf_clauses[c]) : 0;
     known[c] = least > 0;
     problem.leaf_rows = std::max(problem.leaf_rows, least);
   }
-  const auto any = [](const std::vector<char>& flags) { return std::find(flags.begin(), flags.end(), 1) != flags.end(); };
-  local = std::find(known.begin(), known.end(), false) != known.end() || !p.allowed_at.empty() || any(p.missing_low) || any(p.missing_high) ||
+  const auto any = [](const std::vector<char>& flags) {
+    return std::find(flags.begin(), flags.end(), 1) != flags.end();
+  };
+  local = std::find(known.begin(), known.end(), false) != known.end() || !p.allowed_at.empty() ||
+          any(p.missing_low) || any(p.missing_high) ||
           std::any_of(p.need.begin(), p.need.end(), [](int n) { return n > 0; });
   for (std::size_t k = 0; k < static_cast<std::size_t>(p.components); ++k) {
     if (m.of[k] == 0) continue;
@@ -56,7 +62,9 @@ RuledLane::RuledLane(const RuledProblem& p, const Multipliers& m) : weights(p, m
     for (int c = 0; c < p.columns; ++c) {
       bool all = p.base.depth > 0;
       for (int level = 0; level < p.base.depth; ++level)
-        all = all && (p.split_facts[static_cast<std::size_t>(level * p.columns + c)] >> clause[0].fact & 1);
+        all =
+            all &&
+            (p.split_facts[static_cast<std::size_t>(level * p.columns + c)] >> clause[0].fact & 1);
       if (!all) continue;
       ++columns;
       found = c;
@@ -75,15 +83,21 @@ void RuledAnytime<R>::set_broken() {
 template <class R>
 bool RuledAnytime<R>::open(const Place& at, std::size_t f) const {
   const int next = at.state < 0 ? -1 : this->data_.problem.after(at.state, f);
-  if (next < 0 || at.depth <= 0 || p_.need[static_cast<std::size_t>(next)] > at.depth - 1) return false;
+  if (next < 0 || at.depth <= 0 || p_.need[static_cast<std::size_t>(next)] > at.depth - 1)
+    return false;
   const std::size_t column = static_cast<std::size_t>(p_.column[f]);
-  return !(p_.split_facts[static_cast<std::size_t>(at.level) * static_cast<std::size_t>(p_.columns) + column] & lane_.weights.forbidden);
+  return !(
+      p_.split_facts[static_cast<std::size_t>(at.level) * static_cast<std::size_t>(p_.columns) +
+                     column] &
+      lane_.weights.forbidden);
 }
 
 template <class R>
-bool RuledAnytime<R>::may_cut(const Place& at, std::size_t f, std::uint32_t low, std::uint32_t high) const {
+bool RuledAnytime<R>::may_cut(const Place& at, std::size_t f, std::uint32_t low,
+                              std::uint32_t high) const {
   if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f]) return false;
+  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
+    return false;
   const auto& levels = lane_.weights.allowed_upto;
   if (static_cast<std::size_t>(at.level) >= levels.size()) return true;
   const auto& upto = levels[static_cast<std::size_t>(at.level)][f];
@@ -99,14 +113,16 @@ void RuledAnytime<R>::add_sums(std::uint32_t row, Loss* sums) const {
 
 template <class R>
 Loss RuledAnytime<R>::price_of(const Loss* sums, int state, std::size_t f) const {
-  const std::size_t columns = static_cast<std::size_t>(p_.columns), column = static_cast<std::size_t>(p_.column[f]);
+  const std::size_t columns = static_cast<std::size_t>(p_.columns),
+                    column = static_cast<std::size_t>(p_.column[f]);
   Loss total = 0;
   for (std::size_t k = 0; k < lane_.weights.components; ++k) {
     const Loss m = lane_.weights.multipliers.of[k];
     if (m == 0) continue;
     total += m * p_.split[k * columns + column];
     if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
-      total += m * sums[static_cast<std::size_t>(p_.path_weight[k])] * p_.path_delta[k][static_cast<std::size_t>(state) * columns + column];
+      total += m * sums[static_cast<std::size_t>(p_.path_weight[k])] *
+               p_.path_delta[k][static_cast<std::size_t>(state) * columns + column];
   }
   return total / lane_.weights.grain;
 }
@@ -120,14 +136,16 @@ Loss RuledAnytime<R>::split_price(View<R>& view, const Place& at, std::size_t f)
 }
 
 template <class R>
-Loss RuledAnytime<R>::best_label(const Loss* losses, const Loss* sums, int state, int& label) const {
+Loss RuledAnytime<R>::best_label(const Loss* losses, const Loss* sums, int state,
+                                 int& label) const {
   const std::size_t labels = lane_.weights.labels;
   label = -1;
   if (state >= 0 && p_.need[static_cast<std::size_t>(state)] <= 0) {
     for (std::size_t c = 0; c < labels; ++c) {
       bool holds = true;
       for (int rule : p_.leaf_rules[static_cast<std::size_t>(state)])
-        holds = holds && row_clause_holds(p_.leaf_clauses[static_cast<std::size_t>(rule)], sums, static_cast<int>(c));
+        holds = holds && row_clause_holds(p_.leaf_clauses[static_cast<std::size_t>(rule)], sums,
+                                          static_cast<int>(c));
       if (holds && (label < 0 || losses[c] < losses[label])) label = static_cast<int>(c);
     }
     if (label >= 0) return losses[label] + this->price_;
@@ -143,7 +161,8 @@ Grown::Ptr RuledAnytime<R>::leaf(View<R>& view, const Place& at) {
   for (std::size_t i = 0; i < view.rows(); ++i) {
     const std::uint32_t row = view.order(0)[i];
     add_sums(row, sums.data());
-    for (std::size_t c = 0; c < losses.size(); ++c) losses[c] += this->data_.loss.loss(this->data_.problem, row, c);
+    for (std::size_t c = 0; c < losses.size(); ++c)
+      losses[c] += this->data_.loss.loss(this->data_.problem, row, c);
   }
   auto tree = std::make_shared<Grown>();
   tree->value = best_label(losses.data(), sums.data(), at.state, tree->label);
@@ -154,17 +173,21 @@ template <class R>
 Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
   if (!lane_.local) return Anytime<R>::stump(view, at, must);
   const Grown::Ptr one = must ? nullptr : leaf(view, at);
-  const std::size_t rows = view.rows(), labels = lane_.weights.labels, least = static_cast<std::size_t>(this->least_);
+  const std::size_t rows = view.rows(), labels = lane_.weights.labels,
+                    least = static_cast<std::size_t>(this->least_);
   if ((one && one->value <= this->price_) || at.depth == 0 || rows < 2 * least) return one;
-  std::vector<Loss> all(labels, 0), low, high, sums(static_cast<std::size_t>(p_.sums), 0), low_sums, high_sums(sums.size());
+  std::vector<Loss> all(labels, 0), low, high, sums(static_cast<std::size_t>(p_.sums), 0), low_sums,
+      high_sums(sums.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint32_t row = view.order(0)[i];
     add_sums(row, sums.data());
-    for (std::size_t c = 0; c < labels; ++c) all[c] += this->data_.loss.loss(this->data_.problem, row, c);
+    for (std::size_t c = 0; c < labels; ++c)
+      all[c] += this->data_.loss.loss(this->data_.problem, row, c);
   }
   Grown::Ptr best = one;
   for (std::size_t f = 0; f < p_.base.features; ++f) {
-    if (!view.splittable(f) || !open(at, f) || (must && !this->data_.problem.tests_must(f))) continue;
+    if (!view.splittable(f) || !open(at, f) || (must && !this->data_.problem.tests_must(f)))
+      continue;
     const int next = this->data_.problem.after(at.state, f);
     const Loss price = lane_.priced ? price_of(sums.data(), at.state, f) : 0;
     const std::uint32_t* order = view.order(f);
@@ -181,8 +204,11 @@ Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
         high[c] -= x;
       }
       if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
-      const Loss bound = *std::min_element(low.begin(), low.end()) + *std::min_element(high.begin(), high.end()) + price + 2 * this->price_;
-      if ((best && bound >= best->value) || !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1])) continue;
+      const Loss bound = *std::min_element(low.begin(), low.end()) +
+                         *std::min_element(high.begin(), high.end()) + price + 2 * this->price_;
+      if ((best && bound >= best->value) ||
+          !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1]))
+        continue;
       for (; summed <= i; ++summed) add_sums(order[summed], low_sums.data());
       for (std::size_t s = 0; s < sums.size(); ++s) high_sums[s] = sums[s] - low_sums[s];
       int label[2];
@@ -202,12 +228,14 @@ Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
 }
 
 template <class R>
-Grown::Ptr RuledAnytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete) {
+Grown::Ptr RuledAnytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper,
+                                        std::size_t most, bool& complete) {
   if (!lane_.local) return Anytime<R>::scan_bottom(view, at, upper, most, complete);
   complete = false;
   Grown::Ptr best = stump(view, {at.level, 1, at.state});
   const bool wide = most > 4 * p_.base.features + 40;
-  std::vector<typename Anytime<R>::Cut> tried = this->cuts(view, at, Anytime<R>::Impurity::gini, wide ? 4 : 2);
+  std::vector<typename Anytime<R>::Cut> tried =
+      this->cuts(view, at, Anytime<R>::Impurity::gini, wide ? 4 : 2);
   tried.resize(std::min<std::size_t>(tried.size(), wide ? 40 : 12));
   for (const auto& cut : tried) {
     const Place next = this->below(at, cut.feature);
@@ -215,14 +243,16 @@ Grown::Ptr RuledAnytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upp
     const Grown::Ptr left = stump(this->child(at, cut.feature, cut.bound, true), next);
     if (left->value + this->price_ + price >= std::min(best->value, upper)) continue;
     const Grown::Ptr right = stump(this->child(at, cut.feature, cut.bound, false), next);
-    if (left->value + right->value + price < best->value) best = this->join(cut, left, right, price);
+    if (left->value + right->value + price < best->value)
+      best = this->join(cut, left, right, price);
   }
   return best;
 }
 
 bool tests(const Grown& tree, const std::vector<int>& column_of, int column) {
-  return tree.feature >= 0 && (column_of[static_cast<std::size_t>(tree.feature)] == column || tests(*tree.left, column_of, column) ||
-                               tests(*tree.right, column_of, column));
+  return tree.feature >= 0 &&
+         (column_of[static_cast<std::size_t>(tree.feature)] == column ||
+          tests(*tree.left, column_of, column) || tests(*tree.right, column_of, column));
 }
 
 // The tree with a split on each column that is asked for, where it costs least.
@@ -247,7 +277,9 @@ void RuledAnytime<R>::offer(const Grown::Ptr& tree) {
     const Prunings within(this->data_, *judged, p_.base.leaves, false);
     judged = within.tree(within.best(this->price_), this->price_);
   }
-  this->control_.poll(p_.base.rows * static_cast<std::size_t>(p_.base.depth + 1) * (lane_.weights.sums + 1) / 8 + 1);
+  this->control_.poll(p_.base.rows * static_cast<std::size_t>(p_.base.depth + 1) *
+                          (lane_.weights.sums + 1) / 8 +
+                      1);
   Judge::Verdict found = judge_.judge(*judged);
   if (judged->value < lightest_value_ && !found.as_given.free_values.empty()) {
     lightest_value_ = judged->value;
@@ -265,7 +297,9 @@ namespace {
 
 Plan plan_of(const Tree& tree, int at) {
   const TreeNode& n = tree.nodes[static_cast<std::size_t>(at)];
-  return n.feature < 0 ? Plan::leaf() : Plan::split(n.feature, n.cut + 1, plan_of(tree, n.left), plan_of(tree, n.right));
+  return n.feature < 0
+             ? Plan::leaf()
+             : Plan::split(n.feature, n.cut + 1, plan_of(tree, n.left), plan_of(tree, n.right));
 }
 
 // Rounds of the anytime search, each under the multipliers that are best by all trees before.
@@ -303,10 +337,12 @@ class Rounds {
     const Dataset data(lane.problem, choose_kernels(control_.options().isa));
     control_.poll(p_.base.rows * p_.base.features / 4 + 1);
     const std::uint64_t seed = control_.options().seed + static_cast<std::uint64_t>(round);
-    RuledAnytime<R> search(lane, data, judge_, control_, counters_, seed, [&](const Grown::Ptr&, Loss) { tell(search.verdict()); });
+    RuledAnytime<R> search(lane, data, judge_, control_, counters_, seed,
+                           [&](const Grown::Ptr&, Loss) { tell(search.verdict()); });
     if (round < kShort) {  // what rows alone lose
       const Loss least = lane.problem.leaf_price + data.inseparable();
-      best_.raise(lane.weights.objective_from(least * lane.weights.grain + lane.weights.below_zero(p_.base.depth)));
+      best_.raise(lane.weights.objective_from(least * lane.weights.grain +
+                                              lane.weights.below_zero(p_.base.depth)));
       if (best_.done()) return;
     }
     search.begin(p_.base.depth);
@@ -318,7 +354,8 @@ class Rounds {
     }
     const std::uint64_t end = control_.work() + (short_round ? kRound / 8 : kRound);
     // Without multipliers to choose there is one round; without splits there is little to do.
-    while (p_.base.depth > 0 && search.best() && !best_.done() && (!prices_.any() || control_.work() < end)) {
+    while (p_.base.depth > 0 && search.best() && !best_.done() &&
+           (!prices_.any() || control_.work() < end)) {
       adopt_best(search);
       search.step();
     }
@@ -332,8 +369,10 @@ class Rounds {
 
   void adopt_best(RuledAnytime<R>& search) {
     Tree tree;
-    if (best_.take(seen_, tree)) take(tree);
-    else if (search.best()) return;
+    if (best_.take(seen_, tree))
+      take(tree);
+    else if (search.best())
+      return;
     if (!known_) return;
     if (const Grown::Ptr made = search.of(plan_)) search.give(made);
   }
@@ -358,10 +397,13 @@ class Rounds {
 
 }  // namespace
 
-void improve_ruled(const RuledProblem& p, const Tree& start, Control& control, Counters& counters, RuledBest& best) {
+void improve_ruled(const RuledProblem& p, const Tree& start, Control& control, Counters& counters,
+                   RuledBest& best) {
   const bool narrow = *std::max_element(p.base.distinct.begin(), p.base.distinct.end()) < 65535;
-  if (narrow) Rounds<std::uint16_t>(p, control, counters, best).run(start);
-  else Rounds<std::uint32_t>(p, control, counters, best).run(start);
+  if (narrow)
+    Rounds<std::uint16_t>(p, control, counters, best).run(start);
+  else
+    Rounds<std::uint32_t>(p, control, counters, best).run(start);
 }
 
 }  // namespace odt

@@ -7,7 +7,11 @@
 namespace odt {
 
 RuledPartner::RuledPartner(const RuledProblem& p, Control& control, RuledBest& best)
-    : p_(p), control_(control), best_(best), turns_(control.options().alone, p.base.depth >= 5 ? kSlice : 4 * kSlice, p.base.depth >= 5 ? 4 * kSlice : kSlice) {
+    : p_(p),
+      control_(control),
+      best_(best),
+      turns_(control.options().alone, p.base.depth >= 5 ? kSlice : 4 * kSlice,
+             p.base.depth >= 5 ? 4 * kSlice : kSlice) {
   if (!control.options().beside || p.base.depth < 2) return;
   if (control.options().threads == 1) control_.turns = &turns_;
   thread_ = std::thread([this] { run(); });
@@ -31,8 +35,11 @@ void RuledPartner::run() {
   Control::mark_worker();
   Control::lane() = 1;
   try {
-    if (control_.turns) turns_.enter(1);
-    else while (control_.work() < control_.options().alone && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (control_.turns)
+      turns_.enter(1);
+    else
+      while (control_.work() < control_.options().alone && !control_.stopped())
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
     control_.check();
     improve_ruled(p_, control_.options().start, control_, counters_, best_);
   } catch (const Stop&) {

@@ -13,7 +13,9 @@ using Weighted = std::vector<std::pair<Loss, std::size_t>>;  // coefficients and
 
 // ---- components
 
-bool has_path(const RuledProblem& p, std::size_t k) { return p.path_weight[k] >= 0 && !p.path_delta[k].empty(); }
+bool has_path(const RuledProblem& p, std::size_t k) {
+  return p.path_weight[k] >= 0 && !p.path_delta[k].empty();
+}
 
 // Components that stand only in sums of the objective, with what they count there.
 Weighted only_summed(const RuledProblem& p) {
@@ -21,8 +23,10 @@ Weighted only_summed(const RuledProblem& p) {
   std::vector<char> apart(coefficient.size(), 0);
   for (const ObjectiveTerm& t : p.objective)
     for (int k : t.components) {
-      if (t.components.size() == 1) coefficient[static_cast<std::size_t>(k)] += t.coefficient;
-      else apart[static_cast<std::size_t>(k)] = 1;
+      if (t.components.size() == 1)
+        coefficient[static_cast<std::size_t>(k)] += t.coefficient;
+      else
+        apart[static_cast<std::size_t>(k)] = 1;
     }
   for (const ModelClause& clause : p.clauses)
     for (const ModelLiteral& l : clause)
@@ -43,7 +47,8 @@ int add_sum(RuledProblem& p, const std::vector<Loss>& values) {
   std::vector<Loss> table;
   table.reserve(n * (old + 1));
   for (std::size_t i = 0; i < n; ++i) {
-    table.insert(table.end(), p.value.begin() + static_cast<std::ptrdiff_t>(i * old), p.value.begin() + static_cast<std::ptrdiff_t>((i + 1) * old));
+    table.insert(table.end(), p.value.begin() + static_cast<std::ptrdiff_t>(i * old),
+                 p.value.begin() + static_cast<std::ptrdiff_t>((i + 1) * old));
     table.push_back(values[i]);
   }
   p.value = std::move(table);
@@ -51,7 +56,8 @@ int add_sum(RuledProblem& p, const std::vector<Loss>& values) {
 }
 
 void add_component(RuledProblem& p, const Weighted& of) {
-  const std::size_t labels = static_cast<std::size_t>(p.base.classes), columns = static_cast<std::size_t>(p.columns);
+  const std::size_t labels = static_cast<std::size_t>(p.base.classes),
+                    columns = static_cast<std::size_t>(p.columns);
   for (std::size_t c = 0; c < labels; ++c) {
     std::vector<Loss> values(p.base.rows, 0);
     bool any = false;
@@ -59,7 +65,8 @@ void add_component(RuledProblem& p, const Weighted& of) {
       const int s = p.sum_of[k * labels + c];
       any = any || s >= 0;
       for (std::size_t i = 0; s >= 0 && i < p.base.rows; ++i)
-        values[i] += factor * p.value[i * static_cast<std::size_t>(p.sums) + static_cast<std::size_t>(s)];
+        values[i] +=
+            factor * p.value[i * static_cast<std::size_t>(p.sums) + static_cast<std::size_t>(s)];
     }
     p.sum_of.push_back(any ? add_sum(p, values) : -1);
   }
@@ -83,7 +90,8 @@ template <class T>
 void keep_blocks(std::vector<T>& values, const std::vector<std::size_t>& kept, std::size_t width) {
   std::vector<T> left;
   for (std::size_t k : kept)
-    left.insert(left.end(), values.begin() + static_cast<std::ptrdiff_t>(k * width), values.begin() + static_cast<std::ptrdiff_t>((k + 1) * width));
+    left.insert(left.end(), values.begin() + static_cast<std::ptrdiff_t>(k * width),
+                values.begin() + static_cast<std::ptrdiff_t>((k + 1) * width));
   values = std::move(left);
 }
 
@@ -151,9 +159,10 @@ void sum_components(RuledProblem& p) {
     add_component(p, summed);
     std::vector<ObjectiveTerm> terms{{1, {p.components - 1}, -1}};
     for (const ObjectiveTerm& t : p.objective) {
-      const bool gone = t.components.size() == 1 && std::any_of(summed.begin(), summed.end(), [&](const auto& s) {
-                          return static_cast<int>(s.second) == t.components[0];
-                        });
+      const bool gone =
+          t.components.size() == 1 && std::any_of(summed.begin(), summed.end(), [&](const auto& s) {
+            return static_cast<int>(s.second) == t.components[0];
+          });
       if (!gone) terms.push_back(t);
     }
     p.objective = std::move(terms);
@@ -164,13 +173,15 @@ void sum_components(RuledProblem& p) {
 
 // ---- ranks and rows
 
-// Ranks apart only where a cut is admitted, or missing cells end. Flags keep their meaning: one per gap that is left.
+// Ranks apart only where a cut is admitted, or missing cells end. Flags keep their meaning: one per
+// gap that is left.
 void merge_ranks(RuledProblem& p, std::vector<std::vector<std::uint32_t>>& last) {
   Problem& base = p.base;
   last.assign(base.features, {});
   for (std::size_t f = 0; f < base.features; ++f) {
     const std::uint32_t count = base.distinct[f];
-    std::vector<char>* flags = f < base.allowed.size() && !base.allowed[f].empty() ? &base.allowed[f] : nullptr;
+    std::vector<char>* flags =
+        f < base.allowed.size() && !base.allowed[f].empty() ? &base.allowed[f] : nullptr;
     std::vector<std::uint32_t> place(count);
     for (std::uint32_t r = 0; r < count; ++r) {
       place[r] = static_cast<std::uint32_t>(last[f].size());
@@ -179,7 +190,8 @@ void merge_ranks(RuledProblem& p, std::vector<std::vector<std::uint32_t>>& last)
       if (r + 1 == count || !flags || (*flags)[r] || missing) last[f].push_back(r);
     }
     if (last[f].size() == count) continue;
-    for (std::size_t i = 0; i < base.rows; ++i) base.rank[f * base.rows + i] = place[base.rank[f * base.rows + i]];
+    for (std::size_t i = 0; i < base.rows; ++i)
+      base.rank[f * base.rows + i] = place[base.rank[f * base.rows + i]];
     base.distinct[f] = static_cast<std::uint32_t>(last[f].size());
     const auto shorten = [&](std::vector<char>& all) {
       std::vector<char> left;

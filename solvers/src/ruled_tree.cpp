@@ -36,10 +36,11 @@ class Walk {
       for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += p_.value[i * sums.size() + s];
     return sums;
   }
-  bool rules_hold(const std::vector<std::vector<int>>& open, const std::vector<RowClause>& clauses, int state,
-                  const std::vector<Loss>& sums, int label) const {
+  bool rules_hold(const std::vector<std::vector<int>>& open, const std::vector<RowClause>& clauses,
+                  int state, const std::vector<Loss>& sums, int label) const {
     for (int rule : open[static_cast<std::size_t>(state)])
-      if (!row_clause_holds(clauses[static_cast<std::size_t>(rule)], sums.data(), label)) return false;
+      if (!row_clause_holds(clauses[static_cast<std::size_t>(rule)], sums.data(), label))
+        return false;
     return true;
   }
   // A state below 0 stands for a path that may not be.
@@ -54,10 +55,13 @@ class Walk {
       const std::uint32_t rank = p_.base.ranks(f)[i];
       const bool goes_left = rank <= n.cut;
       (goes_left ? left : right).push_back(i);
-      if (goes_left) low = std::max(low, rank);
-      else high = std::min(high, rank);
+      if (goes_left)
+        low = std::max(low, rank);
+      else
+        high = std::min(high, rank);
     }
-    const bool split = state >= 0 && level < p_.base.depth && !left.empty() && !right.empty() && may_stand(f, low, high, level) &&
+    const bool split = state >= 0 && level < p_.base.depth && !left.empty() && !right.empty() &&
+                       may_stand(f, low, high, level) &&
                        rules_hold(p_.split_rules, p_.split_clauses, state, sums, 0);
     const int next = split ? enter(level, state, f, sums, rows, n.cut) : -1;
     node(n.left, level + 1, next, left);
@@ -67,7 +71,8 @@ class Walk {
     made_.stands = made_.stands && state >= 0 && p_.need[static_cast<std::size_t>(state)] <= 0 &&
                    rules_hold(p_.leaf_rules, p_.leaf_clauses, state, sums, label);
     for (std::size_t k = 0; k < made_.values.size(); ++k) {
-      const int s = p_.sum_of[k * static_cast<std::size_t>(p_.base.classes) + static_cast<std::size_t>(label)];
+      const int s = p_.sum_of[k * static_cast<std::size_t>(p_.base.classes) +
+                              static_cast<std::size_t>(label)];
       const Loss value = p_.leaf[k] + (s < 0 ? 0 : sums[static_cast<std::size_t>(s)]);
       made_.values[k] += value;
       made_.free_values[k] += value;
@@ -75,28 +80,35 @@ class Walk {
   }
   bool may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
     if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-    if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f]) return false;
+    if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
+      return false;
     const auto open = [&](const std::vector<std::vector<char>>& allowed) {
       if (f >= allowed.size() || allowed[f].empty()) return true;
-      return std::find(allowed[f].begin() + low, allowed[f].begin() + high, 1) != allowed[f].begin() + high;
+      return std::find(allowed[f].begin() + low, allowed[f].begin() + high, 1) !=
+             allowed[f].begin() + high;
     };
     if (!open(p_.base.allowed)) return false;
     return p_.allowed_at.empty() || open(p_.allowed_at[static_cast<std::size_t>(level)]);
   }
   // The state below a split, whose prices and facts are counted.
-  int enter(int level, int state, std::size_t f, const std::vector<Loss>& sums, const Rows& rows, std::uint32_t cut) {
-    const std::size_t columns = static_cast<std::size_t>(p_.columns), column = static_cast<std::size_t>(p_.column[f]);
+  int enter(int level, int state, std::size_t f, const std::vector<Loss>& sums, const Rows& rows,
+            std::uint32_t cut) {
+    const std::size_t columns = static_cast<std::size_t>(p_.columns),
+                      column = static_cast<std::size_t>(p_.column[f]);
     const std::size_t step = static_cast<std::size_t>(state) * columns + column;
     for (std::size_t k = 0; k < made_.values.size(); ++k) {
       made_.values[k] += p_.split[k * columns + column];
       if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
-        made_.values[k] += sums[static_cast<std::size_t>(p_.path_weight[k])] * p_.path_delta[k][step];
+        made_.values[k] +=
+            sums[static_cast<std::size_t>(p_.path_weight[k])] * p_.path_delta[k][step];
     }
     made_.facts |= p_.split_facts[static_cast<std::size_t>(level) * columns + column];
     const std::uint32_t* rank = p_.base.ranks(f);
     for (const Pair& pair : p_.pairs) {
       if ((rank[pair.first] <= cut) == (rank[pair.second] <= cut)) continue;
-      const auto here = [&](std::uint32_t row) { return std::find(rows.begin(), rows.end(), row) != rows.end(); };
+      const auto here = [&](std::uint32_t row) {
+        return std::find(rows.begin(), rows.end(), row) != rows.end();
+      };
       if (here(pair.first) && here(pair.second)) made_.facts |= std::uint64_t{1} << pair.fact;
     }
     return p_.next[step];
@@ -116,8 +128,10 @@ void set_cuts(const Problem& p, Tree& tree, int at, const Rows& rows) {
   for (std::uint32_t i : rows) {
     const bool goes_left = rank[i] <= n.cut;
     (goes_left ? left : right).push_back(i);
-    if (goes_left) low = std::max(low, rank[i]);
-    else high = std::min(high, rank[i]);
+    if (goes_left)
+      low = std::max(low, rank[i]);
+    else
+      high = std::min(high, rank[i]);
   }
   n.cut = low;
   n.next = high;
@@ -139,12 +153,15 @@ bool row_clause_holds(const RowClause& clause, const Loss* sums, int label) {
 
 bool clause_holds(const ModelClause& clause, std::uint64_t facts, const Loss* values) {
   for (const ModelLiteral& l : clause)
-    if (l.component >= 0 ? values[l.component] <= l.at_most : ((facts >> l.fact & 1) != 0) == l.positive) return true;
+    if (l.component >= 0 ? values[l.component] <= l.at_most
+                         : ((facts >> l.fact & 1) != 0) == l.positive)
+      return true;
   return false;
 }
 
 bool keeps_clauses(const RuledProblem& p, std::uint64_t facts, const Loss* values) {
-  return std::all_of(p.clauses.begin(), p.clauses.end(), [&](const ModelClause& c) { return clause_holds(c, facts, values); });
+  return std::all_of(p.clauses.begin(), p.clauses.end(),
+                     [&](const ModelClause& c) { return clause_holds(c, facts, values); });
 }
 
 Loss objective_of(const RuledProblem& p, std::uint64_t facts, const Loss* values) {
@@ -158,14 +175,17 @@ Loss objective_of(const RuledProblem& p, std::uint64_t facts, const Loss* values
 }
 
 Loss largest_objective(const RuledProblem& p) {
-  const std::size_t labels = static_cast<std::size_t>(p.base.classes), sums = static_cast<std::size_t>(p.sums);
+  const std::size_t labels = static_cast<std::size_t>(p.base.classes),
+                    sums = static_cast<std::size_t>(p.sums);
   const std::size_t columns = static_cast<std::size_t>(p.columns);
-  const auto leaves = static_cast<Loss>(std::min<std::size_t>(p.base.rows, static_cast<std::size_t>(full_leaves(p.base.depth))));
+  const auto leaves = static_cast<Loss>(
+      std::min<std::size_t>(p.base.rows, static_cast<std::size_t>(full_leaves(p.base.depth))));
   std::vector<Loss> most;
   for (std::size_t k = 0; k < static_cast<std::size_t>(p.components); ++k) {
     const int* of = p.sum_of.data() + k * labels;
     const auto price = p.split.begin() + static_cast<std::ptrdiff_t>(k * columns);
-    const Loss split = columns == 0 ? 0 : *std::max_element(price, price + static_cast<std::ptrdiff_t>(columns));
+    const Loss split =
+        columns == 0 ? 0 : *std::max_element(price, price + static_cast<std::ptrdiff_t>(columns));
     Loss total = std::max<Loss>(0, p.leaf[k]) * leaves + std::max<Loss>(0, split) * (leaves - 1);
     const bool paid = p.path_weight[k] >= 0 && !p.path_delta[k].empty();
     const Loss low = paid ? *std::min_element(p.path_delta[k].begin(), p.path_delta[k].end()) : 0;
@@ -175,7 +195,9 @@ Loss largest_objective(const RuledProblem& p) {
       Loss row = -kInfinite;
       for (std::size_t c = 0; c < labels; ++c) row = std::max(row, of[c] < 0 ? 0 : value[of[c]]);
       total += row;
-      if (paid) total += p.base.depth * std::max({Loss{0}, value[p.path_weight[k]] * low, value[p.path_weight[k]] * high});
+      if (paid)
+        total += p.base.depth *
+                 std::max({Loss{0}, value[p.path_weight[k]] * low, value[p.path_weight[k]] * high});
     }
     most.push_back(total);
   }

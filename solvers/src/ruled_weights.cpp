@@ -20,8 +20,13 @@ std::vector<Loss> single_bounds(const RuledProblem& p) {
 }
 
 Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
-    : p(problem), multipliers(m), labels(static_cast<std::size_t>(p.base.classes)), components(static_cast<std::size_t>(p.components)),
-      sums(static_cast<std::size_t>(p.sums)), columns(static_cast<std::size_t>(p.columns)), width(sums + components + 1) {
+    : p(problem),
+      multipliers(m),
+      labels(static_cast<std::size_t>(p.base.classes)),
+      components(static_cast<std::size_t>(p.components)),
+      sums(static_cast<std::size_t>(p.sums)),
+      columns(static_cast<std::size_t>(p.columns)),
+      width(sums + components + 1) {
   for (std::size_t k = 0; k < components; ++k)
     if (multipliers.compared[k]) compared.push_back(k);
   weigh();
@@ -35,7 +40,8 @@ Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
       auto& upto = allowed_upto.back().emplace_back();
       if (f >= flags.size() || flags[f].empty()) continue;
       upto.assign(p.base.distinct[f] + 1, 0);
-      for (std::size_t r = 0; r < p.base.distinct[f]; ++r) upto[r + 1] = upto[r] + (flags[f][r] != 0);
+      for (std::size_t r = 0; r < p.base.distinct[f]; ++r)
+        upto[r + 1] = upto[r] + (flags[f][r] != 0);
     }
   }
   deletion = deletion_holds();
@@ -108,34 +114,44 @@ Problem Weights::problem_in(Loss unit) const {
   if (plain) return made;
   made.cost.resize(kinds.size() * labels);
   for (const auto& [row, k] : kinds)
-    std::copy(row.begin(), row.end(), made.cost.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(k) * labels));
+    std::copy(
+        row.begin(), row.end(),
+        made.cost.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(k) * labels));
   return made;
 }
 
-// What prices below zero may take off, and how far above the least that rows allow a component may be.
+// What prices below zero may take off, and how far above the least that rows allow a component may
+// be.
 void Weights::choose_bounds() {
   const int depth = p.base.depth;
   const std::size_t n = p.base.rows;
-  const auto leaves = [&](int d) { return static_cast<Loss>(std::min<std::size_t>(n, static_cast<std::size_t>(full_leaves(d)))); };
+  const auto leaves = [&](int d) {
+    return static_cast<Loss>(std::min<std::size_t>(n, static_cast<std::size_t>(full_leaves(d))));
+  };
   // Prices below zero, per component: of a leaf, of a split, of a level of paths.
   std::vector<Loss> leaf(components), split(components, 0), path(components, 0);
   for (std::size_t k = 0; k < components; ++k) {
     leaf[k] = std::min<Loss>(0, p.leaf[k]);
-    for (std::size_t c = 0; c < columns; ++c) split[k] = std::min(split[k], p.split[k * columns + c]);
+    for (std::size_t c = 0; c < columns; ++c)
+      split[k] = std::min(split[k], p.split[k * columns + c]);
     if (p.path_weight[k] < 0 || p.path_delta[k].empty()) continue;
     const auto& delta = p.path_delta[k];
-    const Loss low = *std::min_element(delta.begin(), delta.end()), high = *std::max_element(delta.begin(), delta.end());
+    const Loss low = *std::min_element(delta.begin(), delta.end()),
+               high = *std::max_element(delta.begin(), delta.end());
     for (std::size_t i = 0; i < n; ++i) {
       const Loss w = p.value[i * sums + static_cast<std::size_t>(p.path_weight[k])];
       path[k] += std::min<Loss>(0, std::min(w * low, w * high));
     }
   }
-  const auto below = [&](std::size_t k, int d) { return leaf[k] * leaves(d) + split[k] * (leaves(d) - 1) + path[k] * d; };
+  const auto below = [&](std::size_t k, int d) {
+    return leaf[k] * leaves(d) + split[k] * (leaves(d) - 1) + path[k] * d;
+  };
   negative.assign(static_cast<std::size_t>(depth) + 1, 0);
   const bool priced = leaf_weight >= 0;  // then the leaves' prices are in the free loss
   for (int d = 0; d <= depth; ++d)
     for (std::size_t k = 0; k < components; ++k)
-      negative[static_cast<std::size_t>(d)] += multipliers.of[k] * (below(k, d) - (priced ? leaf[k] * leaves(d) : 0));
+      negative[static_cast<std::size_t>(d)] +=
+          multipliers.of[k] * (below(k, d) - (priced ? leaf[k] * leaves(d) : 0));
   slack = single_bounds(p);
   for (std::size_t k = 0; k < components; ++k) {
     if (slack[k] >= kInfinite) continue;
@@ -159,7 +175,8 @@ void Weights::choose_facts() {
 
 void Weights::choose_most() {
   const int depth = p.base.depth;
-  const Loss leaves = static_cast<Loss>(std::min<std::size_t>(p.base.rows, static_cast<std::size_t>(full_leaves(depth))));
+  const Loss leaves = static_cast<Loss>(
+      std::min<std::size_t>(p.base.rows, static_cast<std::size_t>(full_leaves(depth))));
   most = std::max<Loss>(0, leaf_weight) * leaves;
   for (std::size_t i = 0; i < p.base.rows; ++i) most += worst[i];
   for (std::size_t k = 0; k < components; ++k) {
@@ -170,13 +187,17 @@ void Weights::choose_most() {
     Loss delta = 0;
     for (Loss d : p.path_delta[k]) delta = std::max(delta, std::abs(d));
     for (std::size_t i = 0; i < p.base.rows; ++i)
-      most += multipliers.of[k] * delta * depth * std::abs(table[i * width + static_cast<std::size_t>(p.path_weight[k])]);
+      most += multipliers.of[k] * delta * depth *
+              std::abs(table[i * width + static_cast<std::size_t>(p.path_weight[k])]);
   }
 }
 
-// A tree that may stand on some rows may stand on more of them, and a row more costs at most its worst loss.
+// A tree that may stand on some rows may stand on more of them, and a row more costs at most its
+// worst loss.
 bool Weights::deletion_holds() const {
-  const auto none = [](const std::vector<Loss>& values) { return std::all_of(values.begin(), values.end(), [](Loss v) { return v == 0; }); };
+  const auto none = [](const std::vector<Loss>& values) {
+    return std::all_of(values.begin(), values.end(), [](Loss v) { return v == 0; });
+  };
   if (!p.pairs.empty() || !none(negative)) return false;
   for (std::size_t k = 0; k < components; ++k)
     if (slack[k] < kInfinite || (p.path_weight[k] >= 0 && multipliers.of[k] > 0)) return false;
@@ -189,11 +210,14 @@ bool Weights::deletion_holds() const {
   return true;
 }
 
-// A test may be left out of any path, so that a tree that may stand on some rows has one for fewer of them.
+// A test may be left out of any path, so that a tree that may stand on some rows has one for fewer
+// of them.
 bool Weights::subset_holds() const {
-  const auto none = [](const std::vector<char>& flags) { return std::all_of(flags.begin(), flags.end(), [](char f) { return !f; }); };
-  return p.monotone.empty() && p.closed && p.leaf_clauses.empty() && p.split_clauses.empty() && p.allowed_at.empty() && none(p.missing_low) &&
-         none(p.missing_high);
+  const auto none = [](const std::vector<char>& flags) {
+    return std::all_of(flags.begin(), flags.end(), [](char f) { return !f; });
+  };
+  return p.monotone.empty() && p.closed && p.leaf_clauses.empty() && p.split_clauses.empty() &&
+         p.allowed_at.empty() && none(p.missing_low) && none(p.missing_high);
 }
 
 }  // namespace odt

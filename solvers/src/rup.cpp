@@ -10,7 +10,8 @@
 namespace odt {
 namespace {
 
-// A literal as an index: 2 v for variable v, 2 v + 1 for its negation; variables are numbered as they are met.
+// A literal as an index: 2 v for variable v, 2 v + 1 for its negation; variables are numbered as
+// they are met.
 using Lit = std::uint32_t;
 using Ref = std::size_t;
 using Clause = std::vector<Lit>;
@@ -24,9 +25,11 @@ enum Value : std::uint8_t { kUnset, kTrue, kFalse };
 class Names {
  public:
   Lit literal(std::int32_t given) {
-    if (given == std::numeric_limits<std::int32_t>::min()) throw std::invalid_argument("a literal is too large");
+    if (given == std::numeric_limits<std::int32_t>::min())
+      throw std::invalid_argument("a literal is too large");
     const auto name = static_cast<std::uint32_t>(given < 0 ? -given : given);
-    if (name < kNear && name >= near_.size()) near_.resize(std::max<std::size_t>(name + 1, 2 * near_.size()), 0);
+    if (name < kNear && name >= near_.size())
+      near_.resize(std::max<std::size_t>(name + 1, 2 * near_.size()), 0);
     std::uint32_t& number = name < kNear ? near_[name] : far_[name];
     if (number == 0) number = ++count_;
     return 2 * (number - 1) + (given < 0);
@@ -40,7 +43,8 @@ class Names {
   std::uint32_t count_ = 0;
 };
 
-// Clauses in one array: length, then literals, of which the first two are watched. The lowest bit of the length marks the deleted.
+// Clauses in one array: length, then literals, of which the first two are watched. The lowest bit
+// of the length marks the deleted.
 class Store {
  public:
   Ref add(const Clause& clause) {
@@ -65,7 +69,8 @@ class Store {
     for (Ref from = 0; from < cells_.size();) {
       const std::size_t cells = size(from) + 1;
       if (!dead(from)) {
-        std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(from), cells, cells_.begin() + static_cast<std::ptrdiff_t>(to));
+        std::copy_n(cells_.begin() + static_cast<std::ptrdiff_t>(from), cells,
+                    cells_.begin() + static_cast<std::ptrdiff_t>(to));
         moved(from, to);
         to += cells;
       }
@@ -108,7 +113,8 @@ class Checker {
     if (++steps_ % kPoll == 0 && interrupted_ && interrupted_()) stopped = true;
   }
 
-  // Sorts a clause and leaves out what stands twice; false where it holds whatever its variables are.
+  // Sorts a clause and leaves out what stands twice; false where it holds whatever its variables
+  // are.
   bool tidy(Clause& clause) {
     grow();
     std::sort(clause.begin(), clause.end());
@@ -232,8 +238,10 @@ class Checker {
       if (value_[lits[0]] == kFalse) fine = false;
       if (value_[lits[0]] == kUnset) assign(lits[0], watch.ref);
     }
-    kept = static_cast<std::size_t>(std::copy(watches.begin() + static_cast<std::ptrdiff_t>(at), watches.end(),
-                                              watches.begin() + static_cast<std::ptrdiff_t>(kept)) - watches.begin());
+    kept = static_cast<std::size_t>(std::copy(watches.begin() + static_cast<std::ptrdiff_t>(at),
+                                              watches.end(),
+                                              watches.begin() + static_cast<std::ptrdiff_t>(kept)) -
+                                    watches.begin());
     watches.resize(kept);
     return fine;
   }
@@ -254,7 +262,8 @@ class Checker {
     if (store_.size(ref) != clause.size()) return false;
     for (const Lit lit : clause) marked_[lit] = 1;
     const Lit* lits = store_.begin(ref);
-    const bool all = std::all_of(lits, lits + clause.size(), [&](Lit lit) { return marked_[lit] != 0; });
+    const bool all =
+        std::all_of(lits, lits + clause.size(), [&](Lit lit) { return marked_[lit] != 0; });
     for (const Lit lit : clause) marked_[lit] = 0;
     return all;
   }
@@ -275,7 +284,8 @@ class Checker {
       known_.emplace(hash_of(lits, store_.size(to)), to);
       watch_[lits[0]].push_back({to, lits[1]});
       watch_[lits[1]].push_back({to, lits[0]});
-      if (const auto found = implying.find(from); found != implying.end()) reason_[found->second] = to;
+      if (const auto found = implying.find(from); found != implying.end())
+        reason_[found->second] = to;
     });
   }
 
@@ -309,7 +319,9 @@ class Lines {
       const char* const stop = line.data() + line.size();
       if (at == stop || *at == 'c') continue;
       const bool deletion = *at == 'd';
-      return literals(at + deletion, stop, names, clause) ? (deletion ? Kind::deletion : Kind::lemma) : Kind::malformed;
+      return literals(at + deletion, stop, names, clause)
+                 ? (deletion ? Kind::deletion : Kind::lemma)
+                 : Kind::malformed;
     }
     return Kind::end;
   }
@@ -338,7 +350,8 @@ class Lines {
 };
 
 void read_formula(Checker& checker, const std::int32_t* formula, std::size_t size) {
-  if (size > 0 && formula[size - 1] != 0) throw std::invalid_argument("the formula's last clause is not ended by 0");
+  if (size > 0 && formula[size - 1] != 0)
+    throw std::invalid_argument("the formula's last clause is not ended by 0");
   Clause clause;
   for (std::size_t i = 0; i < size && !checker.stopped; ++i) {
     if (formula[i] != 0) {
@@ -384,7 +397,8 @@ RupResult check_rup(const std::int32_t* formula, std::size_t size, std::string_v
   RupResult& result = checker.result;
   result.status = checker.stopped ? RupStatus::interrupted : check(checker, lines);
   result.conflict = checker.refuted();
-  const bool of_a_line = result.status != RupStatus::no_empty && result.status != RupStatus::interrupted;
+  const bool of_a_line =
+      result.status != RupStatus::no_empty && result.status != RupStatus::interrupted;
   result.line = of_a_line ? lines.number : 0;
   return result;
 }

@@ -11,7 +11,7 @@ constexpr std::int32_t kLeft = -1;
 constexpr std::int64_t kSparse = 8;
 
 class Sums {
-public:
+ public:
   Sums(const Node& node, Score score) : node_(node), score_(score) {}
 
   std::size_t width() const {
@@ -49,13 +49,13 @@ public:
     } else {
       measure(found, left, total);
     }
-    const bool better = best.test < 0 || (score_ != Score::gini && found.gain > best.gain) ||
-                        ((score_ == Score::gini || found.gain == best.gain) &&
-                         found.gini > best.gini);
+    const bool better =
+        best.test < 0 || (score_ != Score::gini && found.gain > best.gain) ||
+        ((score_ == Score::gini || found.gain == best.gain) && found.gini > best.gini);
     if (better) best = found;
   }
 
-private:
+ private:
   void measure(Best& found, const std::int64_t* left, const std::int64_t* total) const {
     std::int64_t most_left = 0, most_right = 0;
     double sum_left = 0, sum_right = 0, squares_left = 0, squares_right = 0;
@@ -78,7 +78,7 @@ private:
   Score score_;
 };
 
-} // namespace
+}  // namespace
 
 void Scanner::sort_rows(const Node& node, const Family& family) {
   const std::size_t n = static_cast<std::size_t>(node.n_rows);
@@ -114,7 +114,7 @@ Best Scanner::best(const Node& node, const Family& family, Score score) {
   const std::size_t n = order_.size();
   for (; i < n && codes_[static_cast<std::size_t>(order_[i])] == kLeft; ++i)
     sums.add(left_.data(), order_[i]);
-  below_ = left_; // missing cells alone, which join every left side
+  below_ = left_;  // missing cells alone, which join every left side
 
   const auto code_at = [this](std::size_t at) {
     return static_cast<std::int64_t>(codes_[static_cast<std::size_t>(order_[at])]);
@@ -136,4 +136,4 @@ Best Scanner::best(const Node& node, const Family& family, Score score) {
   return best;
 }
 
-} // namespace odt
+}  // namespace odt

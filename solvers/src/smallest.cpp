@@ -9,10 +9,13 @@ Smallest::Smallest(const BitProblem& problem, Control& control, std::size_t cach
     : problem_(problem), control_(control), limit_(cache_limit / 120) {
   chains_.resize(problem.problem.features);
   for (std::size_t t = 0; t < problem.tests.size(); ++t)
-    chains_[static_cast<std::size_t>(problem.tests[t].feature)].tests.push_back(static_cast<int>(t));
-  classes_.assign(static_cast<std::size_t>(problem.problem.classes), Members(problem.member_words, 0));
+    chains_[static_cast<std::size_t>(problem.tests[t].feature)].tests.push_back(
+        static_cast<int>(t));
+  classes_.assign(static_cast<std::size_t>(problem.problem.classes),
+                  Members(problem.member_words, 0));
   for (std::size_t i = 0; i < problem.order.size(); ++i)
-    classes_[static_cast<std::size_t>(problem.problem.label[problem.order[i]])][i / 64] |= 1ULL << (i % 64);
+    classes_[static_cast<std::size_t>(problem.problem.label[problem.order[i]])][i / 64] |=
+        1ULL << (i % 64);
 }
 
 int Smallest::class_count(const Members& rows) const {
@@ -35,7 +38,8 @@ void Smallest::part(const Members& rows, int test, bool pass, Members& out) cons
 // The cuts first .. last of a chain send rows both ways.
 void Smallest::cuts_of(const Members& rows, const Chain& chain, int& first, int& last) const {
   const auto any = [&](int cut, bool pass) {
-    const Members& passes = problem_.passes[static_cast<std::size_t>(chain.tests[static_cast<std::size_t>(cut)])];
+    const Members& passes =
+        problem_.passes[static_cast<std::size_t>(chain.tests[static_cast<std::size_t>(cut)])];
     for (std::size_t w = 0; w < rows.size(); ++w)
       if (rows[w] & (pass ? passes[w] : ~passes[w])) return true;
     return false;
@@ -44,16 +48,20 @@ void Smallest::cuts_of(const Members& rows, const Chain& chain, int& first, int&
   int low = 0, high = n;  // first cut that some row passes
   while (low < high) {
     const int mid = (low + high) / 2;
-    if (any(mid, true)) high = mid;
-    else low = mid + 1;
+    if (any(mid, true))
+      high = mid;
+    else
+      low = mid + 1;
   }
   first = low;
   low = -1;
   high = n - 1;  // last cut that some row fails
   while (low < high) {
     const int mid = (low + high + 1) / 2;
-    if (any(mid, false)) low = mid;
-    else high = mid - 1;
+    if (any(mid, false))
+      low = mid;
+    else
+      high = mid - 1;
   }
   last = low;
 }
@@ -67,8 +75,8 @@ Smallest::Known& Smallest::known(const Members& rows, int depth) {
   return cache_[key];
 }
 
-// Whether some test has all rows of one class on one side, and those of the other one on the other. Most tests fail in a
-// word or two, so that this takes less time than to remember it.
+// Whether some test has all rows of one class on one side, and those of the other one on the other.
+// Most tests fail in a word or two, so that this takes less time than to remember it.
 bool Smallest::parted_at_once(const Members& rows) const {
   const Members* of[2] = {nullptr, nullptr};
   for (const Members& c : classes_)
@@ -82,8 +90,9 @@ bool Smallest::parted_at_once(const Members& rows) const {
       if (rows[w] & (passes[w] ^ passing[w])) return false;
     return true;
   };
-  return std::any_of(problem_.passes.begin(), problem_.passes.end(),
-                     [&](const Members& passes) { return parts(passes, *of[0]) || parts(passes, *of[1]); });
+  return std::any_of(problem_.passes.begin(), problem_.passes.end(), [&](const Members& passes) {
+    return parts(passes, *of[0]) || parts(passes, *of[1]);
+  });
 }
 
 bool Smallest::feasible(const Members& rows, int depth) {
@@ -207,15 +216,18 @@ std::int32_t Smallest::least(const Members& rows, int depth, std::int32_t upper)
 Plan Smallest::rebuild(const Members& rows, int depth, bool smallest) {
   if (class_count(rows) <= 1) return Plan::leaf();
   if (depth == 1) return Plan::stump();
-  if (smallest) least(rows, depth, kNone);
-  else feasible(rows, depth);
+  if (smallest)
+    least(rows, depth, kNone);
+  else
+    feasible(rows, depth);
   int test = known(rows, depth).test;
   if (test < 0) throw std::logic_error("a solved set of rows has no split");
   const Test& t = problem_.tests[static_cast<std::size_t>(test)];
   Members left, right;
   part(rows, test, true, left);
   part(rows, test, false, right);
-  return Plan::split(t.feature, t.bound, rebuild(left, depth - 1, smallest), rebuild(right, depth - 1, smallest));
+  return Plan::split(t.feature, t.bound, rebuild(left, depth - 1, smallest),
+                     rebuild(right, depth - 1, smallest));
 }
 
 RootAnswer Smallest::run(Result& result) {
@@ -231,7 +243,8 @@ RootAnswer Smallest::run(Result& result) {
     } else {
       answer_.plan = rebuild(all, depth, false);
       Loss leaves = 0;
-      for (const PlanNode& node : answer_.plan.nodes) leaves += node.feature >= 0 ? 0 : node.stump ? 2 : 1;
+      for (const PlanNode& node : answer_.plan.nodes)
+        leaves += node.feature >= 0 ? 0 : node.stump ? 2 : 1;
       answer_.value = leaves;
       answer_.bound = class_count(all);
       control_.incumbent(result.timeline, answer_.value, answer_.bound, {&answer_.plan});

@@ -28,32 +28,40 @@ void check(const Problem& p) {
   demand(p.leaf_rows >= 1, "leaves must hold a row");
   demand(p.leaves >= 0, "the number of leaves must not be negative");
   const bool ruled = p.must >= 0 || !p.next.empty();
-  demand(!ruled || (p.columns > 0 && p.column.size() == p.features), "rules need the column of each feature");
+  demand(!ruled || (p.columns > 0 && p.column.size() == p.features),
+         "rules need the column of each feature");
   for (int c : p.column) demand(c >= 0 && c < p.columns, "a column is out of range");
   demand(p.must < p.columns, "the column that must be tested is out of range");
-  demand(p.next.empty() || p.next.size() % static_cast<std::size_t>(std::max(1, p.columns)) == 0, "the automaton needs an entry per state and column");
+  demand(p.next.empty() || p.next.size() % static_cast<std::size_t>(std::max(1, p.columns)) == 0,
+         "the automaton needs an entry per state and column");
   for (int state : p.next) demand(state < p.states(), "a state is out of range");
   for (int label : p.label) demand(label >= 0 && label < p.classes, "a label is not a class");
   for (Loss w : p.weight) demand(w >= 0, "a weight is negative");
   for (std::size_t f = 0; f < p.features; ++f)
-    for (std::size_t i = 0; i < p.rows; ++i) demand(p.ranks(f)[i] < p.distinct[f], "a rank is out of range");
+    for (std::size_t i = 0; i < p.rows; ++i)
+      demand(p.ranks(f)[i] < p.distinct[f], "a rank is out of range");
 }
 
-// Bit sets pay for every pair of tests, sorted scans for every pair of features: measured on quantized sets, they are
-// even at 20 to 40 tests a feature, whatever the number of either. One long feature among short ones is for the scans,
-// which count the stumps of the short ones by bitmaps.
+// Bit sets pay for every pair of tests, sorted scans for every pair of features: measured on
+// quantized sets, they are even at 20 to 40 tests a feature, whatever the number of either. One
+// long feature among short ones is for the scans, which count the stumps of the short ones by
+// bitmaps.
 constexpr std::size_t kBitTestsPerFeature = 20, kBitTestsOfOne = 40;
-constexpr std::size_t kMostPairBytes = std::size_t{1} << 24;  // counts of pairs, per level of the search
+constexpr std::size_t kMostPairBytes = std::size_t{1}
+                                       << 24;  // counts of pairs, per level of the search
 
 // Few-valued features.
 bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
-  if (options.method == 1 || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0) return false;
+  if (options.method == 1 || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0)
+    return false;
   if (!p.next.empty() && p.paths.weight.empty()) return false;
   const TestCount count = BitProblem::count_tests(p);
   if (count.tests == 0) return false;
   if (options.method == 2) return count.tests <= 4000;
-  const std::size_t pair_bytes = count.tests * count.tests * static_cast<std::size_t>(p.classes) * sizeof(std::int16_t);
-  return count.tests <= kBitTestsPerFeature * count.features && count.most <= kBitTestsOfOne && pair_bytes <= kMostPairBytes;
+  const std::size_t pair_bytes =
+      count.tests * count.tests * static_cast<std::size_t>(p.classes) * sizeof(std::int16_t);
+  return count.tests <= kBitTestsPerFeature * count.features && count.most <= kBitTestsOfOne &&
+         pair_bytes <= kMostPairBytes;
 }
 
 // A given tree as a first incumbent. It must keep the limits; labels are chosen anew.
@@ -71,35 +79,43 @@ RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tre
     const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
     PlanNode made;
     if (node.feature >= 0) {
-      demand(node.feature < static_cast<int>(p.features), "the start tree splits on an unknown feature");
-      demand(node.left > i && node.right > i && node.left < n && node.right < n, "the start tree's nodes are out of order");
-      const auto& flags = p.allowed.empty() ? std::vector<char>{} : p.allowed[static_cast<std::size_t>(node.feature)];
-      demand(node.cut < p.distinct[static_cast<std::size_t>(node.feature)] && (flags.empty() || flags[node.cut]),
+      demand(node.feature < static_cast<int>(p.features),
+             "the start tree splits on an unknown feature");
+      demand(node.left > i && node.right > i && node.left < n && node.right < n,
+             "the start tree's nodes are out of order");
+      const auto& flags = p.allowed.empty() ? std::vector<char>{}
+                                            : p.allowed[static_cast<std::size_t>(node.feature)];
+      demand(node.cut < p.distinct[static_cast<std::size_t>(node.feature)] &&
+                 (flags.empty() || flags[node.cut]),
              "the start tree has a cut that is not allowed");
       made.feature = node.feature;
       made.bound = node.cut + 1;
       made.left = node.left;
       made.right = node.right;
-      for (int c : {node.left, node.right}) depth[static_cast<std::size_t>(c)] = depth[static_cast<std::size_t>(i)] + 1;
+      for (int c : {node.left, node.right})
+        depth[static_cast<std::size_t>(c)] = depth[static_cast<std::size_t>(i)] + 1;
     } else {
       ++leaves;
     }
     start.plan.nodes.push_back(made);
   }
-  demand(*std::max_element(depth.begin(), depth.end()) <= p.depth, "the start tree is deeper than asked");
+  demand(*std::max_element(depth.begin(), depth.end()) <= p.depth,
+         "the start tree is deeper than asked");
   demand(p.leaves == 0 || leaves <= p.leaves, "the start tree has too many leaves");
   const Finished done = finish(p, loss, start.plan);
   std::vector<std::size_t> held;
   evaluate(p, done.tree, &held);
   for (std::size_t i = 0; i < held.size(); ++i)
-    demand(done.tree.nodes[i].feature >= 0 || held[i] >= static_cast<std::size_t>(p.leaf_rows), "the start tree has a leaf of too few rows");
+    demand(done.tree.nodes[i].feature >= 0 || held[i] >= static_cast<std::size_t>(p.leaf_rows),
+           "the start tree has a leaf of too few rows");
   start.value = done.value - loss.offset;
   return start;
 }
 
 }  // namespace
 
-std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
+std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, Result& result,
+                                        const RootAnswer& start) {
   const Options& options = control.options();
   if (!suits_bits(data.problem, data.loss, options)) return std::nullopt;
   const BitProblem bits(data.problem, data.loss, data.kernels);
@@ -107,7 +123,8 @@ std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, R
   BitCache cache(limit);
   if (!bits.fits<std::int32_t>()) return std::nullopt;
   result.method = "bitset";
-  if (bits.fits<std::int16_t>()) return BitSearch<std::int16_t>(bits, control, cache).run(result, start);
+  if (bits.fits<std::int16_t>())
+    return BitSearch<std::int16_t>(bits, control, cache).run(result, start);
   return BitSearch<std::int32_t>(bits, control, cache).run(result, start);
 }
 
@@ -116,22 +133,30 @@ RootAnswer prove(const Dataset& data, Control& control, Result& result, const Ro
   if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
-  return narrow ? solve_sorted<std::uint16_t>(data, control, result, start) : solve_sorted<std::uint32_t>(data, control, result, start);
+  return narrow ? solve_sorted<std::uint16_t>(data, control, result, start)
+                : solve_sorted<std::uint32_t>(data, control, result, start);
 }
 
 namespace {
 
-// Branch and bound, and the anytime search beside it, which tell each other their trees. With one thread they take turns;
-// the proof begins, so that what is proven at once is not held up.
+// Branch and bound, and the anytime search beside it, which tell each other their trees. With one
+// thread they take turns; the proof begins, so that what is proven at once is not held up.
 class Beside {
  public:
   Beside(const Dataset& data, Control& control, Result& result, const RootAnswer& start)
-      : data_(data), control_(control), result_(result), start_(start), turns_(first_turn(data.problem, control.options()), kSlice, data.problem.depth >= 5 ? 4 * kSlice : kSlice, data.problem.depth >= 4 ? kHead : 0) {}
+      : data_(data),
+        control_(control),
+        result_(result),
+        start_(start),
+        turns_(first_turn(data.problem, control.options()), kSlice,
+               data.problem.depth >= 5 ? 4 * kSlice : kSlice, data.problem.depth >= 4 ? kHead : 0) {
+  }
 
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
     const std::size_t cells = p.rows * p.features;
-    return options.beside && options.method == 0 && (p.depth >= 4 || (p.depth == 3 && cells > (std::size_t{1} << 20)));
+    return options.beside && options.method == 0 &&
+           (p.depth >= 4 || (p.depth == 3 && cells > (std::size_t{1} << 20)));
   }
 
   RootAnswer run() {
@@ -174,8 +199,11 @@ class Beside {
     Control::mark_worker();
     Control::lane() = 1;
     try {
-      if (control_.turns) turns_.enter(1);
-      else while (control_.work() < control_.options().alone && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      if (control_.turns)
+        turns_.enter(1);
+      else
+        while (control_.work() < control_.options().alone && !control_.stopped())
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
       control_.check();
       lower_ = data_.problem.leaf_price + data_.inseparable();
       improve_tree(data_, control_, counters_, shared_, result_, lower_);
@@ -210,12 +238,14 @@ RootAnswer search(const Dataset& data, Control& control, Result& result) {
     return none;
   }
   const RootAnswer start = start_answer(p, data.loss, options.start);
-  if (!start.plan.empty()) control.incumbent(result.timeline, start.value + data.loss.offset, 0, {&start.plan});
+  if (!start.plan.empty())
+    control.incumbent(result.timeline, start.value + data.loss.offset, 0, {&start.plan});
   if (options.method == 3) {
     result.method = "anytime";
     return solve_anytime(data, control, result, start);
   }
-  return Beside::suits(p, options) ? Beside(data, control, result, start).run() : prove(data, control, result, start);
+  return Beside::suits(p, options) ? Beside(data, control, result, start).run()
+                                   : prove(data, control, result, start);
 }
 
 }  // namespace
@@ -225,11 +255,14 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
   Result result;
   result.isa = kernels.name;
   result.method = "smallest";
-  if (!problem.weight.empty() || !problem.cost.empty() || problem.leaf_rows > 1 || problem.must >= 0 || !problem.next.empty())
-    throw std::invalid_argument("the smallest tree without error takes neither weights, costs nor rules");
+  if (!problem.weight.empty() || !problem.cost.empty() || problem.leaf_rows > 1 ||
+      problem.must >= 0 || !problem.next.empty())
+    throw std::invalid_argument(
+        "the smallest tree without error takes neither weights, costs nor rules");
   const LossModel loss(problem);
   const BitProblem bits(problem, loss, kernels);
-  const std::size_t limit = control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
+  const std::size_t limit =
+      control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
   const RootAnswer answer = Smallest(bits, control, limit).run(result);
   result.bound = answer.bound;
   if (!answer.plan.empty()) {
@@ -238,8 +271,9 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
     Finished done = finish(plain, loss, answer.plan);
     if (done.value != 0) throw std::logic_error("the smallest tree has errors");
     result.tree = std::move(done.tree);
-    result.value = static_cast<Loss>(std::count_if(result.tree.nodes.begin(), result.tree.nodes.end(),
-                                                   [](const TreeNode& n) { return n.feature < 0; }));
+    result.value =
+        static_cast<Loss>(std::count_if(result.tree.nodes.begin(), result.tree.nodes.end(),
+                                        [](const TreeNode& n) { return n.feature < 0; }));
     result.status = answer.complete ? Status::optimal : Status::feasible;
   } else if (answer.complete) {
     result.status = Status::infeasible;
@@ -250,7 +284,8 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
 
 namespace {
 
-void solve_general(const Problem& problem, const Kernels& kernels, Control& control, Result& result) {
+void solve_general(const Problem& problem, const Kernels& kernels, Control& control,
+                   Result& result) {
   const Dataset data(problem, kernels, &control);
   const RootAnswer answer = search(data, control, result);
   result.bound = answer.bound + data.loss.offset;
@@ -261,7 +296,8 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
     result.tree = std::move(done.tree);
     result.value = done.value;
     // A gap that was asked for and reached is not a proof.
-    result.status = answer.complete && result.bound >= result.value ? Status::optimal : Status::feasible;
+    result.status =
+        answer.complete && result.bound >= result.value ? Status::optimal : Status::feasible;
   } else if (answer.complete) {
     result.status = Status::infeasible;
   }
@@ -272,8 +308,11 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
 Result finished(const Problem& problem, const Plan& plan) {
   check(problem);
   const Problem& p = problem;
-  const auto known = [&](const PlanNode& node) { return node.feature < static_cast<int>(p.features) && node.left < 0 == (node.feature < 0); };
-  if (!std::all_of(plan.nodes.begin(), plan.nodes.end(), known)) throw std::invalid_argument("a plan of another problem");
+  const auto known = [&](const PlanNode& node) {
+    return node.feature < static_cast<int>(p.features) && node.left < 0 == (node.feature < 0);
+  };
+  if (!std::all_of(plan.nodes.begin(), plan.nodes.end(), known))
+    throw std::invalid_argument("a plan of another problem");
   Finished done = finish(problem, LossModel(problem), plan);
   Result result;
   result.tree = std::move(done.tree);

@@ -2,5 +2,6 @@
 #include "odt/root_impl.hpp"
 
 namespace odt {
-template RootAnswer solve_sorted<std::uint16_t>(const Dataset&, Control&, Result&, const RootAnswer&);
+template RootAnswer solve_sorted<std::uint16_t>(const Dataset&, Control&, Result&,
+                                                const RootAnswer&);
 }

@@ -28,20 +28,22 @@ inline int scale() {
   return text ? std::max(1, std::atoi(text)) : 1;
 }
 struct Register {
-  Register(const char* name, std::function<void()> run) { cases().push_back({name, std::move(run)}); }
+  Register(const char* name, std::function<void()> run) {
+    cases().push_back({name, std::move(run)});
+  }
 };
 
 }  // namespace check
 
-#define CASE(name)                                          \
-  static void case_##name();                                \
+#define CASE(name)                                                  \
+  static void case_##name();                                        \
   static const check::Register register_##name(#name, case_##name); \
   static void case_##name()
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      ++check::failures();                                                      \
+#define CHECK(condition)                                                           \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
+      ++check::failures();                                                         \
       std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-    }                                                                           \
+    }                                                                              \
   } while (false)

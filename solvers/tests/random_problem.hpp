@@ -11,9 +11,12 @@
 namespace odt_test {
 
 using Random = std::mt19937;
-inline int draw(Random& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
+inline int draw(Random& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
 
-inline odt::Problem random_problem(Random& random, int rows, int features, int classes, int values) {
+inline odt::Problem random_problem(Random& random, int rows, int features, int classes,
+                                   int values) {
   odt::Problem p;
   p.rows = static_cast<std::size_t>(rows);
   p.features = static_cast<std::size_t>(features);
@@ -25,7 +28,8 @@ inline odt::Problem random_problem(Random& random, int rows, int features, int c
     std::sort(sorted.begin(), sorted.end());
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     for (int v : x)
-      p.rank.push_back(static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), v) - sorted.begin()));
+      p.rank.push_back(static_cast<std::uint32_t>(
+          std::lower_bound(sorted.begin(), sorted.end(), v) - sorted.begin()));
     p.distinct.push_back(static_cast<std::uint32_t>(sorted.size()));
   }
   for (int i = 0; i < rows; ++i) p.label.push_back(draw(random, 0, classes - 1));
@@ -45,7 +49,10 @@ class Oracle {
       for (std::size_t i = 0; i < p_.rows; ++i) {
         if (!(rows >> i & 1)) continue;
         const std::size_t label = static_cast<std::size_t>(p_.label[i]);
-        const odt::Loss unit = p_.cost.empty() ? p_.label[i] != c : p_.cost[label * static_cast<std::size_t>(p_.classes) + static_cast<std::size_t>(c)];
+        const odt::Loss unit = p_.cost.empty()
+                                   ? p_.label[i] != c
+                                   : p_.cost[label * static_cast<std::size_t>(p_.classes) +
+                                             static_cast<std::size_t>(c)];
         sum += unit * (p_.weight.empty() ? 1 : p_.weight[i]);
       }
       least = std::min(least, sum);

@@ -1,4 +1,5 @@
-// Lists of all trees under rules against all trees: how many have which objective, in order, each once.
+// Lists of all trees under rules against all trees: how many have which objective, in order, each
+// once.
 #include <set>
 #include <vector>
 
@@ -22,7 +23,9 @@ Listing up_to(const RuledProblem& p, Loss most) {
 // A tree by what the engine says of its nodes.
 std::vector<int> written(const Tree& tree) {
   std::vector<int> found;
-  for (const TreeNode& n : tree.nodes) found.insert(found.end(), {n.feature, n.feature < 0 ? n.label : static_cast<int>(n.cut), n.left, n.right});
+  for (const TreeNode& n : tree.nodes)
+    found.insert(found.end(),
+                 {n.feature, n.feature < 0 ? n.label : static_cast<int>(n.cut), n.left, n.right});
   return found;
 }
 

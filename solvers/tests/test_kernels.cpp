@@ -89,13 +89,17 @@ CASE(scans_agree) {
   Random random(2);
   const Kernels& base = kernels_portable();
   for (int trial = 0; trial < 600; ++trial) {
-    const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 1400)), words = words_of(rows);
-    const int classes = trial % 3 == 0 ? 2 : draw(random, 3, 16), stride = classes == 2 ? 1 : classes <= 8 ? 8 : 16;
+    const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 1400)),
+                      words = words_of(rows);
+    const int classes = trial % 3 == 0 ? 2 : draw(random, 3, 16), stride = classes == 2   ? 1
+                                                                           : classes <= 8 ? 8
+                                                                                          : 16;
     const std::size_t s = static_cast<std::size_t>(stride);
     Aligned<std::uint64_t> left, all, bits, ends, right_ends;
     fill_bits(random, left, words);
     all.reserve(words + 8);
-    for (std::size_t w = 0; w < words; ++w) all[w] = valid_bits(rows, w) & (trial % 4 ? ~0ULL : random());
+    for (std::size_t w = 0; w < words; ++w)
+      all[w] = valid_bits(rows, w) & (trial % 4 ? ~0ULL : random());
     for (auto* side : {&ends, &right_ends}) {
       fill_bits(random, *side, words);
       (*side)[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
@@ -113,8 +117,10 @@ CASE(scans_agree) {
       const bool is_left = left[i / 64] >> (i % 64) & 1;
       ++counted;
       left_rows += is_left;
-      if (stride > 1) bits[i / 64 * s + static_cast<std::size_t>(c)] |= 1ULL << (i % 64);
-      else if (c) bits[i / 64] |= 1ULL << (i % 64);
+      if (stride > 1)
+        bits[i / 64 * s + static_cast<std::size_t>(c)] |= 1ULL << (i % 64);
+      else if (c)
+        bits[i / 64] |= 1ULL << (i % 64);
       ++(is_left ? left_total : right_total)[c];
     }
     const std::int32_t right_rows = counted - left_rows;
@@ -122,7 +128,13 @@ CASE(scans_agree) {
     scratch.reserve((words + 1) * (2 * s + 4));
     for (const Kernels* k : variants()) {
       if (stride == 1) {
-        const TwoClassScan scan{left.data(), all.data(), bits.data(), {ends.data(), right_ends.data()}, rows, words, left_total[1] - left_total[0],
+        const TwoClassScan scan{left.data(),
+                                all.data(),
+                                bits.data(),
+                                {ends.data(), right_ends.data()},
+                                rows,
+                                words,
+                                left_total[1] - left_total[0],
                                 right_total[1] - right_total[0]};
         TwoClassGain a{-5, 3, 0, 0, 0}, b = a;
         base.two_class(scan, a);
@@ -131,8 +143,11 @@ CASE(scans_agree) {
         CHECK(b.left_cap >= a.left || a.left == -5);
         CHECK(b.right_cap >= a.right || a.right == 3);
       } else {
-        const MultiClassScan scan{left.data(), all.data(), bits.data(), {ends.data(), right_ends.data()}, rows, words, classes, stride,
-                                  left_total, right_total, left_rows, right_rows, scratch.data()};
+        const MultiClassScan scan{
+            left.data(),   all.data(),  bits.data(), {ends.data(), right_ends.data()},
+            rows,          words,       classes,     stride,
+            left_total,    right_total, left_rows,   right_rows,
+            scratch.data()};
         MultiClassLoss a{left_rows + 1, right_rows + 1, 0, 0, 0}, b = a;
         base.multi_class(scan, a);
         k->multi_class(scan, b);
@@ -152,7 +167,8 @@ T plain_least(const LabelScan<T>& s, bool left, const T* total, T best) {
   std::vector<T> sum(s.lanes, 0);
   for (std::size_t i = 0; i < s.rows; ++i) {
     if ((s.left[i / 64] >> (i % 64) & 1) == left)
-      for (std::size_t c = 0; c < s.lanes; ++c) sum[c] += s.table[static_cast<std::size_t>(s.kind[i]) * s.lanes + c];
+      for (std::size_t c = 0; c < s.lanes; ++c)
+        sum[c] += s.table[static_cast<std::size_t>(s.kind[i]) * s.lanes + c];
     if (!(s.ends[left ? 0 : 1][i / 64] >> (i % 64) & 1)) continue;
     T low = s.none, high = s.none;
     for (std::size_t c = 0; c < s.lanes; ++c) {
@@ -170,7 +186,10 @@ void label_scans_agree(Random& random, T largest) {
   all.push_back(&kernels_portable());
   const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 700)), words = words_of(rows);
   const std::size_t labels = static_cast<std::size_t>(draw(random, 1, 40)), n = labels + 1;
-  const std::size_t lanes = n <= 4 ? 4 : n <= 8 ? 8 : (n + 15) / 16 * 16, kinds = static_cast<std::size_t>(draw(random, 1, 50));
+  const std::size_t lanes = n <= 4   ? 4
+                            : n <= 8 ? 8
+                                     : (n + 15) / 16 * 16,
+                    kinds = static_cast<std::size_t>(draw(random, 1, 50));
   Aligned<std::uint64_t> left, ends[2];
   Aligned<std::int32_t> kind;
   Aligned<T> table, blocks, total, scratch, spare;
@@ -185,14 +204,17 @@ void label_scans_agree(Random& random, T largest) {
   table.reserve(kinds * lanes);
   for (std::size_t k = 0; k < kinds; ++k) {
     T worst = 0;
-    for (std::size_t c = 0; c < labels; ++c) worst = std::max(worst, table[k * lanes + c] = static_cast<T>(random() % 4 ? random() % 1000 * largest / 1000 : 0));
+    for (std::size_t c = 0; c < labels; ++c)
+      worst = std::max(worst, table[k * lanes + c] = static_cast<T>(
+                                  random() % 4 ? random() % 1000 * largest / 1000 : 0));
     for (std::size_t c = labels; c < lanes; ++c) table[k * lanes + c] = worst;
   }
   total.reserve(2 * lanes);
   std::fill(total.data(), total.data() + 2 * lanes, T{0});
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t c = 0; c < lanes; ++c)
-      total[(left[i / 64] >> (i % 64) & 1 ? 0 : lanes) + c] += table[static_cast<std::size_t>(kind[i]) * lanes + c];
+      total[(left[i / 64] >> (i % 64) & 1 ? 0 : lanes) + c] +=
+          table[static_cast<std::size_t>(kind[i]) * lanes + c];
   LabelScan<T> s{};
   s.left = left.data();
   s.kind = kind.data();
@@ -209,7 +231,8 @@ void label_scans_agree(Random& random, T largest) {
   s.none = static_cast<T>(1) << (8 * sizeof(T) - 3);
   T* sums = blocks.reserve(words * lanes);
   s.block_sum = sums;
-  const T target[2] = {static_cast<T>(s.left_total[lanes - 1] / draw(random, 1, 3)), static_cast<T>(s.right_total[lanes - 1] + 1)};
+  const T target[2] = {static_cast<T>(s.left_total[lanes - 1] / draw(random, 1, 3)),
+                       static_cast<T>(s.right_total[lanes - 1] + 1)};
   for (const Kernels* k : all) {
     label_blocks(*k, s, sums);
     LabelLoss<T> loss{target[0], target[1], 0, 0, 0};
@@ -237,8 +260,11 @@ CASE(columns_count_the_best_stump) {
   all.push_back(&kernels_portable());
   for (int trial = 0; trial < 300; ++trial) {
     const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 500)), words = words_of(rows);
-    const int classes = draw(random, 2, 16), class_stride = classes == 2 ? 1 : classes <= 8 ? 8 : 16;
-    const std::size_t tests = static_cast<std::size_t>(draw(random, 1, 20)), stride = (tests + 7) / 8 * 8;
+    const int classes = draw(random, 2, 16), class_stride = classes == 2   ? 1
+                                                            : classes <= 8 ? 8
+                                                                           : 16;
+    const std::size_t tests = static_cast<std::size_t>(draw(random, 1, 20)),
+                      stride = (tests + 7) / 8 * 8;
     const std::size_t cs = static_cast<std::size_t>(class_stride);
     Aligned<std::uint64_t> left, whole, columns, bits;
     Aligned<std::int64_t> counts;
@@ -253,13 +279,17 @@ CASE(columns_count_the_best_stump) {
     for (std::size_t i = 0; i < rows; ++i) {
       label[i] = draw(random, 0, classes - 1);
       const std::uint64_t bit = 1ULL << (i % 64);
-      if (class_stride > 1) bits[i / 64 * cs + static_cast<std::size_t>(label[i])] |= bit;
-      else if (label[i] == 1) bits[i / 64] |= bit;
+      if (class_stride > 1)
+        bits[i / 64 * cs + static_cast<std::size_t>(label[i])] |= bit;
+      else if (label[i] == 1)
+        bits[i / 64] |= bit;
       for (std::size_t j = 0; j < tests; ++j)
         if (random() % (j + 2) == 0) columns[i / 64 * stride + j] |= bit;
       ++size[side(i)];
-      if (class_stride > 1) ++total[side(i)][label[i]];
-      else total[side(i)][0] += label[i];
+      if (class_stride > 1)
+        ++total[side(i)][label[i]];
+      else
+        total[side(i)][0] += label[i];
     }
     std::int32_t most[2] = {0, 0};
     const std::int32_t least = trial % 2 ? draw(random, 0, static_cast<int>(rows) / 4) : 0;
@@ -270,14 +300,17 @@ CASE(columns_count_the_best_stump) {
         for (std::size_t i = 0; i < rows; ++i)
           if (side(i) == s) {
             pass += columns[i / 64 * stride + j] >> (i % 64) & 1;
-            ++count[static_cast<std::size_t>(label[i] + (columns[i / 64 * stride + j] >> (i % 64) & 1 ? 0 : classes))];
+            ++count[static_cast<std::size_t>(
+                label[i] + (columns[i / 64 * stride + j] >> (i % 64) & 1 ? 0 : classes))];
           }
         if (pass < least || size[s] - pass < least) continue;
         most[s] = std::max(most[s], *std::max_element(count.begin(), count.begin() + classes) +
                                         *std::max_element(count.begin() + classes, count.end()));
       }
     for (const Kernels* k : all) {
-      ColumnScan s{whole.data(), columns.data(), bits.data(), words, stride, classes, class_stride, nullptr, total[0], total[1], size[0], size[1], least};
+      ColumnScan s{whole.data(), columns.data(), bits.data(), words,    stride,
+                   classes,      class_stride,   nullptr,     total[0], total[1],
+                   size[0],      size[1],        least};
       k->column_counts(s, counts.reserve(static_cast<std::size_t>(classes) * stride));
       s.left = left.data();
       s.all = counts.data();
@@ -296,7 +329,8 @@ CASE(bit_tables_agree) {
     const int classes = draw(random, 1, 5);
     std::vector<std::int32_t> start{0};
     for (int c = 0; c < classes; ++c) start.push_back(start.back() + draw(random, 0, 4));
-    const std::size_t words = static_cast<std::size_t>(start.back()), stride = static_cast<std::size_t>(32 * draw(random, 1, 4));
+    const std::size_t words = static_cast<std::size_t>(start.back()),
+                      stride = static_cast<std::size_t>(32 * draw(random, 1, 4));
     Aligned<std::uint16_t> bits, keep, one, two;
     fill(random, bits, (words + 1) * stride, 65535);
     fill(random, keep, words + 1, 65535);
@@ -324,19 +358,32 @@ CASE(bit_tables_agree) {
       base.bit_compress(table, keep.data(), one.data(), s1.data());
       k->bit_compress(table, keep.data(), two.data(), s2.data());
       CHECK(s1 == s2);
-      CHECK(std::memcmp(one.data(), two.data(), static_cast<std::size_t>(s1.back()) * stride * 2) == 0);
-      std::vector<std::int16_t> total(static_cast<std::size_t>(classes), 200), part(static_cast<std::size_t>(classes), 90);
+      CHECK(std::memcmp(one.data(), two.data(), static_cast<std::size_t>(s1.back()) * stride * 2) ==
+            0);
+      std::vector<std::int16_t> total(static_cast<std::size_t>(classes), 200),
+          part(static_cast<std::size_t>(classes), 90);
       all.reserve(per);
       for (std::size_t i = 0; i < per; ++i) all[i] = 150;
-      const QuarterScan<std::int16_t> scan{table, keep.data(), a.data(), b.data(), all.data(), part.data(), part.data(), part.data(), total.data()};
+      const QuarterScan<std::int16_t> scan{table,       keep.data(), a.data(),
+                                           b.data(),    all.data(),  part.data(),
+                                           part.data(), part.data(), total.data()};
       std::int16_t x[4], y[4];
       base.quarters16(scan, x);
       k->quarters16(scan, y);
       CHECK(std::memcmp(x, y, sizeof x) == 0);
       wide_all.reserve(per);
       std::copy(all.data(), all.data() + per, wide_all.data());
-      const std::vector<std::int32_t> wide_total(total.begin(), total.end()), wide_part(part.begin(), part.end());
-      const QuarterScan<std::int32_t> wide{table, keep.data(), wide_a.data(), wide_b.data(), wide_all.data(), wide_part.data(), wide_part.data(), wide_part.data(), wide_total.data()};
+      const std::vector<std::int32_t> wide_total(total.begin(), total.end()),
+          wide_part(part.begin(), part.end());
+      const QuarterScan<std::int32_t> wide{table,
+                                           keep.data(),
+                                           wide_a.data(),
+                                           wide_b.data(),
+                                           wide_all.data(),
+                                           wide_part.data(),
+                                           wide_part.data(),
+                                           wide_part.data(),
+                                           wide_total.data()};
       std::int32_t z[4];
       k->quarters32(wide, z);
       CHECK(std::equal(x, x + 4, z));
@@ -350,14 +397,16 @@ CASE(bit_tables_agree) {
       const std::int32_t each = draw(random, 1, 50);
       std::int32_t paid[4], paid_base[4], paid_wide[4], free_of_cost[4];
       const auto priced = [&](auto of, const std::int32_t* r, const std::int32_t* f) {
-        return PaidScan<std::remove_const_t<std::remove_pointer_t<decltype(of.a_count)>>>{of, r, f, {7, 0, 3, 11}, each};
+        return PaidScan<std::remove_const_t<std::remove_pointer_t<decltype(of.a_count)>>>{
+            of, r, f, {7, 0, 3, 11}, each};
       };
       base.paid_quarters16(priced(scan, rate.data(), fixed.data()), paid_base);
       k->paid_quarters16(priced(scan, rate.data(), fixed.data()), paid);
       k->paid_quarters32(priced(wide, rate.data(), fixed.data()), paid_wide);
       k->paid_quarters16(priced(scan, none.data(), none.data()), free_of_cost);
       CHECK(std::equal(paid, paid + 4, paid_base) && std::equal(paid, paid + 4, paid_wide));
-      for (int q = 0; q < 4; ++q) CHECK(free_of_cost[q] == each * x[q] && paid[q] <= free_of_cost[q]);
+      for (int q = 0; q < 4; ++q)
+        CHECK(free_of_cost[q] == each * x[q] && paid[q] <= free_of_cost[q]);
     }
   }
 }

@@ -38,13 +38,17 @@ class AllTrees {
   }
 
  private:
-  double cell(std::size_t column, std::size_t row) const { return p_.space.cells[column * p_.base.rows + row]; }
+  double cell(std::size_t column, std::size_t row) const {
+    return p_.space.cells[column * p_.base.rows + row];
+  }
 
   std::shared_ptr<Grown> leaf(unsigned rows, int label) const {
     auto made = std::make_shared<Grown>();
     made->label = label;
     for (std::size_t i = 0; i < p_.base.rows; ++i)
-      if (rows >> i & 1) made->loss += p_.value[i * static_cast<std::size_t>(p_.sums) + static_cast<std::size_t>(label)];
+      if (rows >> i & 1)
+        made->loss +=
+            p_.value[i * static_cast<std::size_t>(p_.sums) + static_cast<std::size_t>(label)];
     return made;
   }
   std::optional<double> threshold(std::size_t f, unsigned left, unsigned right) const {
@@ -57,7 +61,8 @@ class AllTrees {
     }
     return place(p_.space.tests[f].admitted[0], low, high, p_.space.tests[f].shorten);
   }
-  std::shared_ptr<Grown> split(std::size_t f, unsigned left, unsigned right, std::shared_ptr<const Grown> a,
+  std::shared_ptr<Grown> split(std::size_t f, unsigned left, unsigned right,
+                               std::shared_ptr<const Grown> a,
                                std::shared_ptr<const Grown> b) const {
     auto made = std::make_shared<Grown>();
     made->feature = f;
@@ -112,20 +117,25 @@ class AllTrees {
   bool kept(const Grown& tree) const {
     std::vector<std::vector<double>> grid(p_.space.columns.size());
     for (std::size_t c = 0; c < grid.size(); ++c)
-      for (int v = 0; v <= p_.space.columns[c].known; ++v) grid[c].push_back(v);  // one value that no row has
+      for (int v = 0; v <= p_.space.columns[c].known; ++v)
+        grid[c].push_back(v);  // one value that no row has
     for (auto& line : grid)
       if (line.empty()) line.push_back(0);
     values(tree, grid);
     for (const ModelClause& clause : p_.clauses) {
       bool one = false;
-      for (const ModelLiteral& l : clause) one = one || breaks(tree, grid, p_.monotone[static_cast<std::size_t>(l.fact)]) == l.positive;
+      for (const ModelLiteral& l : clause)
+        one =
+            one || breaks(tree, grid, p_.monotone[static_cast<std::size_t>(l.fact)]) == l.positive;
       if (!one) return false;
     }
     return true;
   }
-  bool breaks(const Grown& tree, const std::vector<std::vector<double>>& grid, const MonotoneRule& rule) const {
+  bool breaks(const Grown& tree, const std::vector<std::vector<double>>& grid,
+              const MonotoneRule& rule) const {
     const std::size_t own = static_cast<std::size_t>(rule.column), other = 1 - own;
-    const std::size_t known = grid[own].size() - (p_.space.columns[own].known >= 0);  // the unseen value has no place
+    const std::size_t known =
+        grid[own].size() - (p_.space.columns[own].known >= 0);  // the unseen value has no place
     for (double z : grid[other])
       for (std::size_t i = 0; i < known; ++i)
         for (std::size_t j = 0; j < known; ++j) {
@@ -173,16 +183,20 @@ void draw_space(Random& r, RuledProblem& p, bool codes) {
       std::sort(sorted.begin(), sorted.end());
       sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
       for (int v : x)
-        p.base.rank.push_back(number ? static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), v) - sorted.begin())
-                                     : static_cast<std::uint32_t>(v != code));
+        p.base.rank.push_back(
+            number ? static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), v) -
+                                                sorted.begin())
+                   : static_cast<std::uint32_t>(v != code));
       p.base.distinct.push_back(number ? static_cast<std::uint32_t>(sorted.size()) : 2);
       const bool shorten = draw(r, 0, 1) == 1;
-      p.space.tests.push_back({c, number ? -1 : code, -1, shorten, number ? std::vector<RealSet>{admitted} : std::vector<RealSet>{}});
+      p.space.tests.push_back({c, number ? -1 : code, -1, shorten,
+                               number ? std::vector<RealSet>{admitted} : std::vector<RealSet>{}});
       p.base.allowed.emplace_back();
       if (!number || admitted == kAll) continue;
       p.steady = false;
       for (std::size_t k = 0; k + 1 < sorted.size(); ++k)
-        p.base.allowed[f].push_back(place(admitted, at[sorted[k]], at[sorted[k + 1]], shorten).has_value());
+        p.base.allowed[f].push_back(
+            place(admitted, at[sorted[k]], at[sorted[k + 1]], shorten).has_value());
       p.base.allowed[f].push_back(0);
     }
   }
@@ -224,8 +238,10 @@ RuledProblem monotone_problem(Random& r) {
     ModelLiteral l;
     l.fact = i;
     l.positive = draw(r, 0, 5) == 0;
-    if (together && i) p.clauses.back().push_back(l);
-    else p.clauses.push_back({l});
+    if (together && i)
+      p.clauses.back().push_back(l);
+    else
+      p.clauses.push_back({l});
   }
   return p;
 }
@@ -270,13 +286,15 @@ CASE(the_anytime_search_keeps_monotone_rules) {
 }
 
 CASE(thresholds_are_the_admitted_ones_nearest_to_the_middle) {
-  const auto middle = [](const RealSet& admitted, double low, double high) { return place(admitted, low, high, false); };
+  const auto middle = [](const RealSet& admitted, double low, double high) {
+    return place(admitted, low, high, false);
+  };
   CHECK(middle(kAll, 1, 2) == 1.5);
   CHECK(middle(kAll, 1, std::nextafter(1.0, 2.0)) == 1.0);
   CHECK(middle(kAll, -1.7e308, -1.6e308) == -1.7e308 / 2 - 1.6e308 / 2);
   const RealSet some{{{0, 0}, {1, 1}}, {{2, 1}, {3, 0}}};  // [0, 1] and (2, 3)
   CHECK(middle(some, 0.5, 4) == 2.25);
-  CHECK(middle(some, 2.5, 8) == 2.75);                       // the middle of what is left of an open piece
+  CHECK(middle(some, 2.5, 8) == 2.75);  // the middle of what is left of an open piece
   CHECK(middle(some, 0.5, 2) == 1);
   CHECK(!middle(some, 1.5, 2));
   CHECK(middle(some, 1.5, 2.5) == 2.25);
@@ -284,7 +302,9 @@ CASE(thresholds_are_the_admitted_ones_nearest_to_the_middle) {
 }
 
 CASE(thresholds_are_the_shortest_admitted_decimals) {
-  const auto shorter = [](const RealSet& admitted, double low, double high) { return place(admitted, low, high, true); };
+  const auto shorter = [](const RealSet& admitted, double low, double high) {
+    return place(admitted, low, high, true);
+  };
   CHECK(shorter(kAll, 152, 154.33333333333348) == 153);
   CHECK(shorter(kAll, 1, 2) == 1);  // never the upper value
   CHECK(shorter(kAll, 150, 160) == 155);

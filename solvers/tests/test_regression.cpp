@@ -13,7 +13,9 @@ using namespace odt_test;
 
 namespace {
 
-double real(Random& random, double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); }
+double real(Random& random, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
 
 class RegressionOracle {
  public:
@@ -51,7 +53,8 @@ class RegressionOracle {
         unsigned left = 0;
         for (std::size_t i = 0; i < p_.base.rows; ++i)
           if ((rows >> i & 1) && p_.base.ranks(f)[i] <= cut) left |= 1u << i;
-        if (left != 0 && left != rows) value = std::min(value, best(left, depth - 1) + best(rows & ~left, depth - 1));
+        if (left != 0 && left != rows)
+          value = std::min(value, best(left, depth - 1) + best(rows & ~left, depth - 1));
       }
     return known_[key] = value;
   }
@@ -133,8 +136,10 @@ CASE(regression_by_columns_and_by_pairs) {
   Random random(33);
   for (int trial = 0; trial < 30; ++trial) {
     RegressionProblem p, q;
-    p.base = random_problem(random, draw(random, 20, 200), 3, 1, draw(random, 4, 14));  // with many tests a row, numbers stay numbers
-    for (std::size_t i = 0; i < p.base.rows; ++i) p.target.push_back(p.base.ranks(0)[i] * (p.base.ranks(1)[i] % 2) + real(random, 0, 1));
+    p.base = random_problem(random, draw(random, 20, 200), 3, 1,
+                            draw(random, 4, 14));  // with many tests a row, numbers stay numbers
+    for (std::size_t i = 0; i < p.base.rows; ++i)
+      p.target.push_back(p.base.ranks(0)[i] * (p.base.ranks(1)[i] % 2) + real(random, 0, 1));
     p.base.depth = 3;
     q = p;
     // One 0/1 column per cut.
@@ -142,7 +147,8 @@ CASE(regression_by_columns_and_by_pairs) {
     q.base.distinct.clear();
     for (std::size_t f = 0; f < p.base.features; ++f)
       for (std::uint32_t cut = 0; cut + 1 < p.base.distinct[f]; ++cut) {
-        for (std::size_t i = 0; i < p.base.rows; ++i) q.base.rank.push_back(p.base.ranks(f)[i] > cut);
+        for (std::size_t i = 0; i < p.base.rows; ++i)
+          q.base.rank.push_back(p.base.ranks(f)[i] > cut);
         q.base.distinct.push_back(2);
       }
     q.base.features = q.base.distinct.size();

@@ -75,11 +75,13 @@ CASE(a_stopped_search_under_rules_has_a_true_bound) {
     const Result r = solve_ruled(p, o);
     CHECK(r.bound <= whole.value);
     CHECK(r.tree.empty() || r.value >= whole.value);
-    CHECK(r.status != Status::infeasible && (r.status != Status::optimal || r.value == whole.value));
+    CHECK(r.status != Status::infeasible &&
+          (r.status != Status::optimal || r.value == whole.value));
   }
 }
 
-// Every tree that comes keeps the rules and is of the objective that is said, whoever found it; proofs and bounds are true.
+// Every tree that comes keeps the rules and is of the objective that is said, whoever found it;
+// proofs and bounds are true.
 CASE(the_anytime_search_beside_the_one_under_rules) {
   Random random(24);
   int proven = 0, stopped = 0;
@@ -109,7 +111,8 @@ CASE(the_anytime_search_beside_the_one_under_rules) {
     for (const Incumbent& i : r.timeline) CHECK(i.bound <= best && i.value >= best);
     if (o.threads > 1) continue;
     const Result again = solve_ruled(p, o);
-    CHECK(again.value == r.value && again.work == r.work && again.tree.nodes.size() == r.tree.nodes.size());
+    CHECK(again.value == r.value && again.work == r.work &&
+          again.tree.nodes.size() == r.tree.nodes.size());
   }
   CHECK(proven > 500 && stopped > 100);
 }

@@ -1,4 +1,5 @@
-// The checker of refutations against its definition, spelled out naively, and on the corners of the format.
+// The checker of refutations against its definition, spelled out naively, and on the corners of the
+// format.
 #include "odt/rup.hpp"
 
 #include <algorithm>
@@ -37,7 +38,9 @@ RupResult run(const Clauses& formula, const std::string& proof) {
 bool satisfiable(const Clauses& clauses, int variables) {
   for (unsigned at = 0; at < (1u << variables); ++at)
     if (std::all_of(clauses.begin(), clauses.end(), [&](const Literals& clause) {
-          return std::any_of(clause.begin(), clause.end(), [&](int lit) { return ((at >> (std::abs(lit) - 1)) & 1) == (lit > 0); });
+          return std::any_of(clause.begin(), clause.end(), [&](int lit) {
+            return ((at >> (std::abs(lit) - 1)) & 1) == (lit > 0);
+          });
         }))
       return true;
   return false;
@@ -75,7 +78,8 @@ bool implied(const Clauses& clauses, const Literals& lemma) {
 Literals random_clause(Random& random, int variables, int longest) {
   Literals clause;
   const int length = draw(random, 1, longest);
-  for (int i = 0; i < length; ++i) clause.push_back((draw(random, 0, 1) ? 1 : -1) * draw(random, 1, variables));
+  for (int i = 0; i < length; ++i)
+    clause.push_back((draw(random, 0, 1) ? 1 : -1) * draw(random, 1, variables));
   return clause;
 }
 
@@ -93,16 +97,20 @@ CASE(rup_says_of_each_lemma_what_propagation_says) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int variables = draw(random, 1, 7);
     Clauses clauses;
-    for (int i = draw(random, 0, 22); i > 0; --i) clauses.push_back(random_clause(random, variables, 4));
+    for (int i = draw(random, 0, 22); i > 0; --i)
+      clauses.push_back(random_clause(random, variables, 4));
     const Clauses formula = clauses;
     std::string proof;
     std::size_t line = 0, first_bad = 0, ended = 0;
     for (int i = draw(random, 0, 12); i > 0 && first_bad == 0 && ended == 0; --i) {
       ++line;
-      const Literals lemma = draw(random, 0, 9) == 0 ? Literals{} : random_clause(random, variables, 3);
+      const Literals lemma =
+          draw(random, 0, 9) == 0 ? Literals{} : random_clause(random, variables, 3);
       proof += line_of(lemma, false);
-      if (!implied(clauses, lemma)) first_bad = line;
-      else if (lemma.empty()) ended = line;
+      if (!implied(clauses, lemma))
+        first_bad = line;
+      else if (lemma.empty())
+        ended = line;
       clauses.push_back(lemma);
     }
     const RupResult result = run(formula, proof);
@@ -130,13 +138,15 @@ CASE(rup_with_deletions_never_refutes_what_holds) {
   for (int trial = 0; trial < 20000; ++trial) {
     const int variables = draw(random, 2, 6);
     Clauses formula, all;
-    for (int i = draw(random, 5, 26); i > 0; --i) formula.push_back(random_clause(random, variables, 3));
+    for (int i = draw(random, 5, 26); i > 0; --i)
+      formula.push_back(random_clause(random, variables, 3));
     all = formula;
     std::string proof;
     Clauses there = formula;
     for (int i = draw(random, 0, 20); i > 0; --i) {
       if (draw(random, 0, 2) == 0 && !there.empty()) {
-        const auto at = static_cast<std::size_t>(draw(random, 0, static_cast<int>(there.size()) - 1));
+        const auto at =
+            static_cast<std::size_t>(draw(random, 0, static_cast<int>(there.size()) - 1));
         Literals gone = there[at];
         std::shuffle(gone.begin(), gone.end(), random);
         proof += line_of(gone, true);
@@ -151,7 +161,8 @@ CASE(rup_with_deletions_never_refutes_what_holds) {
     }
     const bool ends = refutes(there, {});
     const RupResult result = run(formula, proof + "0\n");
-    // What is left out by a deletion may still be there (units, reasons), never the other way round.
+    // What is left out by a deletion may still be there (units, reasons), never the other way
+    // round.
     if (ends) CHECK(result.status == RupStatus::verified);
     if (result.status == RupStatus::verified) CHECK(!satisfiable(formula, variables));
     if (!refutes(all, {})) CHECK(result.status == RupStatus::not_implied);
@@ -183,7 +194,8 @@ CASE(rup_keeps_units_and_reasons) {
   CHECK(unit.deletions == 0);
   CHECK(unit.kept == 2);
   // 2 is implied by the clause that is then deleted, and stays.
-  const RupResult reason = run({{1}, {-1, 2}, {-2, 3, 4}, {-2, 3, -4}, {-2, -3, 4}, {-2, -3, -4}}, "d 2 -1 0\n3 0\n0\n");
+  const RupResult reason =
+      run({{1}, {-1, 2}, {-2, 3, 4}, {-2, 3, -4}, {-2, -3, 4}, {-2, -3, -4}}, "d 2 -1 0\n3 0\n0\n");
   CHECK(reason.status == RupStatus::verified);
   CHECK(reason.kept == 1);
   CHECK(run({{1, 2}, {-1}}, "d 3 4 0\nd 5 0\nd 0\n2 0\n").kept == 3);
@@ -210,13 +222,16 @@ CASE(rup_reads_the_format) {
   CHECK(noted.status == RupStatus::verified);
   CHECK(noted.line == 4);
   CHECK(noted.lemmas == 2);
-  for (const char* text : {"1 2\n0\n", "1 x 0\n", "1 0 2 0\n", "1-2 0\n", "99999999999 0\n", "-2147483648 0\n", "- 0\n", "e 1 0\n", "1 2"}) {
+  for (const char* text : {"1 2\n0\n", "1 x 0\n", "1 0 2 0\n", "1-2 0\n", "99999999999 0\n",
+                           "-2147483648 0\n", "- 0\n", "e 1 0\n", "1 2"}) {
     const RupResult broken = run(square, text);
     CHECK(broken.status == RupStatus::malformed);
     CHECK(broken.line == 1);
   }
-  CHECK(run(square, "1 -1 0\n1 1 0\n0\n").status == RupStatus::verified);  // a tautology, a literal twice
-  CHECK(run(square, "2147483647 -2147483647 0\n2147483647 1 0\n1 0\n0\n").status == RupStatus::verified);
+  CHECK(run(square, "1 -1 0\n1 1 0\n0\n").status ==
+        RupStatus::verified);  // a tautology, a literal twice
+  CHECK(run(square, "2147483647 -2147483647 0\n2147483647 1 0\n1 0\n0\n").status ==
+        RupStatus::verified);
   CHECK(run({{1, -1}, {2, -2, 3}}, "0\n").status == RupStatus::not_implied);
   CHECK(run({{1, -1}}, "d 1 -1 0\n1 0\n").line == 2);
   bool threw = false;

@@ -17,7 +17,8 @@ CASE(optimum_equals_every_tree) {
   if (kernels_avx2()) sets.push_back(Isa::avx2);
   if (kernels_avx512()) sets.push_back(Isa::avx512);
   for (int trial = 0; trial < 400; ++trial) {
-    Problem p = random_problem(random, draw(random, 1, 11), draw(random, 1, 3), draw(random, 1, 5), draw(random, 1, 8));
+    Problem p = random_problem(random, draw(random, 1, 11), draw(random, 1, 3), draw(random, 1, 5),
+                               draw(random, 1, 8));
     p.depth = draw(random, 0, 4);
     p.leaf_price = draw(random, 0, 2);
     if (trial % 3 == 0)
@@ -25,7 +26,8 @@ CASE(optimum_equals_every_tree) {
     if (trial % 4 == 0)
       for (int i = 0; i < p.classes * p.classes; ++i) p.cost.push_back(draw(random, 0, 5));
     if (trial % 24 == 1) p.classes = 20;
-    if (trial % 24 == 3 && p.cost.empty()) p.weight.assign(p.rows, Loss{1} << 40);  // sums beyond 32 bits
+    if (trial % 24 == 3 && p.cost.empty())
+      p.weight.assign(p.rows, Loss{1} << 40);  // sums beyond 32 bits
     const Loss best = Oracle(p).best();
     for (Isa isa : sets)
       for (int method : {1, 2}) {
@@ -50,10 +52,13 @@ CASE(nearest_cut_finds_what_is_there) {
       const int bit = draw(random, 0, 255);
       ends[bit / 64] |= 1ULL << (bit % 64);
     }
-    const int first = draw(random, 1, 255), last = draw(random, first, 255), want = draw(random, first, last);
+    const int first = draw(random, 1, 255), last = draw(random, first, 255),
+              want = draw(random, first, last);
     int best = -1;
     for (int cut = first; cut <= last; ++cut)
-      if ((ends[(cut - 1) / 64] >> ((cut - 1) % 64) & 1) && (best < 0 || std::abs(cut - want) < std::abs(best - want))) best = cut;
+      if ((ends[(cut - 1) / 64] >> ((cut - 1) % 64) & 1) &&
+          (best < 0 || std::abs(cut - want) < std::abs(best - want)))
+        best = cut;
     CHECK(nearest_cut(ends, want, first, last) == best);
   }
 }

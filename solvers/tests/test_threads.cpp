@@ -1,5 +1,5 @@
-// Several threads on problems long enough that they meet: the answers are those of one thread. Built with
-// ODT_SANITIZE=thread, every race between them is told.
+// Several threads on problems long enough that they meet: the answers are those of one thread.
+// Built with ODT_SANITIZE=thread, every race between them is told.
 #include <cmath>
 
 #include "check.hpp"
@@ -17,7 +17,8 @@ Problem noisy(unsigned seed, int rows, int values, int classes) {
   Random random(seed);
   Problem p = random_problem(random, rows, 4, classes, values);
   for (std::size_t i = 0; i < p.rows; ++i)
-    if (draw(random, 0, 3) > 0) p.label[i] = static_cast<int>(p.rank[i] * static_cast<unsigned>(classes) / p.distinct[0]);
+    if (draw(random, 0, 3) > 0)
+      p.label[i] = static_cast<int>(p.rank[i] * static_cast<unsigned>(classes) / p.distinct[0]);
   p.depth = 3;
   return p;
 }

@@ -1,4 +1,5 @@
-// Cache-line aligned storage that grows but never shrinks, so that search levels reuse their memory.
+// Cache-line aligned storage that grows but never shrinks, so that search levels reuse their
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +53,8 @@ class Aligned {
 constexpr std::size_t kBlock = 64;  // rows per bitmap word
 
 inline std::size_t words_of(std::size_t rows) { return (rows + kBlock - 1) / kBlock; }
-// Without the instruction, which the base line of the processor lacks, the compiler calls a table look-up eight times.
+// Without the instruction, which the base line of the processor lacks, the compiler calls a table
+// look-up eight times.
 inline int popcount(std::uint64_t x) {
   x -= (x >> 1) & 0x5555555555555555ULL;
   x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
@@ -60,13 +62,17 @@ inline int popcount(std::uint64_t x) {
   return static_cast<int>((x * 0x0101010101010101ULL) >> 56);
 }
 
-inline std::uint64_t low_bits(std::size_t count) { return count >= 64 ? ~0ULL : (1ULL << count) - 1; }
+inline std::uint64_t low_bits(std::size_t count) {
+  return count >= 64 ? ~0ULL : (1ULL << count) - 1;
+}
 // All bits from the k-th set one on, k from 1.
 inline std::uint64_t from_bit(std::uint64_t bits, std::int32_t k) {
   while (--k > 0) bits &= bits - 1;
   return ~((bits & -bits) - 1);
 }
 // Bits of word w that stand for a row, when there are `rows` of them.
-inline std::uint64_t valid_bits(std::size_t rows, std::size_t w) { return low_bits(rows - w * kBlock); }
+inline std::uint64_t valid_bits(std::size_t rows, std::size_t w) {
+  return low_bits(rows - w * kBlock);
+}
 
 }  // namespace odt

@@ -1,9 +1,10 @@
-// Good trees early: growth, lookahead over trees that are optimal at the bottom, and then moves of whole subtrees for
-// as long as there is time. Nothing that comes out is a proof.
+// Good trees early: growth, lookahead over trees that are optimal at the bottom, and then moves of
+// whole subtrees for as long as there is time. Nothing that comes out is a proof.
 //
-// A tree of depth d is grown by impurity down to depth two, where the best tree is found by scans (DepthTwo). Lookahead
-// takes, of some cuts at a node, the one whose grown completion loses least. A move replaces the subtree of a node by a
-// new one and keeps it if it loses no more. See docs/explanation/exact.md, "Before a proof".
+// A tree of depth d is grown by impurity down to depth two, where the best tree is found by scans
+// (DepthTwo). Lookahead takes, of some cuts at a node, the one whose grown completion loses least.
+// A move replaces the subtree of a node by a new one and keeps it if it loses no more. See
+// docs/explanation/exact.md, "Before a proof".
 #pragma once
 
 #include <cstdint>
@@ -24,21 +25,21 @@ namespace odt {
 // A finished subtree on the rows of its node. Subtrees are shared and never changed.
 struct Grown {
   using Ptr = std::shared_ptr<const Grown>;
-  Loss value = 0;            // with prices, without the loss model's offset
-  int feature = -1;          // -1: leaf
-  std::uint32_t bound = 0;   // ranks below it go left
+  Loss value = 0;           // with prices, without the loss model's offset
+  int feature = -1;         // -1: leaf
+  std::uint32_t bound = 0;  // ranks below it go left
   int label = -1;
   int leaves = 1;
-  Loss price = 0;            // of the split itself: contained in `value`
-  bool settled = false;      // an exact search found nothing better for these rows
+  Loss price = 0;        // of the split itself: contained in `value`
+  bool settled = false;  // an exact search found nothing better for these rows
   Ptr left, right;
 };
 
 // What a node allows for: as much as the path above it leaves.
 struct Place {
-  int level;   // of the view
-  int depth;   // levels that may follow
-  int state;   // of the path
+  int level;  // of the view
+  int depth;  // levels that may follow
+  int state;  // of the path
 };
 
 template <class R>
@@ -49,8 +50,8 @@ class Anytime {
   Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed, Told told);
   virtual ~Anytime() = default;
 
-  // Searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try.
-  // `others`, if given, are looked at for better trees.
+  // Searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing
+  // left to try. `others`, if given, are looked at for better trees.
   void run(int depth, Loss target, const SharedBest* others = nullptr);
   // The same in parts: `begin` first, then what grows trees, then one move after the other.
   void begin(int depth);
@@ -71,12 +72,12 @@ class Anytime {
   };
   struct How {
     Impurity impurity = Impurity::gini;
-    std::size_t most = 0;    // cuts of a depth-two tree that are tried; 0: only the purest
-    double noise = 0;        // chance that a cut is not the purest one but one of the next
+    std::size_t most = 0;  // cuts of a depth-two tree that are tried; 0: only the purest
+    double noise = 0;      // chance that a cut is not the purest one but one of the next
   };
   struct Remembered {
     Grown::Ptr tree;
-    Loss upper = 0;          // only trees below it were looked for
+    Loss upper = 0;  // only trees below it were looked for
     std::size_t most = 0;
   };
   struct KeyHash {
@@ -85,16 +86,22 @@ class Anytime {
 
   View<R>& child(const Place& at, std::size_t feature, std::uint32_t bound, bool left);
   Place below(const Place& at, std::size_t feature) const;
-  Grown::Ptr join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right, Loss price = 0) const;
+  Grown::Ptr join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right,
+                  Loss price = 0) const;
 
-  // What rules beyond those of the problem change (see ruled_anytime.hpp). The best leaf; the best tree of at most one
-  // split, or of one that tests the column that must be tested; a tree of depth two.
+  // What rules beyond those of the problem change (see ruled_anytime.hpp). The best leaf; the best
+  // tree of at most one split, or of one that tests the column that must be tested; a tree of depth
+  // two.
   virtual Grown::Ptr leaf(View<R>& view, const Place& at);
   virtual Grown::Ptr stump(View<R>& view, const Place& at, bool must = false);
-  virtual Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete);
-  // Whether a feature may be tested at a place, and cut between two ranks that are neighbours there; what that costs.
+  virtual Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most,
+                                 bool& complete);
+  // Whether a feature may be tested at a place, and cut between two ranks that are neighbours
+  // there; what that costs.
   virtual bool open(const Place& at, std::size_t f) const { return p_.after(at.state, f) >= 0; }
-  virtual bool may_cut(const Place&, std::size_t, std::uint32_t, std::uint32_t) const { return true; }
+  virtual bool may_cut(const Place&, std::size_t, std::uint32_t, std::uint32_t) const {
+    return true;
+  }
   virtual Loss split_price(View<R>&, const Place&, std::size_t) const { return 0; }
   // Takes a whole tree that is at least as good as the best.
   virtual void offer(const Grown::Ptr& tree);
@@ -104,7 +111,8 @@ class Anytime {
   Grown::Ptr bottom(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
-  Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most, Loss upper);
+  Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
+                  std::size_t most, Loss upper);
   Grown::Ptr polish(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr recut(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr few_rows(View<R>& view, Loss upper);
@@ -116,7 +124,8 @@ class Anytime {
   Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
   Cut shifted(View<R>& view, const Grown& tree);
   std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);
-  void scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity, std::size_t segments, std::vector<Cut>& found);
+  void scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
+                 std::size_t segments, std::vector<Cut>& found);
   int predicted(const Grown& tree, std::uint32_t row) const;
   double xlogx(double x) const;
 
@@ -132,8 +141,8 @@ class Anytime {
   Loss price_;
   std::int32_t least_;
   std::vector<std::unique_ptr<View<R>>> views_;
-  std::vector<std::uint16_t> class_of_;   // the label that a row is best given
-  std::vector<double> weight_of_;         // and what the worst one costs; empty: one each
+  std::vector<std::uint16_t> class_of_;  // the label that a row is best given
+  std::vector<double> weight_of_;        // and what the worst one costs; empty: one each
   std::vector<double> xlogx_;
   std::unordered_map<std::vector<R>, Remembered, KeyHash> memory_;
   std::size_t memory_bytes_ = 0;
@@ -147,10 +156,12 @@ class Anytime {
 Plan plan_of(const Grown& tree);
 
 // Runs until a limit is met or the loss is as low as `lower`, the least that any tree can lose.
-RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result, const RootAnswer& start);
+RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result,
+                         const RootAnswer& start);
 
-// The same beside another search, whose trees it improves and which it tells its own. Returns where nothing is left to
-// improve; else ends by Stop.
-void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared, Result& result, Loss lower);
+// The same beside another search, whose trees it improves and which it tells its own. Returns where
+// nothing is left to improve; else ends by Stop.
+void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared,
+                  Result& result, Loss lower);
 
 }  // namespace odt

@@ -15,9 +15,19 @@ std::size_t Anytime<R>::KeyHash::operator()(const std::vector<R>& key) const {
 }
 
 template <class R>
-Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed, Told told)
-    : data_(data), p_(data.problem), control_(control), counters_(counters), depth_two_(control, counters), few_rows_(control, counters), exact_(control),
-      told_(std::move(told)), dice_(seed), price_(p_.leaf_price), least_(p_.leaf_rows) {
+Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed,
+                    Told told)
+    : data_(data),
+      p_(data.problem),
+      control_(control),
+      counters_(counters),
+      depth_two_(control, counters),
+      few_rows_(control, counters),
+      exact_(control),
+      told_(std::move(told)),
+      dice_(seed),
+      price_(p_.leaf_price),
+      least_(p_.leaf_rows) {
   const std::size_t labels = static_cast<std::size_t>(data.loss.labels);
   class_of_.resize(p_.rows);
   if (!data.loss.unit()) weight_of_.resize(p_.rows);
@@ -32,7 +42,8 @@ Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, s
   }
   if (weight_of_.empty()) {
     xlogx_.resize(p_.rows + 1);
-    for (std::size_t i = 1; i <= p_.rows; ++i) xlogx_[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
+    for (std::size_t i = 1; i <= p_.rows; ++i)
+      xlogx_[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
   }
 }
 
@@ -76,7 +87,8 @@ Grown::Ptr Anytime<R>::leaf(View<R>& view, const Place&) {
 }
 
 template <class R>
-Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right, Loss price) const {
+Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right,
+                            Loss price) const {
   auto tree = std::make_shared<Grown>();
   tree->value = left->value + right->value + price;
   tree->price = price;
@@ -88,11 +100,11 @@ Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown:
   return tree;
 }
 
-// The purest cut of a feature in each of some segments of its rows: for gini the sum over both sides of squared counts over
-// rows, for entropy that of count log count less rows log rows.
+// The purest cut of a feature in each of some segments of its rows: for gini the sum over both
+// sides of squared counts over rows, for entropy that of count log count less rows log rows.
 template <class R>
-void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity, std::size_t segments,
-                           std::vector<Cut>& found) {
+void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
+                           std::size_t segments, std::vector<Cut>& found) {
   const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
   const std::uint32_t* order = view.order(f);
   const R* sorted = view.sorted(f);
@@ -100,7 +112,8 @@ void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impuri
   const bool gini = impurity == Impurity::gini, unit = weight_of_.empty();
   std::vector<double> low(labels, 0), high(labels, 0);
   double low_all = 0, high_all = 0, low_sum = 0, high_sum = 0;
-  for (std::size_t i = 0; i < rows; ++i) high[class_of_[order[i]]] += unit ? 1.0 : weight_of_[order[i]];
+  for (std::size_t i = 0; i < rows; ++i)
+    high[class_of_[order[i]]] += unit ? 1.0 : weight_of_[order[i]];
   for (double h : high) {
     high_all += h;
     high_sum += gini ? h * h : xlogx(h);
@@ -124,9 +137,11 @@ void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impuri
     low_all += w;
     high_all -= w;
     if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
-    while (i >= segment_end && segment + 1 < segments) segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
-    const double score = gini ? (low_all > 0 ? low_sum / low_all : 0) + (high_all > 0 ? high_sum / high_all : 0)
-                              : low_sum - xlogx(low_all) + high_sum - xlogx(high_all);
+    while (i >= segment_end && segment + 1 < segments)
+      segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
+    const double score =
+        gini ? (low_all > 0 ? low_sum / low_all : 0) + (high_all > 0 ? high_sum / high_all : 0)
+             : low_sum - xlogx(low_all) + high_sum - xlogx(high_all);
     Cut& best = found[first + segment];
     if (score > best.score && may_cut(at, f, sorted[i], sorted[i + 1])) {
       best.score = score;
@@ -134,18 +149,22 @@ void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impuri
     }
   }
   for (std::size_t s = 0, k = first; s < segments; ++s) {
-    if (found[k].bound == 0) found.erase(found.begin() + static_cast<long>(k));
-    else ++k;
+    if (found[k].bound == 0)
+      found.erase(found.begin() + static_cast<long>(k));
+    else
+      ++k;
   }
 }
 
 template <class R>
-std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments) {
+std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at,
+                                                       Impurity impurity, std::size_t segments) {
   std::vector<Cut> found;
   for (std::size_t f = 0; f < p_.features; ++f)
     if (view.splittable(f) && open(at, f)) scan_cuts(view, at, f, impurity, segments, found);
   control_.poll(view.rows() * p_.features / 8 + 1);
-  std::stable_sort(found.begin(), found.end(), [](const Cut& a, const Cut& b) { return a.score > b.score; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Cut& a, const Cut& b) { return a.score > b.score; });
   return found;
 }
 
@@ -153,7 +172,9 @@ std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Plac
 template <class R>
 Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
   const Grown::Ptr one = must ? nullptr : leaf(view, at);
-  if ((one && one->value <= price_) || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return one;
+  if ((one && one->value <= price_) || at.depth == 0 ||
+      static_cast<std::int32_t>(view.rows()) < 2 * least_)
+    return one;
   const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
   const bool unit = data_.loss.unit();
   const Loss each = data_.loss.each;
@@ -164,14 +185,16 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
   std::vector<Loss> all(labels, 0), low, high;
   const std::uint32_t* any = view.order(0);
   for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t c = 0; c < labels; ++c) all[c] += unit ? Loss{class_of_[any[i]] == c} : data_.loss.losses(any[i])[c];
+    for (std::size_t c = 0; c < labels; ++c)
+      all[c] += unit ? Loss{class_of_[any[i]] == c} : data_.loss.losses(any[i])[c];
   for (std::size_t f = 0; f < p_.features; ++f) {
     if (!view.splittable(f) || !open(at, f) || (must && !p_.tests_must(f))) continue;
     const std::uint32_t* order = view.order(f);
     const std::uint64_t* ends = view.ends(f);
     low.assign(labels, 0);
     high = all;
-    const std::size_t stop = std::min(rows - static_cast<std::size_t>(least_), view.words_to_cut(f) * kBlock);
+    const std::size_t stop =
+        std::min(rows - static_cast<std::size_t>(least_), view.words_to_cut(f) * kBlock);
     for (std::size_t i = 0; i < stop; ++i) {
       if (unit) {
         ++low[class_of_[order[i]]];
@@ -183,9 +206,12 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
           high[c] -= x;
         }
       }
-      if (!(ends[i / kBlock] >> (i % kBlock) & 1) || static_cast<std::int32_t>(i) + 1 < least_) continue;
-      const auto l = unit ? std::max_element(low.begin(), low.end()) : std::min_element(low.begin(), low.end());
-      const auto h = unit ? std::max_element(high.begin(), high.end()) : std::min_element(high.begin(), high.end());
+      if (!(ends[i / kBlock] >> (i % kBlock) & 1) || static_cast<std::int32_t>(i) + 1 < least_)
+        continue;
+      const auto l = unit ? std::max_element(low.begin(), low.end())
+                          : std::min_element(low.begin(), low.end());
+      const auto h = unit ? std::max_element(high.begin(), high.end())
+                          : std::min_element(high.begin(), high.end());
       const Loss value = unit ? each * (static_cast<Loss>(rows) - *l - *h) : *l + *h;
       if (value >= best) continue;
       best = value;
@@ -216,14 +242,17 @@ Grown::Ptr Anytime<R>::few_rows(View<R>& view, Loss upper) {
   };
   const auto side = [&](const typename FewRows<R>::Stump& s) -> Grown::Ptr {
     if (s.feature < 0) return leaf_of(s.label[0], s.lost[0]);
-    return join({0, static_cast<std::size_t>(s.feature), s.bound}, leaf_of(s.label[0], s.lost[0]), leaf_of(s.label[1], s.lost[1]));
+    return join({0, static_cast<std::size_t>(s.feature), s.bound}, leaf_of(s.label[0], s.lost[0]),
+                leaf_of(s.label[1], s.lost[1]));
   };
   if (found.feature < 0) return side(found.side[0]);
-  return join({0, static_cast<std::size_t>(found.feature), found.bound}, side(found.side[0]), side(found.side[1]));
+  return join({0, static_cast<std::size_t>(found.feature), found.bound}, side(found.side[0]),
+              side(found.side[1]));
 }
 
 template <class R>
-Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete) {
+Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most,
+                                   bool& complete) {
   if (FewRows<R>::suits(data_, view.rows())) {
     complete = true;
     return few_rows(view, upper);
@@ -241,8 +270,11 @@ Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, s
 template <class R>
 Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const How& how) {
   const Grown::Ptr one = leaf(view, at);
-  const auto below_upper = [upper](const Grown::Ptr& tree) { return tree && tree->value < upper ? tree : nullptr; };
-  if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_) return below_upper(one);
+  const auto below_upper = [upper](const Grown::Ptr& tree) {
+    return tree && tree->value < upper ? tree : nullptr;
+  };
+  if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_)
+    return below_upper(one);
   if (at.depth == 1) return below_upper(stump(view, at));
   // Two sets of rows with the same least and largest ranks are the same set: all rows within.
   std::vector<R> key;
@@ -254,7 +286,8 @@ Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const 
   key.push_back(static_cast<R>(at.state & 0xffff));
   key.push_back(static_cast<R>(at.state >> 16));
   Remembered& known = memory_[key];
-  if (known.most >= how.most && known.most > 0 && ((known.tree && known.tree->value < known.upper) || upper <= known.upper)) {
+  if (known.most >= how.most && known.most > 0 &&
+      ((known.tree && known.tree->value < known.upper) || upper <= known.upper)) {
     ++counters_.cache_hits;
     return below_upper(known.tree);
   }
@@ -267,15 +300,16 @@ Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const 
   entry.upper = upper;
   tree = below_upper(entry.tree);
   constexpr std::size_t kMost = std::size_t{1} << 28;
-  if (memory_bytes_ > (control_.options().memory_limit ? control_.options().memory_limit / 4 : kMost)) {
+  if (memory_bytes_ >
+      (control_.options().memory_limit ? control_.options().memory_limit / 4 : kMost)) {
     memory_.clear();
     memory_bytes_ = 0;
   }
   return tree;
 }
 
-// The subtree of a plan on the rows of a view, with labels and losses; none where a leaf is too small or a cut may not
-// stand between the rows as they are now.
+// The subtree of a plan on the rows of a view, with labels and losses; none where a leaf is too
+// small or a cut may not stand between the rows as they are now.
 template <class R>
 Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan, int node) {
   const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
@@ -299,21 +333,26 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
   const R* above = std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(cut.bound));
   if (!data_.gap_allowed(cut.feature, above[-1], above[0])) return nullptr;
   const Grown::Ptr left = measure(child(at, cut.feature, cut.bound, true), next, plan, n.left);
-  const Grown::Ptr right = left ? measure(child(at, cut.feature, cut.bound, false), next, plan, n.right) : nullptr;
+  const Grown::Ptr right =
+      left ? measure(child(at, cut.feature, cut.bound, false), next, plan, n.right) : nullptr;
   return right ? join(cut, left, right, split_price(view, at, cut.feature)) : nullptr;
 }
 
 template <class R>
-Grown::Ptr Anytime<R>::grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how) {
+Grown::Ptr Anytime<R>::grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper,
+                                  const How& how) {
   const Place next = below(at, cut.feature);
   const Loss price = split_price(view, at, cut.feature);
-  const Grown::Ptr left = grow(child(at, cut.feature, cut.bound, true), next, upper - price - price_, how);
+  const Grown::Ptr left =
+      grow(child(at, cut.feature, cut.bound, true), next, upper - price - price_, how);
   if (!left) return nullptr;
-  const Grown::Ptr right = grow(child(at, cut.feature, cut.bound, false), next, upper - price - left->value, how);
+  const Grown::Ptr right =
+      grow(child(at, cut.feature, cut.bound, false), next, upper - price - left->value, how);
   return right ? join(cut, left, right, price) : nullptr;
 }
 
-// A tree by the purest cuts, optimal (or nearly so) in its last two levels; nothing where it would not be below `upper`.
+// A tree by the purest cuts, optimal (or nearly so) in its last two levels; nothing where it would
+// not be below `upper`.
 template <class R>
 Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const How& how) {
   if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
@@ -328,10 +367,11 @@ Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const Ho
   return tree ? tree : fallback;
 }
 
-// Of the purest cuts the one whose grown completion loses least, and so on below it; nothing where that is far from
-// `upper`.
+// Of the purest cuts the one whose grown completion loses least, and so on below it; nothing where
+// that is far from `upper`.
 template <class R>
-Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most, Loss upper) {
+Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
+                            std::size_t most, Loss upper) {
   const How how{Impurity::gini, most, 0};
   if (at.depth <= 2) return bottom(view, at, upper, how);
   const Grown::Ptr one = leaf(view, at);
@@ -345,7 +385,10 @@ Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments
   std::vector<Cut> other = cuts(view, at, Impurity::entropy, segments);
   if (other.size() > (width + 2) / 3) other.resize((width + 2) / 3);
   for (const Cut& cut : other)
-    if (std::none_of(tried.begin(), tried.end(), [&](const Cut& t) { return t.feature == cut.feature && t.bound == cut.bound; })) tried.push_back(cut);
+    if (std::none_of(tried.begin(), tried.end(), [&](const Cut& t) {
+          return t.feature == cut.feature && t.bound == cut.bound;
+        }))
+      tried.push_back(cut);
   Cut chosen{0, 0, 0};
   for (const Cut& cut : tried) {
     const Grown::Ptr tree = grow_below(view, at, cut, least, how);
@@ -359,7 +402,8 @@ Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments
   const Place next = below(at, chosen.feature);
   Grown::Ptr side[2] = {best->left, best->right};
   for (int s = 0; s < 2; ++s) {
-    const Grown::Ptr found = look(child(at, chosen.feature, chosen.bound, s == 0), next, segments, width, most, side[s]->value);
+    const Grown::Ptr found = look(child(at, chosen.feature, chosen.bound, s == 0), next, segments,
+                                  width, most, side[s]->value);
     if (found && found->value < side[s]->value) side[s] = found;
   }
   return join(chosen, side[0], side[1], best->price);
@@ -368,12 +412,15 @@ Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments
 template <class R>
 int Anytime<R>::predicted(const Grown& tree, std::uint32_t row) const {
   const Grown* at = &tree;
-  while (at->feature >= 0) at = p_.ranks(static_cast<std::size_t>(at->feature))[row] < at->bound ? at->left.get() : at->right.get();
+  while (at->feature >= 0)
+    at = p_.ranks(static_cast<std::size_t>(at->feature))[row] < at->bound ? at->left.get()
+                                                                          : at->right.get();
   return at->label;
 }
 
-// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them, as far as one cut can.
-// What is below is not looked at: it may break a rule, and has the values of before (see `measure`).
+// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them,
+// as far as one cut can. What is below is not looked at: it may break a rule, and has the values of
+// before (see `measure`).
 template <class R>
 Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   const std::size_t rows = view.rows();
@@ -382,8 +429,10 @@ Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& t
   Loss all_right = 0, now = 0;
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint32_t row = view.order(0)[i];
-    const Loss left = data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->left, row)));
-    const Loss right = data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->right, row)));
+    const Loss left =
+        data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->left, row)));
+    const Loss right =
+        data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->right, row)));
     gain[row] = right - left;
     all_right += right;
     now += tested[row] < tree->bound ? left : right;
@@ -392,13 +441,17 @@ Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& t
   Cut cut{0, 0, 0};
   for (std::size_t f = 0; f < p_.features; ++f) {
     const int state = p_.after(at.state, f);
-    if (!view.splittable(f) || !open(at, f) || (!p_.next.empty() && state != p_.after(at.state, static_cast<std::size_t>(tree->feature)))) continue;
+    if (!view.splittable(f) || !open(at, f) ||
+        (!p_.next.empty() && state != p_.after(at.state, static_cast<std::size_t>(tree->feature))))
+      continue;
     const std::uint32_t* order = view.order(f);
     const std::uint64_t* ends = view.ends(f);
     Loss value = all_right;
     for (std::size_t i = 0; i + 1 < rows; ++i) {
       value -= gain[order[i]];
-      if (value >= best || !(ends[i / kBlock] >> (i % kBlock) & 1) || !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1])) continue;
+      if (value >= best || !(ends[i / kBlock] >> (i % kBlock) & 1) ||
+          !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1]))
+        continue;
       best = value;
       cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
     }
@@ -414,7 +467,8 @@ Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& t
 template <class R>
 Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   if (at.depth <= 2) {
-    const Grown::Ptr found = bottom(view, at, tree->value, {Impurity::gini, static_cast<std::size_t>(-1), 0});
+    const Grown::Ptr found =
+        bottom(view, at, tree->value, {Impurity::gini, static_cast<std::size_t>(-1), 0});
     return found ? found : tree;
   }
   if (tree->feature < 0) return tree;
@@ -426,7 +480,8 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
     for (int s = 0; s < 2; ++s) {
       View<R>& part = child(at, cut.feature, cut.bound, s == 0);
       const Grown::Ptr& old = s == 0 ? cut_anew->left : cut_anew->right;
-      // After a new cut the rows below are others: what the old subtree loses on them is counted anew.
+      // After a new cut the rows below are others: what the old subtree loses on them is counted
+      // anew.
       const Grown::Ptr here = round == 0 ? old : measure(part, next, plan_of(*old), 0);
       if (!here) return now;
       side[s] = polish(part, next, here);
@@ -443,9 +498,14 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
 template <class R>
 Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   Options options;
-  options.time_limit = control_.options().time_limit < 0 ? -1 : std::max(0.0, control_.options().time_limit - control_.seconds());
+  options.time_limit = control_.options().time_limit < 0
+                           ? -1
+                           : std::max(0.0, control_.options().time_limit - control_.seconds());
   options.work_limit = std::max<std::uint64_t>(40000000, control_.work() / 8);
-  if (control_.options().work_limit > 0) options.work_limit = std::min<std::uint64_t>(options.work_limit, control_.options().work_limit - std::min(control_.options().work_limit, control_.work()) + 1);
+  if (control_.options().work_limit > 0)
+    options.work_limit = std::min<std::uint64_t>(
+        options.work_limit, control_.options().work_limit -
+                                std::min(control_.options().work_limit, control_.work()) + 1);
   options.interrupted = control_.options().interrupted;
   Control part(options);
   Search<R> search(part);
@@ -468,17 +528,23 @@ template <class R>
 typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, const Grown& tree) {
   const std::size_t f = static_cast<std::size_t>(tree.feature), rows = view.rows();
   const R* sorted = view.sorted(f);
-  const auto here = static_cast<std::int32_t>(std::lower_bound(sorted, sorted + rows, static_cast<R>(tree.bound)) - sorted);
+  const auto here = static_cast<std::int32_t>(
+      std::lower_bound(sorted, sorted + rows, static_cast<R>(tree.bound)) - sorted);
   const double reach = std::exp(dice_.real() * std::log(static_cast<double>(rows)));
-  const std::int32_t step = std::max<std::int32_t>(1, static_cast<std::int32_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
+  const std::int32_t step =
+      std::max<std::int32_t>(1, static_cast<std::int32_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
   const std::int32_t last = static_cast<std::int32_t>(rows) - least_;
   const std::int32_t want = std::min(last, std::max(least_, here + step));
   if (least_ > last) return {0, f, 0};
   const std::int32_t cut = nearest_cut(view.ends(f), want, least_, last);
-  return {0, f, cut <= 0 || cut >= static_cast<std::int32_t>(rows) ? 0 : static_cast<std::uint32_t>(sorted[cut - 1]) + 1u};
+  return {0, f,
+          cut <= 0 || cut >= static_cast<std::int32_t>(rows)
+              ? 0
+              : static_cast<std::uint32_t>(sorted[cut - 1]) + 1u};
 }
 
-// Moves inside a new subtree, for as long as they bring it nearer to the value of the old one: that has had such moves.
+// Moves inside a new subtree, for as long as they bring it nearer to the value of the old one: that
+// has had such moves.
 template <class R>
 Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value) {
   nested_ = true;
@@ -497,24 +563,29 @@ Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree,
   return tree;
 }
 
-// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or looked for.
+// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or
+// looked for.
 template <class R>
 Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   Cut cut{0, 0, 0};
   if (tree->feature >= 0 && dice_.real() < 0.5) {
     cut = shifted(view, *tree);
   } else {
-    std::vector<Cut> good = cuts(view, at, dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, 3);
+    std::vector<Cut> good =
+        cuts(view, at, dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, 3);
     if (good.empty()) return tree;
     const double u = dice_.real();
-    cut = good[static_cast<std::size_t>(u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
+    cut = good[static_cast<std::size_t>(
+        u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
   }
   if (cut.bound == 0) return tree;
   const std::size_t cap = 2 * p_.features + 10;
   const Place next = below(at, cut.feature);
   if (next.state < 0) return tree;
   const Loss price = split_price(view, at, cut.feature);
-  const Loss slack = at.depth >= 5 && top_.depth >= 6 && !nested_ ? tree->value / 8 + 2 * data_.loss.each : tree->value * 3 / 100 + 1;
+  const Loss slack = at.depth >= 5 && top_.depth >= 6 && !nested_
+                         ? tree->value / 8 + 2 * data_.loss.each
+                         : tree->value * 3 / 100 + 1;
   const Loss upper = tree->value + slack - price;
   Grown::Ptr side[2];
   for (int s = 0; s < 2; ++s) {
@@ -522,11 +593,14 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
     if (part.rows() == 0) return tree;
     const double way = dice_.real();
     const bool old = tree->feature >= 0 && way < 0.4;
-    if (old && (p_.next.empty() || next.state == p_.after(at.state, static_cast<std::size_t>(tree->feature)))) {
+    if (old && (p_.next.empty() ||
+                next.state == p_.after(at.state, static_cast<std::size_t>(tree->feature)))) {
       const Grown::Ptr here = measure(part, next, plan_of(s == 0 ? *tree->left : *tree->right), 0);
-      side[s] = here ? polish(part, next, here) : look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
+      side[s] = here ? polish(part, next, here)
+                     : look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
     } else if (way < 0.7) {
-      side[s] = grow(part, next, upper - (s == 0 ? price_ : side[0]->value), {dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, cap, 0.25});
+      side[s] = grow(part, next, upper - (s == 0 ? price_ : side[0]->value),
+                     {dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, cap, 0.25});
     } else {
       side[s] = look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
     }
@@ -537,23 +611,27 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
   return made->value <= tree->value ? made : tree;
 }
 
-// Goes down to a node of the wanted height, to the child that loses more with the better chance, and replaces its subtree.
+// Goes down to a node of the wanted height, to the child that loses more with the better chance,
+// and replaces its subtree.
 template <class R>
 Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
   if (at.depth <= height || tree->feature < 0) {
     if (tree->value <= price_) return tree;
-    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && !nested_ && dice_.real() < 0.15) return exact_three(view, at, tree);
+    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && !nested_ && dice_.real() < 0.15)
+      return exact_three(view, at, tree);
     return replace(view, at, tree);
   }
-  const double lost[2] = {static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,
-                          static_cast<double>(tree->right->value - price_ * tree->right->leaves) + 0.01};
+  const double lost[2] = {
+      static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,
+      static_cast<double>(tree->right->value - price_ * tree->right->leaves) + 0.01};
   const int s = dice_.real() * (lost[0] + lost[1]) < lost[0] ? 0 : 1;
   const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
   View<R>& part = child(at, cut.feature, cut.bound, s == 0);
   const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
   const Grown::Ptr made = move(part, below(at, cut.feature), old, height);
   if (made == old) return tree;
-  return s == 0 ? join(cut, made, tree->right, tree->price) : join(cut, tree->left, made, tree->price);
+  return s == 0 ? join(cut, made, tree->right, tree->price)
+                : join(cut, tree->left, made, tree->price);
 }
 
 // The best tree that tests the column that must be tested by one split in place of a subtree.
@@ -568,7 +646,8 @@ Grown::Ptr Anytime<R>::forced(View<R>& view, const Place& at, const Grown::Ptr& 
     const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
     const Grown::Ptr made = forced(child(at, cut.feature, cut.bound, s == 0), next, old);
     if (!made) continue;
-    const Grown::Ptr whole = s == 0 ? join(cut, made, tree->right, tree->price) : join(cut, tree->left, made, tree->price);
+    const Grown::Ptr whole = s == 0 ? join(cut, made, tree->right, tree->price)
+                                    : join(cut, tree->left, made, tree->price);
     if (!best || whole->value < best->value) best = whole;
   }
   return best;
@@ -590,8 +669,10 @@ void Anytime<R>::adopt(const Plan& plan) {
 
 template <class R>
 void Anytime<R>::begin(int depth) {
-  while (views_.size() < static_cast<std::size_t>(depth) + 2) views_.push_back(std::make_unique<View<R>>());
-  const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit / 4 : std::size_t{1} << 28;
+  while (views_.size() < static_cast<std::size_t>(depth) + 2)
+    views_.push_back(std::make_unique<View<R>>());
+  const std::size_t limit =
+      control_.options().memory_limit ? control_.options().memory_limit / 4 : std::size_t{1} << 28;
   views_[0]->make_root(data_, p_.features * p_.features * p_.rows * sizeof(R) * 3 <= limit, true);
   top_ = {0, depth, 0};
 }
@@ -603,7 +684,8 @@ void Anytime<R>::first_trees(Loss target) {
   const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
   offer(leaf(root, top_));
   if (top_.depth == 0) return;
-  for (const How& how : {How{Impurity::gini, 0, 0}, How{Impurity::entropy, 0, 0}, How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
+  for (const How& how : {How{Impurity::gini, 0, 0}, How{Impurity::entropy, 0, 0},
+                         How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
     if (best_value_ <= target) return;
     offer(grow(root, top_, limit(), how));
   }
@@ -635,7 +717,8 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   if (depth <= 2) return;
   const std::uint64_t work = control_.work();
   if (!done()) look_ahead(3, 6, 2 * p_.features + 10);
-  if (!done() && control_.work() - work < 2000000000ULL) look_ahead(4, 12, static_cast<std::size_t>(-1));
+  if (!done() && control_.work() - work < 2000000000ULL)
+    look_ahead(4, 12, static_cast<std::size_t>(-1));
   if (!done()) offer(polish(*views_[0], top_, best_));
   while (!done()) {
     Loss value = best_value_;

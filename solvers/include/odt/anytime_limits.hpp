@@ -1,8 +1,9 @@
 // Good trees early where the number of leaves is limited, or a column must be tested.
 //
-// A price for each leaf steers growth and moves; each tree is then pruned to the limit, as well as can be done by leaving
-// out splits (dynamic programming over its nodes), and moves are judged by what the pruned tree loses. Prices come from
-// what the leaves next to the limit are worth in the last tree that had more of them.
+// A price for each leaf steers growth and moves; each tree is then pruned to the limit, as well as
+// can be done by leaving out splits (dynamic programming over its nodes), and moves are judged by
+// what the pruned tree loses. Prices come from what the leaves next to the limit are worth in the
+// last tree that had more of them.
 #pragma once
 
 #include <cmath>
@@ -44,9 +45,12 @@ template <class R>
 class LimitedAnytime : public Anytime<R> {
  public:
   // `priced` is the problem of `data`, without its limits; its price per leaf is changed.
-  LimitedAnytime(const Dataset& data, Problem& priced, const Problem& limits, Control& control, Counters& counters, std::uint64_t seed,
-                 typename Anytime<R>::Told told)
-      : Anytime<R>(data, control, counters, seed, std::move(told)), priced_(priced), own_price_(limits.leaf_price), most_(limits.leaves),
+  LimitedAnytime(const Dataset& data, Problem& priced, const Problem& limits, Control& control,
+                 Counters& counters, std::uint64_t seed, typename Anytime<R>::Told told)
+      : Anytime<R>(data, control, counters, seed, std::move(told)),
+        priced_(priced),
+        own_price_(limits.leaf_price),
+        most_(limits.leaves),
         must_(limits.must >= 0) {}
 
   void run(int depth, Loss target, const SharedBest* others);

@@ -43,11 +43,12 @@ class SharedBest : public SharedTree<Loss> {
   SharedBest() : SharedTree(kInfinite) {}
 };
 
-// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0 begins; the first turn of
-// lane 1 is longer by `head`.
+// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0
+// begins; the first turn of lane 1 is longer by `head`.
 class Turns {
  public:
-  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0) : slice_{slice0, slice1}, head_(head), until_(first) {}
+  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0)
+      : slice_{slice0, slice1}, head_(head), until_(first) {}
 
   // Waits for the first turn of a lane.
   void enter(int lane) {
@@ -56,11 +57,13 @@ class Turns {
   }
   // Called by the lane whose turn it is.
   void step(int lane, std::uint64_t work) {
-    if (work < until_.load(std::memory_order_relaxed) || alone_.load(std::memory_order_relaxed)) return;
+    if (work < until_.load(std::memory_order_relaxed) || alone_.load(std::memory_order_relaxed))
+      return;
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    until_ = work + slice_[turn_] + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
+    until_ = work + slice_[turn_] + (turn_ == 1 ? head_ : 0) +
+             (work - until_.load(std::memory_order_relaxed));
     if (turn_ == 1) head_ = 0;
     wake_.notify_all();
     wake_.wait(lock, [&] { return alone_ || turn_ == lane; });

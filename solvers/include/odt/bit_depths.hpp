@@ -1,4 +1,5 @@
-// Depth three in one sweep over pairs of tests, depth two and one from counts of pairs: members of BitSearch.
+// Depth three in one sweep over pairs of tests, depth two and one from counts of pairs: members of
+// BitSearch.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,10 @@ void BitSearch<T>::count_pairs(BitNode& view) {
   for (std::size_t t = 0; t < view.tests(); ++t) {
     view.column(static_cast<int>(t), true, row);
     bit_counts(problem_.kernels, view.table(), row, three.counts.data() + t * per_test);
-    if (problem_.shared) bit_counts(problem_.kernels, view.sizes(), row, three.size.data() + t * view.stride);
-    if (problem_.apart) bit_counts(problem_.kernels, view.loads(), row, three.load.data() + t * view.stride);
+    if (problem_.shared)
+      bit_counts(problem_.kernels, view.sizes(), row, three.size.data() + t * view.stride);
+    if (problem_.apart)
+      bit_counts(problem_.kernels, view.loads(), row, three.load.data() + t * view.stride);
   }
 }
 
@@ -31,26 +34,31 @@ const std::int32_t* BitSearch<T>::rates(BitNode& view, int state) {
   if (at.second) {
     if (view.rates.size() < view.rate_at.size()) view.rates.emplace_back();
     std::int32_t* to = view.rates[at.first->second].reserve(view.stride);
-    for (std::size_t j = 0; j < view.stride; ++j) to[j] = j < view.tests() ? static_cast<std::int32_t>(problem_.rate(state, view.ids[j])) : 0;
+    for (std::size_t j = 0; j < view.stride; ++j)
+      to[j] = j < view.tests() ? static_cast<std::int32_t>(problem_.rate(state, view.ids[j])) : 0;
   }
   return view.rates[at.first->second].data();
 }
 
-// Least losses of a stump in each of the four sets, with what its test costs but without prices of leaves. `state`: of
-// the paths to them.
+// Least losses of a stump in each of the four sets, with what its test costs but without prices of
+// leaves. `state`: of the paths to them.
 template <class T>
-void BitSearch<T>::quarter_losses(BitNode& view, const QuarterScan<T>& scan, int state, const Quarter& size, const Quarter& load, Quarter& loss) {
+void BitSearch<T>::quarter_losses(BitNode& view, const QuarterScan<T>& scan, int state,
+                                  const Quarter& size, const Quarter& load, Quarter& loss) {
   if (problem_.even) {
     T best[4];
     quarters(problem_.kernels, scan, best);
-    for (std::size_t q = 0; q < 4; ++q) loss[q] = each_ * (size[q] - best[q]) + toll(state, view.ids[0], load[q]);
+    for (std::size_t q = 0; q < 4; ++q)
+      loss[q] = each_ * (size[q] - best[q]) + toll(state, view.ids[0], load[q]);
     return;
   }
   if (view.rate_at.empty()) {
     std::int32_t* to = view.fixed.reserve(view.stride);
-    for (std::size_t j = 0; j < view.stride; ++j) to[j] = j < view.tests() ? static_cast<std::int32_t>(problem_.fixed(view.ids[j])) : 0;
+    for (std::size_t j = 0; j < view.stride; ++j)
+      to[j] = j < view.tests() ? static_cast<std::int32_t>(problem_.fixed(view.ids[j])) : 0;
   }
-  PaidScan<T> paid{scan, rates(view, state), view.fixed.data(), {}, static_cast<std::int32_t>(each_)};
+  PaidScan<T> paid{
+      scan, rates(view, state), view.fixed.data(), {}, static_cast<std::int32_t>(each_)};
   std::int32_t best[4];
   for (std::size_t q = 0; q < 4; ++q) paid.load[q] = static_cast<std::int32_t>(load[q]);
   paid_quarters(problem_.kernels, paid, best);
@@ -59,13 +67,17 @@ void BitSearch<T>::quarter_losses(BitNode& view, const QuarterScan<T>& scan, int
 
 // Best stump on each side of every test and on all rows, leaf prices included.
 template <class T>
-void BitSearch<T>::stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole) {
-  const std::size_t n = view.tests(), classes = view.totals.size(), per_test = classes * view.stride;
+void BitSearch<T>::stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail,
+                          Loss& whole) {
+  const std::size_t n = view.tests(), classes = view.totals.size(),
+                    per_test = classes * view.stride;
   std::uint16_t* all = keep_.reserve(view.words() + 1);
   view.all_rows(all);
   std::vector<T> total(classes);
   const std::vector<T> totals(view.totals.begin(), view.totals.end());
-  const auto value = [&](Loss rows, Loss most_leaf, Loss stump) { return std::min(each_ * (rows - most_leaf) + price_, stump + 2 * price_); };
+  const auto value = [&](Loss rows, Loss most_leaf, Loss stump) {
+    return std::min(each_ * (rows - most_leaf) + price_, stump + 2 * price_);
+  };
   pass.assign(n, 0);
   fail.assign(n, 0);
   whole = leaf_loss(view);
@@ -82,13 +94,16 @@ void BitSearch<T>::stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Lo
       leaf = std::max<Loss>(leaf, total[c]);
       other_leaf = std::max<Loss>(other_leaf, view.totals[c] - total[c]);
     }
-    const QuarterScan<T> scan{view.table(), row, view.three.all.data(), count, view.three.all.data(), totals.data(),
-                           total.data(), total.data(), totals.data()};
+    const QuarterScan<T> scan{
+        view.table(),  row,          view.three.all.data(), count,        view.three.all.data(),
+        totals.data(), total.data(), total.data(),          totals.data()};
     const Loss others = view.weight - rows, load = load_of(view, t, t);
-    quarter_losses(view, scan, after(view, t), {rows, others, 0, 0}, {load, view.load - load, 0, 0}, best);
+    quarter_losses(view, scan, after(view, t), {rows, others, 0, 0}, {load, view.load - load, 0, 0},
+                   best);
     pass[t] = value(rows, leaf, best[0]);
     fail[t] = value(others, other_leaf, best[1]);
-    whole = std::min(whole, each_ * (rows - leaf + others - other_leaf) + 2 * price_ + toll(view.state, view.ids[t], view.load));
+    whole = std::min(whole, each_ * (rows - leaf + others - other_leaf) + 2 * price_ +
+                                toll(view.state, view.ids[t], view.load));
   }
   counters.scans += n;
 }
@@ -99,7 +114,8 @@ void BitSearch<T>::depth_three(BitNode& view) {
   if (three.ready) return;
   ++counters.depth_two;
   count_pairs(view);
-  const std::size_t n = view.tests(), classes = view.totals.size(), stride = view.stride, per_test = classes * stride;
+  const std::size_t n = view.tests(), classes = view.totals.size(), stride = view.stride,
+                    per_test = classes * stride;
   three.pass.assign(n, kInfinite);
   three.fail.assign(n, kInfinite);
   three.pass_test.assign(n, -1);
@@ -130,14 +146,16 @@ void BitSearch<T>::depth_three(BitNode& view) {
     }
     const Loss a_rows = pass ? passing : view.weight - passing;
     for (std::size_t c = 0; c < classes; ++c)
-      a_total[c] = static_cast<T>(pass ? own[c * stride + t] : view.totals[c] - own[c * stride + t]);
+      a_total[c] =
+          static_cast<T>(pass ? own[c * stride + t] : view.totals[c] - own[c * stride + t]);
     const int behind = after(view, t);
     const Loss t_load = load_of(view, t, t), a_load = pass ? t_load : view.load - t_load;
     std::vector<Loss>& a_value = pass ? three.pass : three.fail;
     std::vector<Loss>& rest_value = pass ? three.fail : three.pass;
     std::vector<int>& a_test = pass ? three.pass_test : three.fail_test;
     std::vector<int>& rest_test = pass ? three.fail_test : three.pass_test;
-    const std::size_t words = static_cast<std::size_t>(narrow_start_[static_cast<std::size_t>(problem_.class_start.back())]);
+    const std::size_t words = static_cast<std::size_t>(
+        narrow_start_[static_cast<std::size_t>(problem_.class_start.back())]);
     for (std::size_t i = t + 1; i < n; ++i) {
       const T* b_count = three.counts.data() + i * per_test;
       for (std::size_t w = 0; w < words; ++w) row[w] = narrow_[w * stride + i];
@@ -152,10 +170,15 @@ void BitSearch<T>::depth_three(BitNode& view) {
         b_rows = weight_of(view, i, i);
         ab_rows = pass ? weight_of(view, t, i) : b_rows - weight_of(view, t, i);
       }
-      const QuarterScan<T> scan{table, row, a_count, b_count, all, a_total.data(), b_total.data(), ab_total.data(), totals.data()};
-      const Loss b_load = load_of(view, i, i), ab_load = pass ? load_of(view, t, i) : b_load - load_of(view, t, i);
-      const Quarter size = {ab_rows, a_rows - ab_rows, b_rows - ab_rows, view.weight - a_rows - b_rows + ab_rows};
-      const Quarter load = {ab_load, a_load - ab_load, b_load - ab_load, view.load - a_load - b_load + ab_load};
+      const QuarterScan<T> scan{
+          table,           row,          a_count, b_count, all, a_total.data(), b_total.data(),
+          ab_total.data(), totals.data()};
+      const Loss b_load = load_of(view, i, i),
+                 ab_load = pass ? load_of(view, t, i) : b_load - load_of(view, t, i);
+      const Quarter size = {ab_rows, a_rows - ab_rows, b_rows - ab_rows,
+                            view.weight - a_rows - b_rows + ab_rows};
+      const Quarter load = {ab_load, a_load - ab_load, b_load - ab_load,
+                            view.load - a_load - b_load + ab_load};
       Quarter loss;
       quarter_losses(view, scan, after(behind, view, i), size, load, loss);
       if (priced) {
@@ -167,21 +190,27 @@ void BitSearch<T>::depth_three(BitNode& view) {
           most[2] = std::max(most[2], b);
           most[3] = std::max(most[3], view.totals[c] - a - b - ab);
         }
-        for (std::size_t q = 0; q < 4; ++q) loss[q] = std::min(loss[q] + 2 * price_, each_ * (size[q] - most[q]) + price_);
+        for (std::size_t q = 0; q < 4; ++q)
+          loss[q] = std::min(loss[q] + 2 * price_, each_ * (size[q] - most[q]) + price_);
       }
-      const auto lower = [](std::vector<Loss>& value, std::vector<int>& arg, std::size_t at, Loss x, std::size_t test) {
+      const auto lower = [](std::vector<Loss>& value, std::vector<int>& arg, std::size_t at, Loss x,
+                            std::size_t test) {
         if (x >= value[at]) return;
         value[at] = x;
         arg[at] = static_cast<int>(test);
       };
       const int behind_i = after(view, i);
       lower(a_value, a_test, t, loss[0] + loss[1] + toll(behind, view.ids[i], a_load), i);
-      lower(rest_value, rest_test, t, loss[2] + loss[3] + toll(behind, view.ids[i], view.load - a_load), i);
-      lower(three.pass, three.pass_test, i, loss[0] + loss[2] + toll(behind_i, view.ids[t], b_load), t);
-      lower(three.fail, three.fail_test, i, loss[1] + loss[3] + toll(behind_i, view.ids[t], view.load - b_load), t);
+      lower(rest_value, rest_test, t,
+            loss[2] + loss[3] + toll(behind, view.ids[i], view.load - a_load), i);
+      lower(three.pass, three.pass_test, i, loss[0] + loss[2] + toll(behind_i, view.ids[t], b_load),
+            t);
+      lower(three.fail, three.fail_test, i,
+            loss[1] + loss[3] + toll(behind_i, view.ids[t], view.load - b_load), t);
     }
     counters.scans += n - t - 1;
-    control_.poll(words * stride * (n - t) / 64 + 1);  // as much time as the work of sorted scans with weights takes
+    control_.poll(words * stride * (n - t) / 64 +
+                  1);  // as much time as the work of sorted scans with weights takes
   }
   three.ready = true;
 }
@@ -190,7 +219,9 @@ template <class T>
 Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
   depth_three(view);
   const DepthThree<T>& three = view.three;
-  const auto value = [&](std::size_t t) { return three.pass[t] + three.fail[t] + toll(view.state, view.ids[t], view.load); };
+  const auto value = [&](std::size_t t) {
+    return three.pass[t] + three.fail[t] + toll(view.state, view.ids[t], view.load);
+  };
   std::size_t best = 0;
   for (std::size_t t = 1; t < view.tests(); ++t)
     if (value(t) < value(best)) best = t;
@@ -204,8 +235,11 @@ Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
   }
   out.exact = out.value < upper;
   if (!out.exact) return out;
-  const auto side = [&](int test) { return test < 0 ? Plan::stump() : split(view, test, Plan::stump(), Plan::stump()); };
-  out.plan = split(view, static_cast<int>(best), side(three.pass_test[best]), side(three.fail_test[best]));
+  const auto side = [&](int test) {
+    return test < 0 ? Plan::stump() : split(view, test, Plan::stump(), Plan::stump());
+  };
+  out.plan =
+      split(view, static_cast<int>(best), side(three.pass_test[best]), side(three.fail_test[best]));
   return out;
 }
 
@@ -228,7 +262,8 @@ Outcome BitSearch<T>::depth_two(BitNode& view, Shape shape, Loss upper) {
         most_fail = std::max<Loss>(most_fail, view.totals[c] - x);
       }
       const Loss paid = toll(view.state, view.ids[t], view.load);
-      const Loss leaf_pass = each_ * (rows - most) + price_, leaf_fail = each_ * (view.weight - rows - most_fail) + price_;
+      const Loss leaf_pass = each_ * (rows - most) + price_,
+                 leaf_fail = each_ * (view.weight - rows - most_fail) + price_;
       const auto offer = [&](Loss value, const Plan& a, const Plan& b) {
         if (value + paid >= out.value) return;
         out.value = value + paid;

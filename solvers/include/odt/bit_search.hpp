@@ -1,8 +1,9 @@
-// Search over 0/1 tests: depth three in one sweep over pairs of tests, above it branch and bound with a cache.
+// Search over 0/1 tests: depth three in one sweep over pairs of tests, above it branch and bound
+// with a cache.
 //
-// A pair of tests makes four sets of rows; the best stump of each is shared by all trees of depth three that test the
-// pair in either order. So depth three costs one pass over unordered pairs, and the deeper levels branch on tests in the
-// order of what depth three says of them.
+// A pair of tests makes four sets of rows; the best stump of each is shared by all trees of depth
+// three that test the pair in either order. So depth three costs one pass over unordered pairs, and
+// the deeper levels branch on tests in the order of what depth three says of them.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ class BitCache {
     bool operator==(const Key& o) const { return low == o.low && high == o.high; }
   };
   struct Entry {
-    Loss bound = 0;      // lower bound, or the value
+    Loss bound = 0;  // lower bound, or the value
     bool exact = false;
     Plan plan;
   };
@@ -52,7 +53,11 @@ template <class T>
 class BitSearch {
  public:
   BitSearch(const BitProblem& problem, Control& control, BitCache& cache)
-      : problem_(problem), price_(problem.problem.leaf_price), each_(problem.each), control_(control), cache_(cache) {}
+      : problem_(problem),
+        price_(problem.problem.leaf_price),
+        each_(problem.each),
+        control_(control),
+        cache_(cache) {}
 
   RootAnswer run(Result& result, const RootAnswer& start);
 
@@ -83,7 +88,8 @@ class BitSearch {
 
   void evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper, Split& split);
   Outcome solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower);
-  Outcome child(const BitNode& view, int level, int test, bool pass, Shape shape, Loss upper, Loss lower);
+  Outcome child(const BitNode& view, int level, int test, bool pass, Shape shape, Loss upper,
+                Loss lower);
   Outcome branch(BitNode& view, int level, Shape shape, Loss upper, Loss lower);
   Outcome depth_two(BitNode& view, Shape shape, Loss upper);
   Outcome depth_three_outcome(BitNode& view, Loss upper);
@@ -91,20 +97,27 @@ class BitSearch {
   void count_pairs(BitNode& view);
   void stumps(BitNode& view, std::vector<Loss>& pass, std::vector<Loss>& fail, Loss& whole);
   const std::int32_t* rates(BitNode& view, int state);
-  void quarter_losses(BitNode& view, const QuarterScan<T>& scan, int state, const Quarter& size, const Quarter& load, Quarter& loss);
-  Loss toll(int state, int test, Loss load) const { return problem_.paid ? problem_.toll(state, test, load) : 0; }
+  void quarter_losses(BitNode& view, const QuarterScan<T>& scan, int state, const Quarter& size,
+                      const Quarter& load, Quarter& loss);
+  Loss toll(int state, int test, Loss load) const {
+    return problem_.paid ? problem_.toll(state, test, load) : 0;
+  }
   int after(const BitView& view, std::size_t test) const { return after(view.state, view, test); }
-  int after(int state, const BitView& view, std::size_t test) const { return problem_.after(state, view.ids[test]); }
+  int after(int state, const BitView& view, std::size_t test) const {
+    return problem_.after(state, view.ids[test]);
+  }
   // What the rows that pass two local tests weigh for costs.
   Loss load_of(const BitNode& view, std::size_t s, std::size_t t) const {
     if (!problem_.paid) return 0;
-    return problem_.apart ? view.three.load[s * view.stride + t] : problem_.along * weight_of(view, s, t);
+    return problem_.apart ? view.three.load[s * view.stride + t]
+                          : problem_.along * weight_of(view, s, t);
   }
   // Their weight.
   Loss weight_of(const BitNode& view, std::size_t s, std::size_t t) const {
     if (problem_.shared) return view.three.size[s * view.stride + t];
     Loss sum = 0;
-    for (std::size_t c = 0; c < view.totals.size(); ++c) sum += view.three.counts[(s * view.totals.size() + c) * view.stride + t];
+    for (std::size_t c = 0; c < view.totals.size(); ++c)
+      sum += view.three.counts[(s * view.totals.size() + c) * view.stride + t];
     return sum;
   }
   Loss least_toll(const BitView& view) const;

@@ -1,6 +1,6 @@
-// Optimal clustering of sorted points on a line: a bound for every tree with as many leaves, since a tree's leaves are
-// clusters too. Optimal clusters are intervals, and where the last one starts moves right with the end (the costs are
-// Monge), so every layer takes n log n costs.
+// Optimal clustering of sorted points on a line: a bound for every tree with as many leaves, since
+// a tree's leaves are clusters too. Optimal clusters are intervals, and where the last one starts
+// moves right with the end (the costs are Monge), so every layer takes n log n costs.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace odt {
 
 class ClusterBound {
  public:
-  // Least cost of at most `most` clusters, each of them for `price`. cost(a, b): of the points a .. b - 1 in one cluster.
+  // Least cost of at most `most` clusters, each of them for `price`. cost(a, b): of the points a ..
+  // b - 1 in one cluster.
   template <class Cost>
   double operator()(std::size_t n, int most, double price, const Cost& cost) {
     before_.resize(n + 1);
@@ -27,7 +28,8 @@ class ClusterBound {
         before_[0] = 0;
         best = std::min(best, before_[n] + k * price);
       } else {
-        for (std::size_t m = 1; m < n; ++m) best = std::min(best, before_[m] + cost(m, n) + k * price);
+        for (std::size_t m = 1; m < n; ++m)
+          best = std::min(best, before_[m] + cost(m, n) + k * price);
       }
     }
     return best;
@@ -35,7 +37,8 @@ class ClusterBound {
 
  private:
   template <class Cost>
-  void layer(std::size_t low, std::size_t high, std::size_t first, std::size_t last, const Cost& cost) {
+  void layer(std::size_t low, std::size_t high, std::size_t first, std::size_t last,
+             const Cost& cost) {
     while (low <= high) {
       const std::size_t mid = (low + high) / 2;
       double least = before_[std::min(first, mid)] + cost(std::min(first, mid), mid);

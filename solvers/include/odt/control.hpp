@@ -1,5 +1,5 @@
-// Limits, interrupts and the incumbent's story. Search code polls; a limit unwinds as an exception that the root
-// catches, so that no level in between needs to carry a flag.
+// Limits, interrupts and the incumbent's story. Search code polls; a limit unwinds as an exception
+// that the root catches, so that no level in between needs to carry a flag.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,9 @@ namespace odt {
 
 struct Stop {};
 
-// How often searches look at the clock and for an interrupt. A test sets a small `work` and asks for `counted`: a search
-// then looks often, each look is a second of its clock, and every place where it may stop can be met on purpose.
+// How often searches look at the clock and for an interrupt. A test sets a small `work` and asks
+// for `counted`: a search then looks often, each look is a second of its clock, and every place
+// where it may stop can be met on purpose.
 struct Looks {
   static constexpr std::uint64_t kUsual = 200000;
   static inline std::atomic<std::uint64_t> work{kUsual};
@@ -24,10 +25,12 @@ struct Looks {
 
 class Control {
  public:
-  explicit Control(const Options& options) : options_(options), start_(Clock::now()), next_look_(Looks::work.load()) {}
+  explicit Control(const Options& options)
+      : options_(options), start_(Clock::now()), next_look_(Looks::work.load()) {}
 
   double seconds() const {
-    if (Looks::counted.load(std::memory_order_relaxed)) return static_cast<double>(looks_.load(std::memory_order_relaxed));
+    if (Looks::counted.load(std::memory_order_relaxed))
+      return static_cast<double>(looks_.load(std::memory_order_relaxed));
     return std::chrono::duration<double>(Clock::now() - start_).count();
   }
 
@@ -71,15 +74,23 @@ class Control {
 
   // The least bound that is close enough to a value to end; both lack `offset`.
   Loss cutoff(Loss value, Loss offset = 0) const {
-    const Loss relative = options_.relative_gap > 0 ? static_cast<Loss>(options_.relative_gap * static_cast<double>(value + offset)) : 0;
+    const Loss relative =
+        options_.relative_gap > 0
+            ? static_cast<Loss>(options_.relative_gap * static_cast<double>(value + offset))
+            : 0;
     return value - std::max<Loss>(0, std::max(options_.absolute_gap, relative));
   }
   // Gap between incumbent and bound small enough to end.
-  bool close_enough(Loss value, Loss bound, Loss offset = 0) const { return value < kInfinite && bound >= cutoff(value, offset); }
+  bool close_enough(Loss value, Loss bound, Loss offset = 0) const {
+    return value < kInfinite && bound >= cutoff(value, offset);
+  }
 
-  void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound, const Found& found) const {
+  void incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound,
+                 const Found& found) const {
     std::lock_guard<std::mutex> lock(telling_);
-    if (!timeline.empty() && (timeline.back().value < value || (timeline.back().value == value && timeline.back().bound >= bound))) return;
+    if (!timeline.empty() && (timeline.back().value < value ||
+                              (timeline.back().value == value && timeline.back().bound >= bound)))
+      return;
     bound = timeline.empty() ? bound : std::max(bound, timeline.back().bound);
     timeline.push_back({seconds(), value, bound});
     if (options_.progress) options_.progress(timeline.back(), found);

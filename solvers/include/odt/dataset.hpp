@@ -23,13 +23,16 @@ struct Dataset {
   const Problem& problem;
   const Kernels& kernels;
   LossModel loss;
-  std::vector<std::uint32_t> order;                     // [feature * rows + position]
-  std::vector<std::vector<std::uint32_t>> allowed_upto;  // per feature: empty, or allowed cuts below a rank
-  std::vector<Column> columns;          // the tests of few-valued features, if errors are counted
-  std::vector<std::size_t> sorted;      // the other features
+  std::vector<std::uint32_t> order;  // [feature * rows + position]
+  std::vector<std::vector<std::uint32_t>>
+      allowed_upto;                 // per feature: empty, or allowed cuts below a rank
+  std::vector<Column> columns;      // the tests of few-valued features, if errors are counted
+  std::vector<std::size_t> sorted;  // the other features
 
-  // With a control, it throws Stop where a limit is met: thousands of features of many rows take seconds to sort.
-  Dataset(const Problem& p, const Kernels& k, Control* control = nullptr) : problem(p), kernels(k), loss(p), control_(control) {
+  // With a control, it throws Stop where a limit is met: thousands of features of many rows take
+  // seconds to sort.
+  Dataset(const Problem& p, const Kernels& k, Control* control = nullptr)
+      : problem(p), kernels(k), loss(p), control_(control) {
     order.resize(p.features * p.rows);
     allowed_upto.resize(p.features);
     std::vector<std::uint32_t> start;
@@ -52,14 +55,14 @@ struct Dataset {
       look(f);
     }
   }
-  // Where the control, if there is one, is asked whether to go on: after each so many cells, so not at all where there are
-  // few. `feature` is one of a loop over all.
+  // Where the control, if there is one, is asked whether to go on: after each so many cells, so not
+  // at all where there are few. `feature` is one of a loop over all.
   void look(std::size_t feature) const {
     const std::size_t cells = rows() * feature;
     if (control_ && cells / kCells != (cells + rows()) / kCells) control_->check();
   }
-  // Up to this many cuts a feature, its stumps are counted by bitmaps. Measured on quantized sets: 8 cuts win up to 15
-  // times, 20 win on 400 rows and lose on 15,000.
+  // Up to this many cuts a feature, its stumps are counted by bitmaps. Measured on quantized sets:
+  // 8 cuts win up to 15 times, 20 win on 400 rows and lose on 15,000.
   static constexpr std::uint32_t kFewValues = 12;
   std::size_t column_stride() const { return (columns.size() + 7) / 8 * 8; }
 
@@ -79,7 +82,8 @@ struct Dataset {
       if (equal.start[g + 1] - equal.start[g] == 1) continue;  // the row's least loss is 0
       std::fill(losses.begin(), losses.end(), 0);
       for (std::uint32_t i = equal.start[g]; i < equal.start[g + 1]; ++i)
-        for (std::size_t c = 0; c < losses.size(); ++c) losses[c] += loss.loss(problem, equal.row[i], c);
+        for (std::size_t c = 0; c < losses.size(); ++c)
+          losses[c] += loss.loss(problem, equal.row[i], c);
       sum += *std::min_element(losses.begin(), losses.end());
     }
     return sum;

@@ -1,4 +1,5 @@
-// Optimal trees of depth two on one view: intervals of cuts for the outer split, scans for the two inner ones.
+// Optimal trees of depth two on one view: intervals of cuts for the outer split, scans for the two
+// inner ones.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +21,23 @@ class DepthTwo {
   // Depth one and zero come out of one scan.
   Loss leaf_loss(View<R>& view);
   Outcome stump(View<R>& view, Loss upper, Ask ask);
-  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count);
-  // The same, the most promising cut of all features first, and at most `most` of them: a good tree early. `first` says
-  // per feature where to cut it first (0: in the middle). `complete`: all cuts were tried or closed.
-  Outcome sketch(View<R>& view, Shape shape, Loss upper, Ask ask, const std::vector<std::uint32_t>& first, std::size_t most,
-                 bool& complete);
+  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints,
+                int hint_count);
+  // The same, the most promising cut of all features first, and at most `most` of them: a good tree
+  // early. `first` says per feature where to cut it first (0: in the middle). `complete`: all cuts
+  // were tried or closed.
+  Outcome sketch(View<R>& view, Shape shape, Loss upper, Ask ask,
+                 const std::vector<std::uint32_t>& first, std::size_t most, bool& complete);
 
  private:
-  // Per inner feature, lower bounds on the loss of a split of each side at one cut of the outer feature.
+  // Per inner feature, lower bounds on the loss of a split of each side at one cut of the outer
+  // feature.
   struct Floors {
     std::vector<Loss> left, right;
   };
-  // What is known at one cut. Leaves of a least size break the subset bound (a side with fewer rows may have fewer
-  // splits), so both kinds of trees are bounded: those whose leaves may be of any size, and those in question.
+  // What is known at one cut. Leaves of a least size break the subset bound (a side with fewer rows
+  // may have fewer splits), so both kinds of trees are bounded: those whose leaves may be of any
+  // size, and those in question.
   struct Record {
     Floors any, large;
     int best_left = -1, best_right = -1;
@@ -49,48 +54,53 @@ class DepthTwo {
     bool split[2] = {true, true};
     bool must[2] = {false, false};
   };
-  // The inner features that a state of the path leaves open (of them, if `must`, those of that column).
+  // The inner features that a state of the path leaves open (of them, if `must`, those of that
+  // column).
   struct Open {
     bool known = false;
     std::vector<char> feature;
     std::vector<std::size_t> sorted;
     Aligned<std::int64_t> lanes;  // -1 or 0 per 0/1 test
   };
-  // Least losses of a split of all rows, by restriction: none, leaves of a least size, and a column that must be tested.
+  // Least losses of a split of all rows, by restriction: none, leaves of a least size, and a column
+  // that must be tested.
   struct Whole {
     Loss any, large, must;
   };
 
   void begin(View<R>& view);
   void whole(View<R>& view, Ask ask);
-  Loss whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must, int& best_feature);
+  Loss whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must,
+             int& best_feature);
   bool may_cut(const View<R>& view, int side) const;
   const Open& open(int state, bool must);
   std::vector<Inner> inner_kinds(const Shape& shape, bool must) const;
   void set_upto(View<R>& view, std::size_t outer);
   static Plan plan_of(const Hint& found, const Inner& inner);
   void totals(View<R>& view, std::size_t outer, std::int32_t cut);
-  Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around, const Inner& inner, int state,
-                  Loss upper, int& record);
-  Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner, int state,
-             const int (&first)[4], bool large, Record& record);
-  void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart, std::vector<Loss>& floor) const;
-  void set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left, std::int32_t size);
-  void scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
-            Loss& floor_left, Loss& floor_right);
-  void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
-                   Loss& floor_left, Loss& floor_right);
+  Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around,
+                  const Inner& inner, int state, Loss upper, int& record);
+  Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner,
+             int state, const int (&first)[4], bool large, Record& record);
+  void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart,
+               std::vector<Loss>& floor) const;
+  void set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left,
+                std::int32_t size);
+  void scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+            Loss& best_right, Loss& floor_left, Loss& floor_right);
+  void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                   Loss& best_right, Loss& floor_left, Loss& floor_right);
   void count_columns(View<R>& view);
-  void scan_columns(View<R>& view, const std::uint64_t* left, bool large, const Open& open_left, const Open& open_right,
-                    Loss& best_left, Loss& best_right);
+  void scan_columns(View<R>& view, const std::uint64_t* left, bool large, const Open& open_left,
+                    const Open& open_right, Loss& best_left, Loss& best_right);
   void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
   template <class T>
   void totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table);
   template <class T>
-  void scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
-                   Loss& floor_left, Loss& floor_right, const T* table);
-  void search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best, Loss lower, Hint& found,
-                      const Hint* hint);
+  void scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                   Loss& best_right, Loss& floor_left, Loss& floor_right, const T* table);
+  void search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
+                      Loss lower, Hint& found, const Hint* hint);
   std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
   int new_record();
   RowWeights weights(View<R>& view, std::size_t outer);
@@ -105,11 +115,14 @@ class DepthTwo {
   int record_count_ = 0;
   std::vector<Interval> stack_;
   struct Pending {
-    Loss promise;  // the sum of the bounds of both sides at their better ends, and how wide the interval is
+    Loss promise;  // the sum of the bounds of both sides at their better ends, and how wide the
+                   // interval is
     Loss width;
     std::size_t outer, kind;
     Interval interval;
-    bool operator<(const Pending& other) const { return promise != other.promise ? promise > other.promise : width < other.width; }
+    bool operator<(const Pending& other) const {
+      return promise != other.promise ? promise > other.promise : width < other.width;
+    }
   };
   std::vector<Pending> pending_;
   Aligned<std::uint64_t> mask_, wide_, window_[2];
@@ -117,9 +130,10 @@ class DepthTwo {
   std::int32_t least_ = 1;
   Aligned<std::int32_t> scratch_;
   Aligned<std::int64_t> column_counts_;
-  std::int32_t left_count_[16], right_count_[16], all_count_[16];  // on each side of the cut, in the view
-  std::int32_t left_rows_ = 0, right_rows_ = 0, all_rows_ = 0;     // those that count
-  std::int32_t left_size_ = 0, right_size_ = 0;  // all of them
+  std::int32_t left_count_[16], right_count_[16],
+      all_count_[16];  // on each side of the cut, in the view
+  std::int32_t left_rows_ = 0, right_rows_ = 0, all_rows_ = 0;  // those that count
+  std::int32_t left_size_ = 0, right_size_ = 0;                 // all of them
   std::vector<Loss> upto_;
   template <class T>
   struct LabelSums {
@@ -129,8 +143,10 @@ class DepthTwo {
   LabelSums<std::int64_t> wide_label_sums_;
   template <class T>
   LabelSums<T>& label_sums() {
-    if constexpr (sizeof(T) == 4) return label_sums_;
-    else return wide_label_sums_;
+    if constexpr (sizeof(T) == 4)
+      return label_sums_;
+    else
+      return wide_label_sums_;
   }
   std::int32_t left_sum_ = 0, right_sum_ = 0, left_weight_ = 0, right_weight_ = 0;
   Loss leaf_left_ = 0, leaf_right_ = 0;

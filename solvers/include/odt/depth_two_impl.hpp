@@ -39,13 +39,15 @@ const typename DepthTwo<R>::Open& DepthTwo<R>::open(int state, bool must) {
   Open& found = open_[must][static_cast<std::size_t>(state)];
   if (found.known) return found;
   found.known = true;
-  for (std::size_t f = 0; f < p_; ++f) found.feature.push_back(p.after(state, f) >= 0 && (!must || p.tests_must(f)));
+  for (std::size_t f = 0; f < p_; ++f)
+    found.feature.push_back(p.after(state, f) >= 0 && (!must || p.tests_must(f)));
   for (std::size_t f : data_->sorted)
     if (found.feature[f]) found.sorted.push_back(f);
   if (p.next.empty() && !must) return found;
   std::int64_t* lanes = found.lanes.reserve(std::max<std::size_t>(8, data_->column_stride()));
   std::fill(lanes, lanes + data_->column_stride(), 0);
-  for (std::size_t j = 0; j < data_->columns.size(); ++j) lanes[j] = -static_cast<std::int64_t>(found.feature[data_->columns[j].feature]);
+  for (std::size_t j = 0; j < data_->columns.size(); ++j)
+    lanes[j] = -static_cast<std::int64_t>(found.feature[data_->columns[j].feature]);
   return found;
 }
 
@@ -59,8 +61,12 @@ void DepthTwo<R>::whole(View<R>& view, Ask ask) {
   count_columns(view);
   const Open& all = open(ask.state, false);
   whole_.any = whole_.large = whole(view, end.any, false, all, false, end.best_left) + 2 * price_;
-  if (least_ > 1) whole_.large = whole(view, end.large, true, all, false, end.best_left) + 2 * price_;
-  if (ask.must) whole_.must = whole(view, least_ > 1 ? end.large : end.any, least_ > 1, open(ask.state, true), true, end.best_left) + 2 * price_;
+  if (least_ > 1)
+    whole_.large = whole(view, end.large, true, all, false, end.best_left) + 2 * price_;
+  if (ask.must)
+    whole_.must = whole(view, least_ > 1 ? end.large : end.any, least_ > 1, open(ask.state, true),
+                        true, end.best_left) +
+                  2 * price_;
   Record& start = records_[static_cast<std::size_t>(at_start)];
   start.any.right = end.any.left;
   if (least_ > 1) start.large.right = end.large.left;
@@ -68,7 +74,8 @@ void DepthTwo<R>::whole(View<R>& view, Ask ask) {
 }
 
 template <class R>
-Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must, int& best_feature) {
+Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must,
+                        int& best_feature) {
   Loss best = must ? kInfinite : leaf_left_ - price_, none = -1;
   std::uint64_t* mask = mask_.data();
   if (!data_->columns.empty()) {
@@ -85,7 +92,8 @@ Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, const Open& o
     Loss floor = 0, ignored = 0;
     ends_[0] = ends_[1] = view.ends(f);
     if (large || must) set_ends(view, f, 0, mask, left_size_);
-    if (must && may_cut(view, 0)) best = std::min<Loss>(best, leaf_left_);  // with one label on both sides
+    if (must && may_cut(view, 0))
+      best = std::min<Loss>(best, leaf_left_);  // with one label on both sides
     scan(view, f, mask, best, none, floor, ignored);
     if (best < before) best_feature = static_cast<int>(f);
     floors.left[f] = std::max(floors.left[f], floor);
@@ -105,14 +113,18 @@ Outcome DepthTwo<R>::stump(View<R>& view, Loss upper, Ask ask) {
   return out;
 }
 
-// Where the next scan may cut a side of so many rows, so that both of its leaves are large enough: behind `least` of them and before as many.
+// Where the next scan may cut a side of so many rows, so that both of its leaves are large enough:
+// behind `least` of them and before as many.
 template <class R>
-void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left, std::int32_t size) {
+void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left,
+                           std::int32_t size) {
   std::uint64_t* ends = window_[side].data();
   std::fill(ends, ends + view.words(), 0);
   ends_[side] = ends;
   if (size < 2 * least_) return;
-  const auto rows_of = [&](std::size_t w) { return (side == 0 ? left[w] : ~left[w]) & valid_bits(view.rows(), w); };
+  const auto rows_of = [&](std::size_t w) {
+    return (side == 0 ? left[w] : ~left[w]) & valid_bits(view.rows(), w);
+  };
   std::size_t first = 0, last = view.words() - 1;
   std::int32_t rest = least_;
   for (; rest > popcount(rows_of(first)); ++first) rest -= popcount(rows_of(first));
@@ -126,20 +138,25 @@ void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std
 
 template <class R>
 bool DepthTwo<R>::may_cut(const View<R>& view, int side) const {
-  return std::any_of(ends_[side], ends_[side] + view.words(), [](std::uint64_t bits) { return bits != 0; });
+  return std::any_of(ends_[side], ends_[side] + view.words(),
+                     [](std::uint64_t bits) { return bits != 0; });
 }
 
-// Bounds on splits by each feature: those of fewer rows, and those of more less what these may lose.
+// Bounds on splits by each feature: those of fewer rows, and those of more less what these may
+// lose.
 template <class R>
-void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart, std::vector<Loss>& floor) const {
+void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart,
+                          std::vector<Loss>& floor) const {
   for (std::size_t f : data_->sorted) floor[f] = std::max(fewer[f], more[f] - apart);
 }
 
-// Optimal losses of both sides of a cut. Inner features whose bounds, inherited from the interval's ends, cannot
-// improve either side are skipped.
+// Optimal losses of both sides of a cut. Inner features whose bounds, inherited from the interval's
+// ends, cannot improve either side are skipped.
 template <class R>
-typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around,
-                                                   const Inner& inner, int state, Loss upper, int& record_index) {
+typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t outer,
+                                                   std::int32_t cut, const Interval& around,
+                                                   const Inner& inner, int state, Loss upper,
+                                                   int& record_index) {
   record_index = new_record();
   Record& record = records_[static_cast<std::size_t>(record_index)];
   const Record& low = records_[static_cast<std::size_t>(around.low_record)];
@@ -158,24 +175,29 @@ typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t ou
     inherit(record.any.left, high.large.left, from_high, record.large.left);
     inherit(record.any.right, low.large.right, from_low, record.large.right);
   }
-  if (large && v.sum() < upper) v.large = pass(view, outer, bound, around, inner, state, first, true, record);
-  // Fewer rows may leave no split on the column that must be tested: then a leaf does no better than the split did.
+  if (large && v.sum() < upper)
+    v.large = pass(view, outer, bound, around, inner, state, first, true, record);
+  // Fewer rows may leave no split on the column that must be tested: then a leaf does no better
+  // than the split did.
   if (inner.must[0]) v.any.left = std::min(v.any.left, leaf_left_ + price_);
   if (inner.must[1]) v.any.right = std::min(v.any.right, leaf_right_ + price_);
   control_.poll(view.rows() * p_ / 8);
   return v;
 }
 
-// With leaves of a least size and not `large`, rows up to the ends of the interval count for it: so the values bound
-// those of all cuts on the way there.
+// With leaves of a least size and not `large`, rows up to the ends of the interval count for it: so
+// the values bound those of all cuts on the way there.
 template <class R>
-typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner,
-                                              int state, const int (&first)[4], bool large, Record& record) {
+typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound,
+                                              const Interval& around, const Inner& inner, int state,
+                                              const int (&first)[4], bool large, Record& record) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   const bool wider = least_ > 1 && !large, windows = least_ > 1 || inner.must[0] || inner.must[1];
-  const std::int32_t size[2] = {wider ? around.high : left_size_, wider ? rows - around.low : right_size_};
+  const std::int32_t size[2] = {wider ? around.high : left_size_,
+                                wider ? rows - around.low : right_size_};
   const R* sorted = view.sorted(outer);
-  const R wide[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
+  const R wide[2] = {around.high == rows ? View<R>::kPad : sorted[around.high],
+                     around.low == 0 ? R{0} : sorted[around.low]};
   const Loss leaf[2] = {leaf_left_, leaf_right_};
   const Open* open[2];
   Loss best[2];
@@ -210,24 +232,32 @@ typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, 
       if (least_ == 1 && !inner.must[s]) continue;
       if (wider) below(data_->kernels, ranks, view.words(), wide[s], wide_.data());
       set_ends(view, f, s, wider ? wide_.data() : mask, size[s]);
-      if (inner.must[s] && scanned[s] && open[s]->feature[f] && may_cut(view, s)) best[s] = target[s] = std::min(best[s], leaf[s]);
+      if (inner.must[s] && scanned[s] && open[s]->feature[f] && may_cut(view, s))
+        best[s] = target[s] = std::min(best[s], leaf[s]);
     }
     scan(view, f, mask, target[0], target[1], floor_left, floor_right);
-    if (target[0] >= 0 && target[0] < best[0]) best[0] = target[0], record.best_left = static_cast<int>(f);
-    if (target[1] >= 0 && target[1] < best[1]) best[1] = target[1], record.best_right = static_cast<int>(f);
+    if (target[0] >= 0 && target[0] < best[0])
+      best[0] = target[0], record.best_left = static_cast<int>(f);
+    if (target[1] >= 0 && target[1] < best[1])
+      best[1] = target[1], record.best_right = static_cast<int>(f);
     floors.left[f] = std::max(floors.left[f], floor_left);
     floors.right[f] = std::max(floors.right[f], floor_right);
   };
-  const Open& either = scanned[0] && (!scanned[1] || open[0]->sorted.size() > open[1]->sorted.size()) ? *open[0] : *open[1];
+  const Open& either =
+      scanned[0] && (!scanned[1] || open[0]->sorted.size() > open[1]->sorted.size()) ? *open[0]
+                                                                                     : *open[1];
   for (int i = 0; i < 4; ++i)
-    if (first[i] >= 0 && either.feature[static_cast<std::size_t>(first[i])] && std::find(first, first + i, first[i]) == first + i)
+    if (first[i] >= 0 && either.feature[static_cast<std::size_t>(first[i])] &&
+        std::find(first, first + i, first[i]) == first + i)
       visit(static_cast<std::size_t>(first[i]));
   for (std::size_t f : either.sorted)
     if (std::find(first, first + 4, static_cast<int>(f)) == first + 4) visit(f);
   Loss value[2];
   for (int s = 0; s < 2; ++s) {
-    if (scanned[s]) value[s] = best[s] + 2 * price_;
-    else value[s] = inner.must[s] ? kInfinite : leaf[s] + price_;
+    if (scanned[s])
+      value[s] = best[s] + 2 * price_;
+    else
+      value[s] = inner.must[s] ? kInfinite : leaf[s] + price_;
   }
   return {value[0], value[1]};
 }
@@ -239,11 +269,13 @@ RowWeights DepthTwo<R>::weights(View<R>& view, std::size_t) {
 
 // The admissible cut nearest to the hint or, without one, to the middle; -1 if there is none.
 template <class R>
-std::int32_t DepthTwo<R>::pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const {
+std::int32_t DepthTwo<R>::pick(View<R>& view, std::size_t outer, const OpenCuts& open,
+                               const Hint* hint) const {
   std::int32_t want = open.first + (open.last - open.first) / 2;
   if (hint) {
     const R* sorted = view.sorted(outer);
-    want = static_cast<std::int32_t>(std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(hint->bound)) - sorted);
+    want = static_cast<std::int32_t>(
+        std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(hint->bound)) - sorted);
     want = std::max(open.first, std::min(open.last, want));
   }
   return nearest_cut(view.ends(outer), want, open.first, open.last);
@@ -256,17 +288,19 @@ void DepthTwo<R>::set_upto(View<R>& view, std::size_t outer) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
     const std::uint64_t* all = view.all(outer);
-    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + each_ * static_cast<Loss>(all[i / kBlock] >> (i % kBlock) & 1);
+    for (std::size_t i = 0; i < view.rows(); ++i)
+      upto_[i + 1] = upto_[i] + each_ * static_cast<Loss>(all[i / kBlock] >> (i % kBlock) & 1);
   } else if (!data_->loss.unit()) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
-    for (std::size_t i = 0; i < view.rows(); ++i) upto_[i + 1] = upto_[i] + data_->loss.worst(view.order(outer)[i]);
+    for (std::size_t i = 0; i < view.rows(); ++i)
+      upto_[i + 1] = upto_[i] + data_->loss.worst(view.order(outer)[i]);
   }
 }
 
 template <class R>
-void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best, Loss lower,
-                                 Hint& found, const Hint* hint) {
+void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state,
+                                 Loss& best, Loss lower, Hint& found, const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   set_upto(view, outer);
   const RowWeights w = weights(view, outer);
@@ -282,7 +316,8 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
       continue;
     }
     const OpenCuts open = open_cuts(interval, w, best).within(least_, rows - least_);
-    if (open.first > interval.low + 1 || open.last < interval.high - 1) ++counters_.pruned_neighbour;
+    if (open.first > interval.low + 1 || open.last < interval.high - 1)
+      ++counters_.pruned_neighbour;
     const std::int32_t cut = open.first > open.last ? -1 : pick(view, outer, open, hint);
     hint = nullptr;
     if (cut < 0) continue;
@@ -293,8 +328,11 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
       found.feature = static_cast<int>(outer);
       found.bound = view.sorted(outer)[cut - 1] + 1u;
     }
-    const Interval left{interval.low, cut, interval.low_left, interval.low_right, v.large.left, v.any.right, interval.low_record, record};
-    const Interval right{cut, interval.high, v.any.left, v.large.right, interval.high_left, interval.high_right, record, interval.high_record};
+    const Interval left{interval.low, cut,         interval.low_left,   interval.low_right,
+                        v.large.left, v.any.right, interval.low_record, record};
+    const Interval right{cut,           interval.high,       v.any.left,
+                         v.large.right, interval.high_left,  interval.high_right,
+                         record,        interval.high_record};
     const bool left_first = interval_bound(left, w) <= interval_bound(right, w);
     stack_.push_back(left_first ? right : left);
     stack_.push_back(left_first ? left : right);
@@ -303,7 +341,8 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
 
 // One or both sides split again; if a column must be tested below the cut, either side does.
 template <class R>
-std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& shape, bool must) const {
+std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& shape,
+                                                                  bool must) const {
   std::vector<Inner> kinds;
   for (int a = 0; a < (shape.leaves >= 4 ? 1 : 2); ++a) {
     Inner inner;
@@ -320,7 +359,8 @@ std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& s
 }
 
 template <class R>
-Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count) {
+Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask,
+                           const Hint* hints, int hint_count) {
   least_ = ask.least;
   begin(view);
   ++counters_.depth_two;
@@ -337,13 +377,16 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, A
   Inner found_inner;
   order_.clear();
   for (int i = 0; i < hint_count; ++i)
-    if (hints[i].feature >= 0 && std::find(order_.begin(), order_.end(), hints[i].feature) == order_.end())
+    if (hints[i].feature >= 0 &&
+        std::find(order_.begin(), order_.end(), hints[i].feature) == order_.end())
       order_.push_back(hints[i].feature);
   const std::size_t hinted = order_.size();
   for (std::size_t f = 0; f < p_; ++f)
-    if (std::find(order_.begin(), order_.begin() + static_cast<long>(hinted), static_cast<int>(f)) == order_.begin() + static_cast<long>(hinted))
+    if (std::find(order_.begin(), order_.begin() + static_cast<long>(hinted),
+                  static_cast<int>(f)) == order_.begin() + static_cast<long>(hinted))
       order_.push_back(static_cast<int>(f));
-  const std::vector<Inner> kinds = inner_kinds(shape, false), must_kinds = ask.must ? inner_kinds(shape, true) : kinds;
+  const std::vector<Inner> kinds = inner_kinds(shape, false),
+                           must_kinds = ask.must ? inner_kinds(shape, true) : kinds;
   for (std::size_t i = 0; i < order_.size() && best > lower; ++i) {
     const std::size_t outer = static_cast<std::size_t>(order_[i]);
     const int state = p.after(ask.state, outer);
@@ -365,12 +408,15 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, A
 
 template <class R>
 Plan DepthTwo<R>::plan_of(const Hint& found, const Inner& inner) {
-  const auto side = [&](int s) { return inner.split[s] ? Plan::stump(inner.must[s]) : Plan::leaf(); };
+  const auto side = [&](int s) {
+    return inner.split[s] ? Plan::stump(inner.must[s]) : Plan::leaf();
+  };
   return Plan::split(found.feature, found.bound, side(0), side(1));
 }
 
 template <class R>
-Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask, const std::vector<std::uint32_t>& first, std::size_t most,
+Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask,
+                            const std::vector<std::uint32_t>& first, std::size_t most,
                             bool& complete) {
   least_ = ask.least;
   begin(view);
@@ -389,16 +435,18 @@ Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask, con
   const std::vector<Inner> kinds = inner_kinds(shape, false);
   pending_.clear();
   const auto push = [&](std::size_t outer, std::size_t kind, const Interval& i) {
-    pending_.push_back({std::min(i.low_left + i.low_right, i.high_left + i.high_right), i.high - i.low, outer, kind, i});
+    pending_.push_back({std::min(i.low_left + i.low_right, i.high_left + i.high_right),
+                        i.high - i.low, outer, kind, i});
     std::push_heap(pending_.begin(), pending_.end());
   };
   record_count_ = 3;
   for (std::size_t f = 0; f < p_; ++f)
-    for (std::size_t k = 0; view.splittable(f) && p.after(ask.state, f) >= 0 && k < kinds.size(); ++k)
+    for (std::size_t k = 0; view.splittable(f) && p.after(ask.state, f) >= 0 && k < kinds.size();
+         ++k)
       push(f, k, {0, rows, price_, whole_.large, whole_.large, price_, 1, 2});
   std::size_t tried = 0, weighed = p_;
   const bool weigh = view.idle() || !data_->loss.unit();
-  for (; !pending_.empty() && tried < most; ) {
+  for (; !pending_.empty() && tried < most;) {
     std::pop_heap(pending_.begin(), pending_.end());
     const Pending next = pending_.back();
     pending_.pop_back();
@@ -409,18 +457,24 @@ Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask, con
     const OpenCuts open = open_cuts(interval, w, best).within(least_, rows - least_);
     const bool fresh = interval.low == 0 && interval.high == rows && first[next.outer] > 0;
     const Hint hint{static_cast<int>(next.outer), fresh ? first[next.outer] : 0};
-    const std::int32_t cut = open.first > open.last ? -1 : pick(view, next.outer, open, fresh ? &hint : nullptr);
+    const std::int32_t cut =
+        open.first > open.last ? -1 : pick(view, next.outer, open, fresh ? &hint : nullptr);
     if (cut < 0) continue;
     ++tried;
     int record = 0;
-    const Values v = evaluate(view, next.outer, cut, interval, kinds[next.kind], p.after(ask.state, next.outer), best, record);
+    const Values v = evaluate(view, next.outer, cut, interval, kinds[next.kind],
+                              p.after(ask.state, next.outer), best, record);
     if (v.sum() < best) {
       best = v.sum();
       found = {static_cast<int>(next.outer), view.sorted(next.outer)[cut - 1] + 1u};
       found_inner = kinds[next.kind];
     }
-    push(next.outer, next.kind, {interval.low, cut, interval.low_left, interval.low_right, v.large.left, v.any.right, interval.low_record, record});
-    push(next.outer, next.kind, {cut, interval.high, v.any.left, v.large.right, interval.high_left, interval.high_right, record, interval.high_record});
+    push(next.outer, next.kind,
+         {interval.low, cut, interval.low_left, interval.low_right, v.large.left, v.any.right,
+          interval.low_record, record});
+    push(next.outer, next.kind,
+         {cut, interval.high, v.any.left, v.large.right, interval.high_left, interval.high_right,
+          record, interval.high_record});
   }
   complete = pending_.empty();
   out.value = best;

@@ -1,11 +1,13 @@
-// The scans of one inner feature for a cut of the outer one, by kind of loss, and the sums they start from.
+// The scans of one inner feature for a cut of the outer one, by kind of loss, and the sums they
+// start from.
 #pragma once
 
 #include <cstdlib>
 
 namespace odt {
 
-// Class counts (or losses per label) of the rows on each side of a cut, and the loss of making each side a leaf.
+// Class counts (or losses per label) of the rows on each side of a cut, and the loss of making each
+// side a leaf.
 template <class R>
 void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
@@ -18,7 +20,8 @@ void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   const std::size_t stride = static_cast<std::size_t>(view.stride());
   const std::uint64_t* classes = view.classes(outer);
   const std::uint64_t* all = view.all(outer);
-  // One side is counted, the one with fewer rows; the first cut of a view, behind all of its rows, counts them all.
+  // One side is counted, the one with fewer rows; the first cut of a view, behind all of its rows,
+  // counts them all.
   const bool whole = cut == rows, left = whole || 2 * cut <= rows;
   std::int32_t* here = left ? left_count_ : right_count_;
   std::int32_t* there = left ? right_count_ : left_count_;
@@ -27,7 +30,8 @@ void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   const std::size_t at = static_cast<std::size_t>(cut) / kBlock;
   const std::uint64_t below = low_bits(static_cast<std::size_t>(cut) % kBlock);
   const auto add = [&](std::size_t w, std::uint64_t mask) {
-    for (std::size_t c = 0; c < stride; ++c) here[c] += popcount(classes[w * stride + c] & mask & all[w]);
+    for (std::size_t c = 0; c < stride; ++c)
+      here[c] += popcount(classes[w * stride + c] & mask & all[w]);
     if (view.idle()) counted += popcount(all[w] & mask);
   };
   if (left) {
@@ -61,41 +65,61 @@ Loss DepthTwo<R>::leaf_loss(View<R>& view) {
   return leaf_left_ + price_;
 }
 
-// One scan per inner feature, up to its last cut. `best` are in and out, `floor` say what no split by this feature
-// undercuts.
+// One scan per inner feature, up to its last cut. `best` are in and out, `floor` say what no split
+// by this feature undercuts.
 template <class R>
-void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left, Loss& best_right,
-                       Loss& floor_left, Loss& floor_right) {
+void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                       Loss& best_right, Loss& floor_left, Loss& floor_right) {
   ++counters_.scans;
   if (data_->loss.kind == LossKind::signed_two)
     return scan_signed(view, inner, left, best_left, best_right, floor_left, floor_right);
   if (data_->loss.kind == LossKind::general)
-    return data_->loss.fits32()
-               ? scan_labels(view, inner, left, best_left, best_right, floor_left, floor_right, data_->loss.narrow.data())
-               : scan_labels(view, inner, left, best_left, best_right, floor_left, floor_right, data_->loss.wide.data());
+    return data_->loss.fits32() ? scan_labels(view, inner, left, best_left, best_right, floor_left,
+                                              floor_right, data_->loss.narrow.data())
+                                : scan_labels(view, inner, left, best_left, best_right, floor_left,
+                                              floor_right, data_->loss.wide.data());
   const Kernels& k = data_->kernels;
-  // Best losses may be negative or huge (a price, a side that must not be split); the kernels count errors in 32 bits. As
-  // many errors lose less than x if they are fewer than x / each, rounded up.
+  // Best losses may be negative or huge (a price, a side that must not be split); the kernels count
+  // errors in 32 bits. As many errors lose less than x if they are fewer than x / each, rounded up.
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   const auto clamp = [rows, this](Loss x) {
-    return static_cast<std::int32_t>(x < 0 ? -1 : std::min<Loss>(x / each_ + (x % each_ != 0), rows + 1));
+    return static_cast<std::int32_t>(
+        x < 0 ? -1 : std::min<Loss>(x / each_ + (x % each_ != 0), rows + 1));
   };
   const std::int32_t target_left = clamp(best_left), target_right = clamp(best_right);
   if (view.stride() == 1) {
-    const TwoClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words_to_cut(inner),
-                         2 * left_count_[0] - left_rows_, 2 * right_count_[0] - right_rows_};
+    const TwoClassScan s{left,
+                         view.all(inner),
+                         view.classes(inner),
+                         {ends_[0], ends_[1]},
+                         view.rows(),
+                         view.words_to_cut(inner),
+                         2 * left_count_[0] - left_rows_,
+                         2 * right_count_[0] - right_rows_};
     TwoClassGain g{left_rows_ - 2 * target_left, right_rows_ - 2 * target_right, 0, 0, 0};
     k.two_class(s, g);
     counters_.blocks += g.opened;
-    const std::int32_t new_left = (left_rows_ - g.left) / 2, new_right = (right_rows_ - g.right) / 2;
+    const std::int32_t new_left = (left_rows_ - g.left) / 2,
+                       new_right = (right_rows_ - g.right) / 2;
     if (new_left < target_left) best_left = each_ * new_left;
     if (new_right < target_right) best_right = each_ * new_right;
     floor_left = each_ * ((left_rows_ - g.left_cap) / 2);
     floor_right = each_ * ((right_rows_ - g.right_cap) / 2);
     return;
   }
-  const MultiClassScan s{left, view.all(inner), view.classes(inner), {ends_[0], ends_[1]}, view.rows(), view.words_to_cut(inner), labels_, view.stride(),
-                         left_count_, right_count_, left_rows_, right_rows_, scratch_.data()};
+  const MultiClassScan s{left,
+                         view.all(inner),
+                         view.classes(inner),
+                         {ends_[0], ends_[1]},
+                         view.rows(),
+                         view.words_to_cut(inner),
+                         labels_,
+                         view.stride(),
+                         left_count_,
+                         right_count_,
+                         left_rows_,
+                         right_rows_,
+                         scratch_.data()};
   MultiClassLoss l{target_left, target_right, 0, 0, 0};
   k.multi_class(s, l);
   counters_.blocks += l.opened;
@@ -119,16 +143,29 @@ void DepthTwo<R>::count_columns(View<R>& view) {
   s.stride = data_->column_stride();
   s.class_count = std::max(labels_, 2);
   s.class_stride = view.stride();
-  data_->kernels.column_counts(s, column_counts_.reserve(static_cast<std::size_t>(s.class_count) * s.stride));
+  data_->kernels.column_counts(
+      s, column_counts_.reserve(static_cast<std::size_t>(s.class_count) * s.stride));
 }
 
 // Stumps of all few-valued features at once; `left` is in the order of feature 0.
 template <class R>
-void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool large, const Open& open_left, const Open& open_right,
-                               Loss& best_left, Loss& best_right) {
+void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool large,
+                               const Open& open_left, const Open& open_right, Loss& best_left,
+                               Loss& best_right) {
   ++counters_.column_scans;
-  const ColumnScan s{left, view.columns(), view.classes(0), view.words(), data_->column_stride(), std::max(labels_, 2), view.stride(),
-                     column_counts_.data(), left_count_, right_count_, left_rows_, right_rows_, large && !view.idle() ? least_ : 1,
+  const ColumnScan s{left,
+                     view.columns(),
+                     view.classes(0),
+                     view.words(),
+                     data_->column_stride(),
+                     std::max(labels_, 2),
+                     view.stride(),
+                     column_counts_.data(),
+                     left_count_,
+                     right_count_,
+                     left_rows_,
+                     right_rows_,
+                     large && !view.idle() ? least_ : 1,
                      {open_left.lanes.data(), open_right.lanes.data()}};
   ColumnBest best{0, 0};
   data_->kernels.columns(s, best);
@@ -137,7 +174,8 @@ void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool la
   if (best.right > 0) best_right = std::min<Loss>(best_right, each_ * (right_rows_ - best.right));
 }
 
-// With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one leaf.
+// With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one
+// leaf.
 template <class R>
 void DepthTwo<R>::totals_signed(View<R>& view, std::size_t outer, std::int32_t cut) {
   const std::int32_t* value = view.values(outer);
@@ -155,16 +193,28 @@ void DepthTwo<R>::totals_signed(View<R>& view, std::size_t outer, std::int32_t c
 }
 
 template <class R>
-void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
-                              Loss& best_right, Loss& floor_left, Loss& floor_right) {
-  const auto clamp = [](Loss x, std::int32_t most) { return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, most + 1))); };
-  const std::int32_t target_left = clamp(best_left, left_weight_), target_right = clamp(best_right, right_weight_);
-  const SignedScan s{left, view.values(inner), view.block_sums(inner), view.block_ups(inner), {ends_[0], ends_[1]},
-                     view.rows(), view.words_to_cut(inner), left_sum_, right_sum_};
+void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left,
+                              Loss& best_left, Loss& best_right, Loss& floor_left,
+                              Loss& floor_right) {
+  const auto clamp = [](Loss x, std::int32_t most) {
+    return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, most + 1)));
+  };
+  const std::int32_t target_left = clamp(best_left, left_weight_),
+                     target_right = clamp(best_right, right_weight_);
+  const SignedScan s{left,
+                     view.values(inner),
+                     view.block_sums(inner),
+                     view.block_ups(inner),
+                     {ends_[0], ends_[1]},
+                     view.rows(),
+                     view.words_to_cut(inner),
+                     left_sum_,
+                     right_sum_};
   TwoClassGain g{left_weight_ - 2 * target_left, right_weight_ - 2 * target_right, 0, 0, 0};
   data_->kernels.signed_two(s, g);
   counters_.blocks += g.opened;
-  const std::int32_t new_left = (left_weight_ - g.left) / 2, new_right = (right_weight_ - g.right) / 2;
+  const std::int32_t new_left = (left_weight_ - g.left) / 2,
+                     new_right = (right_weight_ - g.right) / 2;
   if (new_left < target_left) best_left = new_left;
   if (new_right < target_right) best_right = new_right;
   floor_left = (left_weight_ - g.left_cap) / 2;
@@ -174,7 +224,8 @@ void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint6
 // Whole blocks by their sums, then the rows around the cut.
 template <class R>
 template <class T>
-void DepthTwo<R>::totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table) {
+void DepthTwo<R>::totals_labels(View<R>& view, std::size_t outer, std::int32_t cut,
+                                const T* table) {
   const std::size_t lanes = data_->loss.lanes, rows = static_cast<std::size_t>(cut);
   LabelSums<T>& sums = label_sums<T>();
   T* left = sums.left.reserve(lanes);
@@ -201,13 +252,17 @@ void DepthTwo<R>::totals_labels(View<R>& view, std::size_t outer, std::int32_t c
 
 template <class R>
 template <class T>
-void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
-                              Loss& best_right, Loss& floor_left, Loss& floor_right, const T* table) {
+void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left,
+                              Loss& best_left, Loss& best_right, Loss& floor_left,
+                              Loss& floor_right, const T* table) {
   const std::size_t lanes = data_->loss.lanes;
   LabelSums<T>& sums = label_sums<T>();
   // Beyond what all rows of a side can lose, a target says nothing.
-  const auto clamp = [](Loss x, T most) { return static_cast<T>(std::max<Loss>(-1, std::min<Loss>(x, Loss{most} + 1))); };
-  const T target_left = clamp(best_left, sums.left[lanes - 1]), target_right = clamp(best_right, sums.right[lanes - 1]);
+  const auto clamp = [](Loss x, T most) {
+    return static_cast<T>(std::max<Loss>(-1, std::min<Loss>(x, Loss{most} + 1)));
+  };
+  const T target_left = clamp(best_left, sums.left[lanes - 1]),
+          target_right = clamp(best_right, sums.right[lanes - 1]);
   LabelScan<T> s{};
   s.left = left;
   s.kind = view.values(inner);

@@ -1,12 +1,15 @@
-// The least loss of diagrams of a shape: so many splits in each layer, an arc leading to the next layer or to a class.
+// The least loss of diagrams of a shape: so many splits in each layer, an arc leading to the next
+// layer or to a class.
 //
-// From below: what the rows of a node lose in the best tree that walks the paths below it apart. Its layers are those of
-// the shape; where the next layer has one node, one arc of each split ends. Both sides of a cut lose more the more rows
-// they hold, so intervals of cuts are closed by their ends. These trees are kept by their rows.
+// From below: what the rows of a node lose in the best tree that walks the paths below it apart.
+// Its layers are those of the shape; where the next layer has one node, one arc of each split ends.
+// Both sides of a cut lose more the more rows they hold, so intervals of cuts are closed by their
+// ends. These trees are kept by their rows.
 //
-// Then branch and bound, node by node and layer by layer: the cut of a node and where its arcs lead. Nodes of the next
-// layer collect rows from several arcs; what they hold so far, and the nodes of this layer without a cut, are bounded as
-// trees. Of arcs that end with the same loss, the one with most rows is enough.
+// Then branch and bound, node by node and layer by layer: the cut of a node and where its arcs
+// lead. Nodes of the next layer collect rows from several arcs; what they hold so far, and the
+// nodes of this layer without a cut, are bounded as trees. Of arcs that end with the same loss, the
+// one with most rows is enough.
 #pragma once
 
 #include <memory>
@@ -47,9 +50,10 @@ constexpr int kMostLayeredLabels = 32;
 class LayeredSearch {
  public:
   virtual ~LayeredSearch() = default;
-  // Diagrams that lose less than `below`; `shape`: nodes per layer, from 1. Of a shape with `bound_only` only the bound
-  // by trees is asked. Trees are kept for the next shape.
-  virtual LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only, const Options& options) = 0;
+  // Diagrams that lose less than `below`; `shape`: nodes per layer, from 1. Of a shape with
+  // `bound_only` only the bound by trees is asked. Trees are kept for the next shape.
+  virtual LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
+                              const Options& options) = 0;
 };
 
 // Throws std::invalid_argument on more than kMostLayeredRows rows, or a table that does not fit.

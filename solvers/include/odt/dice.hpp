@@ -11,7 +11,9 @@ class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
   double real() { return static_cast<double>(engine_() >> 11) * (1.0 / 9007199254740992.0); }
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(real() * static_cast<double>(n)); }
+  std::size_t below(std::size_t n) {
+    return static_cast<std::size_t>(real() * static_cast<double>(n));
+  }
 
  private:
   std::mt19937_64 engine_;

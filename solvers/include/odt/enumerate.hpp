@@ -1,9 +1,10 @@
 // All trees under rules up to an objective, the best ones first.
 //
-// A node's trees are a stream, in the order of the weighted sum of their components: leaves, and for each cut the sums of
-// a tree of the left and one of the right stream. Free trees bound a cut from below before its streams are asked for
-// anything, and intervals of cuts before these are looked at, so that what comes next is known without what comes later.
-// Streams are kept by the rows, the state of the path, and the shape of their trees.
+// A node's trees are a stream, in the order of the weighted sum of their components: leaves, and
+// for each cut the sums of a tree of the left and one of the right stream. Free trees bound a cut
+// from below before its streams are asked for anything, and intervals of cuts before these are
+// looked at, so that what comes next is known without what comes later. Streams are kept by the
+// rows, the state of the path, and the shape of their trees.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ struct Listing {
   Loss at_most = 0;  // the objective of the trees that are wanted
   // No split of two leaves with one label: where such a split is never needed.
   bool collapse = false;
-  // Per feature one that differs from it by the side of missing cells only, or -1; and which rows have such a cell. Of
-  // both, only the other one is tested where no row has.
+  // Per feature one that differs from it by the side of missing cells only, or -1; and which rows
+  // have such a cell. Of both, only the other one is tested where no row has.
   std::vector<int> twin;
   std::vector<std::vector<char>> absent;
   // Told of each tree with its objective, in ascending order. False: that is enough.

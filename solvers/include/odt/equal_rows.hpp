@@ -11,10 +11,11 @@
 
 namespace odt {
 
-// Groups are refined feature by feature, so that each column is read once and from end to end: to compare two rows over
-// thousands of columns costs a miss of the cache for each of them.
+// Groups are refined feature by feature, so that each column is read once and from end to end: to
+// compare two rows over thousands of columns costs a miss of the cache for each of them.
 struct EqualRows {
-  std::vector<std::uint32_t> row;    // all rows, group by group; groups in the order of their ranks, feature by feature
+  std::vector<std::uint32_t>
+      row;  // all rows, group by group; groups in the order of their ranks, feature by feature
   std::vector<std::uint32_t> start;  // of each group in `row`; one entry more than groups
 
   explicit EqualRows(const Problem& p) : row(p.rows), first_(p.rows, 0) {
@@ -36,7 +37,8 @@ struct EqualRows {
     below_.clear();  // admissible cuts below a rank
     if (f < p.allowed.size() && !p.allowed[f].empty()) {
       below_.assign(p.distinct[f], 0);
-      for (std::size_t r = 0; r + 1 < p.distinct[f]; ++r) below_[r + 1] = below_[r] + (p.allowed[f][r] != 0);
+      for (std::size_t r = 0; r + 1 < p.distinct[f]; ++r)
+        below_[r + 1] = below_[r] + (p.allowed[f][r] != 0);
     }
     const auto place = [&](std::uint32_t i) { return below_.empty() ? rank[i] : below_[rank[i]]; };
     next_.clear();
@@ -44,8 +46,10 @@ struct EqualRows {
       const std::uint32_t one = place(row[from]);
       std::uint32_t at = from + 1;
       while (at < to && place(row[at]) == one) ++at;
-      if (at == to) next_.push_back({from, to});
-      else part(place, from, to);
+      if (at == to)
+        next_.push_back({from, to});
+      else
+        part(place, from, to);
     }
     open_.swap(next_);
   }

@@ -1,7 +1,8 @@
-// Optimal trees of depth two on few rows, where errors are counted: each cut is a bitmap of the rows that it sends left,
-// and the best stumps on both sides of one come from counts over the bitmaps of all (the kernel of 0/1 columns). Below
-// some hundred rows that takes a fraction of the scans' time: many cuts of different features part the rows alike, and
-// of the lower ones only those between different classes matter.
+// Optimal trees of depth two on few rows, where errors are counted: each cut is a bitmap of the
+// rows that it sends left, and the best stumps on both sides of one come from counts over the
+// bitmaps of all (the kernel of 0/1 columns). Below some hundred rows that takes a fraction of the
+// scans' time: many cuts of different features part the rows alike, and of the lower ones only
+// those between different classes matter.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ class FewRows {
     Loss lost[2] = {0, 0};    // without prices
   };
   struct Tree {
-    Loss value = kInfinite;   // with a price per leaf
-    int feature = -1;         // -1: side[0] is the whole tree
+    Loss value = kInfinite;  // with a price per leaf
+    int feature = -1;        // -1: side[0] is the whole tree
     std::uint32_t bound = 0;
     Stump side[2];
   };
@@ -32,12 +33,14 @@ class FewRows {
 
   // No least size of leaves and no rules on paths are known here.
   static bool suits(const Dataset& data, std::size_t rows) {
-    return data.loss.unit() && rows <= kMostRows && data.problem.leaf_rows == 1 && data.problem.next.empty();
+    return data.loss.unit() && rows <= kMostRows && data.problem.leaf_rows == 1 &&
+           data.problem.next.empty();
   }
 
   FewRows(Control& control, Counters& counters) : control_(control), counters_(counters) {}
 
-  // The best tree, if one is below `upper`. The view keeps its order and holds rows of two classes or more.
+  // The best tree, if one is below `upper`. The view keeps its order and holds rows of two classes
+  // or more.
   bool solve(View<R>& view, Loss upper, Tree& tree);
 
  private:
@@ -55,9 +58,12 @@ class FewRows {
     std::size_t feature;
     long low, high;
     Sides at_low, at_high;
-    Loss promise() const { return std::min(at_low.left + at_low.right, at_high.left + at_high.right); }
+    Loss promise() const {
+      return std::min(at_low.left + at_low.right, at_high.left + at_high.right);
+    }
     bool operator<(const Interval& other) const {
-      return promise() != other.promise() ? promise() > other.promise() : high - low < other.high - other.low;
+      return promise() != other.promise() ? promise() > other.promise()
+                                          : high - low < other.high - other.low;
     }
   };
 
@@ -83,17 +89,17 @@ class FewRows {
   const Dataset* data_ = nullptr;
   Loss each_ = 1, price_ = 0;
   std::size_t rows_ = 0, words_ = 0, stride_ = 0;
-  std::vector<int> labels_;                 // the classes of the view
-  std::vector<std::uint32_t> place_;        // of a row of the data: its bit
-  std::vector<std::uint16_t> class_at_;     // of a bit
-  Aligned<std::uint64_t> classes_;          // [word * classes + class]
-  std::vector<std::vector<Cut>> cuts_;      // per feature
-  std::vector<std::uint64_t> masks_;        // [mask * words + word]; mask 0 is empty
-  std::vector<char> inner_;                 // per mask: the best stump of some rows may cut there
-  std::vector<std::uint32_t> table_;        // of masks by hash; 0: none
-  Aligned<std::uint64_t> columns_;          // the inner ones
+  std::vector<int> labels_;              // the classes of the view
+  std::vector<std::uint32_t> place_;     // of a row of the data: its bit
+  std::vector<std::uint16_t> class_at_;  // of a bit
+  Aligned<std::uint64_t> classes_;       // [word * classes + class]
+  std::vector<std::vector<Cut>> cuts_;   // per feature
+  std::vector<std::uint64_t> masks_;     // [mask * words + word]; mask 0 is empty
+  std::vector<char> inner_;              // per mask: the best stump of some rows may cut there
+  std::vector<std::uint32_t> table_;     // of masks by hash; 0: none
+  Aligned<std::uint64_t> columns_;       // the inner ones
   Aligned<std::int64_t> passing_;
-  std::vector<Sides> known_;                // per mask; negative: not yet
+  std::vector<Sides> known_;  // per mask; negative: not yet
   std::vector<Interval> open_;
 };
 
@@ -118,7 +124,8 @@ void FewRows<R>::set_classes(View<R>& view) {
   const std::size_t classes = labels_.size();
   std::uint64_t* bits = classes_.reserve(words_ * classes);
   std::fill(bits, bits + words_ * classes, 0);
-  for (std::size_t i = 0; i < rows_; ++i) bits[i / kBlock * classes + class_at_[i]] |= 1ULL << (i % kBlock);
+  for (std::size_t i = 0; i < rows_; ++i)
+    bits[i / kBlock * classes + class_at_[i]] |= 1ULL << (i % kBlock);
 }
 
 template <class R>
@@ -139,14 +146,16 @@ std::uint32_t FewRows<R>::mask_number(const std::uint64_t* rows, bool inner, boo
       inner_.push_back(inner);
       return table_[at];
     }
-    if (!std::equal(mask, mask + words_, masks_.begin() + static_cast<long>(known * words_))) continue;
+    if (!std::equal(mask, mask + words_, masks_.begin() + static_cast<long>(known * words_)))
+      continue;
     inner_[known] |= inner;
     return known;
   }
 }
 
-// A stump of some of the rows need not cut between two groups of ties that are of one class: there is a cut between
-// different classes on the way to the next row that it holds of another, unless that one may not stand.
+// A stump of some of the rows need not cut between two groups of ties that are of one class: there
+// is a cut between different classes on the way to the next row that it holds of another, unless
+// that one may not stand.
 template <class R>
 void FewRows<R>::set_cuts(View<R>& view) {
   cuts_.resize(view.features());
@@ -181,7 +190,8 @@ void FewRows<R>::set_cuts(View<R>& view) {
       here = fresh || here == c ? c : -1;
       fresh = false;
       if (!(ends[i / kBlock] >> (i % kBlock) & 1)) continue;
-      Cut cut{static_cast<std::uint32_t>(sorted[i]) + 1, static_cast<std::int32_t>(i) + 1, 0, false};
+      Cut cut{static_cast<std::uint32_t>(sorted[i]) + 1, static_cast<std::int32_t>(i) + 1, 0,
+              false};
       cut.mask = mask_number(low, !free || here < 0 || behind(i + 1) != here, cut.flipped);
       cuts.push_back(cut);
       fresh = true;
@@ -217,7 +227,8 @@ void FewRows<R>::set_columns() {
 template <class R>
 std::int32_t FewRows<R>::count(const std::uint64_t* rows, std::size_t c) const {
   std::int32_t sum = 0;
-  for (std::size_t w = 0; w < words_; ++w) sum += popcount(rows[w] & classes_[w * labels_.size() + c]);
+  for (std::size_t w = 0; w < words_; ++w)
+    sum += popcount(rows[w] & classes_[w * labels_.size() + c]);
   return sum;
 }
 
@@ -239,7 +250,9 @@ typename FewRows<R>::Sides FewRows<R>::sides(std::uint32_t mask) {
     }
   }
   const int n = static_cast<int>(classes);
-  const ColumnScan s{rows, columns_.data(), classes_.data(), words_, stride_, n, n, passing_.data(), total[0], total[1], size[0], size[1], 1, {nullptr, nullptr}};
+  const ColumnScan s{rows, columns_.data(),   classes_.data(), words_,   stride_, n,
+                     n,    passing_.data(),   total[0],        total[1], size[0], size[1],
+                     1,    {nullptr, nullptr}};
   ColumnBest best{0, 0};
   data_->kernels.columns(s, best);
   ++counters_.column_scans;
@@ -252,10 +265,13 @@ typename FewRows<R>::Sides FewRows<R>::sides(std::uint32_t mask) {
 template <class R>
 std::int32_t FewRows<R>::below(const Interval& i, long cut) const {
   const std::vector<Cut>& cuts = cuts_[i.feature];
-  return cut < 0 ? 0 : cut >= static_cast<long>(cuts.size()) ? static_cast<std::int32_t>(rows_) : cuts[static_cast<std::size_t>(cut)].below;
+  return cut < 0                                 ? 0
+         : cut >= static_cast<long>(cuts.size()) ? static_cast<std::int32_t>(rows_)
+                                                 : cuts[static_cast<std::size_t>(cut)].below;
 }
 
-// The middle of the cuts that may be below `best`: fewer rows lose no more, and a row less takes one error away at most.
+// The middle of the cuts that may be below `best`: fewer rows lose no more, and a row less takes
+// one error away at most.
 template <class R>
 long FewRows<R>::pick(const Interval& i, Loss best) const {
   if (i.at_low.left + i.at_high.right >= best) return -1;

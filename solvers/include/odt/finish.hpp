@@ -1,4 +1,5 @@
-// From a plan to a tree: stumps and labels found again, splits that change no prediction removed, the loss recounted.
+// From a plan to a tree: stumps and labels found again, splits that change no prediction removed,
+// the loss recounted.
 #pragma once
 
 #include "odt/loss_model.hpp"
@@ -14,8 +15,8 @@ struct Finished {
 
 Finished finish(const Problem& problem, const LossModel& loss, const Plan& plan);
 
-// The loss of a given tree on the training rows (labels as given), with leaf prices and what its tests cost.
-// `held` gets the rows of each leaf.
+// The loss of a given tree on the training rows (labels as given), with leaf prices and what its
+// tests cost. `held` gets the rows of each leaf.
 Loss evaluate(const Problem& problem, const Tree& tree, std::vector<std::size_t>* held = nullptr);
 
 }  // namespace odt

@@ -1,4 +1,5 @@
-// Sub-trees of which none is better than another: sorted by their weighted sum, without those that another dominates.
+// Sub-trees of which none is better than another: sorted by their weighted sum, without those that
+// another dominates.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 
 namespace odt {
 
-// Left and right are nodes of the arena, or leaves as -1 - label. A leaf has no feature and its label in `left`.
+// Left and right are nodes of the arena, or leaves as -1 - label. A leaf has no feature and its
+// label in `left`.
 struct Entry {
   Loss weighted = 0;
   std::uint64_t facts = 0;
@@ -30,10 +32,11 @@ struct ArenaNode {
 
 class Front {
  public:
-  // Facts of `wanted` are better set, facts of `unwanted` better clear; of the components, `compared` count. Where what is
-  // around a sub-tree may yet set facts of `open`, only one that has them set already makes another one superfluous.
-  void clear(std::size_t components, const std::vector<std::size_t>& compared, std::uint64_t wanted, std::uint64_t unwanted,
-             std::uint64_t open = 0) {
+  // Facts of `wanted` are better set, facts of `unwanted` better clear; of the components,
+  // `compared` count. Where what is around a sub-tree may yet set facts of `open`, only one that
+  // has them set already makes another one superfluous.
+  void clear(std::size_t components, const std::vector<std::size_t>& compared, std::uint64_t wanted,
+             std::uint64_t unwanted, std::uint64_t open = 0) {
     components_ = components;
     compared_ = &compared;
     wanted_ = wanted | open;
@@ -47,7 +50,9 @@ class Front {
   std::vector<Entry>& entries() { return entries_; }
   const Loss* components(const Entry& e) const { return pool_.data() + e.at * components_; }
   bool empty() const { return entries_.empty(); }
-  std::size_t bytes() const { return entries_.size() * sizeof(Entry) + pool_.size() * sizeof(Loss); }
+  std::size_t bytes() const {
+    return entries_.size() * sizeof(Entry) + pool_.size() * sizeof(Loss);
+  }
 
   // Whether an entry of these facts and components would be of no use.
   bool covers(Loss weighted, std::uint64_t facts, const Loss* values) const {
@@ -64,8 +69,10 @@ class Front {
       if (dominates(entries_[i].facts, components(entries_[i]), e.facts, values)) return false;
     std::size_t keep = i;
     for (std::size_t j = i; j < entries_.size(); ++j) {
-      if (dominates(e.facts, values, entries_[j].facts, components(entries_[j]))) free_.push_back(entries_[j].at);
-      else entries_[keep++] = entries_[j];
+      if (dominates(e.facts, values, entries_[j].facts, components(entries_[j])))
+        free_.push_back(entries_[j].at);
+      else
+        entries_[keep++] = entries_[j];
     }
     entries_.resize(keep);
     if (free_.empty()) {
@@ -75,7 +82,8 @@ class Front {
     } else {
       e.at = free_.back();
       free_.pop_back();
-      std::copy(values, values + components_, pool_.begin() + static_cast<std::ptrdiff_t>(e.at * components_));
+      std::copy(values, values + components_,
+                pool_.begin() + static_cast<std::ptrdiff_t>(e.at * components_));
     }
     entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(i), e);
     return true;

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the loader can choose, a function is compiled for several instruction sets. Sums and products are kept apart in
-// all of them, so that they answer alike. Sanitizers instrument the code by which the loader chooses, before they are
-// loaded themselves: with them there is one version.
+// Where the loader can choose, a function is compiled for several instruction sets. Sums and
+// products are kept apart in all of them, so that they answer alike. Sanitizers instrument the code
+// by which the loader chooses, before they are loaded themselves: with them there is one version.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define ODT_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))

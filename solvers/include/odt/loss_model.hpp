@@ -15,7 +15,8 @@ namespace odt {
 enum class LossKind {
   two_class,    // all errors count alike; two classes
   multi_class,  // all errors count alike; 3 to 16 classes
-  signed_two,   // two labels, weights or costs: one signed number a row, loss of label 0 minus loss of label 1
+  signed_two,   // two labels, weights or costs: one signed number a row, loss of label 0 minus loss
+                // of label 1
   general       // weights, costs, or more classes: a vector of losses a row
 };
 
@@ -24,24 +25,26 @@ struct LossModel {
   int labels = 2;
   Loss each = 1;    // if unit: what one error counts
   Loss offset = 0;  // sum over rows of the least loss; not contained in what follows
-  // Unless unit: rows of one label and weight are of one kind, and a kind has a loss per label. Lanes beyond the labels
-  // hold the largest of them; there is at least one.
+  // Unless unit: rows of one label and weight are of one kind, and a kind has a loss per label.
+  // Lanes beyond the labels hold the largest of them; there is at least one.
   std::vector<std::int32_t> kind_of;  // per row
   std::size_t lanes = 0;
-  Aligned<Loss> wide;                // [kind * lanes + label]
-  Aligned<std::int32_t> narrow;      // the same where all sums fit in 32 bits; else empty
+  Aligned<Loss> wide;                    // [kind * lanes + label]
+  Aligned<std::int32_t> narrow;          // the same where all sums fit in 32 bits; else empty
   std::vector<std::int32_t> difference;  // per row; only in the signed form
 
   bool unit() const { return kind == LossKind::two_class || kind == LossKind::multi_class; }
   bool fits32() const { return narrow.data() != nullptr; }
-  const Loss* losses(std::size_t row) const { return wide.data() + static_cast<std::size_t>(kind_of[row]) * lanes; }
+  const Loss* losses(std::size_t row) const {
+    return wide.data() + static_cast<std::size_t>(kind_of[row]) * lanes;
+  }
   Loss loss(const Problem& p, std::size_t row, std::size_t label) const {
     return unit() ? each * (p.label[row] != static_cast<int>(label)) : losses(row)[label];
   }
   Loss worst(std::size_t row) const { return losses(row)[lanes - 1]; }
 
-  // A row's best label and what all others lose, above that. Not every row has such: with three labels or more, costs
-  // may tell the others apart.
+  // A row's best label and what all others lose, above that. Not every row has such: with three
+  // labels or more, costs may tell the others apart.
   struct Right {
     int label;
     Loss gain;
@@ -89,7 +92,8 @@ struct LossModel {
     if (labels == 2) {
       kind = LossKind::signed_two;
       difference.resize(p.rows);
-      for (std::size_t i = 0; i < p.rows; ++i) difference[i] = static_cast<std::int32_t>(losses(i)[0] - losses(i)[1]);
+      for (std::size_t i = 0; i < p.rows; ++i)
+        difference[i] = static_cast<std::int32_t>(losses(i)[0] - losses(i)[1]);
       return;
     }
     const std::size_t cells = least.size() * lanes;
@@ -97,12 +101,14 @@ struct LossModel {
     for (std::size_t i = 0; i < cells; ++i) to[i] = static_cast<std::int32_t>(wide[i]);
   }
 
-  // What every error counts, if all count alike; else 0. A list of errors and then leaves, a price that is a fraction and
-  // the like come as weights that are all the same.
+  // What every error counts, if all count alike; else 0. A list of errors and then leaves, a price
+  // that is a fraction and the like come as weights that are all the same.
   static Loss uniform(const Problem& p) {
     if (!p.cost.empty() || p.classes > 16) return 0;
     if (p.weight.empty()) return 1;
-    return std::all_of(p.weight.begin(), p.weight.end(), [&](Loss w) { return w == p.weight[0]; }) ? p.weight[0] : 0;
+    return std::all_of(p.weight.begin(), p.weight.end(), [&](Loss w) { return w == p.weight[0]; })
+               ? p.weight[0]
+               : 0;
   }
 
  private:
@@ -131,7 +137,8 @@ struct LossModel {
       Loss* row = wide.data() + k * lanes;
       const std::size_t label = static_cast<std::size_t>(kinds[k].first);
       for (std::size_t c = 0; c < n; ++c)
-        row[c] = kinds[k].second * (p.cost.empty() ? static_cast<Loss>(c != label) : p.cost[label * n + c]);
+        row[c] = kinds[k].second *
+                 (p.cost.empty() ? static_cast<Loss>(c != label) : p.cost[label * n + c]);
       least.push_back(*std::min_element(row, row + n));
       for (std::size_t c = 0; c < n; ++c) row[c] -= least.back();
       std::fill(row + n, row + lanes, *std::max_element(row, row + n));

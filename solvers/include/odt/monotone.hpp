@@ -1,10 +1,11 @@
 // Labels that may not fall (or rise) along a column, over the whole feature space.
 //
-// Two leaves can break such a rule only where their paths part at a test of that column: below a test of another one no
-// two points agree in it. So a sub-tree keeps a rule iff its sides do and, at a split of the column, no leaf of the one
-// side and leaf of the other with points that agree elsewhere are in the wrong order. To ask for this order at one
-// point is to limit the label of the one side or of the other there: `Limit`s, which a node hands down to the side that
-// the point goes to, by the thresholds that come out.
+// Two leaves can break such a rule only where their paths part at a test of that column: below a
+// test of another one no two points agree in it. So a sub-tree keeps a rule iff its sides do and,
+// at a split of the column, no leaf of the one side and leaf of the other with points that agree
+// elsewhere are in the wrong order. To ask for this order at one point is to limit the label of the
+// one side or of the other there: `Limit`s, which a node hands down to the side that the point goes
+// to, by the thresholds that come out.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class Monotone {
     int low, high;
   };
   using Limits = std::vector<Limit>;
-  // A leaf below a side of a split: its label, and what its path leaves of the columns that it tests there.
+  // A leaf below a side of a split: its label, and what its path leaves of the columns that it
+  // tests there.
   struct Region {
     int label;
     std::vector<std::pair<int, Cells>> cells;
@@ -46,14 +48,16 @@ class Monotone {
     const Region* regions[2] = {nullptr, nullptr};
   };
 
-  Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows, int labels);
+  Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows,
+           int labels);
 
   // The facts that a split of this feature can set.
   std::uint64_t facts_of(std::size_t feature) const;
   // Those of splits above a node of this level.
   std::uint64_t facts_above(int level) const;
 
-  // The path to a node: the split that it tries, between the values of these rows, and the side that is looked at.
+  // The path to a node: the split that it tries, between the values of these rows, and the side
+  // that is looked at.
   void split(int level, std::size_t feature, std::uint32_t low_row, std::uint32_t high_row);
   double threshold(int level) const { return placed(level).threshold; }
   void enter(int level, int side, Limits limits);
@@ -61,7 +65,8 @@ class Monotone {
   const Limits& limits(int level) const { return at_[static_cast<std::size_t>(level)].limits; }
   Limits limits_of(int level, int side) const;
 
-  // Drops the labels that the limits of a node forbid; those that they forbid on a side of its split.
+  // Drops the labels that the limits of a node forbid; those that they forbid on a side of its
+  // split.
   void keep(int level, std::vector<int>& labels) const;
   void keep(int level, int side, std::vector<int>& labels) const;
   // What leaves of these labels on both sides of the split set.
@@ -70,22 +75,26 @@ class Monotone {
   // ---- sub-trees on both sides of a split
 
   Meeting meeting(int level) const;
-  Regions regions(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side) const;
+  Regions regions(const std::vector<ArenaNode>& arena, int node, const Meeting& here,
+                  int side) const;
   // The facts that both set together; the tangles of those in `wish`, if asked.
-  std::uint64_t facts_between(const Regions& left, const Regions& right, const Meeting& here, std::uint64_t wish,
-                              std::vector<Tangle>* tangles) const;
-  // Two limits, each for a side of the split: what keeps the rule at the points of a tangle keeps one of them.
-  // `rows` are those of the node.
+  std::uint64_t facts_between(const Regions& left, const Regions& right, const Meeting& here,
+                              std::uint64_t wish, std::vector<Tangle>* tangles) const;
+  // Two limits, each for a side of the split: what keeps the rule at the points of a tangle keeps
+  // one of them. `rows` are those of the node.
   struct Ways {
     std::uint64_t fact;
     int side[2];
     Limit limit[2];
   };
-  Ways ways(const std::vector<Tangle>& tangles, const Meeting& here, const std::vector<std::uint32_t>& rows);
+  Ways ways(const std::vector<Tangle>& tangles, const Meeting& here,
+            const std::vector<std::uint32_t>& rows);
 
   std::size_t points() const { return points_.size(); }
   void forget(std::size_t points) { points_.resize(points); }
-  std::size_t bytes() const { return points_.size() * (space_.columns() * sizeof(double) + sizeof(Point)); }
+  std::size_t bytes() const {
+    return points_.size() * (space_.columns() * sizeof(double) + sizeof(Point));
+  }
 
  private:
   struct At {
@@ -101,10 +110,12 @@ class Monotone {
   bool reaches(const At& here, const Limit& l, int side) const {
     return space_.reaches(points_[l.point], here.feature, here.threshold, side == 0);
   }
-  std::uint64_t wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label, int right_label,
-                      std::uint64_t wish, Tangle* tangle) const;
-  std::vector<std::uint32_t> rows_between(const Tangle& t, const Meeting& here, const std::vector<std::uint32_t>& rows) const;
-  void walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side, Region& path, Regions& found) const;
+  std::uint64_t wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label,
+                      int right_label, std::uint64_t wish, Tangle* tangle) const;
+  std::vector<std::uint32_t> rows_between(const Tangle& t, const Meeting& here,
+                                          const std::vector<std::uint32_t>& rows) const;
+  void walk(const std::vector<ArenaNode>& arena, int node, const Meeting& here, int side,
+            Region& path, Regions& found) const;
 
   const std::vector<MonotoneRule>& rules_;
   Space space_;

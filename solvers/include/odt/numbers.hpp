@@ -1,4 +1,5 @@
-// Rows with number targets as the anytime search sees them, whatever the loss, and what leaves and cuts lose on them.
+// Rows with number targets as the anytime search sees them, whatever the loss, and what leaves and
+// cuts lose on them.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +16,26 @@ namespace odt {
 struct NumberRows {
   std::size_t rows = 0, features = 0, targets = 0;
   OutputLoss loss = OutputLoss::squared;
-  double price = 0;                              // of a leaf
-  std::size_t least = 1;                         // rows of a leaf
-  std::vector<double> factor;                    // per target
-  std::vector<double> weight, own;               // per row; own: its loss to the centre, less its floor
-  std::vector<std::vector<double>> sum;          // [target][row]: weighted targets, relative to the centre
-  std::vector<std::vector<double>> value;        // [target][row]: targets, relative to the centre
-  std::vector<std::vector<std::uint32_t>> cell;  // [feature][row]: allowed cuts below the row
+  double price = 0;                      // of a leaf
+  std::size_t least = 1;                 // rows of a leaf
+  std::vector<double> factor;            // per target
+  std::vector<double> weight, own;       // per row; own: its loss to the centre, less its floor
+  std::vector<std::vector<double>> sum;  // [target][row]: weighted targets, relative to the centre
+  std::vector<std::vector<double>> value;          // [target][row]: targets, relative to the centre
+  std::vector<std::vector<std::uint32_t>> cell;    // [feature][row]: allowed cuts below the row
   std::vector<std::vector<std::uint32_t>> counts;  // [feature][rank]: allowed cuts below the rank
-  std::vector<std::vector<std::uint32_t>> bound;   // [feature][cell]: ranks below it lie in this cell or a lower one
+  std::vector<std::vector<std::uint32_t>>
+      bound;  // [feature][cell]: ranks below it lie in this cell or a lower one
   std::vector<PointSet> hash;
-  // What rows lose as a leaf under rules on outputs, price included; empty where all outputs may be.
+  // What rows lose as a leaf under rules on outputs, price included; empty where all outputs may
+  // be.
   std::function<double(const std::vector<std::uint32_t>&)> ruled;
   // The same for many leaves at once, without price, where there is a way: null else.
   OutputGains* gains = nullptr;
 
   explicit NumberRows(const RegressionData& data);
-  NumberRows(const OutputRows& data, OutputValues& values, OutputGains& gains, std::size_t least_rows);
+  NumberRows(const OutputRows& data, OutputValues& values, OutputGains& gains,
+             std::size_t least_rows);
   // Whether cuts are told what they truly lose.
   bool exact() const { return !ruled || gains != nullptr; }
 
@@ -46,26 +50,35 @@ class NumberLosses {
   double leaf(const std::uint32_t* rows, std::size_t n);
   // The rows whose orders are scanned next: `splits` wants to know what they have in all.
   void begin(const std::uint32_t* rows, std::size_t n);
-  // What the first i + 1 rows of an order and the others lose as two leaves, prices included, where `open[i]`; under rules
-  // on outputs that have no quick way, what they lose without these. `by_target`: the same rows, per target by its value.
-  void splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, const char* open, double* out);
+  // What the first i + 1 rows of an order and the others lose as two leaves, prices included, where
+  // `open[i]`; under rules on outputs that have no quick way, what they lose without these.
+  // `by_target`: the same rows, per target by its value.
+  void splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target,
+              const char* open, double* out);
   // Whether `best_split` knows cuts of such rows.
-  bool quick() const { return unit_ && data_.targets == 1 && data_.loss == OutputLoss::squared && !data_.ruled; }
+  bool quick() const {
+    return unit_ && data_.targets == 1 && data_.loss == OutputLoss::squared && !data_.ruled;
+  }
   // The best cut of an order: rows left of it (0: none), and what it loses.
-  std::size_t best_split(const std::uint32_t* order, std::size_t n, const std::uint32_t* cell, double& value) const;
+  std::size_t best_split(const std::uint32_t* order, std::size_t n, const std::uint32_t* cell,
+                         double& value) const;
   // Outputs of the rows without rules, per target, and what a row loses to such.
   void outputs(const std::vector<std::uint32_t>& rows, double* out);
   double lost(std::uint32_t row, const double* output) const;
   // Rows per target that `splits` wants in order of the target.
-  std::size_t sorted_targets() const { return data_.loss == OutputLoss::absolute ? data_.targets : 0; }
+  std::size_t sorted_targets() const {
+    return data_.loss == OutputLoss::absolute ? data_.targets : 0;
+  }
 
  private:
   void one_target(const std::uint32_t* order, std::size_t n, double* out) const;
   void squared(const std::uint32_t* order, std::size_t n, double* out);
   void poisson(const std::uint32_t* order, std::size_t n, const char* open, double* out);
   void gains(const std::uint32_t* order, std::size_t n, const char* open, double* out);
-  void medians(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target, double* out);
-  void chain(std::size_t t, const std::uint32_t* order, std::size_t n, const std::uint32_t* by_target, bool backwards, double* out);
+  void medians(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target,
+               double* out);
+  void chain(std::size_t t, const std::uint32_t* order, std::size_t n,
+             const std::uint32_t* by_target, bool backwards, double* out);
   double median(std::size_t t, const std::uint32_t* rows, std::size_t n, double& output);
 
   const NumberRows& data_;

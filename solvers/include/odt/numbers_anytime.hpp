@@ -1,5 +1,6 @@
-// Good trees for number targets early, as `anytime.hpp` has them for classes: growth, lookahead over trees that are nearly
-// optimal at the bottom, and then moves of whole subtrees for as long as there is time. Nothing that comes out is a proof.
+// Good trees for number targets early, as `anytime.hpp` has them for classes: growth, lookahead
+// over trees that are nearly optimal at the bottom, and then moves of whole subtrees for as long as
+// there is time. Nothing that comes out is a proof.
 //
 // Here the loss of a cut's two leaves is what growth goes by, as in CART.
 #pragma once
@@ -21,10 +22,10 @@ namespace odt {
 // A finished subtree on the rows of its node. Subtrees are shared and never changed.
 struct NumberTree {
   using Ptr = std::shared_ptr<const NumberTree>;
-  double value = 0;         // with prices
-  double single = 0;        // of a leaf in its place
-  int feature = -1;         // -1: leaf
-  std::uint32_t cell = 0;   // cells up to it go left
+  double value = 0;        // with prices
+  double single = 0;       // of a leaf in its place
+  int feature = -1;        // -1: leaf
+  std::uint32_t cell = 0;  // cells up to it go left
   int leaves = 1;
   Ptr left, right;
 };
@@ -33,12 +34,14 @@ class NumberAnytime {
  public:
   using Told = std::function<void(double value, const Plan&)>;
   // At most `leaves` leaves. `told` hears of every better tree.
-  NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves, std::uint64_t seed, Told told);
+  NumberAnytime(const NumberRows& data, Control& control, int depth, int leaves, std::uint64_t seed,
+                Told told);
 
   // A first tree.
   void begin();
-  // Then searches until a limit is met (Stop), a tree as good as `target` is found, or there is nothing left to try. `others`
-  // are looked at for better trees. True only in the second case: no tree can be better then.
+  // Then searches until a limit is met (Stop), a tree as good as `target` is found, or there is
+  // nothing left to try. `others` are looked at for better trees. True only in the second case: no
+  // tree can be better then.
   bool run(double target, const SharedTree<double>* others);
 
  private:
@@ -53,27 +56,28 @@ class NumberAnytime {
     int level, depth;  // of the view; levels that may follow
   };
   struct Cut {
-    double score;      // the less the better
+    double score;  // the less the better
     std::size_t feature;
     std::uint32_t cell;
     std::size_t place;  // rows left of it
   };
   struct How {
-    std::size_t most = 0;  // cuts of a depth-two tree that are tried; 0: only the best one as a single split
-    double noise = 0;      // chance that a cut is not the best one but one of the next
-    bool even = false;     // cuts near the middle are preferred
+    std::size_t most =
+        0;  // cuts of a depth-two tree that are tried; 0: only the best one as a single split
+    double noise = 0;   // chance that a cut is not the best one but one of the next
+    bool even = false;  // cuts near the middle are preferred
   };
-  struct Side {            // of a cut: as a leaf, and its best split
+  struct Side {  // of a cut: as a leaf, and its best split
     double single = 0, value = 0;
     Cut cut{0, 0, 0, 0};
     bool split = false;
   };
-  struct Span {            // of a feature's open places, between two that are known
+  struct Span {  // of a feature's open places, between two that are known
     std::size_t feature, low, high, first;
     double left, right;
   };
   struct Remembered {
-    NumberTree::Ptr tree;    // none: not below `upper`
+    NumberTree::Ptr tree;  // none: not below `upper`
     double upper = 0, extra = 0;
     std::size_t most = 0;
   };
@@ -85,8 +89,12 @@ class NumberAnytime {
   void make_root();
   View& child(const Place& at, const Cut& cut, bool left);
   std::size_t place_of(const View& view, std::size_t feature, std::uint32_t cell) const;
-  bool wide_enough(const View& view) const { return view.rows >= 2 && view.rows >= 2 * data_.least; }
-  double leaf_value(const std::uint32_t* rows, std::size_t n) { return losses_.leaf(rows, n) + extra_; }
+  bool wide_enough(const View& view) const {
+    return view.rows >= 2 && view.rows >= 2 * data_.least;
+  }
+  double leaf_value(const std::uint32_t* rows, std::size_t n) {
+    return losses_.leaf(rows, n) + extra_;
+  }
   Ptr leaf(const View& view);
   Ptr leaf_of(double value) const;
   Ptr join(double single, const Cut& cut, const Ptr& left, const Ptr& right) const;
@@ -94,7 +102,8 @@ class NumberAnytime {
     const std::size_t f = static_cast<std::size_t>(tree.feature);
     return {0, f, tree.cell, place_of(view, f, tree.cell)};
   }
-  bool scan(const std::uint32_t* order, std::size_t f, std::size_t n, const std::uint32_t* const* by_target);
+  bool scan(const std::uint32_t* order, std::size_t f, std::size_t n,
+            const std::uint32_t* const* by_target);
   std::vector<Cut> cuts(const View& view, std::size_t segments, bool even);
   void settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows, std::size_t n);
   void sides(const View& view, const Cut& cut, Side (&out)[2]);
@@ -104,7 +113,8 @@ class NumberAnytime {
   Ptr bottom(const View& view, const Place& at, double upper, const How& how);
   Ptr grow(const View& view, const Place& at, double upper, const How& how);
   Ptr grow_below(double single, const Place& at, const Cut& cut, double upper, const How& how);
-  Ptr look(const View& view, const Place& at, std::size_t segments, std::size_t width, std::size_t most);
+  Ptr look(const View& view, const Place& at, std::size_t segments, std::size_t width,
+           std::size_t most);
   Ptr polish(const View& view, const Place& at, const Ptr& tree);
   bool recut(const View& view, const Ptr& tree, Cut& cut);
   Ptr measure(const View& view, const Place& at, const Ptr& tree);
@@ -120,17 +130,18 @@ class NumberAnytime {
   NumberLosses losses_;
   Told told_;
   Dice dice_;
-  int depth_, leaves_;     // leaves: 0 where a tree of the depth has no more than may be
-  double extra_ = 0;       // price of a leaf beside the problem's, where leaves are few
+  int depth_, leaves_;  // leaves: 0 where a tree of the depth has no more than may be
+  double extra_ = 0;    // price of a leaf beside the problem's, where leaves are few
   std::vector<View> views_;
   std::vector<char> mark_, open_;
   std::vector<double> split_;
   std::vector<std::uint32_t> part_[2], half_[2];
-  std::vector<std::vector<std::uint32_t>> sorted_[2];  // of the sides, per target that is wanted in order
+  std::vector<std::vector<std::uint32_t>>
+      sorted_[2];  // of the sides, per target that is wanted in order
   std::unordered_map<PointSet, Remembered, SetHash> memory_;
-  std::size_t cap_;        // cuts of a depth-two tree that are tried before it is polished
+  std::size_t cap_;  // cuts of a depth-two tree that are tried before it is polished
   double best_ = std::numeric_limits<double>::infinity();  // told
-  Ptr now_;                // what is moved
+  Ptr now_;                                                // what is moved
 };
 
 // What a tree is as a plan.

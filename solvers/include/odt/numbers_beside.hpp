@@ -15,10 +15,12 @@
 
 namespace odt {
 
-// Incumbents and bounds as they are told, from whatever thread. Bounds are those of the proof alone.
+// Incumbents and bounds as they are told, from whatever thread. Bounds are those of the proof
+// alone.
 class RealStory {
  public:
-  RealStory(const Control& control, const RegressionOptions& options, std::vector<RealIncumbent>& timeline)
+  RealStory(const Control& control, const RegressionOptions& options,
+            std::vector<RealIncumbent>& timeline)
       : control_(control), options_(options), timeline_(timeline) {}
 
   void better(double value, const Plan& plan) {
@@ -46,31 +48,42 @@ class RealStory {
   const RegressionOptions& options_;
   std::vector<RealIncumbent>& timeline_;
   std::mutex telling_;
-  double value_ = std::numeric_limits<double>::infinity(), bound_ = -std::numeric_limits<double>::infinity(), told_ = -1;
+  double value_ = std::numeric_limits<double>::infinity(),
+         bound_ = -std::numeric_limits<double>::infinity(), told_ = -1;
 };
 
-// With one thread the two searches take turns by work; the proof begins, so that what is proven at once is not held up.
+// With one thread the two searches take turns by work; the proof begins, so that what is proven at
+// once is not held up.
 class NumberBeside {
  public:
   NumberBeside(Control& control, const RegressionOptions& options, int depth)
-      : shared(std::numeric_limits<double>::infinity()), control_(control), options_(options), alone_(depth < 5 ? options.alone : options.alone / 4),
-        turns_(alone_, depth < 5 ? 2 * kSlice : kSlice, depth < 5 ? kQuick * kSlice : 4 * kQuick * kSlice) {}
+      : shared(std::numeric_limits<double>::infinity()),
+        control_(control),
+        options_(options),
+        alone_(depth < 5 ? options.alone : options.alone / 4),
+        turns_(alone_, depth < 5 ? 2 * kSlice : kSlice,
+               depth < 5 ? kQuick * kSlice : 4 * kQuick * kSlice) {}
   ~NumberBeside() { finish(); }
 
   // Trees of depth two are proven too soon.
   static bool suits(const RegressionOptions& options, int depth) {
-    return options.beside && depth >= 3 && options.upper_bound == std::numeric_limits<double>::infinity();
+    return options.beside && depth >= 3 &&
+           options.upper_bound == std::numeric_limits<double>::infinity();
   }
 
-  // `improve` runs until Stop, or returns whether nothing is left to improve; else the proof goes on alone.
+  // `improve` runs until Stop, or returns whether nothing is left to improve; else the proof goes
+  // on alone.
   void start(std::function<bool()> improve) {
     if (options_.threads <= 1) control_.turns = &turns_;
     other_ = std::thread([this, improve = std::move(improve)] {
       Control::mark_worker();
       Control::lane() = 1;
       try {
-        if (control_.turns) turns_.enter(1);
-        else while (control_.work() < alone_ && !control_.stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        if (control_.turns)
+          turns_.enter(1);
+        else
+          while (control_.work() < alone_ && !control_.stopped())
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
         control_.check();
         if (improve()) control_.stop();
       } catch (const Stop&) {
@@ -97,7 +110,8 @@ class NumberBeside {
 
  private:
   static constexpr std::uint64_t kSlice = 4000000;  // of polled work: some hundredths of a second
-  static constexpr std::uint64_t kQuick = 3;        // the anytime search does so much more work in a second
+  static constexpr std::uint64_t kQuick =
+      3;  // the anytime search does so much more work in a second
 
   Control& control_;
   const RegressionOptions& options_;

@@ -1,8 +1,9 @@
 // Feasible sets of leaf outputs, and the feasible output of least loss for the rows of a leaf.
 //
-// A set is a union of pieces. A piece is a polyhedron, less what is said without taking it apart: gaps of a target, a grid
-// of outputs, counts of targets that leave an interval, choices between sets of ranges. The best output of a piece is found
-// by branch and bound over these; where no range ties targets together it has a closed form.
+// A set is a union of pieces. A piece is a polyhedron, less what is said without taking it apart:
+// gaps of a target, a grid of outputs, counts of targets that leave an interval, choices between
+// sets of ranges. The best output of a piece is found by branch and bound over these; where no
+// range ties targets together it has a closed form.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +31,19 @@ struct OutputCount {
 };
 
 struct OutputPiece {
-  std::vector<double> low, high;                              // per target
-  std::vector<std::vector<std::pair<double, double>>> gaps;   // per target: open intervals without outputs, rising
+  std::vector<double> low, high;  // per target
+  std::vector<std::vector<std::pair<double, double>>>
+      gaps;  // per target: open intervals without outputs, rising
   std::vector<OutputRange> ranges;
   std::vector<OutputCount> counts;
-  std::vector<std::vector<std::vector<OutputRange>>> choices;  // [choice][alternative]: ranges that then hold
+  std::vector<std::vector<std::vector<OutputRange>>>
+      choices;  // [choice][alternative]: ranges that then hold
 };
 
 struct OutputSet {
   std::size_t targets = 0;
-  std::vector<double> step;  // per target: outputs are multiples of it; 0: any. Ends of bounds and gaps are multiples too.
+  std::vector<double> step;  // per target: outputs are multiples of it; 0: any. Ends of bounds and
+                             // gaps are multiples too.
   std::vector<OutputPiece> pieces;
 };
 
@@ -53,9 +57,12 @@ class LeafLoss {
   virtual ~LeafLoss() = default;
   // Least loss of one target with its output in [low, high], and that output.
   virtual double best(std::size_t target, double low, double high, double& output) const = 0;
-  // Least loss of all targets in a box under ranges; infinity where nothing fits or all is `limit` or more.
-  virtual double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) = 0;
-  // What targets are wished to be, if of two that are otherwise alike the one of the larger wish never gets less.
+  // Least loss of all targets in a box under ranges; infinity where nothing fits or all is `limit`
+  // or more.
+  virtual double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges,
+                       double limit, double* output) = 0;
+  // What targets are wished to be, if of two that are otherwise alike the one of the larger wish
+  // never gets less.
   virtual const double* wish() const { return nullptr; }
   virtual bool alike(std::size_t, std::size_t) const { return false; }
   // Weights and goal of a squared distance, to be computed in line; null for others.
@@ -85,20 +92,27 @@ class OutputSolver {
   };
   struct Shape {
     bool separable = false;
-    bool plain = false;        // separable, without gaps, grids, or more than one count
-    bool apportioned = false;  // a grid, and one range: the sum of all targets is given
+    bool plain = false;           // separable, without gaps, grids, or more than one count
+    bool apportioned = false;     // a grid, and one range: the sum of all targets is given
     std::vector<char> symmetric;  // [count]
   };
-  double separate_squared(const OutputPiece& piece, const double* goal, const double* weight, double limit, double* output) const;
+  double separate_squared(const OutputPiece& piece, const double* goal, const double* weight,
+                          double limit, double* output) const;
   double separate(const OutputPiece& piece, LeafLoss& loss, double limit, double* output) const;
-  double apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit, double* output);
-  double one(const OutputPiece& piece, const LeafLoss& loss, std::size_t target, double low, double high, double& output) const;
+  double apportion(const OutputPiece& piece, std::size_t index, LeafLoss& loss, double limit,
+                   double* output);
+  double one(const OutputPiece& piece, const LeafLoss& loss, std::size_t target, double low,
+             double high, double& output) const;
   void branch(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level);
   bool settle(const OutputPiece& piece, State& state) const;
-  bool split_gap(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y);
-  bool split_count(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y);
-  bool split_choice(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, const std::vector<double>& y);
-  bool halves(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level, std::size_t target, double left, double right, double at);
+  bool split_gap(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level,
+                 const std::vector<double>& y);
+  bool split_count(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level,
+                   const std::vector<double>& y);
+  bool split_choice(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level,
+                    const std::vector<double>& y);
+  bool halves(const OutputPiece& piece, std::size_t index, LeafLoss& loss, std::size_t level,
+              std::size_t target, double left, double right, double at);
   State& state_at(std::size_t level);
 
   const OutputSet& set_;
@@ -112,17 +126,21 @@ class OutputSolver {
   mutable std::vector<std::uint32_t> order_;
 };
 
-// The weighted squared distance from a goal, or what is beside the set at a price: weight * (y - goal)^2 + price * the
-// 1-norm violation.
+// The weighted squared distance from a goal, or what is beside the set at a price: weight * (y -
+// goal)^2 + price * the 1-norm violation.
 class SquaredLoss final : public LeafLoss {
  public:
-  explicit SquaredLoss(std::vector<double> weight, double price = kUnbounded) : weight_(std::move(weight)), price_(price) {}
+  explicit SquaredLoss(std::vector<double> weight, double price = kUnbounded)
+      : weight_(std::move(weight)), price_(price) {}
   void aim(const double* goal) { goal_ = goal; }
   double best(std::size_t target, double low, double high, double& output) const override;
-  double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) override;
+  double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit,
+               double* output) override;
   const double* wish() const override { return goal_; }
   bool priced() const override { return price_ < kUnbounded; }
-  const double* squared_weights() const override { return price_ < kUnbounded ? nullptr : weight_.data(); }
+  const double* squared_weights() const override {
+    return price_ < kUnbounded ? nullptr : weight_.data();
+  }
   bool alike(std::size_t a, std::size_t b) const override { return weight_[a] == weight_[b]; }
 
  private:
@@ -130,7 +148,7 @@ class SquaredLoss final : public LeafLoss {
   struct Bound {
     std::vector<double> g;
     double c, cap, u;
-    int state;   // 0: off, 1: active, 2: paid for
+    int state;  // 0: off, 1: active, 2: paid for
     bool equal;
   };
   Bound& add(double c, double cap, bool equal);
@@ -154,10 +172,12 @@ class SquaredLoss final : public LeafLoss {
 // weight * (y - goal log y), less the same at the goal: half the Poisson deviance.
 class PoissonLoss final : public LeafLoss {
  public:
-  explicit PoissonLoss(std::vector<double> weight) : weight_(std::move(weight)), quadratic_(weight_) {}
+  explicit PoissonLoss(std::vector<double> weight)
+      : weight_(std::move(weight)), quadratic_(weight_) {}
   void aim(const double* goal) { goal_ = goal; }
   double best(std::size_t target, double low, double high, double& output) const override;
-  double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) override;
+  double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit,
+               double* output) override;
   const double* wish() const override { return goal_; }
   bool alike(std::size_t a, std::size_t b) const override { return weight_[a] == weight_[b]; }
 
@@ -171,19 +191,21 @@ class PoissonLoss final : public LeafLoss {
 // The weighted sum of absolute differences from points.
 class AbsoluteLoss final : public LeafLoss {
  public:
-  explicit AbsoluteLoss(std::vector<double> weight, double price = kUnbounded) : weight_(std::move(weight)), price_(price), lines_(weight_.size()) {}
+  explicit AbsoluteLoss(std::vector<double> weight, double price = kUnbounded)
+      : weight_(std::move(weight)), price_(price), lines_(weight_.size()) {}
   // The points of a leaf: rows of `points` (targets each) with weights; sorted here.
   void aim(const std::vector<std::uint32_t>& rows, const double* points, const double* weights);
   double best(std::size_t target, double low, double high, double& output) const override;
-  double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit, double* output) override;
+  double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit,
+               double* output) override;
   bool priced() const override { return price_ < kUnbounded; }
   double value(std::size_t target, double y) const;
 
  private:
   friend class LineProgram;
   struct Line {
-    std::vector<double> at, below;   // points, rising; weight up to each
-    std::vector<double> sum;         // of weight * point up to each
+    std::vector<double> at, below;  // points, rising; weight up to each
+    std::vector<double> sum;        // of weight * point up to each
   };
   std::vector<double> weight_;
   double price_;

@@ -10,8 +10,9 @@
 
 namespace odt {
 
-// Above the floor, prices of leaves included. `value`: of the best tree, if it is below what was asked; `lower`: no tree
-// without rules on leaf sizes has less; `least`: no tree under these rules has less.
+// Above the floor, prices of leaves included. `value`: of the best tree, if it is below what was
+// asked; `lower`: no tree without rules on leaf sizes has less; `least`: no tree under these rules
+// has less.
 struct OutputAnswer {
   double value = kUnbounded, lower = 0, least = 0;
   Plan plan;
@@ -28,7 +29,8 @@ class OutputFrontier {
     double bound() const { return left + right; }
   };
 
-  OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape, std::size_t leaf_rows);
+  OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape,
+                 std::size_t leaf_rows);
   // The open cut of the least bound, if that is below `limit`.
   bool pop(double limit, Span& span);
   // What both sides of the span's cut lose at least.
@@ -52,13 +54,14 @@ class OutputFrontier {
 
 class OutputLane {
  public:
-  OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows, std::size_t cache_bytes, double tolerance);
+  OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows,
+             std::size_t cache_bytes, double tolerance);
 
   // The best tree of a shape that loses less than `upper`.
   OutputAnswer solve(const OutputNode& node, Shape shape, double upper, std::size_t level);
   // Both sides of a cut of a node: exact where both may lose less than `limit` together.
-  void evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, double limit, std::size_t level,
-                OutputAnswer sides[2]);
+  void evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
+                std::size_t place, double limit, std::size_t level, OutputAnswer sides[2]);
   OutputValues& values() { return values_; }
   Counters counters() const;
 
@@ -74,14 +77,18 @@ class OutputLane {
     OutputNode left, right;
   };
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
-  double leaf(const OutputNode& node) { return values_.leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded); }
+  double leaf(const OutputNode& node) {
+    return values_.leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded);
+  }
   OutputAnswer leaf_of(std::size_t rows, double single, double upper) const;
   OutputAnswer stump(const OutputNode& node, double single, double upper);
-  void stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, int leaves, const double most[2], double limit,
+  void stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place,
+              int leaves, const double most[2], double limit, OutputAnswer sides[2]);
+  void deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
+              std::size_t place, const double most[2], double limit, std::size_t level,
               OutputAnswer sides[2]);
-  void deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span, std::size_t place, const double most[2], double limit,
-              std::size_t level, OutputAnswer sides[2]);
-  void branch(const OutputNode& node, Shape shape, double upper, std::size_t level, OutputAnswer& answer);
+  void branch(const OutputNode& node, Shape shape, double upper, std::size_t level,
+              OutputAnswer& answer);
   bool recall(const PointSet& key, double upper, OutputAnswer& answer);
   void remember(const PointSet& key, const OutputAnswer& answer);
 
@@ -99,7 +106,7 @@ class OutputLane {
 };
 
 // `sides` as a tree, if it loses less than `limit`: then its value, else infinity.
-double joined(const OutputRows& data, const OutputNode& node, const OutputFrontier::Span& span, std::size_t place, double limit,
-              const OutputAnswer sides[2], Plan& plan);
+double joined(const OutputRows& data, const OutputNode& node, const OutputFrontier::Span& span,
+              std::size_t place, double limit, const OutputAnswer sides[2], Plan& plan);
 
 }  // namespace odt

@@ -11,15 +11,15 @@
 namespace odt {
 
 enum class OutputLoss { squared, absolute, poisson };
-// The feasible output of least loss; of least loss plus price times violation; the row of least loss that is feasible; the
-// output of least loss, feasible or not.
+// The feasible output of least loss; of least loss plus price times violation; the row of least
+// loss that is feasible; the output of least loss, feasible or not.
 enum class OutputWay { optimal, relaxed, medoid, average };
 
 struct OutputProblem {
-  Problem base;                 // ranks, distinct, allowed, depth, leaves; labels and classes unused
-  std::vector<double> target;   // [row * targets + target]
-  std::vector<double> weight;   // per row; empty: one each
-  std::vector<double> factor;   // per target: what its loss weighs
+  Problem base;                // ranks, distinct, allowed, depth, leaves; labels and classes unused
+  std::vector<double> target;  // [row * targets + target]
+  std::vector<double> weight;  // per row; empty: one each
+  std::vector<double> factor;  // per target: what its loss weighs
   OutputLoss loss = OutputLoss::squared;
   OutputSet set;
   double leaf_price = 0;
@@ -30,7 +30,8 @@ struct OutputProblem {
   double weight_of(std::uint32_t row) const { return weight.empty() ? 1 : weight[row]; }
 };
 
-// Weight, weighted sums per target of what is relative to a centre, and the loss of the best free output.
+// Weight, weighted sums per target of what is relative to a centre, and the loss of the best free
+// output.
 struct OutputSums {
   double w = 0, q = 0;
   std::vector<double> s;
@@ -49,10 +50,13 @@ class OutputLeaf {
   // The loss of the best free output, from sums.
   double free(const OutputSums& sums) const;
   void mean(const OutputSums& sums, std::vector<double>& out) const;
-  // The loss of rows filled in this way, at least `free`; infinite where it is `limit` or more. `sums` are theirs.
-  double fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free, double limit, std::vector<double>& output);
+  // The loss of rows filled in this way, at least `free`; infinite where it is `limit` or more.
+  // `sums` are theirs.
+  double fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free,
+              double limit, std::vector<double>& output);
   bool needs_rows() const { return way_ == OutputWay::medoid || !by_sums(); }
-  // Lower bounds of what sets near a known one lose above the free loss: distances to a convex set, or to any.
+  // Lower bounds of what sets near a known one lose above the free loss: distances to a convex set,
+  // or to any.
   void know(const OutputSums& sums);
   double beyond(const OutputSums& sums) const;
   bool bounded_below() const { return far_ > 0; }
@@ -61,8 +65,10 @@ class OutputLeaf {
   bool feasible(std::uint32_t row) const { return feasible_[row] != 0; }
 
  private:
-  double nearest(const std::vector<double>& goal, double w, double limit, std::vector<double>& output);
-  double medoid(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free, std::vector<double>& output);
+  double nearest(const std::vector<double>& goal, double w, double limit,
+                 std::vector<double>& output);
+  double medoid(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free,
+                std::vector<double>& output);
   double lost_at(const std::vector<double>& mean, const double* y) const;
 
   const OutputProblem& problem_;

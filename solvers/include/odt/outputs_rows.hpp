@@ -1,4 +1,5 @@
-// Rows as the search for trees of output vectors sees them: sums that leaves are filled from, floors, cuts.
+// Rows as the search for trees of output vectors sees them: sums that leaves are filled from,
+// floors, cuts.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ constexpr std::size_t kWeight = 0, kFloor = 1, kOwn = 2, kTargets = 3;
 
 struct OutputRows {
   const OutputProblem& problem;
-  std::size_t targets, width;                      // width: entries of a row's sums
+  std::size_t targets, width;  // width: entries of a row's sums
   std::vector<double> centre;
-  std::vector<double> sum;                         // [row][width]
+  std::vector<double> sum;  // [row][width]
   std::vector<PointSet> hash;
   std::vector<std::uint32_t> used;                 // rows that count
   std::vector<std::vector<std::uint32_t>> counts;  // per feature: allowed cuts below a rank
@@ -29,7 +30,8 @@ struct OutputRows {
 
  private:
   void make_sums();
-  double floor_of(std::uint32_t row, OutputSolver& solver, SquaredLoss& squared, PoissonLoss& poisson, AbsoluteLoss& absolute) const;
+  double floor_of(std::uint32_t row, OutputSolver& solver, SquaredLoss& squared,
+                  PoissonLoss& poisson, AbsoluteLoss& absolute) const;
 };
 
 // The rows of a node in the order of every feature, and their sums.
@@ -42,7 +44,8 @@ struct OutputNode {
 
   void make_root(const OutputRows& data);
   // The first `place` rows of a feature's order, and the others.
-  void part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left, OutputNode& right, std::vector<char>& side) const;
+  void part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left,
+            OutputNode& right, std::vector<char>& side) const;
 };
 
 }  // namespace odt

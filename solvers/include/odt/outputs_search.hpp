@@ -1,8 +1,10 @@
-// Optimal trees of output vectors: squared or absolute error or Poisson deviance, every leaf's output in a feasible set.
+// Optimal trees of output vectors: squared or absolute error or Poisson deviance, every leaf's
+// output in a feasible set.
 //
-// What every row loses to its own best feasible output, every tree loses: its floor. What sets of rows lose above their
-// floors grows with the set, for leaves and for trees of a shape, so the losses at two cuts of a feature bound those of all
-// cuts between them. Rules on the size of leaves break that; the bounds are of trees without them.
+// What every row loses to its own best feasible output, every tree loses: its floor. What sets of
+// rows lose above their floors grows with the set, for leaves and for trees of a shape, so the
+// losses at two cuts of a feature bound those of all cuts between them. Rules on the size of leaves
+// break that; the bounds are of trees without them.
 #pragma once
 
 #include <cstdint>

@@ -13,17 +13,19 @@ namespace odt {
 // One side: what it is asked, and its best leaf or split.
 struct OutputStump {
   OutputPart part;
-  double upper = kUnbounded;     // nothing that loses this much is of interest
-  double single = kUnbounded;    // loss as a leaf
-  double value = kUnbounded;     // of the best split or leaf under rules on leaf sizes, if below `upper`
-  double lower = 0;              // no leaf or split without these rules has less
-  int feature = -1;              // -1: a leaf
-  std::uint32_t bound = 0;       // ranks below it go left
+  double upper = kUnbounded;   // nothing that loses this much is of interest
+  double single = kUnbounded;  // loss as a leaf
+  double value =
+      kUnbounded;           // of the best split or leaf under rules on leaf sizes, if below `upper`
+  double lower = 0;         // no leaf or split without these rules has less
+  int feature = -1;         // -1: a leaf
+  std::uint32_t bound = 0;  // ranks below it go left
 };
 
 class OutputStumps {
  public:
-  OutputStumps(const OutputRows& data, OutputValues& values, Control& control, Counters& counters, std::size_t leaf_rows, double tolerance);
+  OutputStumps(const OutputRows& data, OutputValues& values, Control& control, Counters& counters,
+               std::size_t leaf_rows, double tolerance);
 
   // Whether many cuts are valued at once; then values are exact whatever the upper bounds.
   bool at_once() const { return gains_.ready(); }
@@ -33,18 +35,23 @@ class OutputStumps {
  private:
   struct Cuts {  // of one feature and one side
     std::size_t count = 0;
-    std::vector<std::uint32_t> place, row;      // rows left of the cut; the first one right of it
-    std::vector<std::vector<double>> sum;       // at once: [weight or target][cut]
-    std::vector<double> sums;                   // else: [cut][width]
-    std::vector<std::uint32_t> ordered;         // else: the side's rows
+    std::vector<std::uint32_t> place, row;  // rows left of the cut; the first one right of it
+    std::vector<std::vector<double>> sum;   // at once: [weight or target][cut]
+    std::vector<double> sums;               // else: [cut][width]
+    std::vector<std::uint32_t> ordered;     // else: the side's rows
     void make_room(std::size_t rows, std::size_t columns, std::size_t width);
   };
   void scan(const OutputNode& node, const std::vector<char>& side, OutputStump* const stumps[2]);
-  void gather(const OutputNode& node, const std::vector<char>& side, std::size_t f, OutputStump* const stumps[2]);
+  void gather(const OutputNode& node, const std::vector<char>& side, std::size_t f,
+              OutputStump* const stumps[2]);
   void all(std::size_t f, OutputStump& stump, Cuts& cuts);
-  void halve(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t low, std::size_t high, double left, double right);
-  void fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t cut, double& left, double& right);
-  std::uint32_t bound_at(std::size_t f, const Cuts& cuts, std::size_t cut) const { return data_.problem.base.ranks(f)[cuts.row[cut]]; }
+  void halve(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t low, std::size_t high,
+             double left, double right);
+  void fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t cut, double& left,
+            double& right);
+  std::uint32_t bound_at(std::size_t f, const Cuts& cuts, std::size_t cut) const {
+    return data_.problem.base.ranks(f)[cuts.row[cut]];
+  }
 
   const OutputRows& data_;
   OutputValues& values_;

@@ -19,7 +19,8 @@ class OutputValues {
  public:
   explicit OutputValues(const OutputRows& data);
 
-  // Loss of a leaf above its floor, the price of a leaf included; infinite where it is `limit` or more.
+  // Loss of a leaf above its floor, the price of a leaf included; infinite where it is `limit` or
+  // more.
   double leaf(const OutputPart& part, double limit);
   // What rows lose to their best output, feasible or not.
   double loss(const OutputPart& part);
@@ -42,14 +43,17 @@ class OutputValues {
   PoissonLoss poisson_;
   AbsoluteLoss absolute_;
   std::vector<double> goal_, output_;
-  std::vector<double> known_, foot_, ahead_;  // a mean, its nearest feasible output, and the way between
+  std::vector<double> known_, foot_,
+      ahead_;  // a mean, its nearest feasible output, and the way between
   std::vector<std::uint32_t> rows_;
   double far_ = 0;
 };
 
-// The same for many leaves at once, under squared error, where targets are tied by one count at most.
+// The same for many leaves at once, under squared error, where targets are tied by one count at
+// most.
 //
-// A leaf of weight w and sums s loses the rows' own losses less its gain: the most of 2 s.z - w z^2 over feasible z.
+// A leaf of weight w and sums s loses the rows' own losses less its gain: the most of 2 s.z - w z^2
+// over feasible z.
 class OutputGains {
  public:
   explicit OutputGains(const OutputRows& data);
@@ -65,7 +69,8 @@ class OutputGains {
     std::size_t most = 0;
   };
   bool add(const OutputPiece& piece);
-  void piece(const Piece& piece, std::size_t count, const double* w, const double* const* s, double* gain);
+  void piece(const Piece& piece, std::size_t count, const double* w, const double* const* s,
+             double* gain);
 
   const OutputRows& data_;
   bool ready_ = false;

@@ -1,5 +1,6 @@
-// Sums over the points that have the higher value of two 0/1 columns, for all pairs of columns: what trees of depth two
-// are made of. The sums of one side of a split are those of the node less those of the other side.
+// Sums over the points that have the higher value of two 0/1 columns, for all pairs of columns:
+// what trees of depth two are made of. The sums of one side of a split are those of the node less
+// those of the other side.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,13 @@ namespace odt {
 
 class PairSums {
  public:
-  // Of some points of the node. "One": the points with the higher value of a column; "none": the others.
+  // Of some points of the node. "One": the points with the higher value of a column; "none": the
+  // others.
   struct Sums {
-    Aligned<double> w, s;                    // [column][stride]; blocks of lanes before the column's own are not filled
-    Aligned<double> one_w, one_s, one_q;     // [stride]
-    Aligned<double> best_one, best_none;     // [stride] best score of a split of these
+    Aligned<double> w,
+        s;  // [column][stride]; blocks of lanes before the column's own are not filled
+    Aligned<double> one_w, one_s, one_q;  // [stride]
+    Aligned<double> best_one, best_none;  // [stride] best score of a split of these
     Moments all;
   };
 
@@ -34,7 +37,7 @@ class PairSums {
   void reserve(Sums& sums) const;
 
   std::size_t columns_ = 0, stride_ = 0;
-  std::vector<std::uint8_t> masks_;      // [position][block of lanes]
+  std::vector<std::uint8_t> masks_;  // [position][block of lanes]
   std::vector<std::uint32_t> rows_, picked_;
 };
 

@@ -1,5 +1,5 @@
-// Where in a gap the threshold of a split comes out: the arithmetic of odtdsl/problem/ir/intervals.py and odtdsl/data/decimals.py,
-// in the same floats.
+// Where in a gap the threshold of a split comes out: the arithmetic of
+// odtdsl/problem/ir/intervals.py and odtdsl/data/decimals.py, in the same floats.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace odt {
 
-using Edge = std::pair<double, int>;   // just before a value (0) or just after it (1)
-using Piece = std::pair<Edge, Edge>;   // from one edge to a later one
-using RealSet = std::vector<Piece>;    // disjoint, in increasing order
+using Edge = std::pair<double, int>;  // just before a value (0) or just after it (1)
+using Piece = std::pair<Edge, Edge>;  // from one edge to a later one
+using RealSet = std::vector<Piece>;   // disjoint, in increasing order
 
 // The float nearest to the middle of low < high, inside [low, high).
 inline double midpoint(double low, double high) {
@@ -25,15 +25,18 @@ inline double midpoint(double low, double high) {
   return low <= middle && middle < high ? middle : low;
 }
 
-constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};  // exact as floats
-constexpr double kLarge = 1e15;  // from here on whole numbers have zeros at their end instead of all their digits
+constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};  // exact as floats
+constexpr double kLarge =
+    1e15;  // from here on whole numbers have zeros at their end instead of all their digits
 
 // The whole number nearest to x * 10^digits, halves to even.
 inline long long rounded(double x, int digits) {
   if (digits >= 0 && digits <= 22 && std::abs(x) * kPowers[digits] < kLarge) {
     const double whole = std::nearbyint(x * kPowers[digits]);
-    if (std::abs(std::fma(x, kPowers[digits], -whole)) < 0.499) return static_cast<long long>(whole);
+    if (std::abs(std::fma(x, kPowers[digits], -whole)) < 0.499)
+      return static_cast<long long>(whole);
   }
   char text[512];
   bool carried = false;
@@ -54,7 +57,8 @@ inline long long rounded(double x, int digits) {
 
 // The float nearest to whole / 10^digits.
 inline double decimal(long long whole, int digits) {
-  if (digits >= 0 && digits <= 22 && std::abs(whole) < 1LL << 53) return static_cast<double>(whole) / kPowers[digits] + 0.0;
+  if (digits >= 0 && digits <= 22 && std::abs(whole) < 1LL << 53)
+    return static_cast<double>(whole) / kPowers[digits] + 0.0;
   char text[64];
   std::snprintf(text, sizeof text, "%llde%d", whole, -digits);
   return std::strtod(text, nullptr) + 0.0;
@@ -68,13 +72,16 @@ struct Short {
 // The shortest decimal among the floats of [low, high), of these the nearest to `wish`.
 inline std::optional<Short> shortest(double low, double high, double wish) {
   if (!(low < high)) return {};
-  const double near = std::min(std::max(wish, low), std::nextafter(high, -std::numeric_limits<double>::infinity()));
+  const double near =
+      std::min(std::max(wish, low), std::nextafter(high, -std::numeric_limits<double>::infinity()));
   char text[512];
-  int digits = std::abs(near) < kLarge ? 0 : 1 - std::snprintf(text, sizeof text, "%.0f", std::abs(near));
+  int digits =
+      std::abs(near) < kLarge ? 0 : 1 - std::snprintf(text, sizeof text, "%.0f", std::abs(near));
   for (;; ++digits) {
     const long long whole = rounded(near, digits);
     double found = decimal(whole, digits);
-    if (!(low <= found && found < high)) found = decimal(found >= high ? whole - 1 : whole + 1, digits);
+    if (!(low <= found && found < high))
+      found = decimal(found >= high ? whole - 1 : whole + 1, digits);
     if (low <= found && found < high) return Short{digits, found};
   }
 }
@@ -82,7 +89,8 @@ inline std::optional<Short> shortest(double low, double high, double wish) {
 // The floats of a piece: from the first to the one after the last.
 inline std::pair<double, double> floats_of(Edge low, Edge high) {
   const double most = std::numeric_limits<double>::infinity();
-  return {low.second ? std::nextafter(low.first, most) : low.first, high.second ? std::nextafter(high.first, most) : high.first};
+  return {low.second ? std::nextafter(low.first, most) : low.first,
+          high.second ? std::nextafter(high.first, most) : high.first};
 }
 
 inline std::optional<double> nearest_in(Edge low, Edge high, double wish) {
@@ -98,8 +106,8 @@ inline std::optional<double> nearest_in(Edge low, Edge high, double wish) {
   return {};
 }
 
-// The threshold of a split between two neighbouring values: the shortest decimal that is admitted, of these the nearest
-// to the midpoint; without `shorten` the admitted one nearest to the midpoint.
+// The threshold of a split between two neighbouring values: the shortest decimal that is admitted,
+// of these the nearest to the midpoint; without `shorten` the admitted one nearest to the midpoint.
 inline std::optional<double> place(const RealSet& admitted, double low, double high, bool shorten) {
   const double wish = midpoint(low, high);
   const Edge first(low, 0), last(high, 0);
@@ -115,8 +123,9 @@ inline std::optional<double> place(const RealSet& admitted, double low, double h
     } else if (const auto value = nearest_in(from, to, wish)) {
       t = Short{0, *value};
     }
-    if (t && (!best || t->digits < best->digits ||
-              (t->digits == best->digits && std::abs(t->value - wish) < std::abs(best->value - wish))))
+    if (t &&
+        (!best || t->digits < best->digits ||
+         (t->digits == best->digits && std::abs(t->value - wish) < std::abs(best->value - wish))))
       best = t;
   }
   return best ? std::optional<double>(best->value) : std::nullopt;

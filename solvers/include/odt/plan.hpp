@@ -1,4 +1,5 @@
-// A tree as the search holds it: splits down to the stumps, whose own splits and labels are found again at the end.
+// A tree as the search holds it: splits down to the stumps, whose own splits and labels are found
+// again at the end.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct Ask {
   std::int32_t least;  // rows that each leaf must hold
   bool must;           // some split must test the problem's column
   int state;           // of the path above
-  Ask(std::int32_t least_rows = 1, bool must_test = false, int path = 0) : least(least_rows), must(must_test), state(path) {}
+  Ask(std::int32_t least_rows = 1, bool must_test = false, int path = 0)
+      : least(least_rows), must(must_test), state(path) {}
   // The same without what the subset bound does not survive.
   Ask relaxed() const { return {1, false, state}; }
 };
@@ -34,7 +36,7 @@ struct PlanNode {
   std::uint32_t bound = 0;  // ranks below it go left
   int left = -1, right = -1;
   bool stump = false;
-  bool must = false;        // of a stump: it tests the column that must be tested
+  bool must = false;  // of a stump: it tests the column that must be tested
 };
 
 struct Plan {
@@ -73,7 +75,8 @@ struct Plan {
   }
 };
 
-// An answer to a sub-problem under an upper bound: exact if below it, else a lower bound that is at least the upper.
+// An answer to a sub-problem under an upper bound: exact if below it, else a lower bound that is at
+// least the upper.
 struct Outcome {
   Loss value = 0;
   bool exact = false;

@@ -15,38 +15,43 @@ namespace odt {
 using Loss = std::int64_t;
 constexpr Loss kInfinite = std::numeric_limits<Loss>::max() / 4;
 
-// What tests on a path cost: a split at a node takes `rate` from each unit of weight of the rows there, and `fixed`.
+// What tests on a path cost: a split at a node takes `rate` from each unit of weight of the rows
+// there, and `fixed`.
 struct PathCosts {
   std::vector<Loss> weight;  // per row; empty: tests cost nothing
   std::vector<Loss> rate;    // [state * columns + column]
   std::vector<Loss> fixed;   // [column]
 };
 
-// Rows with rank <= cut go left. Ranks of a feature are 0 .. distinct-1 and dense over the training rows.
+// Rows with rank <= cut go left. Ranks of a feature are 0 .. distinct-1 and dense over the training
+// rows.
 struct Problem {
   std::size_t rows = 0;
   std::size_t features = 0;
   int classes = 0;
-  std::vector<std::uint32_t> rank;        // [feature * rows + row]
-  std::vector<std::uint32_t> distinct;    // ranks per feature
-  std::vector<std::vector<char>> allowed; // per feature: empty, or one flag per rank: may the cut stand there
-  std::vector<int> label;                 // per row
-  std::vector<Loss> weight;               // empty: one each
-  std::vector<Loss> cost;                 // empty, or [label * classes + prediction]
+  std::vector<std::uint32_t> rank;      // [feature * rows + row]
+  std::vector<std::uint32_t> distinct;  // ranks per feature
+  std::vector<std::vector<char>>
+      allowed;               // per feature: empty, or one flag per rank: may the cut stand there
+  std::vector<int> label;    // per row
+  std::vector<Loss> weight;  // empty: one each
+  std::vector<Loss> cost;    // empty, or [label * classes + prediction]
   int depth = 0;
-  int leaves = 0;                         // 0: no limit
+  int leaves = 0;  // 0: no limit
   Loss leaf_price = 0;
-  std::int32_t leaf_rows = 1;             // that each leaf must hold at least
-  // What rules on paths leave open, as an automaton: a path in a state may split on a column with an entry that is not
-  // -1 and is in that state below. Each state allows all that the states behind it do. Empty: everything.
-  std::vector<int> column;                // per feature; empty: each its own
+  std::int32_t leaf_rows = 1;  // that each leaf must hold at least
+  // What rules on paths leave open, as an automaton: a path in a state may split on a column with
+  // an entry that is not -1 and is in that state below. Each state allows all that the states
+  // behind it do. Empty: everything.
+  std::vector<int> column;  // per feature; empty: each its own
   int columns = 0;
-  std::vector<int> next;                  // [state * columns + column]; a tree begins in state 0
-  // Only bit sets know these: other searches find the least loss without them, which is no more. `next` then says what a
-  // path has paid for: it leaves everything open, and no order of tests costs more than another.
+  std::vector<int> next;  // [state * columns + column]; a tree begins in state 0
+  // Only bit sets know these: other searches find the least loss without them, which is no more.
+  // `next` then says what a path has paid for: it leaves everything open, and no order of tests
+  // costs more than another.
   PathCosts paths;
-  int must = -1;                          // a column that some split must test
-  bool smallest = false;                  // least depth, then least leaves, among trees without loss
+  int must = -1;          // a column that some split must test
+  bool smallest = false;  // least depth, then least leaves, among trees without loss
 
   const std::uint32_t* ranks(std::size_t feature) const { return rank.data() + feature * rows; }
   // The state behind a split on a feature; -1: it may not stand.
@@ -64,9 +69,9 @@ struct Problem {
 };
 
 struct TreeNode {
-  int feature = -1;          // -1: leaf
-  std::uint32_t cut = 0;     // largest rank among the node's rows that goes left
-  std::uint32_t next = 0;    // smallest rank among the node's rows that goes right
+  int feature = -1;        // -1: leaf
+  std::uint32_t cut = 0;   // largest rank among the node's rows that goes left
+  std::uint32_t next = 0;  // smallest rank among the node's rows that goes right
   int left = -1, right = -1;
   int label = -1;
 };
@@ -102,14 +107,16 @@ struct Options {
   int threads = 1;
   std::size_t memory_limit = 0;  // bytes of cache; 0: a default
   Isa isa = Isa::best;
-  int method = 0;                // 0: chosen, 1: sorted scans, 2: bitsets, 3: anytime, without a proof
-  std::uint64_t seed = 0;        // of the anytime search
-  bool beside = true;            // the anytime search runs beside a proof that takes longer than
+  int method = 0;          // 0: chosen, 1: sorted scans, 2: bitsets, 3: anytime, without a proof
+  std::uint64_t seed = 0;  // of the anytime search
+  bool beside = true;      // the anytime search runs beside a proof that takes longer than
   std::uint64_t alone = 30000000;  // so much work (some tenths of a second)
-  Loss upper_bound = kInfinite;  // only trees of at most this loss are of interest
+  Loss upper_bound = kInfinite;    // only trees of at most this loss are of interest
   Tree start;
-  Control* outer = nullptr;      // of the search that this one is part of: its work counts, its limits hold
-  std::function<void(const Incumbent&, const Found&)> progress;  // nothing is found where only the bound is news
+  Control* outer =
+      nullptr;  // of the search that this one is part of: its work counts, its limits hold
+  std::function<void(const Incumbent&, const Found&)>
+      progress;  // nothing is found where only the bound is news
   std::function<bool()> interrupted;
 };
 

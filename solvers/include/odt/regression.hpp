@@ -1,7 +1,7 @@
 // Optimal regression trees: squared or absolute error, one target.
 //
-// Losses are floating-point numbers: a tree is called optimal when no other is better by more than 1e-9 of the loss of a
-// single leaf.
+// Losses are floating-point numbers: a tree is called optimal when no other is better by more than
+// 1e-9 of the loss of a single leaf.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace odt {
 
 struct RegressionProblem {
-  Problem base;                 // ranks, distinct, allowed, depth, leaves; labels and classes unused
+  Problem base;  // ranks, distinct, allowed, depth, leaves; labels and classes unused
   std::vector<double> target;
-  std::vector<double> weight;   // empty: one each
+  std::vector<double> weight;  // empty: one each
   double leaf_price = 0;
   bool absolute = false;
 };
@@ -34,11 +34,13 @@ struct RegressionOptions {
   double relative_gap = 0;
   int threads = 1;
   std::size_t memory_limit = 0;  // bytes of cache; 0: a default
-  double upper_bound = std::numeric_limits<double>::infinity();  // only trees of at most this loss are of interest
-  bool prove = true;             // false: the anytime search alone
-  bool beside = true;            // the anytime search runs beside a proof that takes longer than
-  std::uint64_t alone = 20000000;  // so much work (a tenth of a second or two; a quarter from depth five on)
-  std::uint64_t seed = 0;        // of the anytime search
+  double upper_bound =
+      std::numeric_limits<double>::infinity();  // only trees of at most this loss are of interest
+  bool prove = true;                            // false: the anytime search alone
+  bool beside = true;  // the anytime search runs beside a proof that takes longer than
+  std::uint64_t alone =
+      20000000;  // so much work (a tenth of a second or two; a quarter from depth five on)
+  std::uint64_t seed = 0;  // of the anytime search
   Tree start;
   std::function<void(const RealIncumbent&, const Found&)> progress;
   std::function<bool()> interrupted;
@@ -48,14 +50,15 @@ struct RegressionResult {
   Status status = Status::unknown;
   double value = 0, bound = 0;
   Tree tree;
-  std::vector<double> output;   // per node of the tree
+  std::vector<double> output;  // per node of the tree
   Counters counters;
   std::vector<RealIncumbent> timeline;
   double seconds = 0;
-  std::uint64_t work = 0;       // what was polled
+  std::uint64_t work = 0;  // what was polled
 };
 
-RegressionResult solve_regression(const RegressionProblem& problem, const RegressionOptions& options);
+RegressionResult solve_regression(const RegressionProblem& problem,
+                                  const RegressionOptions& options);
 // The tree of a plan that the search told.
 RegressionResult finished(const RegressionProblem& problem, const Plan& plan);
 

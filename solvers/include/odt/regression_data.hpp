@@ -1,8 +1,8 @@
 // The rows of a regression problem as weighted points.
 //
-// Cuts that no rule allows vanish: a feature's ranks become cells with an allowed cut between any two. Rows of weight zero
-// do not count, and for squared error rows alike in all cells become one point: what they lose among themselves, every
-// tree loses.
+// Cuts that no rule allows vanish: a feature's ranks become cells with an allowed cut between any
+// two. Rows of weight zero do not count, and for squared error rows alike in all cells become one
+// point: what they lose among themselves, every tree loses.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +40,16 @@ struct PointSet {
 struct RegressionData {
   const RegressionProblem& problem;
   std::size_t points = 0;
-  std::vector<Moments> point;                     // targets are relative to their mean
-  std::vector<double> target;                     // s / w
-  std::vector<std::uint32_t> row;                 // one of its rows
+  std::vector<Moments> point;      // targets are relative to their mean
+  std::vector<double> target;      // s / w
+  std::vector<std::uint32_t> row;  // one of its rows
   // Columns: of a feature's cells each, or, where there are few cuts, 0/1 columns of one cut each.
-  std::vector<std::uint32_t> feature;             // of a column
-  std::vector<std::vector<std::uint32_t>> cell;   // [column][point]
-  std::vector<std::vector<std::uint32_t>> bound;  // [column][cell]: ranks below it lie in this cell or a lower one
+  std::vector<std::uint32_t> feature;            // of a column
+  std::vector<std::vector<std::uint32_t>> cell;  // [column][point]
+  std::vector<std::vector<std::uint32_t>>
+      bound;  // [column][cell]: ranks below it lie in this cell or a lower one
   std::vector<PointSet> hash;
-  double offset = 0;     // lost by every tree
+  double offset = 0;  // lost by every tree
   double tolerance = 0;
 
   explicit RegressionData(const RegressionProblem& problem);

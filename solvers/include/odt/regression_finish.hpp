@@ -15,8 +15,10 @@ struct FinishedRegression {
   double value = 0;            // recounted, with leaf prices
 };
 
-// Finds the stumps of a plan, drops splits that part no rows or change no output. `root`: all points, with columns.
-FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control, const Plan& plan);
+// Finds the stumps of a plan, drops splits that part no rows or change no output. `root`: all
+// points, with columns.
+FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control,
+                          const Plan& plan);
 
 // A given tree that keeps the limits; throws std::invalid_argument otherwise.
 Plan plan_of_tree(const RegressionProblem& problem, const Tree& tree);

@@ -1,4 +1,5 @@
-// What depends on the kind of error: losses of leaves, stumps and trees of depth two, and a bound for deeper ones.
+// What depends on the kind of error: losses of leaves, stumps and trees of depth two, and a bound
+// for deeper ones.
 #pragma once
 
 #include <memory>
@@ -25,18 +26,21 @@ struct Sides {
   double leaf[2], stump[2];
 
   double least(int side) const { return leaf[side] < stump[side] ? leaf[side] : stump[side]; }
-  void offer(int leaves, double tolerance, std::size_t column, std::uint32_t cut, Pick& best) const {
+  void offer(int leaves, double tolerance, std::size_t column, std::uint32_t cut,
+             Pick& best) const {
     bool stumps[2] = {stump[0] < leaf[0] - tolerance, stump[1] < leaf[1] - tolerance};
     if (leaves < 4 && stumps[0] && stumps[1]) {
       stumps[0] = stump[0] + leaf[1] <= leaf[0] + stump[1];
       stumps[1] = !stumps[0];
     }
     const double value = (stumps[0] ? stump[0] : leaf[0]) + (stumps[1] ? stump[1] : leaf[1]);
-    if (value < best.value - tolerance) best = {value, static_cast<int>(column), cut, {stumps[0], stumps[1]}};
+    if (value < best.value - tolerance)
+      best = {value, static_cast<int>(column), cut, {stumps[0], stumps[1]}};
   }
 };
 
-// Cuts between two that are known, with the loss below the low one and beside the high one: more points lose more.
+// Cuts between two that are known, with the loss below the low one and beside the high one: more
+// points lose more.
 struct CutSpan {
   std::uint32_t low, high;
   double left, right;
@@ -48,20 +52,26 @@ class RegressionScan {
 
   // Loss of one leaf, its price included, as everywhere here.
   virtual double leaf(const RegressionView& view) = 0;
-  // Per column and cut: the loss of the split into two leaves, in `splits`; the best of all is returned.
+  // Per column and cut: the loss of the split into two leaves, in `splits`; the best of all is
+  // returned.
   virtual Pick stump(const RegressionView& view) = 0;
-  // Best tree with a split at the root and at most `leaves` leaves (3 or 4) if better than `best` is; what is found before
-  // a limit stays there.
+  // Best tree with a split at the root and at most `leaves` leaves (3 or 4) if better than `best`
+  // is; what is found before a limit stays there.
   virtual void depth_two(const RegressionView& view, int leaves, Pick& best) = 0;
-  // Whether trees of depth two on both sides of the node's cuts can be told without a view of the sides; if so, the best
-  // one with at most `leaves` leaves (3 or 4) of a side, in terms of the node's columns.
+  // Whether trees of depth two on both sides of the node's cuts can be told without a view of the
+  // sides; if so, the best one with at most `leaves` leaves (3 or 4) of a side, in terms of the
+  // node's columns.
   virtual bool tells_sides(const RegressionView&) { return false; }
-  virtual void side_depth_two(const RegressionView&, std::size_t /*column*/, bool /*below*/, int /*leaves*/, Pick&) {}
-  // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone. A lower bound on that;
-  // the search for it may stop when it is `enough`, or when it is known to stay below `hopeless`.
-  virtual double clusters(const RegressionView& view, int leaves, double enough = kNever, double hopeless = -kNever) = 0;
+  virtual void side_depth_two(const RegressionView&, std::size_t /*column*/, bool /*below*/,
+                              int /*leaves*/, Pick&) {}
+  // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
+  // A lower bound on that; the search for it may stop when it is `enough`, or when it is known to
+  // stay below `hopeless`.
+  virtual double clusters(const RegressionView& view, int leaves, double enough = kNever,
+                          double hopeless = -kNever) = 0;
 
-  // After stump(): losses of single splits, columns behind one another, cut c of a column at [first + c - 1].
+  // After stump(): losses of single splits, columns behind one another, cut c of a column at [first
+  // + c - 1].
   std::vector<double> splits;
   Counters counters;
 };

@@ -48,7 +48,8 @@ class Frontier {
   };
 
   // `splits`: losses of single splits, as RegressionScan::stump leaves them.
-  Frontier(const RegressionView& view, const std::vector<double>& splits, Shape shape, double price);
+  Frontier(const RegressionView& view, const std::vector<double>& splits, Shape shape,
+           double price);
   // The span of the least bound if it may hold something better than `limit`.
   bool pop(double limit, Span& span);
   // Losses (or lower bounds) below and beside the cut of `span` are known now.
@@ -77,10 +78,13 @@ class RegressionSearch {
     RealOutcome side[2];
   };
 
-  // Best tree of the shape if better than `upper`; `lower` is a known bound. The view has its columns.
-  RealOutcome search(const RegressionView& view, int level, Shape shape, double upper, double lower);
+  // Best tree of the shape if better than `upper`; `lower` is a known bound. The view has its
+  // columns.
+  RealOutcome search(const RegressionView& view, int level, Shape shape, double upper,
+                     double lower);
   // Solves both sides of a cut as far as they can still beat `upper`.
-  void evaluate(const RegressionView& view, int level, const Frontier& frontier, double upper, Cut& cut);
+  void evaluate(const RegressionView& view, int level, const Frontier& frontier, double upper,
+                Cut& cut);
   // The tree that a cut makes, if both sides are known.
   RealOutcome join(const RegressionView& view, const Cut& cut) const;
   Plan plan_of(const RegressionView& view, const Pick& pick) const;
@@ -88,10 +92,14 @@ class RegressionSearch {
   Counters counters() const;
 
  private:
-  RealOutcome solve(RegressionView& view, const RegressionView& parent, int level, Shape shape, double upper, double lower);
-  RealOutcome solve_side(const RegressionView& side, const RegressionView& view, const Frontier::Span& span, int k, Shape shape, double lower);
-  RealOutcome branch(const RegressionView& view, int level, Shape shape, RealOutcome best, double lower);
-  double bound(const RegressionView& view, Shape shape, double lower, double enough, double hopeless);
+  RealOutcome solve(RegressionView& view, const RegressionView& parent, int level, Shape shape,
+                    double upper, double lower);
+  RealOutcome solve_side(const RegressionView& side, const RegressionView& view,
+                         const Frontier::Span& span, int k, Shape shape, double lower);
+  RealOutcome branch(const RegressionView& view, int level, Shape shape, RealOutcome best,
+                     double lower);
+  double bound(const RegressionView& view, Shape shape, double lower, double enough,
+               double hopeless);
   using Views = RegressionView[2];
   struct Pair {
     Views views;

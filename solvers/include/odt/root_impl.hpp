@@ -10,7 +10,10 @@ template <class R>
 class Root {
  public:
   Root(const Dataset& data, Control& control, Result& result)
-      : data_(data), control_(control), result_(result), workers_(std::max(1, control.options().threads)) {
+      : data_(data),
+        control_(control),
+        result_(result),
+        workers_(std::max(1, control.options().threads)) {
     const int threads = std::max(1, control.options().threads);
     for (int i = 0; i < threads; ++i) searches_.push_back(std::make_unique<Search<R>>(control));
     round_ = threads == 1 ? 1 : static_cast<std::size_t>(4 * threads);
@@ -28,9 +31,11 @@ class Root {
   }
 
  private:
-  // A pair array costs its rows times the width of a rank; beyond this much, children gather instead.
+  // A pair array costs its rows times the width of a rank; beyond this much, children gather
+  // instead.
   bool pairs_fit() const {
-    const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 28;
+    const std::size_t limit =
+        control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 28;
     return data_.features() * data_.features() * data_.rows() * sizeof(R) * 3 <= limit;
   }
 
@@ -38,11 +43,14 @@ class Root {
     view_.make_root(data_, pairs_fit());
     const Problem& p = data_.problem;
     const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
-    upper_ = control_.options().upper_bound >= kInfinite ? kInfinite : control_.options().upper_bound - data_.loss.offset + 1;
+    upper_ = control_.options().upper_bound >= kInfinite
+                 ? kInfinite
+                 : control_.options().upper_bound - data_.loss.offset + 1;
     lower_ = data_.problem.leaf_price + data_.inseparable();
     answer_.bound = std::max(answer_.bound, std::min(lower_, best()));
     for (int depth = 0; depth <= std::min(2, goal.depth); ++depth) {
-      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), lower_, ask(), nullptr, 0);
+      const Outcome out = searches_[0]->solve(view_, 0, shape(depth, goal.leaves), best(), lower_,
+                                              ask(), nullptr, 0);
       improve(out);
       last_ = out;
       last_bound_ = out.value;
@@ -56,14 +64,17 @@ class Root {
     answer_.complete = true;
   }
 
-  // Refutes small losses first, then larger ones, up to a part of the incumbent's: that takes little of the time of the
-  // whole proof, and the bound moves from the first second.
+  // Refutes small losses first, then larger ones, up to a part of the incumbent's: that takes
+  // little of the time of the whole proof, and the bound moves from the first second.
   void rise(Shape shape, double part, double factor) {
     for (;;) {
       take_over();
       if (best() >= kInfinite) return;
       const Loss upto = static_cast<Loss>(part * static_cast<double>(best()));
-      const Loss target = std::min(upto, std::max({lower_ + 1, static_cast<Loss>(factor * static_cast<double>(answer_.bound)), best() / 128}));
+      const Loss target = std::min(
+          upto,
+          std::max({lower_ + 1, static_cast<Loss>(factor * static_cast<double>(answer_.bound)),
+                    best() / 128}));
       if (target <= std::max(lower_, answer_.bound)) return;
       const Outcome out = searches_[0]->solve(view_, 0, shape, target, lower_, ask(), nullptr, 0);
       improve(out);
@@ -81,14 +92,19 @@ class Root {
     answer_.value = out.value;
     answer_.plan = out.plan;
     if (control_.shared) control_.shared->offer(out.value, out.plan);
-    control_.incumbent(result_.timeline, out.value + data_.loss.offset, answer_.bound + data_.loss.offset, {&out.plan});
+    control_.incumbent(result_.timeline, out.value + data_.loss.offset,
+                       answer_.bound + data_.loss.offset, {&out.plan});
   }
 
   // What the search beside this one found.
   bool take_over() { return control_.shared && control_.shared->take(answer_.value, answer_.plan); }
 
   // With an incumbent, a gap that is allowed is not searched.
-  Loss cutoff() const { return answer_.value < kInfinite && answer_.value <= upper_ ? control_.cutoff(answer_.value, data_.loss.offset) : upper_; }
+  Loss cutoff() const {
+    return answer_.value < kInfinite && answer_.value <= upper_
+               ? control_.cutoff(answer_.value, data_.loss.offset)
+               : upper_;
+  }
 
   void raise_bound(Loss bound) {
     if (bound <= answer_.bound) return;
@@ -100,7 +116,10 @@ class Root {
     // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
     Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
     ++searches_[0]->counters.nodes;
-    const Loss any = ask().must ? searches_[0]->solve(view_, 0, odt::shape(shape.depth - 1, shape.leaves), best(), lower_, ask().relaxed(), nullptr, 0).value
+    const Loss any = ask().must ? searches_[0]
+                                      ->solve(view_, 0, odt::shape(shape.depth - 1, shape.leaves),
+                                              best(), lower_, ask().relaxed(), nullptr, 0)
+                                      .value
                                 : last_bound_;
     node.begin(last_, last_bound_, any, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
     node.set_cutoff(cutoff());
@@ -117,8 +136,10 @@ class Root {
       const auto evaluate = [&](int worker, std::size_t i) {
         values[i] = node.evaluate(*searches_[static_cast<std::size_t>(worker)], tasks[i]);
       };
-      if (workers() == 1) evaluate(0, 0);
-      else workers_.run(count, evaluate);
+      if (workers() == 1)
+        evaluate(0, 0);
+      else
+        workers_.run(count, evaluate);
       for (std::size_t i = 0; i < count; ++i)
         if (node.merge(tasks[i], values[i])) {
           improve(node.outcome());
@@ -147,7 +168,8 @@ class Root {
 };
 
 template <class R>
-RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
+RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result,
+                        const RootAnswer& start) {
   return Root<R>(data, control, result).run(start);
 }
 

@@ -1,8 +1,8 @@
 // Optimal trees under rules: everything a rule can ask that is no filter on single cuts.
 //
-// A sub-tree is known by its components (additive measures, less is better), its facts (bits that a split may set) and
-// the state of the path above it. Of two sub-trees of the same rows and state one is dropped if the other is no worse
-// in all of these. See docs/explanation/exact.md.
+// A sub-tree is known by its components (additive measures, less is better), its facts (bits that a
+// split may set) and the state of the path above it. Of two sub-trees of the same rows and state
+// one is dropped if the other is no worse in all of these. See docs/explanation/exact.md.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ struct ModelLiteral {
   int component = -1;  // -1: a fact
   int fact = 0;
   bool positive = true;
-  Loss at_most = 0;    // components
+  Loss at_most = 0;  // components
 };
 using ModelClause = std::vector<ModelLiteral>;
 
-// coefficient * the largest of these components, or coefficient * a fact. Coefficients are at least 0.
+// coefficient * the largest of these components, or coefficient * a fact. Coefficients are at least
+// 0.
 struct ObjectiveTerm {
   Loss coefficient = 1;
   std::vector<int> components;
@@ -41,7 +42,8 @@ struct Pair {
   std::uint32_t first, second;  // the fact is set by a split that parts these rows
 };
 
-// The fact is set by a tree whose label falls (not `increasing`: rises) somewhere in the space as the column grows.
+// The fact is set by a tree whose label falls (not `increasing`: rises) somewhere in the space as
+// the column grows.
 struct MonotoneRule {
   int fact;
   int column;
@@ -49,11 +51,13 @@ struct MonotoneRule {
 };
 
 struct RuledProblem {
-  Problem base;                  // labels, weights and costs are not read; `classes` is the number of labels
-  std::vector<int> column;       // per feature
+  Problem base;  // labels, weights and costs are not read; `classes` is the number of labels
+  std::vector<int> column;  // per feature
   int columns = 0;
-  std::vector<char> missing_low, missing_high;  // per feature: is the first (last) rank that of missing cells
-  std::vector<std::vector<std::vector<char>>> allowed_at;  // per level: as base.allowed; empty: all that base allows
+  std::vector<char> missing_low,
+      missing_high;  // per feature: is the first (last) rank that of missing cells
+  std::vector<std::vector<std::vector<char>>>
+      allowed_at;  // per level: as base.allowed; empty: all that base allows
 
   int components = 0;
   int sums = 0;
@@ -65,21 +69,24 @@ struct RuledProblem {
   std::vector<std::vector<Loss>> path_delta;  // per component: empty, or [state * columns + column]
 
   int states = 1;
-  std::vector<int> next;         // [state * columns + column], -1: no tree below
-  std::vector<int> need;         // per state: splits that must follow before a leaf may stand
-  bool closed = false;           // leaving a test out of a path that may stand never makes it one that may not
-  std::vector<std::vector<int>> leaf_rules, split_rules;  // per state: the clauses that the path leaves open
+  std::vector<int> next;  // [state * columns + column], -1: no tree below
+  std::vector<int> need;  // per state: splits that must follow before a leaf may stand
+  bool closed =
+      false;  // leaving a test out of a path that may stand never makes it one that may not
+  std::vector<std::vector<int>> leaf_rules,
+      split_rules;  // per state: the clauses that the path leaves open
   std::vector<RowClause> leaf_clauses, split_clauses;
 
-  int facts = 0;                 // at most 64
+  int facts = 0;                           // at most 64
   std::vector<std::uint64_t> split_facts;  // [level * columns + column]
   std::vector<Pair> pairs;
   std::vector<MonotoneRule> monotone;
-  SpaceProblem space;            // read only where there are monotone rules
-  bool steady = false;           // a lower (higher) gap inside a gap has no higher (lower) threshold, and columns one rule
+  SpaceProblem space;   // read only where there are monotone rules
+  bool steady = false;  // a lower (higher) gap inside a gap has no higher (lower) threshold, and
+                        // columns one rule
   std::vector<ModelClause> clauses;
   std::vector<ObjectiveTerm> objective;
-  Loss offset = 0;               // a gap that is asked for is relative to the size of the objective and this
+  Loss offset = 0;  // a gap that is asked for is relative to the size of the objective and this
 };
 
 // Refuses a problem whose parts do not fit together (std::invalid_argument).

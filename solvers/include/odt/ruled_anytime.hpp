@@ -1,5 +1,6 @@
-// Good trees early under rules: the anytime search on losses weighted by multipliers, which knows the rules on paths,
-// levels, leaves and prices, and judges whole trees by all rules and the objective.
+// Good trees early under rules: the anytime search on losses weighted by multipliers, which knows
+// the rules on paths, levels, leaves and prices, and judges whole trees by all rules and the
+// objective.
 #pragma once
 
 #include <cmath>
@@ -26,9 +27,12 @@ struct RuledLane {
 template <class R>
 class RuledAnytime : public Anytime<R> {
  public:
-  RuledAnytime(RuledLane& lane, const Dataset& data, Judge& judge, Control& control, Counters& counters, std::uint64_t seed,
-               typename Anytime<R>::Told told)
-      : Anytime<R>(data, control, counters, seed, std::move(told)), p_(lane.weights.p), lane_(lane), judge_(judge) {
+  RuledAnytime(RuledLane& lane, const Dataset& data, Judge& judge, Control& control,
+               Counters& counters, std::uint64_t seed, typename Anytime<R>::Told told)
+      : Anytime<R>(data, control, counters, seed, std::move(told)),
+        p_(lane.weights.p),
+        lane_(lane),
+        judge_(judge) {
     set_broken();
   }
 
@@ -42,9 +46,11 @@ class RuledAnytime : public Anytime<R> {
  protected:
   Grown::Ptr leaf(View<R>& view, const Place& at) override;
   Grown::Ptr stump(View<R>& view, const Place& at, bool must = false) override;
-  Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most, bool& complete) override;
+  Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most,
+                         bool& complete) override;
   bool open(const Place& at, std::size_t f) const override;
-  bool may_cut(const Place& at, std::size_t f, std::uint32_t low, std::uint32_t high) const override;
+  bool may_cut(const Place& at, std::size_t f, std::uint32_t low,
+               std::uint32_t high) const override;
   Loss split_price(View<R>& view, const Place& at, std::size_t f) const override;
   void offer(const Grown::Ptr& tree) override;
   Loss limit() const override { return kInfinite; }
@@ -52,7 +58,8 @@ class RuledAnytime : public Anytime<R> {
  private:
   void set_broken();
   Grown::Ptr with_asked(const Grown::Ptr& tree);
-  // The best label that rules on leaves leave open, and its value; else a value that no tree without a broken leaf has.
+  // The best label that rules on leaves leave open, and its value; else a value that no tree
+  // without a broken leaf has.
   Loss best_label(const Loss* losses, const Loss* sums, int state, int& label) const;
   void add_sums(std::uint32_t row, Loss* sums) const;
   Loss price_of(const Loss* sums, int state, std::size_t f) const;
@@ -67,6 +74,7 @@ class RuledAnytime : public Anytime<R> {
 };
 
 // Improves the best tree until a limit is met (Stop), or it is as good as is possible.
-void improve_ruled(const RuledProblem& p, const Tree& start, Control& control, Counters& counters, RuledBest& best);
+void improve_ruled(const RuledProblem& p, const Tree& start, Control& control, Counters& counters,
+                   RuledBest& best);
 
 }  // namespace odt

@@ -17,18 +17,23 @@ class RuledBest {
  public:
   // `largest`: no tree has a larger objective. A bound above it proves that none keeps the rules.
   RuledBest(const Control& control, Result& result, Loss offset, Loss largest)
-      : control_(control), result_(result), offset_(offset), value_(std::min(control.options().upper_bound, largest) + 1) {
+      : control_(control),
+        result_(result),
+        offset_(offset),
+        value_(std::min(control.options().upper_bound, largest) + 1) {
     result_.bound = -kInfinite;
   }
 
   Loss value() const { return value_; }
   Loss bound() const { return bound_; }
-  // Only trees of a lower objective are searched for: the best known's less the gap that is allowed.
+  // Only trees of a lower objective are searched for: the best known's less the gap that is
+  // allowed.
   Loss cutoff() const {
     const double gap = control_.options().relative_gap;
     const Loss value = value_;
     if (gap <= 0 || !found_) return value;
-    return value - static_cast<Loss>(gap * std::abs(static_cast<double>(value) + static_cast<double>(offset_)));
+    return value - static_cast<Loss>(
+                       gap * std::abs(static_cast<double>(value) + static_cast<double>(offset_)));
   }
   bool done() const { return bound_ >= cutoff(); }
 

@@ -1,4 +1,5 @@
-// Trees without rules under some multipliers: the problem that bounds all others, its rows, and a search for it.
+// Trees without rules under some multipliers: the problem that bounds all others, its rows, and a
+// search for it.
 #pragma once
 
 #include <stdexcept>
@@ -16,16 +17,20 @@ class FreeTrees {
  public:
   // Of trees of at most this depth.
   FreeTrees(const RuledProblem& p, const Multipliers& m, int depth, Control& control)
-      : weights(p, m, depth), data(weights.free, choose_kernels(control.options().isa), &control), search(control) {
+      : weights(p, m, depth),
+        data(weights.free, choose_kernels(control.options().isa), &control),
+        search(control) {
     const std::size_t pairs = data.features() * data.features() * data.rows() * sizeof(R) * 4;
     root.make_root(data, pairs <= (std::size_t{1} << 28), true);
   }
 
-  // A lower bound on the weighted sum of all sub-trees of these rows (of at most `most` leaves, if that is not 0), exact
-  // where it is below `upper`.
+  // A lower bound on the weighted sum of all sub-trees of these rows (of at most `most` leaves, if
+  // that is not 0), exact where it is below `upper`.
   Loss bound(View<R>& view, int depth, Loss upper, Loss lower, int most = 0) {
     const Loss shift = weights.below_zero(depth);
-    const int leaves = most > 0 ? most : weights.p.base.leaves > 0 ? weights.p.base.leaves : full_leaves(30);
+    const int leaves = most > 0                    ? most
+                       : weights.p.base.leaves > 0 ? weights.p.base.leaves
+                                                   : full_leaves(30);
     const Loss top = std::max<Loss>(0, round_up(upper - shift, weights.grain));
     const Loss bottom = std::max<Loss>(0, round_down(lower - shift, weights.grain));
     if (bottom >= top) return std::max(lower, upper);
@@ -33,7 +38,8 @@ class FreeTrees {
     return std::max(lower, out.value * weights.grain + shift);
   }
 
-  // The least weighted sum of all trees, as far as the options let it be known, and the best tree found.
+  // The least weighted sum of all trees, as far as the options let it be known, and the best tree
+  // found.
   struct Answer {
     Loss bound = 0;
     bool complete = false;
@@ -57,7 +63,8 @@ class FreeTrees {
   Search<R> search;
 
  private:
-  // Where tests cost something, and bit sets can count that: all of the weighted sum, where scans leave it out.
+  // Where tests cost something, and bit sets can count that: all of the weighted sum, where scans
+  // leave it out.
   bool solve_paid(Control& control, Counters& counters, Answer& answer) {
     weights.make_paid();
     if (weights.paid.rows == 0) return false;
@@ -71,14 +78,16 @@ class FreeTrees {
     grain_ = weights.grain;
     return false;
   }
-  void take(const RootAnswer& from, const Dataset& of, const Result& found, const Control& control, Counters& counters, Answer& answer) {
+  void take(const RootAnswer& from, const Dataset& of, const Result& found, const Control& control,
+            Counters& counters, Answer& answer) {
     answer.complete = from.complete;
     answer.bound = sum_of(from.bound + of.loss.offset);
     answer.work = control.work();
     counters.add(found.counters);
     if (from.plan.empty()) return;
     Finished done = finish(of.problem, of.loss, from.plan);
-    if (done.value > from.value + of.loss.offset) throw std::logic_error("the free tree's loss differs from the search's claim");
+    if (done.value > from.value + of.loss.offset)
+      throw std::logic_error("the free tree's loss differs from the search's claim");
     answer.tree = std::move(done.tree);
   }
 

@@ -6,9 +6,15 @@ namespace odt {
 
 template <class R>
 RuledSearch<R>::RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best)
-    : free_(free), w_(free.weights), p_(w_.p), control_(control), best_(best), counters_(free.search.counters),
+    : free_(free),
+      w_(free.weights),
+      p_(w_.p),
+      control_(control),
+      best_(best),
+      counters_(free.search.counters),
       missing_(w_.components, 0) {
-  if (!p_.monotone.empty()) monotone_ = std::make_unique<Monotone>(p_.monotone, p_.space, p_.base.rows, p_.base.classes);
+  if (!p_.monotone.empty())
+    monotone_ = std::make_unique<Monotone>(p_.monotone, p_.space, p_.base.rows, p_.base.classes);
 }
 
 template <class R>
@@ -58,7 +64,8 @@ bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, std::uint64
 template <class R>
 bool RuledSearch<R>::relaxed_holds(std::uint64_t facts, const Loss* values) const {
   return std::all_of(p_.clauses.begin(), p_.clauses.end(), [&](const ModelClause& clause) {
-    const bool asked = clause.size() > 1 || clause[0].component < 0 || w_.multipliers.compared[static_cast<std::size_t>(clause[0].component)];
+    const bool asked = clause.size() > 1 || clause[0].component < 0 ||
+                       w_.multipliers.compared[static_cast<std::size_t>(clause[0].component)];
     return !asked || clause_holds(clause, facts, values);
   });
 }
@@ -70,7 +77,8 @@ Loss RuledSearch<R>::relaxed_objective(std::uint64_t facts, const Loss* values) 
   for (const ObjectiveTerm& t : p_.objective) {
     Loss largest = t.fact >= 0 ? static_cast<Loss>(facts >> t.fact & 1) : -kInfinite;
     for (int k : t.components)
-      if (w_.multipliers.compared[static_cast<std::size_t>(k)]) largest = std::max(largest, values[k]);
+      if (w_.multipliers.compared[static_cast<std::size_t>(k)])
+        largest = std::max(largest, values[k]);
     total += t.coefficient * largest;
   }
   return total;
@@ -99,7 +107,8 @@ void RuledSearch<R>::remember(std::uint64_t facts, const Loss* values, Loss rela
       missing_[static_cast<std::size_t>(clause[0].component)] = 1;
   for (const ObjectiveTerm& t : p_.objective) {
     if (t.components.size() < 2) continue;
-    const auto largest = std::max_element(t.components.begin(), t.components.end(), [&](int a, int b) { return values[a] < values[b]; });
+    const auto largest = std::max_element(t.components.begin(), t.components.end(),
+                                          [&](int a, int b) { return values[a] < values[b]; });
     missing_[static_cast<std::size_t>(*largest)] = 1;
   }
 }
@@ -148,8 +157,10 @@ void RuledSearch<R>::keep(Front& front) {
 
 template <class R>
 void RuledSearch<R>::check_memory() const {
-  const std::size_t limit = control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;
-  std::size_t bytes = arena_.size() * sizeof(ArenaNode) + (monotone_ ? monotone_->bytes() + case_bytes_ : 0);
+  const std::size_t limit =
+      control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;
+  std::size_t bytes =
+      arena_.size() * sizeof(ArenaNode) + (monotone_ ? monotone_->bytes() + case_bytes_ : 0);
   for (const auto& level : levels_) bytes += level->front[0].bytes() + level->front[1].bytes();
   if (bytes > limit) throw Stop{};
 }
@@ -158,8 +169,10 @@ void RuledSearch<R>::check_memory() const {
 
 // All sub-trees below the budget that none dominates.
 template <class R>
-void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front) {
-  front.clear(w_.components, w_.compared, w_.wanted, w_.unwanted, monotone_ ? monotone_->facts_above(level) & w_.wanted : 0);
+void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss budget,
+                           Front& front) {
+  front.clear(w_.components, w_.compared, w_.wanted, w_.unwanted,
+              monotone_ ? monotone_->facts_above(level) & w_.wanted : 0);
   ++counters_.nodes;
   poll(view.rows() * view.features());
   Level& here = at(level);
@@ -171,9 +184,11 @@ void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss 
     for (const Entry& e : front.entries()) consider(e, front.components(e));
   bool may_split = depth > 0;
   for (int rule : p_.split_rules[static_cast<std::size_t>(state)])
-    may_split = may_split && row_clause_holds(p_.split_clauses[static_cast<std::size_t>(rule)], here.sums.data(), 0);
+    may_split = may_split && row_clause_holds(p_.split_clauses[static_cast<std::size_t>(rule)],
+                                              here.sums.data(), 0);
   if (may_split && depth == 1) stumps(view, level, state, tightened(budget, front, level), front);
-  if (may_split && depth > 1) branch(view, level, depth, state, tightened(budget, front, level), front);
+  if (may_split && depth > 1)
+    branch(view, level, depth, state, tightened(budget, front, level), front);
   keep(front);
 }
 
@@ -185,20 +200,26 @@ Loss RuledSearch<R>::tightened(Loss budget, const Front& front, int level) const
 }
 
 template <class R>
-void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front) {
+void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss budget,
+                            Front& front) {
   Level& here = at(level);
   const Loss shift = w_.below_zero(depth - 1);
   const Loss whole = free_.bound(view, depth - 1, budget, shift);
   for (std::size_t f = 0; f < view.features(); ++f) {
     const int column = p_.column[f];
-    const int next = p_.next[static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
+    const int next =
+        p_.next[static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
     if (next < 0 || need(next) > depth - 1 || !view.splittable(f)) continue;
     const Loss price = split_values(here.sums.data(), state, column, here.split);
     here.upto.resize(view.rows() + 1);
     here.upto[0] = 0;
-    for (std::size_t i = 0; i < view.rows(); ++i) here.upto[i + 1] = here.upto[i] + w_.worst[view.order(f)[i]];
+    for (std::size_t i = 0; i < view.rows(); ++i)
+      here.upto[i + 1] = here.upto[i] + w_.worst[view.order(f)[i]];
     const RowWeights weights{here.upto.data()};
-    here.stack.assign(1, {{0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0}, whole, whole});
+    here.stack.assign(
+        1, {{0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0},
+            whole,
+            whole});
     while (!here.stack.empty()) {
       RuledInterval i = here.stack.back();
       here.stack.pop_back();
@@ -212,27 +233,39 @@ void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss
       const OpenCuts open = open_cuts(i, weights, room);
       if (open.first > i.ends.low + 1 || open.last < i.ends.high - 1) ++counters_.pruned_neighbour;
       const std::int32_t cut =
-          open.first > open.last ? -1 : nearest_cut(view.ends(f), open.first + (open.last - open.first) / 2, open.first, open.last);
+          open.first > open.last
+              ? -1
+              : nearest_cut(view.ends(f), open.first + (open.last - open.first) / 2, open.first,
+                            open.last);
       if (cut < 0) continue;
       const Sides sides = evaluate(view, level, depth, next, f, cut, i, weights, room, front);
       const Interval& e = i.ends;
-      here.stack.push_back({{e.low, cut, e.low_left, e.low_right, sides.free[0], sides.free[1], 0, 0}, i.low_right, sides.ruled[0]});
-      here.stack.push_back({{cut, e.high, sides.free[0], sides.free[1], e.high_left, e.high_right, 0, 0}, sides.ruled[1], i.high_left});
+      here.stack.push_back(
+          {{e.low, cut, e.low_left, e.low_right, sides.free[0], sides.free[1], 0, 0},
+           i.low_right,
+           sides.ruled[0]});
+      here.stack.push_back(
+          {{cut, e.high, sides.free[0], sides.free[1], e.high_left, e.high_right, 0, 0},
+           sides.ruled[1],
+           i.high_left});
     }
   }
 }
 
 // Bounds on both sides of a cut and, where these leave room, all sub-trees that split there.
 template <class R>
-typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level, int depth, int next, std::size_t f,
-                                                        std::int32_t cut, const RuledInterval& whole, const RowWeights& weights,
-                                                        Loss room, Front& front) {
+typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level, int depth,
+                                                        int next, std::size_t f, std::int32_t cut,
+                                                        const RuledInterval& whole,
+                                                        const RowWeights& weights, Loss room,
+                                                        Front& front) {
   Level& here = at(level);
   ++counters_.cuts;
   const R bound = static_cast<R>(view.sorted(f)[cut - 1] + 1);
   const Interval& around = whole.ends;
   const Loss below = weights.between(around.low, cut), above = weights.between(cut, around.high);
-  Loss value[2] = {std::max(around.low_left, around.high_left - above), std::max(around.high_right, around.low_right - below)};
+  Loss value[2] = {std::max(around.low_left, around.high_left - above),
+                   std::max(around.high_right, around.low_right - below)};
   const Loss slack = std::min(below, above) / 2;  // exact bounds prune neighbours
   const int first = 2 * cut <= static_cast<std::int32_t>(view.rows()) ? 0 : 1;
   bool open = true;
@@ -244,7 +277,8 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
     here.side[s].make_child(view, f, bound, s == 0);
     value[s] = free_.bound(here.side[s], depth - 1, limit, value[s]);
   }
-  if (open && value[0] + value[1] < room && may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {
+  if (open && value[0] + value[1] < room &&
+      may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {
     const std::uint64_t facts = facts_of(view, f, bound, level);
     Sides sides{{value[0], value[1]}, {value[0], value[1]}};
     const bool deletion = deletion_at(level, depth);
@@ -253,7 +287,8 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
       sides.ruled[1] = std::max(value[1], whole.low_right - below);
     }
     if (monotone_) monotone_->split(level, f, view.order(f)[cut - 1], view.order(f)[cut]);
-    if (!(facts & w_.forbidden)) join(view, level, depth, next, f, bound, facts, sides, room, slack, first, front);
+    if (!(facts & w_.forbidden))
+      join(view, level, depth, next, f, bound, facts, sides, room, slack, first, front);
     if (!deletion) return {{value[0], value[1]}, {value[0], value[1]}};
     if (w_.subset)
       for (int s = 0; s < 2; ++s) sides.free[s] = sides.ruled[s];
@@ -263,8 +298,9 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
 }
 
 template <class R>
-void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts,
-                          Sides& sides, Loss room, Loss slack, int first, Front& front) {
+void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::size_t f,
+                          std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
+                          Loss slack, int first, Front& front) {
   Level& here = at(level);
   // As in the plain search: a side solved a little beyond what can still win prunes its neighbours.
   const bool deletion = deletion_at(level, depth);
@@ -281,12 +317,14 @@ void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::si
   }
   Loss price = 0;
   for (std::size_t k = 0; k < w_.components; ++k) price += w_.multipliers.of[k] * here.split[k];
-  if (monotone_ && monotone_->facts_of(f) != 0) return untangle(view, level, depth, next, f, bound, facts, room, price, front);
+  if (monotone_ && monotone_->facts_of(f) != 0)
+    return untangle(view, level, depth, next, f, bound, facts, room, price, front);
   here.values.resize(w_.components);
   std::uint64_t work = 0;
   for (const Entry& a : here.front[0].entries())
     for (const Entry& b : here.front[1].entries()) {
-      if ((work += front.entries().size() + w_.components + 1) > 20000) {  // large fronts: an offer looks through all entries
+      if ((work += front.entries().size() + w_.components + 1) >
+          20000) {  // large fronts: an offer looks through all entries
         poll(work);
         check_memory();
         work = 0;
@@ -304,8 +342,10 @@ void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::si
       e.left = a.left;
       e.right = b.left;
       if (monotone_) e.threshold = monotone_->threshold(level);
-      if (level == 0) consider(e, here.values.data());
-      else front.offer(e, here.values.data());
+      if (level == 0)
+        consider(e, here.values.data());
+      else
+        front.offer(e, here.values.data());
     }
 }
 

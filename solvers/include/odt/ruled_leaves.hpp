@@ -1,11 +1,13 @@
-// Leaves and stumps of the search under rules, and what is asked of the rows and columns of one node.
+// Leaves and stumps of the search under rules, and what is asked of the rows and columns of one
+// node.
 #pragma once
 
 #include <algorithm>
 
 namespace odt {
 
-// Per row value, then per component the least that labels allow, then the least of the weighted sum.
+// Per row value, then per component the least that labels allow, then the least of the weighted
+// sum.
 template <class R>
 void RuledSearch<R>::totals(const View<R>& view, std::vector<Loss>& sums) const {
   sums.assign(w_.width, 0);
@@ -46,37 +48,45 @@ bool RuledSearch<R>::within(const Loss* values, const Loss* lowest) const {
 }
 
 template <class R>
-Loss RuledSearch<R>::split_values(const Loss* sums, int state, int column, std::vector<Loss>& out) const {
+Loss RuledSearch<R>::split_values(const Loss* sums, int state, int column,
+                                  std::vector<Loss>& out) const {
   out.assign(w_.components, 0);
   Loss weighted = 0;
   for (std::size_t k = 0; k < w_.components; ++k) {
     out[k] = p_.split[k * w_.columns + static_cast<std::size_t>(column)];
     if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
-      out[k] += sums[p_.path_weight[k]] * p_.path_delta[k][static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
+      out[k] +=
+          sums[p_.path_weight[k]] * p_.path_delta[k][static_cast<std::size_t>(state) * w_.columns +
+                                                     static_cast<std::size_t>(column)];
     weighted += w_.multipliers.of[k] * out[k];
   }
   return weighted;
 }
 
 template <class R>
-bool RuledSearch<R>::may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
+bool RuledSearch<R>::may_stand(std::size_t f, std::uint32_t low, std::uint32_t high,
+                               int level) const {
   if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f]) return false;
+  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
+    return false;
   if (static_cast<std::size_t>(level) >= w_.allowed_upto.size()) return true;
   const auto& upto = w_.allowed_upto[static_cast<std::size_t>(level)][f];
   return upto.empty() || upto[high] > upto[low];
 }
 
 template <class R>
-std::uint64_t RuledSearch<R>::facts_of(const View<R>& view, std::size_t f, std::uint32_t bound, int level) {
-  std::uint64_t facts = p_.split_facts[static_cast<std::size_t>(level) * w_.columns + static_cast<std::size_t>(p_.column[f])];
+std::uint64_t RuledSearch<R>::facts_of(const View<R>& view, std::size_t f, std::uint32_t bound,
+                                       int level) {
+  std::uint64_t facts = p_.split_facts[static_cast<std::size_t>(level) * w_.columns +
+                                       static_cast<std::size_t>(p_.column[f])];
   if (p_.pairs.empty()) return facts;
   const std::uint32_t* rank = p_.base.ranks(f);
   const std::uint32_t* order = view.order(0);
   for (const Pair& pair : p_.pairs) {
     if ((rank[pair.first] < bound) == (rank[pair.second] < bound)) continue;
     int here = 0;
-    for (std::size_t i = 0; i < view.rows(); ++i) here += order[i] == pair.first || order[i] == pair.second;
+    for (std::size_t i = 0; i < view.rows(); ++i)
+      here += order[i] == pair.first || order[i] == pair.second;
     if (here == 2) facts |= std::uint64_t{1} << pair.fact;
   }
   return facts;
@@ -90,7 +100,8 @@ void RuledSearch<R>::offer_leaf(const Loss* sums, int label, Loss budget, Front&
   e.weighted = w_.leaf_weight;
   for (std::size_t k = 0; k < w_.components; ++k) values[k] = leaf_value(sums, k, label);
   // The weighted sum is counted above the least that each row must lose.
-  for (std::size_t k = 0; k < w_.components; ++k) e.weighted += w_.multipliers.of[k] * (values[k] - p_.leaf[k]);
+  for (std::size_t k = 0; k < w_.components; ++k)
+    e.weighted += w_.multipliers.of[k] * (values[k] - p_.leaf[k]);
   e.weighted -= sums[w_.width - 1];
   if (e.weighted < budget && within(values.data(), sums + w_.sums)) front.offer(e, values.data());
 }
@@ -100,7 +111,8 @@ void RuledSearch<R>::stumps(View<R>& view, int level, int state, Loss budget, Fr
   Level& here = at(level);
   for (std::size_t f = 0; f < view.features(); ++f) {
     const int column = p_.column[f];
-    const int next = p_.next[static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
+    const int next =
+        p_.next[static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
     if (next < 0 || need(next) > 0 || !view.splittable(f)) continue;
     ++counters_.scans;
     const Loss price = split_values(here.sums.data(), state, column, here.split);
@@ -120,8 +132,9 @@ void RuledSearch<R>::stumps(View<R>& view, int level, int state, Loss budget, Fr
         right[c] -= w[c];
       }
       if (!(ends[i / kBlock] >> (i % kBlock) & 1)) continue;
-      const Loss least = *std::min_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(w_.labels)) +
-                         *std::min_element(right, right + w_.labels) + 2 * w_.leaf_weight + price;
+      const Loss least =
+          *std::min_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(w_.labels)) +
+          *std::min_element(right, right + w_.labels) + 2 * w_.leaf_weight + price;
       budget = tightened(budget, front, level);
       if (least >= budget) continue;
       for (; summed <= i; ++summed) add(order[summed], here.part[0].data());
@@ -130,10 +143,11 @@ void RuledSearch<R>::stumps(View<R>& view, int level, int state, Loss budget, Fr
   }
 }
 
-// Both leaves of a split behind position i of the feature's order, all labels that the rules leave open.
+// Both leaves of a split behind position i of the feature's order, all labels that the rules leave
+// open.
 template <class R>
-void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price, Loss budget,
-                              Front& front) {
+void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i,
+                              Loss price, Loss budget, Front& front) {
   Level& here = at(level);
   const std::uint32_t low = view.sorted(f)[i], high = view.sorted(f)[i + 1];
   if (!may_stand(f, low, high, level)) return;
@@ -168,8 +182,10 @@ void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f,
       e.bound = low + 1;
       e.left = -1 - a;
       e.right = -1 - b;
-      if (level == 0) consider(e, here.values.data());
-      else front.offer(e, here.values.data());
+      if (level == 0)
+        consider(e, here.values.data());
+      else
+        front.offer(e, here.values.data());
     }
 }
 

@@ -1,44 +1,52 @@
 // Splits of a column that a monotone rule names: sub-trees of both sides that go together.
 //
-// Two sub-trees, each the best of its side, may set a fact that is to stay clear: at two points that agree but in the
-// column their labels are in the wrong order. Each pair that leaves the fact clear keeps one of two limits, on the
-// label of the one side or of the other at these points, so both are searched: a side anew under one limit more. A case
-// is closed when no tangled pair is left whose values would be of use. Each limit rules out the pair that asked for it,
-// and points are of finitely many, so cases end.
+// Two sub-trees, each the best of its side, may set a fact that is to stay clear: at two points
+// that agree but in the column their labels are in the wrong order. Each pair that leaves the fact
+// clear keeps one of two limits, on the label of the one side or of the other at these points, so
+// both are searched: a side anew under one limit more. A case is closed when no tangled pair is
+// left whose values would be of use. Each limit rules out the pair that asked for it, and points
+// are of finitely many, so cases end.
 #pragma once
 
 #include "odt/ruled_impl.hpp"
 
 namespace odt {
 
-// Whether the deletion bound holds for the sides of a node. Rows more move thresholds, and leaves that were apart may
-// come to meet. Not so in two levels: below a split of the ruled column two thresholds are to be kept in order, one of
-// both orders (both would ask for labels in a circle), and rows inside a gap can all go where the threshold moves away
-// from the other one.
+// Whether the deletion bound holds for the sides of a node. Rows more move thresholds, and leaves
+// that were apart may come to meet. Not so in two levels: below a split of the ruled column two
+// thresholds are to be kept in order, one of both orders (both would ask for labels in a circle),
+// and rows inside a gap can all go where the threshold moves away from the other one.
 template <class R>
 bool RuledSearch<R>::deletion_at(int level, int depth) const {
-  return w_.deletion && (!monotone_ || (p_.steady && depth <= 3 && monotone_->limits(level).empty()));
+  return w_.deletion &&
+         (!monotone_ || (p_.steady && depth <= 3 && monotone_->limits(level).empty()));
 }
 
 // Whether a sub-tree of these values would be kept.
 template <class R>
-bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values, const Front& front) const {
+bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values,
+                            const Front& front) const {
   if (e.facts & w_.forbidden) return false;
   // Where a tree was missed, what counts no less is searched again anyway.
-  if (level == 0) return relaxed_holds(e.facts, values) && relaxed_objective(e.facts, values) < std::min(best_.cutoff(), missed_at_);
+  if (level == 0)
+    return relaxed_holds(e.facts, values) &&
+           relaxed_objective(e.facts, values) < std::min(best_.cutoff(), missed_at_);
   return !front.covers(e.weighted, e.facts, values);
 }
 
-// Offers the pairs of a case. Whether one is tangled that would be of use otherwise: the first such.
+// Offers the pairs of a case. Whether one is tangled that would be of use otherwise: the first
+// such.
 template <class R>
-bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss price, const Monotone::Meeting& here,
-                               const Entry& split, const Case& c, Front& front, Monotone::Regions regions[2],
+bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss price,
+                               const Monotone::Meeting& here, const Entry& split, const Case& c,
+                               Front& front, Monotone::Regions regions[2],
                                std::vector<Monotone::Tangle>& tangles) {
   Level& level_ = at(level);
   const std::uint64_t own = monotone_->facts_of(here.feature);
   std::vector<Monotone::Regions> of[2];
   for (int s = 0; s < 2; ++s)
-    for (const Entry& e : c.front[s].entries()) of[s].push_back(monotone_->regions(arena_, e.left, here, s));
+    for (const Entry& e : c.front[s].entries())
+      of[s].push_back(monotone_->regions(arena_, e.left, here, s));
   std::uint64_t work = 0;
   // First all that go together, then the first tangle that these leave of use.
   for (int round = 0; round < 2; ++round) {
@@ -55,7 +63,8 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
         const Loss* x = c.front[0].components(a);
         const Loss* y = c.front[1].components(b);
         level_.values.resize(w_.components);
-        for (std::size_t k = 0; k < w_.components; ++k) level_.values[k] = x[k] + y[k] + level_.split[k];
+        for (std::size_t k = 0; k < w_.components; ++k)
+          level_.values[k] = x[k] + y[k] + level_.split[k];
         if (!within(level_.values.data(), level_.sums.data() + w_.sums)) continue;
         Entry e = split;
         e.weighted = a.weighted + b.weighted + price;
@@ -66,12 +75,15 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
         if (round == 0) {
           e.facts |= monotone_->facts_between(of[0][i], of[1][j], here, 0, nullptr);
           if (e.facts & w_.forbidden) continue;
-          if (level == 0) consider(e, level_.values.data());
-          else front.offer(e, level_.values.data());
+          if (level == 0)
+            consider(e, level_.values.data());
+          else
+            front.offer(e, level_.values.data());
           continue;
         }
         const std::uint64_t wish = own & w_.unwanted & ~c.given_up & ~e.facts;
-        const std::uint64_t set = monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangles);
+        const std::uint64_t set =
+            monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangles);
         e.facts |= set & ~wish;
         if (!(set & wish) || !of_use(level, e, level_.values.data(), front)) {
           tangles.clear();
@@ -86,8 +98,9 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
 }
 
 template <class R>
-void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
-                              std::uint64_t facts, Loss room, Loss price, Front& front) {
+void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std::size_t f,
+                              std::uint32_t bound, std::uint64_t facts, Loss room, Loss price,
+                              Front& front) {
   Level& here = at(level);
   const Monotone::Meeting meeting = monotone_->meeting(level);
   const std::vector<std::uint32_t> rows(view.order(0), view.order(0) + view.rows());
@@ -102,7 +115,8 @@ void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std
     open[0].front[s] = here.front[s];
   }
   const auto size_of = [](const Case& c) {
-    return c.front[0].bytes() + c.front[1].bytes() + (c.limits[0].size() + c.limits[1].size()) * sizeof(Monotone::Limit);
+    return c.front[0].bytes() + c.front[1].bytes() +
+           (c.limits[0].size() + c.limits[1].size()) * sizeof(Monotone::Limit);
   };
   while (!open.empty()) {
     Case c = std::move(open.back());
@@ -124,7 +138,8 @@ void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std
       least[way] = d.front[s].empty() ? kInfinite : d.front[s].entries()[0].weighted + other;
     }
     c.given_up |= ways.fact;
-    if (!(w_.forbidden & ways.fact) && (monotone_->facts_of(f) & w_.unwanted & ~c.given_up)) open.push_back(std::move(c));
+    if (!(w_.forbidden & ways.fact) && (monotone_->facts_of(f) & w_.unwanted & ~c.given_up))
+      open.push_back(std::move(c));
     const int better = least[0] <= least[1] ? 0 : 1;  // goes on top
     for (int way : {1 - better, better})
       if (least[way] < kInfinite) open.push_back(std::move(made[static_cast<std::size_t>(way)]));

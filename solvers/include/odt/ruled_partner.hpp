@@ -1,4 +1,5 @@
-// The anytime search beside the search under rules. With one thread they take turns; the proof begins.
+// The anytime search beside the search under rules. With one thread they take turns; the proof
+// begins.
 #pragma once
 
 #include <exception>
@@ -21,8 +22,8 @@ class RuledPartner {
   const Counters& end();
 
  private:
-  // Of polled work: some hundredths of a second. Four of these go to the proof, and one to the other search: at depth 5
-  // and more, where proofs are far, the other way round.
+  // Of polled work: some hundredths of a second. Four of these go to the proof, and one to the
+  // other search: at depth 5 and more, where proofs are far, the other way round.
   static constexpr std::uint64_t kSlice = 5000000;
 
   void run();

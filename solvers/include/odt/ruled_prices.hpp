@@ -1,4 +1,5 @@
-// The choice of multipliers: which there are, which are best by the trees known, and whole numbers near them.
+// The choice of multipliers: which there are, which are best by the trees known, and whole numbers
+// near them.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,9 @@ class Prices {
 
   // False where there is nothing to choose.
   bool any() const { return !priced_.empty(); }
-  // Nothing for the clauses; the first part of each maximum. Of the components, only those are compared of which sub-trees
-  // must say more than the weighted sum: of the others, whole trees are asked until one breaks a rule for it.
+  // Nothing for the clauses; the first part of each maximum. Of the components, only those are
+  // compared of which sub-trees must say more than the weighted sum: of the others, whole trees are
+  // asked until one breaks a rule for it.
   Multipliers first() const;
   Multipliers rounded(const std::vector<double>& prices) const;
 

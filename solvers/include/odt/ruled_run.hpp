@@ -1,7 +1,8 @@
 // A whole search under rules: depth by depth, multipliers and fronts in turns.
 //
-// Good multipliers make the budgets small, but each try of them is a search of its own, and often the tree of the free
-// problem or its neighbours will do. So both get time in turns, twice as much each time, until one of them ends it.
+// Good multipliers make the budgets small, but each try of them is a search of its own, and often
+// the tree of the free problem or its neighbours will do. So both get time in turns, twice as much
+// each time, until one of them ends it.
 #pragma once
 
 #include <cmath>
@@ -20,18 +21,26 @@ template <class R>
 class RuledRun {
  public:
   RuledRun(const RuledProblem& p, Control& control, Result& result)
-      : p_(p), control_(control), result_(result), best_(control, result, p.offset, largest_objective(p)), prices_(p) {}
+      : p_(p),
+        control_(control),
+        result_(result),
+        best_(control, result, p.offset, largest_objective(p)),
+        prices_(p) {}
 
   void run() {
     const Tree& start = control_.options().start;
     if (!start.empty() && start_fits(start)) learn(start);
-    if (control_.options().method == 3) improve();
-    else prove();
+    if (control_.options().method == 3)
+      improve();
+    else
+      prove();
     const bool found = !result_.tree.empty();
     // A gap that was asked for and reached is not a proof.
     const bool proven = best_.bound() >= best_.value();
-    if (proven) result_.status = found ? Status::optimal : Status::infeasible;
-    else result_.status = found ? Status::feasible : Status::unknown;
+    if (proven)
+      result_.status = found ? Status::optimal : Status::infeasible;
+    else
+      result_.status = found ? Status::feasible : Status::unknown;
   }
 
  private:
@@ -72,7 +81,8 @@ class RuledRun {
     way.m = prices_.first();
     converged_ = !prices_.any();
     solve_free(way, depth, kEver);
-    const std::uint64_t end = final ? kEver : control_.work() + kShallowShare * (control_.work() - start) + kShallowWork;
+    const std::uint64_t end =
+        final ? kEver : control_.work() + kShallowShare * (control_.work() - start) + kShallowWork;
     for (std::uint64_t turn = kFirstTurn; !done(depth) && control_.work() < end; turn *= 2) {
       if (grow(way, depth, converged_ ? end : std::min(end, control_.work() + turn))) return;
       if (converged_) {
@@ -93,7 +103,8 @@ class RuledRun {
 
   // Labels of a start are those of a finished tree.
   static bool start_fits(const Tree& tree) {
-    return std::all_of(tree.nodes.begin(), tree.nodes.end(), [](const TreeNode& n) { return n.feature >= 0 || n.label >= 0; });
+    return std::all_of(tree.nodes.begin(), tree.nodes.end(),
+                       [](const TreeNode& n) { return n.feature >= 0 || n.label >= 0; });
   }
 
   // Whether no better tree of this depth is left.
@@ -106,9 +117,13 @@ class RuledRun {
     o.isa = control_.options().isa;
     o.memory_limit = control_.options().memory_limit;
     o.outer = &control_;
-    if (until < kEver) o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.work()));
+    if (until < kEver)
+      o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.work()));
     const bool final = depth == p_.base.depth;
-    if (final) o.progress = [&](const Incumbent& i, const Found&) { best_.raise(free.weights.objective_from(free.sum_of(i.bound))); };
+    if (final)
+      o.progress = [&](const Incumbent& i, const Found&) {
+        best_.raise(free.weights.objective_from(free.sum_of(i.bound)));
+      };
     const typename FreeTrees<R>::Answer answer = free.solve(o, result_.counters);
     if (final) best_.raise(free.weights.objective_from(answer.bound));
     if (!answer.tree.empty()) learn(answer.tree);
@@ -116,7 +131,9 @@ class RuledRun {
     if (!answer.complete) return false;
     way.least = answer.bound;
     way.bound = free.weights.objective(answer.bound);
-    way.progress = {answer.bound, std::max<Loss>(free.weights.grain, (answer.bound - free.weights.below_zero(depth)) / 32)};
+    way.progress = {
+        answer.bound,
+        std::max<Loss>(free.weights.grain, (answer.bound - free.weights.below_zero(depth)) / 32)};
     if (prices_.any()) top_ = prices_.best(wanted_);
     return true;
   }
@@ -143,7 +160,8 @@ class RuledRun {
         if (final && complete) best_.raise(best_.cutoff(), false);
         return complete;
       }
-      for (std::size_t k = 0; k < way.m.compared.size(); ++k) way.m.compared[k] = way.m.compared[k] || search.missed()[k];
+      for (std::size_t k = 0; k < way.m.compared.size(); ++k)
+        way.m.compared[k] = way.m.compared[k] || search.missed()[k];
     }
   }
 

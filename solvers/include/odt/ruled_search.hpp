@@ -1,13 +1,14 @@
 // Branch and bound over fronts of sub-trees, under a budget for the weighted sum of the components.
 //
-// The weighted sum is, for every tree that keeps the rules, at most a known multiple of its objective plus a constant.
-// So a budget stands for an objective, and what free trees (without rules) must at least lose in the weighted sum,
-// which is a plain search, bounds every sub-tree from below: subset and deletion bounds hold for it whatever the rules.
-// Budgets grow until a tree that keeps the rules is found, and then shrink to it.
+// The weighted sum is, for every tree that keeps the rules, at most a known multiple of its
+// objective plus a constant. So a budget stands for an objective, and what free trees (without
+// rules) must at least lose in the weighted sum, which is a plain search, bounds every sub-tree
+// from below: subset and deletion bounds hold for it whatever the rules. Budgets grow until a tree
+// that keeps the rules is found, and then shrink to it.
 //
-// Sub-trees are compared in some of the components only. A whole tree that would be better than all known, but breaks a
-// rule on a component that was not compared, is remembered: with it the search has proven nothing, and is to be repeated
-// with that component.
+// Sub-trees are compared in some of the components only. A whole tree that would be better than all
+// known, but breaks a rule on a component that was not compared, is remembered: with it the search
+// has proven nothing, and is to be repeated with that component.
 #pragma once
 
 #include <memory>
@@ -26,12 +27,13 @@ class RuledSearch {
  public:
   RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best);
 
-  // How far a search has come: trees of a weighted sum below `budget` are known; the next round goes a step beyond.
+  // How far a search has come: trees of a weighted sum below `budget` are known; the next round
+  // goes a step beyond.
   struct Progress {
     Loss budget, step;
   };
-  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number), until the control has so much work behind it.
-  // Whether none is left out.
+  // Trees of at most this depth under growing budgets, so many rounds (below 0: any number), until
+  // the control has so much work behind it. Whether none is left out.
   bool grow(int depth, Progress& progress, int rounds, std::uint64_t until);
   // The components that must be compared too; empty if what was found says all.
   const std::vector<char>& missed() const { return missed_; }
@@ -50,7 +52,8 @@ class RuledSearch {
     std::vector<Loss> values;
     std::vector<int> labels, labels_of[2];
   };
-  // Bounds on the two sides of a cut: of free trees, and of those that keep the rules on paths and rows.
+  // Bounds on the two sides of a cut: of free trees, and of those that keep the rules on paths and
+  // rows.
   struct Sides {
     Loss free[2], ruled[2];
   };
@@ -61,23 +64,25 @@ class RuledSearch {
   bool deletion_at(int level, int depth) const;
   void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
-  Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut, const RuledInterval& around,
-                 const RowWeights& weights, Loss room, Front& front);
-  void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Sides& sides,
-            Loss room, Loss slack, int first, Front& front);
+  Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut,
+                 const RuledInterval& around, const RowWeights& weights, Loss room, Front& front);
+  void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
+            std::uint64_t facts, Sides& sides, Loss room, Loss slack, int first, Front& front);
   // Monotone rules: ruled_monotone.hpp.
   struct Case {
     Monotone::Limits limits[2];
     Front front[2];
     std::uint64_t given_up = 0;  // facts that need not stay clear
   };
-  void untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound, std::uint64_t facts, Loss room,
-                Loss price, Front& front);
-  bool untangled(int level, std::uint64_t facts, Loss room, Loss price, const Monotone::Meeting& here, const Entry& split,
-                 const Case& c, Front& front, Monotone::Regions regions[2], std::vector<Monotone::Tangle>& tangles);
+  void untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
+                std::uint64_t facts, Loss room, Loss price, Front& front);
+  bool untangled(int level, std::uint64_t facts, Loss room, Loss price,
+                 const Monotone::Meeting& here, const Entry& split, const Case& c, Front& front,
+                 Monotone::Regions regions[2], std::vector<Monotone::Tangle>& tangles);
   bool of_use(int level, const Entry& e, const Loss* values, const Front& front) const;
   void stumps(View<R>& view, int level, int state, Loss budget, Front& front);
-  void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price, Loss budget, Front& front);
+  void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price,
+                Loss budget, Front& front);
   void leaves(const Loss* sums, int state, std::vector<int>& labels) const;
   void offer_leaf(const Loss* sums, int label, Loss budget, Front& front);
   bool within(const Loss* values, const Loss* lowest) const;

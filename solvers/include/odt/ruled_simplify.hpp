@@ -1,8 +1,9 @@
 // An equal problem with less in it: of all that the search under rules walks through.
 //
-// Measures that only the objective adds up become one component. Ranks that no admissible cut tells apart become one
-// rank, and rows of equal ranks one row: they share a leaf in every tree, so all that is summed over rows stays as it is,
-// and what each row costs at least is known for the whole group.
+// Measures that only the objective adds up become one component. Ranks that no admissible cut tells
+// apart become one rank, and rows of equal ranks one row: they share a leaf in every tree, so all
+// that is summed over rows stays as it is, and what each row costs at least is known for the whole
+// group.
 #pragma once
 
 #include <vector>

@@ -9,8 +9,9 @@
 namespace odt {
 
 struct Measured {
-  bool stands = true;             // by the rules on paths, leaves and splits; false where rules are monotone: not looked at
-  std::vector<Loss> values;       // components, if it stands
+  bool stands = true;  // by the rules on paths, leaves and splits; false where rules are monotone:
+                       // not looked at
+  std::vector<Loss> values;  // components, if it stands
   std::uint64_t facts = 0;
   std::vector<Loss> free_values;  // components without the prices of splits and paths
 };
@@ -24,7 +25,8 @@ Loss largest_objective(const RuledProblem& p);
 
 bool row_clause_holds(const RowClause& clause, const Loss* sums, int label);
 
-// The largest rank among the rows that go left, the smallest among the others, of each split of a tree.
+// The largest rank among the rows that go left, the smallest among the others, of each split of a
+// tree.
 void set_cuts(const Problem& p, Tree& tree);
 
 }  // namespace odt

@@ -1,9 +1,10 @@
 // The weighted sum of the components, and what it bounds.
 //
-// Its multipliers are at least 0. A clause of a single component adds `multiplier * component` to the sum and at most
-// `multiplier * at_most` to the constant; of a maximum, the multipliers of its parts share its coefficient. So a tree
-// that keeps the rules has a weighted sum of at most scale * objective + constant, and the least weighted sum of all
-// trees, a problem without rules, bounds the objective from below: Lagrange's bound.
+// Its multipliers are at least 0. A clause of a single component adds `multiplier * component` to
+// the sum and at most `multiplier * at_most` to the constant; of a maximum, the multipliers of its
+// parts share its coefficient. So a tree that keeps the rules has a weighted sum of at most scale *
+// objective + constant, and the least weighted sum of all trees, a problem without rules, bounds
+// the objective from below: Lagrange's bound.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ inline Loss round_up(Loss a, Loss b) { return a >= 0 ? (a + b - 1) / b : -(-a / 
 inline Loss round_down(Loss a, Loss b) { return -round_up(-a, b); }
 
 struct Multipliers {
-  std::vector<Loss> of;      // per component
-  // Per component: sub-trees are compared in it. A component that is not has no multiplier, and the clauses and maxima
-  // that it stands in are asked of whole trees only.
+  std::vector<Loss> of;  // per component
+  // Per component: sub-trees are compared in it. A component that is not has no multiplier, and the
+  // clauses and maxima that it stands in are asked of whole trees only.
   std::vector<char> compared;
   Loss scale = 1, constant = 0;
 };
@@ -33,34 +34,46 @@ class Weights {
   // Of trees of at most this depth.
   Weights(const RuledProblem& p, const Multipliers& multipliers, int depth);
 
-  // What every tree costs at least whose weighted sum is at least this; and what weighted sums trees of a lower
-  // objective stay below.
-  Loss objective_from(Loss sum) const { return round_up(sum + offset - multipliers.constant, multipliers.scale); }
-  double objective(Loss sum) const { return static_cast<double>(sum + offset - multipliers.constant) / static_cast<double>(multipliers.scale); }
-  Loss sum_below(Loss objective) const { return objective * multipliers.scale + multipliers.constant - offset; }
+  // What every tree costs at least whose weighted sum is at least this; and what weighted sums
+  // trees of a lower objective stay below.
+  Loss objective_from(Loss sum) const {
+    return round_up(sum + offset - multipliers.constant, multipliers.scale);
+  }
+  double objective(Loss sum) const {
+    return static_cast<double>(sum + offset - multipliers.constant) /
+           static_cast<double>(multipliers.scale);
+  }
+  Loss sum_below(Loss objective) const {
+    return objective * multipliers.scale + multipliers.constant - offset;
+  }
   Loss below_zero(int depth) const { return negative[static_cast<std::size_t>(depth)]; }
 
   const RuledProblem& p;
   Multipliers multipliers;
   std::size_t labels, components, sums, columns;
-  std::size_t width;            // of a row of `table`
-  std::vector<Loss> table;      // [row * width]: row values, least of each component, least of the weighted sum
-  std::vector<Loss> weighted;   // [row * labels + label]: the weighted sum above its least
-  std::vector<Loss> worst;      // per row, the largest of these
-  Loss offset = 0;              // sum of the leasts
-  Loss grain = 1;               // the free search counts in these
+  std::size_t width;  // of a row of `table`
+  std::vector<Loss>
+      table;  // [row * width]: row values, least of each component, least of the weighted sum
+  std::vector<Loss> weighted;  // [row * labels + label]: the weighted sum above its least
+  std::vector<Loss> worst;     // per row, the largest of these
+  Loss offset = 0;             // sum of the leasts
+  Loss grain = 1;              // the free search counts in these
   Loss leaf_weight = 0;
-  Loss most = 0;                // no tree has a larger weighted sum
-  std::vector<Loss> negative;   // per depth: what prices below zero may take off the free loss of a sub-tree
-  std::vector<Loss> slack;      // per compared component with a bound of its own: above the least that the rows allow
+  Loss most = 0;  // no tree has a larger weighted sum
+  std::vector<Loss>
+      negative;  // per depth: what prices below zero may take off the free loss of a sub-tree
+  std::vector<Loss>
+      slack;  // per compared component with a bound of its own: above the least that the rows allow
   std::uint64_t wanted = 0, unwanted = 0, forbidden = 0;
-  bool deletion = false;        // the deletion bound holds for trees under rules
-  bool subset = false;          // the subset bound too
-  bool single = false;          // one component compared, no facts: the best sub-tree is the only one of use
+  bool deletion = false;  // the deletion bound holds for trees under rules
+  bool subset = false;    // the subset bound too
+  bool single =
+      false;  // one component compared, no facts: the best sub-tree is the only one of use
   std::vector<std::size_t> compared;
   std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto;  // per level and feature
-  Problem free;                 // least weighted sum of all trees, in grains
-  // The same with what tests cost, in grains of its own; no rows where they cost nothing. Made when it is asked for.
+  Problem free;  // least weighted sum of all trees, in grains
+  // The same with what tests cost, in grains of its own; no rows where they cost nothing. Made when
+  // it is asked for.
   Problem paid;
   Loss paid_grain = 1;
   void make_paid();

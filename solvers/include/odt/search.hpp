@@ -1,12 +1,13 @@
 // Branch and bound over sorted features, any depth.
 //
-// A node keeps one queue of (feature, interval) over all features, ordered by the envelope's bound, so the least bound
-// in the queue is a lower bound for the node at any time. The cut in the middle of the most promising interval is
-// evaluated next; its two sides are sub-problems of one depth less.
+// A node keeps one queue of (feature, interval) over all features, ordered by the envelope's bound,
+// so the least bound in the queue is a lower bound for the node at any time. The cut in the middle
+// of the most promising interval is evaluated next; its two sides are sub-problems of one depth
+// less.
 //
-// A side is solved up to what closes the interval behind it, not only up to what can still win there: if the left side
-// loses at least the upper bound less what is known of the right side at the interval's high end, all cuts up to that end
-// are closed.
+// A side is solved up to what closes the interval behind it, not only up to what can still win
+// there: if the left side loses at least the upper bound less what is known of the right side at
+// the interval's high end, all cuts up to that end are closed.
 #pragma once
 
 #include <memory>
@@ -22,8 +23,8 @@ struct CutRecord {
   Loss any_left = 0, any_right = 0;  // bounds on trees whose leaves may be of any size
 };
 
-// What the two sides of a cut may look like, and which of them tests the column that must be tested (neither, if the
-// cut itself does or none must).
+// What the two sides of a cut may look like, and which of them tests the column that must be tested
+// (neither, if the cut itself does or none must).
 struct Division {
   Shape left, right;
   bool must_left = false, must_right = false;
@@ -49,9 +50,11 @@ class Search {
   explicit Search(Control& control) : control_(control), depth_two_(control, counters) {}
 
   // The view has the rows of a leaf.
-  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count);
-  CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut, const Interval& around,
-                    const Division& division, Ask ask, Loss upper);
+  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+                const Hint* hints, int hint_count);
+  CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
+                    std::int32_t cut, const Interval& around, const Division& division, Ask ask,
+                    Loss upper);
   Control& control() { return control_; }
 
   Counters counters;
@@ -84,7 +87,14 @@ template <class R>
 class Branch {
  public:
   Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask)
-      : search_(search), view_(view), level_(level), shape_(shape), ask_(ask), upper_(upper), lower_(lower), best_(upper) {}
+      : search_(search),
+        view_(view),
+        level_(level),
+        shape_(shape),
+        ask_(ask),
+        upper_(upper),
+        lower_(lower),
+        best_(upper) {}
 
   // Per feature, the best cut evaluated so far: where to begin one level deeper.
   struct BestCut {
@@ -92,11 +102,12 @@ class Branch {
     Hint hint;
   };
 
-  // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on the same
-  // rows, `flat_bound` what none undercuts, `any_bound` what none without restrictions undercuts (see Ask::relaxed).
-  // `cuts`, if given, orders the features and says where to cut them first.
-  void begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints, int hint_count,
-             const std::vector<BestCut>* cuts = nullptr);
+  // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on
+  // the same rows, `flat_bound` what none undercuts, `any_bound` what none without restrictions
+  // undercuts (see Ask::relaxed). `cuts`, if given, orders the features and says where to cut them
+  // first.
+  void begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints,
+             int hint_count, const std::vector<BestCut>* cuts = nullptr);
   // The next cut to evaluate, if any can still beat the incumbent.
   struct Task {
     std::size_t feature;
@@ -108,15 +119,19 @@ class Branch {
   CutValue evaluate(Search<R>& search, const Task& task) {
     const Ask ask{ask_.least, false, view_.data().problem.after(ask_.state, task.feature)};
     const Division& division = divisions_[static_cast<std::size_t>(task.division)];
-    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, division, ask, cutoff());
+    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, division,
+                           ask, cutoff());
   }
   // True if the incumbent improved.
   bool merge(const Task& task, CutValue& value);
 
   Loss best() const { return best_; }
   // Lower bound on the node's loss from what is still open.
-  Loss bound() const { return queue_.empty() ? cutoff() : std::max(lower_, std::min(cutoff(), queue_.top().bound)); }
-  // Trees of at least this loss are of no interest: the incumbent's or, if a gap is allowed, somewhat less.
+  Loss bound() const {
+    return queue_.empty() ? cutoff() : std::max(lower_, std::min(cutoff(), queue_.top().bound));
+  }
+  // Trees of at least this loss are of no interest: the incumbent's or, if a gap is allowed,
+  // somewhat less.
   Loss cutoff() const { return std::min(best_, cutoff_); }
   void set_cutoff(Loss cutoff) { cutoff_ = cutoff; }
   const Plan& plan() const { return plan_; }

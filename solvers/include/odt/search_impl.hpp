@@ -17,7 +17,8 @@ View<R>& Search<R>::child(int level, int which) {
 }
 
 template <class R>
-Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints, int hint_count) {
+Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+                         const Hint* hints, int hint_count) {
   lower = std::max(lower, view.data().problem.leaf_price);
   if (lower >= upper) {
     ++counters.pruned_lower;
@@ -40,7 +41,9 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   Branch<R> node(*this, view, level, shape, upper, lower, ask);
   const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
   const Outcome flat = solve(view, level, flatter, upper, lower, ask, hints, hint_count);
-  const Loss any = ask.must ? solve(view, level, flatter, upper, 0, ask.relaxed(), hints, hint_count).value : flat.value;
+  const Loss any =
+      ask.must ? solve(view, level, flatter, upper, 0, ask.relaxed(), hints, hint_count).value
+               : flat.value;
   node.begin(flat, flat.value, any, hints, hint_count);
   typename Branch<R>::Task task;
   while (node.next(task)) {
@@ -50,23 +53,27 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   return node.outcome();
 }
 
-// With leaves of a least size, a side is first solved without: cheaper, and a value that the subset bound carries on.
-// Then with the rows up to the interval's end counted for their size, which bounds all cuts on the way there; then as
-// asked. A side that must test a column may, with fewer rows, be left without a split on it, and then has a leaf less:
-// the subset bound carries the lesser of what is asked and of any tree with a leaf less.
+// With leaves of a least size, a side is first solved without: cheaper, and a value that the subset
+// bound carries on. Then with the rows up to the interval's end counted for their size, which
+// bounds all cuts on the way there; then as asked. A side that must test a column may, with fewer
+// rows, be left without a split on it, and then has a leaf less: the subset bound carries the
+// lesser of what is asked and of any tree with a leaf less.
 template <class R>
-CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature, std::int32_t cut,
-                             const Interval& around, const Division& division, Ask ask, Loss upper) {
+CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
+                             std::int32_t cut, const Interval& around, const Division& division,
+                             Ask ask, Loss upper) {
   ++counters.cuts;
   const RowWeights w = node.weights(feature);
   const Loss below = w.between(around.low, cut), above = w.between(cut, around.high);
-  Loss value[2] = {std::max(around.low_left, around.high_left - above), std::max(around.high_right, around.low_right - below)};
+  Loss value[2] = {std::max(around.low_left, around.high_left - above),
+                   std::max(around.high_right, around.low_right - below)};
   const CutRecord& low = node.record(around.low_record);
   const CutRecord& high = node.record(around.high_record);
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   const R* sorted = view.sorted(feature);
   const R bound = static_cast<R>(sorted[cut - 1] + 1);
-  const R ends[2] = {around.high == rows ? View<R>::kPad : sorted[around.high], around.low == 0 ? R{0} : sorted[around.low]};
+  const R ends[2] = {around.high == rows ? View<R>::kPad : sorted[around.high],
+                     around.low == 0 ? R{0} : sorted[around.low]};
   const bool must[2] = {division.must_left, division.must_right};
   Loss any[2] = {value[0], value[1]};
   if (ask.least > 1 || must[0]) any[0] = std::max(low.any_left, high.any_left - above);
@@ -87,23 +94,31 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
       continue;
     }
     View<R>& part = child(level + 1, both ? 2 * (kind == wide) + side : 0);
-    if (kind == wide) part.make_child(view, feature, ends[side], bound, side == 0);
-    else if (!made[side]) part.make_child(view, feature, bound, side == 0);
+    if (kind == wide)
+      part.make_child(view, feature, ends[side], bound, side == 0);
+    else if (!made[side])
+      part.make_child(view, feature, bound, side == 0);
     if (!both && (side == 0 ? division.left : division.right).depth <= 2) part.scan_only();
     made[side] = made[side] || kind != wide;
     Hint hints[2] = {side == 0 ? low.left : low.right, side == 0 ? high.left : high.right};
     const Hint found = hint_of(out[side].plan);
     if (found.feature >= 0) hints[0] = found;
-    const Ask this_ask = kind == relaxed ? ask.relaxed() : Ask{ask.least, kind == asked && must[side], ask.state};
-    out[side] = solve(part, level + 1, side == 0 ? division.left : division.right, limit, kind == asked ? value[side] : any[side],
-                      this_ask, hints, found.feature >= 0 ? 1 : 2);
+    const Ask this_ask =
+        kind == relaxed ? ask.relaxed() : Ask{ask.least, kind == asked && must[side], ask.state};
+    out[side] =
+        solve(part, level + 1, side == 0 ? division.left : division.right, limit,
+              kind == asked ? value[side] : any[side], this_ask, hints, found.feature >= 0 ? 1 : 2);
     if (kind != asked || !both) any[side] = std::max(any[side], out[side].value);
     out[side].exact = out[side].exact && kind == asked;
     value[side] = std::max(value[side], out[side].value);
   }
   for (int side = 0; side < 2 && ask.least == 1; ++side) {
-    if (!must[side]) any[side] = value[side];
-    else if (made[side]) any[side] = leaf_less(child(level + 1, side), level + 1, side == 0 ? division.left : division.right, ask, value[side], any[side]);
+    if (!must[side])
+      any[side] = value[side];
+    else if (made[side])
+      any[side] =
+          leaf_less(child(level + 1, side), level + 1, side == 0 ? division.left : division.right,
+                    ask, value[side], any[side]);
   }
   CutValue result;
   result.left = value[0];
@@ -112,9 +127,12 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   result.any_right = any[1];
   result.exact = out[0].exact && out[1].exact;
   result.record = {hint_of(out[0].plan), hint_of(out[1].plan), any[0], any[1]};
-  if (result.record.left.feature < 0) result.record.left = low.left.feature >= 0 ? low.left : high.left;
-  if (result.record.right.feature < 0) result.record.right = high.right.feature >= 0 ? high.right : low.right;
-  if (result.exact && value[0] + value[1] < node.best()) result.plan = Plan::split(static_cast<int>(feature), bound, out[0].plan, out[1].plan);
+  if (result.record.left.feature < 0)
+    result.record.left = low.left.feature >= 0 ? low.left : high.left;
+  if (result.record.right.feature < 0)
+    result.record.right = high.right.feature >= 0 ? high.right : low.right;
+  if (result.exact && value[0] + value[1] < node.best())
+    result.plan = Plan::split(static_cast<int>(feature), bound, out[0].plan, out[1].plan);
   return result;
 }
 
@@ -123,7 +141,9 @@ template <class R>
 Loss Search<R>::leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower) {
   if (shape.leaves < 2) return upper;
   --shape.leaves;
-  return std::min(upper, std::max(lower, solve(view, level, shape, upper, lower, ask.relaxed(), nullptr, 0).value));
+  return std::min(
+      upper,
+      std::max(lower, solve(view, level, shape, upper, lower, ask.relaxed(), nullptr, 0).value));
 }
 
 template <class R>
@@ -134,14 +154,17 @@ void Branch<R>::set_weights() {
   for (std::size_t f = 0; f < view_.features(); ++f) {
     upto_[f].assign(view_.rows() + 1, 0);
     for (std::size_t i = 0; i < view_.rows(); ++i)
-      upto_[f][i + 1] = upto_[f][i] + (view_.idle() ? data.loss.each * static_cast<Loss>(view_.all(f)[i / kBlock] >> (i % kBlock) & 1)
-                                                    : data.loss.worst(view_.order(f)[i]));
+      upto_[f][i + 1] =
+          upto_[f][i] +
+          (view_.idle()
+               ? data.loss.each * static_cast<Loss>(view_.all(f)[i / kBlock] >> (i % kBlock) & 1)
+               : data.loss.worst(view_.order(f)[i]));
   }
 }
 
 template <class R>
-void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints, int hint_count,
-                      const std::vector<BestCut>* cuts) {
+void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints,
+                      int hint_count, const std::vector<BestCut>* cuts) {
   set_weights();
   if (flat.exact) offer(flat.value, flat.plan);
   const Hint first = hint_of(flat.plan);
@@ -160,7 +183,8 @@ void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, cons
   for (std::size_t d = 0; d < divisions_.size(); ++d) {
     const Division& sides = divisions_[d];
     const bool neither = !sides.must_left && !sides.must_right;
-    const Loss all_left = sides.must_left || neither ? flat_bound : any_bound, all_right = sides.must_right || neither ? flat_bound : any_bound;
+    const Loss all_left = sides.must_left || neither ? flat_bound : any_bound,
+               all_right = sides.must_right || neither ? flat_bound : any_bound;
     for (std::size_t f = 0; f < view_.features(); ++f) {
       if (!view_.splittable(f) || p.after(ask_.state, f) < 0) continue;
       const bool tests = ask_.must && p.tests_must(f);
@@ -193,7 +217,8 @@ void Branch<R>::push(std::size_t feature, int division, Interval interval) {
     ++search_.counters.pruned_interval;
     return;
   }
-  Loss promise = std::min(interval.low_left + interval.low_right, interval.high_left + interval.high_right);
+  Loss promise =
+      std::min(interval.low_left + interval.low_right, interval.high_left + interval.high_right);
   if (first_[feature].hint.feature >= 0) promise = first_[feature].value;
   queue_.push({std::max(bound, lower_), promise, sequence_++, feature, division, interval});
 }
@@ -208,14 +233,18 @@ bool Branch<R>::next(Task& task) {
       continue;
     }
     const RowWeights w = weights(open.feature);
-    const OpenCuts cuts = open_cuts(open.interval, w, cutoff()).within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least);
-    if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1) ++search_.counters.pruned_neighbour;
+    const OpenCuts cuts =
+        open_cuts(open.interval, w, cutoff())
+            .within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least);
+    if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1)
+      ++search_.counters.pruned_neighbour;
     if (cuts.first > cuts.last) continue;
     std::int32_t want = cuts.first + (cuts.last - cuts.first) / 2;
     Hint& hint = first_[open.feature].hint;
     if (hint.feature >= 0) {
       const R* sorted = view_.sorted(open.feature);
-      want = static_cast<std::int32_t>(std::lower_bound(sorted, sorted + view_.rows(), static_cast<R>(hint.bound)) - sorted);
+      want = static_cast<std::int32_t>(
+          std::lower_bound(sorted, sorted + view_.rows(), static_cast<R>(hint.bound)) - sorted);
       want = std::max(cuts.first, std::min(cuts.last, want));
       hint.feature = -1;
     }
@@ -232,13 +261,18 @@ bool Branch<R>::merge(const Task& task, CutValue& value) {
   const bool better = value.exact && value.left + value.right < best_;
   BestCut& cut = best_cuts_[task.feature];
   if (value.left + value.right < cut.value)
-    cut = {value.left + value.right, {static_cast<int>(task.feature), view_.sorted(task.feature)[task.cut - 1] + 1u}};
+    cut = {value.left + value.right,
+           {static_cast<int>(task.feature), view_.sorted(task.feature)[task.cut - 1] + 1u}};
   if (better) offer(value.left + value.right, value.plan);
   const int record = static_cast<int>(records_.size());
   records_.push_back(value.record);
   const Interval& i = task.interval;
-  push(task.feature, task.division, {i.low, task.cut, i.low_left, i.low_right, value.left, std::max(i.high_right, value.any_right), i.low_record, record});
-  push(task.feature, task.division, {task.cut, i.high, std::max(i.low_left, value.any_left), value.right, i.high_left, i.high_right, record, i.high_record});
+  push(task.feature, task.division,
+       {i.low, task.cut, i.low_left, i.low_right, value.left,
+        std::max(i.high_right, value.any_right), i.low_record, record});
+  push(task.feature, task.division,
+       {task.cut, i.high, std::max(i.low_left, value.any_left), value.right, i.high_left,
+        i.high_right, record, i.high_record});
   return better;
 }
 

@@ -1,8 +1,9 @@
 // Trees without error: least depth, then least leaves.
 //
-// Both "a tree of depth d without error exists" and "the least number of leaves of one" only get easier with fewer
-// rows, so for the nested cuts of one feature the left side grows harder and the right side easier: a binary search
-// finds a feasible cut, and intervals of cuts are dropped by their two ends. Sub-problems are kept by set of rows.
+// Both "a tree of depth d without error exists" and "the least number of leaves of one" only get
+// easier with fewer rows, so for the nested cuts of one feature the left side grows harder and the
+// right side easier: a binary search finds a feasible cut, and intervals of cuts are dropped by
+// their two ends. Sub-problems are kept by set of rows.
 #pragma once
 
 #include <unordered_map>
@@ -19,7 +20,8 @@ class Smallest {
  public:
   Smallest(const BitProblem& problem, Control& control, std::size_t cache_limit);
 
-  // value and bound count leaves; the plan's depth is the least one. Without a tree: infeasible if complete.
+  // value and bound count leaves; the plan's depth is the least one. Without a tree: infeasible if
+  // complete.
   RootAnswer run(Result& result);
 
  private:
@@ -28,14 +30,14 @@ class Smallest {
     std::vector<int> tests;
   };
   struct Known {
-    std::int32_t least = 1;       // leaves: a lower bound, or the number if exact
-    std::int8_t feasible = -1;    // -1: not known
+    std::int32_t least = 1;     // leaves: a lower bound, or the number if exact
+    std::int8_t feasible = -1;  // -1: not known
     bool exact = false;
-    std::int32_t test = -1;       // first split of the best tree, or of a feasible one
+    std::int32_t test = -1;  // first split of the best tree, or of a feasible one
   };
   struct Span {
-    int low, high;                // evaluated cuts of the chain, exclusive
-    std::int32_t left, right;     // bounds: left side at low, right side at high
+    int low, high;             // evaluated cuts of the chain, exclusive
+    std::int32_t left, right;  // bounds: left side at low, right side at high
   };
 
   static constexpr std::int32_t kNone = 1 << 28;

@@ -1,7 +1,8 @@
-// The feature space beyond the training rows: what of a column a path leaves, and where a point goes.
+// The feature space beyond the training rows: what of a column a path leaves, and where a point
+// goes.
 //
-// As odtdsl/problem/ir/monotone.py has it: (low, high] of thresholds, or a set of values with one for all that no row has; and
-// whether missing cells remain.
+// As odtdsl/problem/ir/monotone.py has it: (low, high] of thresholds, or a set of values with one
+// for all that no row has; and whether missing cells remain.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +15,34 @@
 namespace odt {
 
 struct ColumnKind {
-  int known = -1;        // values 0 .. known-1 without an order for tests; -1: numbers
-  bool other = false;    // values that no training row has
+  int known = -1;      // values 0 .. known-1 without an order for tests; -1: numbers
+  bool other = false;  // values that no training row has
   bool missing = false;
 };
 
 struct SpaceTest {  // per feature
   int column = 0;
-  int code = -1;         // the value that goes left; -1: thresholds
-  int missing = -1;      // the side of missing cells: 0 left, 1 right
-  bool shorten = false;  // thresholds come out as the shortest decimals
+  int code = -1;                  // the value that goes left; -1: thresholds
+  int missing = -1;               // the side of missing cells: 0 left, 1 right
+  bool shorten = false;           // thresholds come out as the shortest decimals
   std::vector<RealSet> admitted;  // thresholds that may stand: per level, or at all levels
 };
 
-// A lattice of points: missing is NaN, and a point that stands for all values of a column has kEvery there.
+// A lattice of points: missing is NaN, and a point that stands for all values of a column has
+// kEvery there.
 struct SpaceProblem {
   std::vector<ColumnKind> columns;
   std::vector<SpaceTest> tests;
-  std::vector<double> cells;  // [column * rows + row]: the number or the value's index; NaN where missing
+  std::vector<double>
+      cells;  // [column * rows + row]: the number or the value's index; NaN where missing
 };
 
 constexpr double kEvery = std::numeric_limits<double>::infinity();
 using Point = std::vector<double>;  // per column
 
 struct Cells {
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  double low = -std::numeric_limits<double>::infinity(),
+         high = std::numeric_limits<double>::infinity();
   std::vector<char> codes;  // empty for numbers; the last one stands for values that no row has
   bool missing = false;
 
@@ -54,7 +58,8 @@ inline Cells common(const Cells& a, const Cells& b) {
   c.missing = a.missing && b.missing;
   c.low = std::max(a.low, b.low);
   c.high = std::min(a.high, b.high);
-  for (std::size_t v = 0; v < c.codes.size(); ++v) c.codes[v] = static_cast<char>(a.codes[v] && b.codes[v]);
+  for (std::size_t v = 0; v < c.codes.size(); ++v)
+    c.codes[v] = static_cast<char>(a.codes[v] && b.codes[v]);
   return c;
 }
 
@@ -80,7 +85,9 @@ class Space {
 
   std::size_t columns() const { return p_.columns.size(); }
   const SpaceTest& test(std::size_t feature) const { return p_.tests[feature]; }
-  double cell(std::size_t column, std::uint32_t row) const { return p_.cells[column * rows_ + row]; }
+  double cell(std::size_t column, std::uint32_t row) const {
+    return p_.cells[column * rows_ + row];
+  }
 
   Cells everything(std::size_t column) const {
     const ColumnKind& kind = p_.columns[column];
@@ -97,7 +104,8 @@ class Space {
   double threshold(std::size_t feature, double low, double high, int level) const {
     const SpaceTest& test = p_.tests[feature];
     if (test.code >= 0) return 0;
-    const RealSet& admitted = test.admitted[std::min(static_cast<std::size_t>(level), test.admitted.size() - 1)];
+    const RealSet& admitted =
+        test.admitted[std::min(static_cast<std::size_t>(level), test.admitted.size() - 1)];
     return place(admitted, low, high, test.shorten).value_or(low);
   }
 
@@ -105,8 +113,10 @@ class Space {
     const SpaceTest& test = p_.tests[feature];
     cells.missing = cells.missing && (test.missing == 0) == left;
     if (test.code < 0) {
-      if (left) cells.high = std::min(cells.high, threshold);
-      else cells.low = std::max(cells.low, threshold);
+      if (left)
+        cells.high = std::min(cells.high, threshold);
+      else
+        cells.low = std::max(cells.low, threshold);
       return cells;
     }
     for (std::size_t v = 0; v < cells.codes.size(); ++v)
@@ -124,7 +134,8 @@ class Space {
   }
 
   // A value of the cells, in the middle of those of the rows that have one.
-  double typical(const Cells& cells, std::size_t column, const std::vector<std::uint32_t>& rows) const {
+  double typical(const Cells& cells, std::size_t column,
+                 const std::vector<std::uint32_t>& rows) const {
     std::vector<double> found;
     for (std::uint32_t row : rows)
       if (const double x = cell(column, row); !std::isnan(x) && cells.holds(x)) found.push_back(x);

@@ -13,12 +13,15 @@ struct Step {  // of a path
   std::size_t feature;
   std::uint32_t bound;  // ranks below it go left
   bool left;
-  bool operator==(const Step& o) const { return feature == o.feature && bound == o.bound && left == o.left; }
+  bool operator==(const Step& o) const {
+    return feature == o.feature && bound == o.bound && left == o.left;
+  }
 };
 
 struct TreeStream {
-  // Trees that are still to come. Of a leaf `which` is the label; of a stump the feature, with the labels of both sides;
-  // of a cut or pair the split, and the places of a pair's trees in the streams of both sides.
+  // Trees that are still to come. Of a leaf `which` is the label; of a stump the feature, with the
+  // labels of both sides; of a cut or pair the split, and the places of a pair's trees in the
+  // streams of both sides.
   enum class Kind : std::uint8_t { leaf, stump, pair, cut, interval };
   struct Item {
     Loss key;  // no tree of it weighs less
@@ -46,8 +49,8 @@ struct TreeStream {
   std::vector<std::uint32_t> rows;
   std::vector<Step> path;  // one that leads here
   int depth, state;
-  int leaves;              // of each tree; 0: any number
-  Loss floor;              // no tree weighs less, as long as it is closed
+  int leaves;  // of each tree; 0: any number
+  Loss floor;  // no tree weighs less, as long as it is closed
   bool open = false;
   // Stumps are kept up to a weight, beyond which there is none below another.
   Loss scanned = -kInfinite, beyond = kInfinite;

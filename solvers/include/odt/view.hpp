@@ -1,8 +1,9 @@
 // The rows of one node, in the order of every feature.
 //
-// For a pair of features, pair(outer, inner) holds the outer ranks in the inner feature's order: the comparison of one
-// such array with a bound says, in inner order, which rows an outer cut sends left. Children filter their parent's
-// arrays instead of gathering anew; an array is made when it is first asked for.
+// For a pair of features, pair(outer, inner) holds the outer ranks in the inner feature's order:
+// the comparison of one such array with a bound says, in inner order, which rows an outer cut sends
+// left. Children filter their parent's arrays instead of gathering anew; an array is made when it
+// is first asked for.
 #pragma once
 
 #include <cassert>
@@ -41,10 +42,12 @@ class View {
   }
 
   // The parent's rows whose rank of `feature` is below `bound` (or, if not `left`, the others).
-  void make_child(View& parent, std::size_t feature, R bound, bool left) { make_child(parent, feature, bound, bound, left); }
+  void make_child(View& parent, std::size_t feature, R bound, bool left) {
+    make_child(parent, feature, bound, bound, left);
+  }
 
-  // The same, of which only those count whose rank is below `counted` (or not below it): the others make leaves large
-  // but lose nothing.
+  // The same, of which only those count whose rank is below `counted` (or not below it): the others
+  // make leaves large but lose nothing.
   void make_child(View& parent, std::size_t feature, R bound, R counted, bool left) {
     keep_order_ = parent.keep_order_;
     prepare(*parent.data_, parent.keep_pairs_);
@@ -60,12 +63,14 @@ class View {
     set_all();
     if (parent.idle_ || counted != bound) set_counted(feature, counted, left);
     if (!data_->columns.empty())
-      data_->kernels.compress_bits(parent.columns(), parent.words_, static_cast<int>(data_->column_stride()), keep_[0].data(),
+      data_->kernels.compress_bits(parent.columns(), parent.words_,
+                                   static_cast<int>(data_->column_stride()), keep_[0].data(),
                                    columns_.reserve((words_ + 1) * data_->column_stride()));
   }
 
-  // Promises that the view has no children and that feature f as the inner one is asked no further than
-  // words_to_cut(f), but for feature 0 with 0/1 tests: pairs are then made no longer than that.
+  // Promises that the view has no children and that feature f as the inner one is asked no further
+  // than words_to_cut(f), but for feature 0 with 0/1 tests: pairs are then made no longer than
+  // that.
   void scan_only() { scan_only_ = true; }
 
   const Dataset& data() const { return *data_; }
@@ -83,7 +88,9 @@ class View {
   const std::int32_t* values(std::size_t f) const { return values_[f].data(); }
   // Sums of the losses of each block, where they are vectors.
   template <class T>
-  const T* label_sums(std::size_t f) const { return label_sums_of<T>()[f].data(); }
+  const T* label_sums(std::size_t f) const {
+    return label_sums_of<T>()[f].data();
+  }
   const std::int32_t* block_sums(std::size_t f) const { return block_sum_[f].data(); }
   const std::int32_t* block_ups(std::size_t f) const { return block_up_[f].data(); }
   // Bitmaps of the data's columns, in the order of feature 0.
@@ -101,7 +108,8 @@ class View {
     if (parent_ == nullptr || !keep_pairs_) {
       gather(outer, inner);
     } else {
-      filter_pair(parent_->pair(outer, inner), inner, pair.ranks.reserve((words_ + 2) * kBlock), outer != inner);
+      filter_pair(parent_->pair(outer, inner), inner, pair.ranks.reserve((words_ + 2) * kBlock),
+                  outer != inner);
     }
     return pair.ranks.data();
   }
@@ -126,9 +134,11 @@ class View {
     return outer == inner ? pair_[inner] : pair_[p_ + inner];
   }
 
-  // In inner order, the rows whose outer rank is below a bound. Threads call this on a view they share.
+  // In inner order, the rows whose outer rank is below a bound. Threads call this on a view they
+  // share.
   void rows_below(std::size_t outer, std::size_t inner, R bound, std::uint64_t* out) {
-    if (keep_pairs_ || outer == inner) return below(data_->kernels, pair(outer, inner), words_, bound, out);
+    if (keep_pairs_ || outer == inner)
+      return below(data_->kernels, pair(outer, inner), words_, bound, out);
     const std::uint32_t* rank = data_->problem.ranks(outer);
     const std::uint32_t* order = order_[inner].data();
     for (std::size_t w = 0; w < words_; ++w) out[w] = 0;
@@ -144,7 +154,9 @@ class View {
     keep_pairs_ = keep_pairs;
     p_ = data.features();
     const int c = data.problem.classes;
-    stride_ = data.loss.kind == LossKind::two_class ? 1 : data.loss.kind == LossKind::multi_class ? (c <= 8 ? 8 : 16) : 0;
+    stride_ = data.loss.kind == LossKind::two_class     ? 1
+              : data.loss.kind == LossKind::multi_class ? (c <= 8 ? 8 : 16)
+                                                        : 0;
     order_.resize(p_);
     classes_.resize(p_);
     ends_.resize(p_);
@@ -170,8 +182,10 @@ class View {
     for (std::size_t f = 0; f < p_; ++f) {
       std::uint64_t* bits = count_.reserve(parent_->words_);
       parent_->rows_below(feature, f, counted, bits);
-      for (std::size_t w = 0; w < parent_->words_; ++w) bits[w] = (left ? bits[w] : ~bits[w]) & parent_->all(f)[w];
-      data_->kernels.compress_bits(bits, parent_->words_, 1, keep_[f].data(), counted_[f].reserve(words_ + kBlock / 8));
+      for (std::size_t w = 0; w < parent_->words_; ++w)
+        bits[w] = (left ? bits[w] : ~bits[w]) & parent_->all(f)[w];
+      data_->kernels.compress_bits(bits, parent_->words_, 1, keep_[f].data(),
+                                   counted_[f].reserve(words_ + kBlock / 8));
     }
   }
 
@@ -182,7 +196,8 @@ class View {
     const bool whole = !scan_only_ || !shorter || (inner == 0 && !data_->columns.empty());
     std::size_t words = whole ? parent_->words_ : parent_->words_to_cut(inner);
     std::size_t rows = compress(k, from, words, keep, to);
-    for (; rows % kBlock != 0 && words < parent_->words_; ++words) rows += compress(k, from + words * kBlock, 1, keep + words, to + rows);
+    for (; rows % kBlock != 0 && words < parent_->words_; ++words)
+      rows += compress(k, from + words * kBlock, 1, keep + words, to + rows);
     if (words == parent_->words_) pad(to);
   }
 
@@ -206,7 +221,8 @@ class View {
     const std::uint64_t* keep = keep_[f].data();
     if (f == 0) {
       rows_ = 0;
-      for (std::size_t w = 0; w < parent_->words_; ++w) rows_ += static_cast<std::size_t>(popcount(keep[w]));
+      for (std::size_t w = 0; w < parent_->words_; ++w)
+        rows_ += static_cast<std::size_t>(popcount(keep[w]));
       words_ = words_of(rows_);
     }
     if (!keep_pairs_ || stride_ == 0 || keep_order_) {
@@ -214,7 +230,8 @@ class View {
       compress(k, parent_->order_[f].data(), parent_->words_, keep, order);
     }
     if (stride_ > 0) {
-      std::uint64_t* classes = classes_[f].reserve((words_ + 1) * static_cast<std::size_t>(stride_));
+      std::uint64_t* classes =
+          classes_[f].reserve((words_ + 1) * static_cast<std::size_t>(stride_));
       k.compress_bits(parent_->classes_[f].data(), parent_->words_, stride_, keep, classes);
     }
     set_values(f, keep);
@@ -226,18 +243,21 @@ class View {
   void set_values(std::size_t f, const std::uint64_t* keep) {
     if (data_->loss.unit()) return;
     const LossModel& loss = data_->loss;
-    const std::vector<std::int32_t>& source = loss.kind == LossKind::signed_two ? loss.difference : loss.kind_of;
+    const std::vector<std::int32_t>& source =
+        loss.kind == LossKind::signed_two ? loss.difference : loss.kind_of;
     std::int32_t* to = values_[f].reserve((words_ + 2) * kBlock);
     if (keep) {
-      compress(data_->kernels, reinterpret_cast<const std::uint32_t*>(parent_->values_[f].data()), parent_->words_, keep,
-               reinterpret_cast<std::uint32_t*>(to));
+      compress(data_->kernels, reinterpret_cast<const std::uint32_t*>(parent_->values_[f].data()),
+               parent_->words_, keep, reinterpret_cast<std::uint32_t*>(to));
     } else {
       for (std::size_t i = 0; i < rows_; ++i) to[i] = source[order_[f][i]];
     }
     for (std::size_t i = rows_; i < (words_ + 1) * kBlock; ++i) to[i] = 0;
     if (loss.kind == LossKind::signed_two) return set_signed_sums(f, to);
-    if (loss.fits32()) set_label_sums(f, to, loss.narrow.data());
-    else set_label_sums(f, to, loss.wide.data());
+    if (loss.fits32())
+      set_label_sums(f, to, loss.narrow.data());
+    else
+      set_label_sums(f, to, loss.wide.data());
   }
 
   template <class T>
@@ -254,13 +274,17 @@ class View {
   }
   template <class T>
   auto& label_sums_of() const {
-    if constexpr (sizeof(T) == 4) return label_sums_;
-    else return wide_label_sums_;
+    if constexpr (sizeof(T) == 4)
+      return label_sums_;
+    else
+      return wide_label_sums_;
   }
   template <class T>
   auto& label_sums_of() {
-    if constexpr (sizeof(T) == 4) return label_sums_;
-    else return wide_label_sums_;
+    if constexpr (sizeof(T) == 4)
+      return label_sums_;
+    else
+      return wide_label_sums_;
   }
 
   void set_signed_sums(std::size_t f, const std::int32_t* to) {
@@ -284,7 +308,8 @@ class View {
       const Column& column = data_->columns[j];
       const std::uint32_t* rank = data_->problem.ranks(column.feature);
       for (std::size_t i = 0; i < rows_; ++i)
-        columns[i / kBlock * stride + j] |= static_cast<std::uint64_t>(rank[order_[0][i]] < column.bound) << (i % kBlock);
+        columns[i / kBlock * stride + j] |=
+            static_cast<std::uint64_t>(rank[order_[0][i]] < column.bound) << (i % kBlock);
       data_->look(j);
     }
   }
@@ -297,8 +322,10 @@ class View {
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::size_t label = static_cast<std::size_t>(data_->problem.label[order_[f][i]]);
       const std::uint64_t bit = 1ULL << (i % kBlock);
-      if (stride_ > 1) classes[i / kBlock * stride + label] |= bit;
-      else if (label == 1) classes[i / kBlock] |= bit;
+      if (stride_ > 1)
+        classes[i / kBlock * stride + label] |= bit;
+      else if (label == 1)
+        classes[i / kBlock] |= bit;
     }
   }
 
