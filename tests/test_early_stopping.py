@@ -13,6 +13,8 @@ from sklearn.base import clone
 from odtdsl import OptimalTreeClassifier, OptimalTreeRegressor
 from odtdsl.auditor.audit import audit
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.class_warnings import unpredicted
+from odtdsl.driver.scoring import output_score
 from odtdsl.estimators import early
 from odtdsl.estimators.early import HeldOut, parted
 
@@ -75,6 +77,27 @@ def test_the_model_kept_is_the_best_of_those_met_and_never_proven(heard: list[He
     assert tree.audit_ == seen
     assert "the best one on held-out rows" in str(result)
     assert result.to_json()["stopped"] == "held out"
+
+
+def test_all_that_is_told_is_of_the_model_that_is_kept(heard: list[Heard]) -> None:
+    """Scores and warnings, too, and not those of the last model of the search."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 4)).round(2)
+    y = x[:, :2] + rng.normal(size=(300, 2))
+    numbers = OptimalTreeRegressor(
+        max_depth=5, early_stopping=True, spec="solve using search(steps = 20)", time_limit=None
+    ).fit(x, y)
+    assert heard[-1].met[-1][1] != numbers.tree_, "the last one was kept: nothing is shown"
+    rows = numbers.result_.rows
+    assert numbers.result_.outputs == output_score(numbers.tree_, rows, rows.data)
+    rare = np.where(np.arange(600) % 40 == 0, "rare", noisy()[1])
+    with warnings.catch_warnings(record=True):
+        classes = OptimalTreeClassifier(
+            max_depth=6, early_stopping=True, validation_fraction=0.5, time_limit=2.0
+        ).fit(noisy()[0], rare)
+    result = classes.result_
+    told = [one for one in result.warnings if one.code == "O104"]
+    assert told == list(unpredicted(classes.tree_, result.rows))
 
 
 def test_a_proof_on_the_rows_of_the_fit_is_not_told(heard: list[Heard]) -> None:

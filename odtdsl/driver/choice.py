@@ -152,11 +152,11 @@ def alone(core: Core, name: str, *, grows: bool, searches: bool) -> tuple[Step, 
     `grows` and `searches` tell whether `greedy` and `search` can take part.
     """
     diagram = isinstance(core.skeleton, DiagramSkeleton)
-    by_two = name == "exact" and diagram
-    asked = OF_DIAGRAMS if by_two else (Step(kind="whole", backend=name),)
+    by_steps = name == "exact" and diagram
+    asked = OF_DIAGRAMS if by_steps else (Step(kind="whole", backend=name),)
     if name == "greedy" or not grows:
         return asked
-    if by_two:
+    if by_steps:
         return (START_OF_DIAGRAMS, *asked)
     if name == "exact":
         return (_start_of_trees(core), *asked)

@@ -45,7 +45,9 @@ from odtdsl.problem.terms.normalize import normalize
 if TYPE_CHECKING:
     from odtdsl.backends.decode import Idle
     from odtdsl.compiler import Analysis
+    from odtdsl.data.dataset import Dataset
     from odtdsl.driver.formulas.encoding import Format
+    from odtdsl.problem.ir.rows import Rows
 
 
 STEADY = 10.0
@@ -200,7 +202,8 @@ def solve(
             interrupted=memory,
         )
         soft = choice.name == "greedy" and is_soft(analysis.problem.options.growth)
-        unpacking = Unpacking(analysis.rows, softened(core) if soft else core, soft=soft)
+        answered = softened(core) if soft else core
+        unpacking = Unpacking(analysis.rows, answered, soft=soft)
         told = Told(began, reporting(core, patience, report, unpacking))
         given = _given(analysis, core, start)
         grown = _with_growth(back_end(choice.name), analysis.problem)
@@ -213,7 +216,7 @@ def solve(
         answer = replace(answer, interrupted=True)
     ran = replace(ran, answer=never_worse(core, answer, ran.start))
     ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
-    result = _result(analysis, core, ran, unpacking, chosen_seed, began, ended)
+    result = _result(analysis, answered, ran, unpacking, chosen_seed, began, ended)
     unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted
     return replace(result, stopped=patience.over) if asked_for else result
@@ -297,13 +300,9 @@ def _result(
 ) -> Result:
     from odtdsl.backends.decode import idle_splits, simplify, to_tree
     from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
-    from odtdsl.backends.greedy.outputs import is_soft, softened
     from odtdsl.driver.class_warnings import unpredicted
 
     answer, name = ran.answer, ran.steps[-1].backend
-    soft = name == "greedy" and is_soft(analysis.problem.options.growth)
-    if soft:
-        core = softened(core)
     _must_be_founded(analysis, core, answer)
     tree: Tree | None = None
     diagram: Diagram | None = None
@@ -341,7 +340,7 @@ def _result(
         counters=answer.counters,
         steps=tuple(str(step) for step in ran.steps),
         interrupted=answer.interrupted,
-        test=_test(analysis, model),
+        test=_test(model, analysis.test, analysis.rows),
         warnings=warnings,
         rows=analysis.rows,
         test_rows=analysis.test,
@@ -435,12 +434,40 @@ def _stages(
     return tuple(found)
 
 
-def _test(analysis: Analysis, model: Tree | Diagram | None) -> TestScore | None:
-    test = analysis.test
-    return (
-        None
-        if model is None or test is None or not test.n_rows
-        else score(model, test, analysis.rows)
+def _test(model: Tree | Diagram | None, test: Dataset | None, rows: Rows) -> TestScore | None:
+    return None if model is None or test is None or not test.n_rows else score(model, test, rows)
+
+
+ABOUT_MODEL = ("O104", "R305")
+"""Warnings that tell of one model."""
+
+
+def with_other_model(result: Result, model: Tree | Diagram) -> Result:
+    """The result with another model of the same problem, audited and scored anew.
+
+    Bounds are of the problem, and stay; nothing is proven of the model.
+    """
+    from odtdsl.driver.class_warnings import unpredicted
+
+    rows = result.rows
+    assert rows is not None, "the result was not stripped of its rows"
+    seen = audit(model, rows, backend=result.backend)
+    stages = tuple(
+        replace(stage, value=value, proven=False, gap=relative_gap(value, stage.bound))
+        for stage, value in zip(result.stages, seen.objective, strict=True)
+    )
+    tree = model if isinstance(model, Tree) else None
+    kept = tuple(told for told in result.warnings if told.code not in ABOUT_MODEL)
+    return replace(
+        result,
+        status="feasible",
+        stages=stages,
+        tree=tree,
+        diagram=None if isinstance(model, Tree) else model,
+        audit=seen,
+        test=_test(model, result.test_rows, rows),
+        outputs=None if tree is None else output_score(tree, rows, rows.data),
+        warnings=(*kept, *unpredicted(model, rows)),
     )
 
 

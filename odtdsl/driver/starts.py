@@ -13,6 +13,9 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.problem import Growth
 from odtdsl.problem.ir.raw import RawModel
 
+MOST_STEPS = 600
+"""Of a start by `search`: about a quarter of a minute where no time is given and cells are many."""
+
 
 def best_start(
     core: Core, step: Step, limits: Limits, given: RawModel | None, report: Report | None
@@ -59,6 +62,7 @@ def searched(
     """What `search` makes of a model within the visits that the step allows."""
     from odtdsl.backends.exact.anytime import Search
 
-    steps = Fraction(step.visits * core.n_rows * len(core.columns), STEP)
+    cells = core.n_rows * len(core.columns)
+    steps = min(Fraction(MOST_STEPS), Fraction(step.visits * cells, STEP))
     limits = replace(limits.part(step.share), steps=steps, threads=1)
     return model_of(Search().solve(core, limits, given, report)) or given

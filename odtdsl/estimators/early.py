@@ -12,19 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.auditor.audit import audit, values_of
-from odtdsl.backends.base import Progress, relative_gap
+from odtdsl.auditor.audit import values_of
+from odtdsl.backends.base import Progress
 from odtdsl.base.diagnostics.model import error
 from odtdsl.data.table import BoolArray
-from odtdsl.driver.result import Result, Stage
+from odtdsl.driver.result import Result
 from odtdsl.estimators.new_rows import data_of
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.rows import Rows
 
 Values = tuple[Fraction, ...]
-
-
 Table = dict[str, Any]
 
 
@@ -131,30 +129,13 @@ class HeldOut:
 
     def kept(self, result: Result) -> Result:
         """The result with the model that is best on the held-out rows: never proven."""
+        from odtdsl.driver.pipeline import with_other_model
+
         if result.model is None:
             return result
         if not self.over():
             self.take(result.model)
         model = self.best
         assert model is not None, "the answer was taken"
-        seen = audit(model, self.rows, backend=result.backend)
-        stages = tuple(
-            Stage(
-                text=stage.text,
-                value=value,
-                bound=stage.bound,
-                proven=False,
-                gap=relative_gap(value, stage.bound),
-            )
-            for stage, value in zip(result.stages, seen.objective, strict=True)
-        )
-        return replace(
-            result,
-            status="feasible",
-            stages=stages,
-            audit=seen,
-            interrupted=False,
-            tree=model if isinstance(model, Tree) else None,
-            diagram=model if isinstance(model, Diagram) else None,
-            stopped="held out",
-        )
+        kept = with_other_model(result, model)
+        return replace(kept, interrupted=False, stopped="held out")
