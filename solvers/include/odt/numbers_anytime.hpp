@@ -45,6 +45,8 @@ class NumberAnytime {
   bool run(double target, const SharedTree<double>* others);
 
  private:
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+
   // The rows of a node in the order of every feature, then of every target that is wanted in order.
   struct View {
     std::size_t rows = 0;

@@ -1,0 +1,246 @@
+// Moves of the anytime search: a subtree in place of another.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "odt/anytime.hpp"
+
+namespace odt {
+
+// The best cut for the two subtrees as they are: rows are sent to the one that loses less on them,
+// as far as one cut can. What is below is not looked at: it may break a rule, and has the values of
+// before (see `measure`).
+template <class R>
+Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  const std::size_t rows = view.rows();
+  std::vector<Loss> gain(p_.rows, 0);  // of going left
+  const std::uint32_t* tested = p_.ranks(static_cast<std::size_t>(tree->feature));
+  Loss all_right = 0, now = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::uint32_t row = view.order(0)[i];
+    const Loss left =
+        data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->left, row)));
+    const Loss right =
+        data_.loss.loss(p_, row, static_cast<std::size_t>(predicted(*tree->right, row)));
+    gain[row] = right - left;
+    all_right += right;
+    now += tested[row] < tree->bound ? left : right;
+  }
+  Loss best = now;
+  Cut cut{0, 0, 0};
+  for (std::size_t f = 0; f < p_.features; ++f) {
+    const int state = p_.after(at.state, f);
+    if (!view.splittable(f) || !open(at, f) ||
+        (!p_.next.empty() && state != p_.after(at.state, static_cast<std::size_t>(tree->feature))))
+      continue;
+    const std::uint32_t* order = view.order(f);
+    const std::uint64_t* ends = view.ends(f);
+    Loss value = all_right;
+    for (std::size_t i = 0; i + 1 < rows; ++i) {
+      value -= gain[order[i]];
+      if (value >= best || !(ends[i / kBlock] >> (i % kBlock) & 1) ||
+          !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1]))
+        continue;
+      best = value;
+      cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
+    }
+  }
+  control_.poll(rows * p_.features / 16 + 1);
+  if (cut.bound == 0) return tree;
+  auto moved = std::make_shared<Grown>(*join(cut, tree->left, tree->right, tree->price));
+  moved->value = tree->value - now + best;
+  return moved;
+}
+
+// The same upper cuts with the best bottoms, then better cuts for these, as long as that helps.
+template <class R>
+Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  if (at.depth <= 2) {
+    const Grown::Ptr found =
+        bottom(view, at, tree->value, {Impurity::gini, static_cast<std::size_t>(-1), 0});
+    return found ? found : tree;
+  }
+  if (tree->feature < 0) return tree;
+  Grown::Ptr now = tree, cut_anew = tree;
+  for (int round = 0; round < 4; ++round) {
+    const Cut cut{0, static_cast<std::size_t>(cut_anew->feature), cut_anew->bound};
+    const Place next = below(at, cut.feature);
+    Grown::Ptr side[2];
+    for (int s = 0; s < 2; ++s) {
+      View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+      const Grown::Ptr& old = s == 0 ? cut_anew->left : cut_anew->right;
+      // After a new cut the rows below are others: what the old subtree loses on them is counted
+      // anew.
+      const Grown::Ptr here = round == 0 ? old : measure(part, next, plan_of(*old), 0);
+      if (!here) return now;
+      side[s] = polish(part, next, here);
+    }
+    const Grown::Ptr made = join(cut, side[0], side[1], split_price(view, at, cut.feature));
+    if (made->value > now->value) break;
+    now = made;
+    cut_anew = recut(view, at, now);
+    if (cut_anew == now) break;
+  }
+  return now;
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  Options options;
+  options.time_limit = control_.options().time_limit < 0
+                           ? -1
+                           : std::max(0.0, control_.options().time_limit - control_.seconds());
+  options.work_limit = std::max<std::uint64_t>(40000000, control_.work() / 8);
+  if (control_.options().work_limit > 0)
+    options.work_limit = std::min<std::uint64_t>(
+        options.work_limit, control_.options().work_limit -
+                                std::min(control_.options().work_limit, control_.work()) + 1);
+  options.interrupted = control_.options().interrupted;
+  Control part(options);
+  Search<R> search(part);
+  Outcome out;
+  try {
+    out = search.solve(view, 0, shape(3, 8), tree->value, 0, {least_, false, at.state}, nullptr, 0);
+  } catch (const Stop&) {
+  }
+  counters_.add(search.counters);
+  control_.add_work(part.work());
+  control_.check();
+  if (!out.exact) return tree;
+  const Grown::Ptr made = out.plan.empty() ? nullptr : measure(view, at, out.plan, 0);
+  auto best = std::make_shared<Grown>(made && made->value <= tree->value ? *made : *tree);
+  best->settled = true;
+  return best;
+}
+
+template <class R>
+typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, const Grown& tree) {
+  const std::size_t f = static_cast<std::size_t>(tree.feature), rows = view.rows();
+  const R* sorted = view.sorted(f);
+  const auto here = static_cast<std::int32_t>(
+      std::lower_bound(sorted, sorted + rows, static_cast<R>(tree.bound)) - sorted);
+  const double reach = std::exp(dice_.real() * std::log(static_cast<double>(rows)));
+  const std::int32_t step =
+      std::max<std::int32_t>(1, static_cast<std::int32_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
+  const std::int32_t last = static_cast<std::int32_t>(rows) - least_;
+  const std::int32_t want = std::min(last, std::max(least_, here + step));
+  if (least_ > last) return {0, f, 0};
+  const std::int32_t cut = nearest_cut(view.ends(f), want, least_, last);
+  return {0, f,
+          cut <= 0 || cut >= static_cast<std::int32_t>(rows)
+              ? 0
+              : static_cast<std::uint32_t>(sorted[cut - 1]) + 1u};
+}
+
+// Moves inside a new subtree, for as long as they bring it nearer to the value of the old one: that
+// has had such moves.
+template <class R>
+Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value) {
+  nested_ = true;
+  const int moves = 2 << (at.depth - 3);
+  for (bool nearer = true; nearer && tree->value > value;) {
+    const Loss gap = tree->value - value;
+    for (int i = 0; i < moves; ++i) {
+      int height = 3;
+      while (height + 1 < at.depth && dice_.real() < 0.5) ++height;
+      const Grown::Ptr made = move(view, at, tree, height);
+      if (made->value <= tree->value) tree = made;
+    }
+    nearer = 4 * (tree->value - value) <= 3 * gap;
+  }
+  nested_ = false;
+  return tree;
+}
+
+// A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or
+// looked for.
+template <class R>
+Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  Cut cut{0, 0, 0};
+  if (tree->feature >= 0 && dice_.real() < 0.5) {
+    cut = shifted(view, *tree);
+  } else {
+    std::vector<Cut> good =
+        cuts(view, at, dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, 3);
+    if (good.empty()) return tree;
+    const double u = dice_.real();
+    cut = good[static_cast<std::size_t>(
+        u * u * static_cast<double>(std::min<std::size_t>(good.size(), 24)))];
+  }
+  if (cut.bound == 0) return tree;
+  const std::size_t cap = 2 * p_.features + 10;
+  const Place next = below(at, cut.feature);
+  if (next.state < 0) return tree;
+  const Loss price = split_price(view, at, cut.feature);
+  const Loss slack = at.depth >= 5 && top_.depth >= 6 && !nested_
+                         ? tree->value / 8 + 2 * data_.loss.each
+                         : tree->value * 3 / 100 + 1;
+  const Loss upper = tree->value + slack - price;
+  Grown::Ptr side[2];
+  for (int s = 0; s < 2; ++s) {
+    View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+    if (part.rows() == 0) return tree;
+    const double way = dice_.real();
+    const bool old = tree->feature >= 0 && way < 0.4;
+    if (old && (p_.next.empty() ||
+                next.state == p_.after(at.state, static_cast<std::size_t>(tree->feature)))) {
+      const Grown::Ptr here = measure(part, next, plan_of(s == 0 ? *tree->left : *tree->right), 0);
+      side[s] = here ? polish(part, next, here)
+                     : look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
+    } else if (way < 0.7) {
+      side[s] = grow(part, next, upper - (s == 0 ? price_ : side[0]->value),
+                     {dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, cap, 0.25});
+    } else {
+      side[s] = look(part, next, 3, 5, cap, upper - (s == 0 ? price_ : side[0]->value));
+    }
+    if (!side[s] || side[s]->value + (s == 0 ? price_ : side[0]->value) >= upper) return tree;
+  }
+  Grown::Ptr made = polish(view, at, join(cut, side[0], side[1], price));
+  if (at.depth >= 5 && top_.depth >= 6 && !nested_) made = catch_up(view, at, made, tree->value);
+  return made->value <= tree->value ? made : tree;
+}
+
+// Goes down to a node of the wanted height, to the child that loses more with the better chance,
+// and replaces its subtree.
+template <class R>
+Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
+  if (at.depth <= height || tree->feature < 0) {
+    if (tree->value <= price_) return tree;
+    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && !nested_ && dice_.real() < 0.15)
+      return exact_three(view, at, tree);
+    return replace(view, at, tree);
+  }
+  const double lost[2] = {
+      static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,
+      static_cast<double>(tree->right->value - price_ * tree->right->leaves) + 0.01};
+  const int s = dice_.real() * (lost[0] + lost[1]) < lost[0] ? 0 : 1;
+  const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
+  View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+  const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
+  const Grown::Ptr made = move(part, below(at, cut.feature), old, height);
+  if (made == old) return tree;
+  return s == 0 ? join(cut, made, tree->right, tree->price)
+                : join(cut, tree->left, made, tree->price);
+}
+
+// The best tree that tests the column that must be tested by one split in place of a subtree.
+template <class R>
+Grown::Ptr Anytime<R>::forced(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  if (at.depth == 0) return nullptr;
+  Grown::Ptr best = stump(view, at, true);
+  if (tree->feature < 0) return best;
+  const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
+  const Place next = below(at, cut.feature);
+  for (int s = 0; s < 2; ++s) {
+    const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
+    const Grown::Ptr made = forced(child(at, cut.feature, cut.bound, s == 0), next, old);
+    if (!made) continue;
+    const Grown::Ptr whole = s == 0 ? join(cut, made, tree->right, tree->price)
+                                    : join(cut, tree->left, made, tree->price);
+    if (!best || whole->value < best->value) best = whole;
+  }
+  return best;
+}
+
+}  // namespace odt
