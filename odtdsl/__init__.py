@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from odtdsl import presentation as _presentation  # noqa: F401  # enters what methods of models do
 
 if TYPE_CHECKING:
+    from odtdsl import datasets as datasets
     from odtdsl import words as words
     from odtdsl.auditor.audit import Audit
     from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-    from odtdsl.data import synthetic as datasets
     from odtdsl.driver.alternatives import Alternatives
     from odtdsl.driver.comparison import Comparison
     from odtdsl.driver.pipeline import Plan
@@ -113,9 +113,9 @@ _HOMES = {
     "Result": "odtdsl.driver.result",
     "Tree": "odtdsl.predictors.tree",
     "Tuning": "odtdsl.insight.tuning.result",
-    "load_ipython_extension": "odtdsl.notebook",
+    "load_ipython_extension": "odtdsl.interfaces.notebook",
     "tune": "odtdsl.interfaces.api.tuning",
-    "unload_ipython_extension": "odtdsl.notebook",
+    "unload_ipython_extension": "odtdsl.interfaces.notebook",
     **dict.fromkeys(
         (
             "OptimalDiagramClassifier",
@@ -150,7 +150,7 @@ _HOMES = {
 }
 """Where each public name lives: it is imported when it is first asked for."""
 
-_MODULES = {"datasets": "odtdsl.data.synthetic", "words": "odtdsl.words"}
+_MODULES = {"datasets": "odtdsl.datasets", "words": "odtdsl.words"}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from copy import deepcopy
 from pathlib import Path
@@ -131,3 +133,18 @@ def test_formatters_decide_the_layout() -> None:
     for path in (ROOT / "solvers").rglob("*.[ch]pp"):
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
             assert len(line) <= 100, f"{path}:{number}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from odtdsl.datasets import elective_grades",
+        "from odtdsl.words import errors",
+        "from odtdsl.estimators import OptimalTreeClassifier",
+        "import odtdsl.datasets, odtdsl.estimators, odtdsl.words",
+        "from odtdsl import datasets, load, load_ipython_extension, solve, words",
+    ],
+)
+def test_what_users_import_is_where_it_was(line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
