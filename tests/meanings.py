@@ -112,6 +112,14 @@ class Judge:
 
 # ---- numbers of a model
 
+SHARES: dict[str, Callable[[int, int], tuple[int, bool]]] = {
+    "rate": lambda rows, own: (rows, True),
+    "recall": lambda rows, own: (rows & own, True),
+    "false_positive_rate": lambda rows, own: (rows & ~own, True),
+}
+"""Measures that are shares: of the rows of a group, and those of the class among all, which rows
+they are of, and whether they ask of these to get the class or not to get it."""
+
 
 class Measures:
     """Draws measures of the model as (text, value); `None` where the data leave no rows."""
@@ -156,10 +164,12 @@ class Measures:
 
         return value
 
-    def share(self, over: int, label: int) -> Number:
-        """Of some rows, the share that is predicted as a class."""
+    def share(self, over: int, label: int, *, so: bool = True) -> Number:
+        """Of some rows, the share that is predicted as a class, or that is not."""
         w, whole = self.world, self.world.weight(over)
-        return lambda model: w.weight(over & model.predicted(label)) / whole
+        return lambda model: (
+            w.weight(over & (model.predicted(label) if so else ~model.predicted(label))) / whole
+        )
 
     def of(self, term: str, label: int, group: str | None) -> tuple[str, Number] | None:
         """A measure of a group, or of all rows."""
@@ -178,8 +188,9 @@ class Measures:
         text = self.named(term, label, group)
         if term == "count_predicted":
             return text, lambda m: Fraction((rows & m.predicted(label)).bit_count())
-        over = {"rate": rows, "recall": rows & own, "false_positive_rate": rows & ~own}[term]
-        return (text, self.share(over, label)) if w.weight(over) else None
+        assert term in SHARES, f"write what `{term}` means in tests/meanings.py or sentences.py"
+        over, so = SHARES[term](rows, own)
+        return (text, self.share(over, label, so=so)) if w.weight(over) else None
 
     def any_of(self, *terms: str, group: bool = True) -> tuple[str, Number]:
         while True:

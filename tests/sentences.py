@@ -14,6 +14,9 @@ from directions import monotone
 from meanings import OPS, Atom, Measures, Number, Rule, gap_of, ratio_of
 from worlds import LEVELS, Leaf, Model, World, decimal
 
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.terms.registry import TERMS as REGISTERED
+
 # ---- atoms
 
 
@@ -312,37 +315,17 @@ class Atoms:
 
 # ---- rules
 
+NO_CLASSES = ("mse", "mae", "poisson", "output")
+"""Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
+
 TERMS: dict[str, tuple[str, ...]] = {
-    "model": (
-        "depth",
-        "leaves",
-        "splits",
-        "nodes",
-        "errors",
-        "error_rate",
-        "accuracy",
-        "loss",
-        "expected_loss",
-        "rate",
-        "recall",
-        "precision",
-        "false_positive_rate",
-        "count_predicted",
-        "gap",
-        "ratio",
-        "expected_cost",
-        "uses",
-        "tests",
-        "root",
-        "same_leaf",
-        "different_leaf",
-        "increasing",
-        "decreasing",
-    ),
-    "path": ("uses", "tests", "before", "requires", "cost", "length"),
-    "leaf": ("size", "purity", "majority"),
-    "split": ("size", "threshold", "feature", "level"),
+    scope.value: tuple(
+        term.name for term in REGISTERED if scope in term.scopes and term.name not in NO_CLASSES
+    )
+    for scope in (Scope.MODEL, Scope.PATH, Scope.LEAF, Scope.SPLIT)
 }
+"""By scope, every term of the language: what has no meaning here fails."""
+
 MONOTONE = ("increasing", "decreasing")
 
 

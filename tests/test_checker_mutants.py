@@ -20,9 +20,9 @@ from odtdsl.problem.ir.forms import Additive, PathMeasure, TargetLoss
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms import normalize
 from odtdsl.problem.terms.base import AllOf, AnyOf, Holds
-from odtdsl.problem.terms.false_positive_rate import FalsePositiveRate
 from odtdsl.problem.terms.formulas import negated
-from odtdsl.problem.terms.recall import Recall
+from odtdsl.problem.terms.library.false_positive_rate import FalsePositiveRate
+from odtdsl.problem.terms.library.recall import Recall
 from odtdsl.problem.terms.registry import BY_NAME
 
 FRAME = {

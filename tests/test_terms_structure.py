@@ -1,4 +1,4 @@
-"""A term is one file and one line of the registry."""
+"""A term is one file, which the registry finds."""
 
 from __future__ import annotations
 
@@ -7,37 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from odtdsl.problem.terms import registry
+from odtdsl.problem.terms import library
 from odtdsl.problem.terms.base import Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
 
-FOLDER = Path(registry.__file__).parent
-SHARED = {
-    "__init__",
-    "base",
-    "catalogue",
-    "comparisons",
-    "formulas",
-    "linear",
-    "monotone",
-    "normalize",
-    "objective",
-    "over_groups",
-    "pair",
-    "registry",
-    "regression",
-    "share_of",
-    "shares",
-    "splits_filter",
-}
-"""Files of `terms` that are no terms."""
 
-
-def test_every_term_is_one_file_and_one_line_of_the_registry() -> None:
-    files = {path.stem for path in FOLDER.glob("*.py")} - SHARED
+def test_every_term_is_one_file_of_the_library() -> None:
+    files = {path.stem for path in Path(*library.__path__).glob("*.py")} - {"__init__"}
     assert files == {Path(inspect.getfile(type(term))).stem for term in TERMS}
     assert files == set(BY_NAME)
     assert len(TERMS) == len(BY_NAME)
+
+
+def test_every_term_has_a_place_of_its_own_in_the_reference() -> None:
+    assert len({term.place for term in TERMS}) == len(TERMS)
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)

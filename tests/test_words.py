@@ -106,8 +106,8 @@ def test_a_word_for_every_function_of_conditions_and_numbers() -> None:
 
 
 def test_the_words_that_hide_columns_are_the_terms() -> None:
-    assert set(BY_NAME) - {"output", "before", "requires"} == words.TERM_WORDS
-    for word in (*words.TERM_WORDS, "row", "if", "math score", "not"):
+    assert set(BY_NAME) - {"output", "before", "requires"} == words.terms.TERM_WORDS
+    for word in (*words.terms.TERM_WORDS, "row", "if", "math score", "not"):
         assert repr(col(word)) == f"`{word}`"
     assert repr(col("age")) == "age"
     assert repr(uses("cost")) == "uses(cost)"

@@ -205,7 +205,7 @@ class _Asked:
         scope = self._scope()
         anywhere = self.keyword not in ("rule", "minimize", "maximize")
         for term in TERMS:
-            if term.name in ("output", "before", "requires"):
+            if term.form != "call":
                 continue
             if anywhere or scope in term.scopes:
                 yield _term(term)

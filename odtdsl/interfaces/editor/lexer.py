@@ -58,7 +58,7 @@ def keywords() -> frozenset[str]:
 
 def kind(word: str) -> Any:
     """The Pygments token of a word."""
-    from odtdsl.words import TERM_WORDS
+    from odtdsl.words.terms import TERM_WORDS
 
     if word in STATEMENTS:
         return Keyword.Declaration

@@ -1,1 +1,1 @@
-"""The terms: one file per word, with its signature and its translation to core forms."""
+"""What terms have in common, and what specs become by them; the terms are in `library`."""

@@ -1,18 +1,19 @@
 """What a term is: a word of the language with its signature, meaning and translation.
 
-A term is one file. It states where it may stand (`scopes`), what it takes
+A term is one file of the folder `library`. It states where it may stand (`scopes`), what it takes
 (`signatures`), what kind of value it has (`kind`) and what conditions on it become for back
-ends (`translate`). Grammar, analysis, documentation and the support matrix read this and change
-by nothing else. What it means on a finished model is written once more in
+ends (`translate`). Grammar, analysis, words for Python, documentation and the support matrix read
+this and change by nothing else. What it means on a finished model is written once more in
 `odtdsl/auditor/meanings.py`, for the audit.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import ClassVar, Literal
 
 from odtdsl.problem.ir.expr import Apply, Scope
 from odtdsl.problem.ir.forms import Additive, Atom, DepthMeasure, PathMeasure, PathSum, TargetLoss
@@ -44,10 +45,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """The parameters in order; `repeat` lets the last one occur once or more."""
+    """The parameters in order; `repeat` lets the last one occur once or more.
+
+    `names` are those of the parameters in Python, where the kinds of parameters do not tell.
+    """
 
     params: tuple[Param, ...] = ()
     repeat: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +132,9 @@ class Term(ABC):
     ----------
     name
         The word.
+    place
+        Where it stands among the terms in the language reference: 10, 20 and so on, so that
+        another fits between.
     scopes
         Where it may stand.
     signatures
@@ -138,6 +146,7 @@ class Term(ABC):
     """
 
     name: str
+    place: int
     scopes: tuple[Scope, ...]
     signatures: tuple[Signature, ...] = (Signature(),)
     kind: Kind = Kind.NUMBER
@@ -150,6 +159,11 @@ class Term(ABC):
     """Whether values are floats, so that comparisons allow a tolerance and are closed."""
     on_diagrams: bool = True
     """False where its leaf or model meaning needs one leaf per path."""
+    form: Literal["call", "infix", "target"] = "call"
+    """How it is written: as a word, with arguments behind it; as `a WORD b`; not at all, since the
+    name of a target stands for it."""
+    by_name: ClassVar[Mapping[str, Term]]
+    """All terms, for those that are made of others; the registry sets it."""
 
     @abstractmethod
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:

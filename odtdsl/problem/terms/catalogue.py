@@ -12,8 +12,7 @@ from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.problem.terms.base import Kind, Signature, Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
 
-HEADINGS = ("Meaning", "Core forms", "Also known as", "References")
-INFIX = ("before", "requires")
+HEADINGS = ("Meaning", "In Python", "Core forms", "Also known as", "References")
 
 
 def sections(term: Term) -> dict[str, str]:
@@ -32,11 +31,11 @@ def usage(term: Term) -> tuple[str, ...]:
 
 
 def _usage(term: Term, signature: Signature) -> str:
-    if term.name in INFIX:
+    if term.form == "infix":
         return f"feature {term.name} feature"
     if term.kind is Kind.COLUMN:
         return f"{term.name} in {{feature, ...}}"
-    if term.name == "output":
+    if term.form == "target":
         return "a number target's name"
     shown = ", ".join(param.value for param in signature.params)
     if signature.repeat:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from odtdsl.problem.ir.expr import Apply, Scope
 from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows
@@ -12,22 +10,18 @@ from odtdsl.problem.terms.base import Kind, Param, Signature, Term, Unsupported
 OVER_GROUPS = (Signature(params=(Param.MEASURE, Param.BY), repeat=True),)
 
 
-Lookup = Callable[[str], Term]
-
-
 class OverGroups(Term):
+    """A measure of the values of another one, in each of some groups."""
+
     scopes = (Scope.MODEL,)
     signatures = OVER_GROUPS
     kind = Kind.SHARE
-
-    def __init__(self, lookup: Lookup) -> None:
-        self.lookup = lookup
 
     def _each(self, call: Apply) -> list[tuple[Term, Apply]]:
         """The measure of every group."""
         of = call.of
         assert of is not None, "the signature demands a measure"
-        term = self.lookup(of.term)
+        term = self.by_name[of.term]
         return [(term, Apply(term=of.term, args=(*of.args, group))) for group in call.args]
 
     def _measures(self, rows: Rows, scope: Scope, call: Apply) -> list[Additive]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from odtdsl.problem.ir.expr import Apply, FeatureArg
 from odtdsl.problem.terms.base import Param, Signature
 
-PAIR = (Signature(params=(Param.FEATURE, Param.FEATURE)),)
+PAIR = (Signature(params=(Param.FEATURE, Param.FEATURE), names=("first", "second")),)
 
 
 def features_of(call: Apply) -> tuple[FeatureArg, FeatureArg]:

@@ -1,0 +1,1 @@
+"""The terms: a file here is a term, and `registry` finds it."""

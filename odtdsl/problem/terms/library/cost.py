@@ -1,0 +1,43 @@
+"""`cost`: what the tests of a path cost."""
+
+from __future__ import annotations
+
+from math import lcm
+
+from odtdsl.problem.ir.expr import Apply, Scope
+from odtdsl.problem.ir.forms import PathMeasure, Shared
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.base import Term
+
+
+class Cost(Term):
+    """Meaning: each feature asked on the path costs its price once, however often it is
+    tested, and each shared price is paid once where any feature of its set is asked.
+
+    Core forms: Budget on a path.
+
+    Also known as: test cost, measurement cost, group discount.
+
+    References: Turney 1995; CPTree study, section 4 (there charged per test).
+    """
+
+    name = "cost"
+    place = 300
+    scopes = (Scope.PATH,)
+    hint = "write `forall path: cost <= 150`, or `expected_cost` for the average over rows"
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
+        costs = rows.problem.costs
+        common = lcm(
+            *(price.denominator for price in costs.features),
+            *(shared.amount.denominator for shared in costs.shared),
+        )
+        return PathMeasure(
+            per_test=(0,) * len(costs.features),
+            once=tuple(int(price * common) for price in costs.features),
+            shared=tuple(
+                Shared(columns=shared.features, amount=int(shared.amount * common))
+                for shared in costs.shared
+            ),
+            denominator=common,
+        )

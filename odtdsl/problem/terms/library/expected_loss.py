@@ -1,0 +1,33 @@
+"""`expected_loss`: the loss of a row on average."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.problem.ir.expr import Apply, Scope
+from odtdsl.problem.ir.forms import Additive
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.base import Term
+from odtdsl.problem.terms.library.loss import Loss
+from odtdsl.problem.terms.shares import OF_ROWS, described, group_of, nonzero
+
+
+class ExpectedLoss(Term):
+    """Meaning: `loss` over the weight of the rows.
+
+    Core forms: Linear of the model.
+
+    Also known as: risk, average misclassification cost.
+    """
+
+    name = "expected_loss"
+    place = 90
+    target = "class"
+    scopes = (Scope.MODEL,)
+    signatures = OF_ROWS
+    fewer_is_better = True
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        total = nonzero(rows, rows.mask(group_of(call)), described(call))
+        per_weight = Fraction(rows.weight_denominator, total)
+        return Loss().translate(rows, scope, call).scaled(per_weight)

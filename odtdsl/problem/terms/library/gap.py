@@ -1,0 +1,38 @@
+"""`gap`: the largest difference of a measure over groups."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.problem.ir.expr import Apply, Scope
+from odtdsl.problem.ir.forms import Additive
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.base import Largest
+from odtdsl.problem.terms.over_groups import OverGroups
+
+
+class Gap(OverGroups):
+    """Meaning: the largest minus the smallest value of the measure over the groups, or over
+    the values of a column.
+
+    In Python: `gap(rate("yes"), "race") <= 0.05`
+
+    Core forms: Linear of the model, one for every ordered pair of groups.
+
+    Also known as: difference; of `rate` demographic parity difference, of `recall` equal
+    opportunity difference.
+
+    References: fairlearn.metrics.
+    """
+
+    name = "gap"
+    place = 150
+    fewer_is_better = True
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Largest:
+        each = self._measures(rows, scope, call)
+        minus = Fraction(-1)
+        pairs = [
+            a + b.scaled(minus) for i, a in enumerate(each) for j, b in enumerate(each) if i != j
+        ]
+        return Largest(of=tuple(pairs) or (Additive(),))

@@ -1,0 +1,36 @@
+"""`precision`: how often a predicted class is right."""
+
+from __future__ import annotations
+
+from odtdsl.problem.ir.expr import Apply, Scope
+from odtdsl.problem.ir.forms import Additive
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.base import Kind, Quotient, Term
+from odtdsl.problem.terms.shares import OF_CLASS, group_of, label_of, when_predicted
+
+
+class Precision(Term):
+    """Meaning: the weighted share, among the rows (of a group) predicted as the class, of
+    those that have it. Compared only with a constant b, cleared to TP >= b * predicted,
+    which holds where nothing is predicted as the class (the audit says "vacuous").
+
+    Core forms: Linear of the model.
+
+    Also known as: positive predictive value; equal precisions are predictive parity.
+    """
+
+    name = "precision"
+    place = 120
+    target = "class"
+    scopes = (Scope.MODEL,)
+    signatures = OF_CLASS
+    kind = Kind.SHARE
+    fewer_is_better = False
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
+        label, mask = label_of(call), rows.mask(group_of(call))
+        right = mask & (rows.labels == label)
+        return Quotient(
+            over=Additive(output=when_predicted(rows, right, label)),
+            under=Additive(output=when_predicted(rows, mask, label)),
+        )

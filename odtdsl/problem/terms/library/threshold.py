@@ -1,0 +1,30 @@
+"""`threshold`: where a feature is split."""
+
+from __future__ import annotations
+
+from odtdsl.problem.ir.expr import Apply, Scope
+from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.base import Formula, Kind, Measure, Param, Signature, Term, Unsupported
+
+
+class Threshold(Term):
+    """Meaning: the threshold t of a split `f <= t`. A rule with `threshold(f)` ranges over
+    the splits that test f. A split is admissible iff some t between its neighbouring values
+    u <= t < v obeys every threshold rule; the shortest such decimal comes out.
+
+    In Python: `threshold("age").between(20, 80) & threshold("age").multiple_of(5)`
+
+    Core forms: SplitFilter.
+
+    References: CPTree study, section 4 (feature bounds).
+    """
+
+    name = "threshold"
+    place = 360
+    scopes = (Scope.SPLIT,)
+    signatures = (Signature(params=(Param.FEATURE,)),)
+    kind = Kind.THRESHOLD
+    hint = "write `forall split: threshold(age) in [20, 80]`"
+
+    def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        raise Unsupported("a threshold is compared with constants only")

@@ -1,0 +1,283 @@
+"""The words of all terms, written by `python -m docs.generate` from the terms: do not edit."""
+
+from __future__ import annotations
+
+from odtdsl.language import ast
+from odtdsl.words import build
+from odtdsl.words.expr import ColumnWord, Condition, Measure, OfGroup, OfTarget
+from odtdsl.words.values import Label
+
+__all__ = [
+    "accuracy",
+    "before",
+    "cost",
+    "count_predicted",
+    "decreasing",
+    "depth",
+    "different_leaf",
+    "error_rate",
+    "errors",
+    "expected_cost",
+    "expected_loss",
+    "false_positive_rate",
+    "feature",
+    "gap",
+    "increasing",
+    "leaves",
+    "length",
+    "level",
+    "loss",
+    "mae",
+    "majority",
+    "mse",
+    "nodes",
+    "poisson",
+    "precision",
+    "purity",
+    "rate",
+    "ratio",
+    "recall",
+    "requires",
+    "root",
+    "same_leaf",
+    "size",
+    "splits",
+    "tests",
+    "threshold",
+    "uses",
+]
+
+TERM_WORDS = frozenset(__all__) - {"before", "requires"}
+"""What a bare word means as a term: a column of such a name needs backticks."""
+
+depth = Measure(node=ast.Name(name="depth"))
+"""The number of splits on the longest root-to-leaf path; 0 without a split."""
+
+leaves = Measure(node=ast.Name(name="leaves"))
+"""The number of leaves; of diagrams, of classes that rows end at."""
+
+splits = Measure(node=ast.Name(name="splits"))
+"""The number of branch nodes."""
+
+nodes = Measure(node=ast.Name(name="nodes"))
+"""`splits` + `leaves`."""
+
+errors = OfGroup(node=ast.Name(name="errors"))
+"""The weight of the rows whose prediction is not their class."""
+
+error_rate = OfGroup(node=ast.Name(name="error_rate"))
+"""`errors` over the weight of the rows."""
+
+accuracy = OfGroup(node=ast.Name(name="accuracy"))
+"""The weighted share of the rows whose prediction is their class.
+
+>>> accuracy("women") >= accuracy - 0.05
+accuracy(women) >= accuracy - 0.05
+"""
+
+loss = OfGroup(node=ast.Name(name="loss"))
+"""The weighted sum over rows of `losses[class of the row][its prediction]`. Errors that no
+`loss` statement names cost 1, right predictions 0.
+"""
+
+expected_loss = OfGroup(node=ast.Name(name="expected_loss"))
+"""`loss` over the weight of the rows."""
+
+
+def rate(label: Label, group: str | None = None) -> Measure:
+    """The weighted share of the rows (of a group) that are predicted as the class.
+
+    >>> rate("yes", "women") >= 0.8 * rate("yes")
+    rate("yes", women) >= 0.8 * rate("yes")
+    """
+    return build.measure_of("rate", build.label(label), build.group(group))
+
+
+def recall(label: Label, group: str | None = None) -> Measure:
+    """The weighted share, among the rows of the class (in a group), of those predicted as the
+    class.
+    """
+    return build.measure_of("recall", build.label(label), build.group(group))
+
+
+def precision(label: Label, group: str | None = None) -> Measure:
+    """The weighted share, among the rows (of a group) predicted as the class, of those that have
+    it. Compared only with a constant b, cleared to TP >= b * predicted, which holds where
+    nothing is predicted as the class (the audit says "vacuous").
+    """
+    return build.measure_of("precision", build.label(label), build.group(group))
+
+
+def false_positive_rate(label: Label, group: str | None = None) -> Measure:
+    """The weighted share, among the rows of other classes (in a group), of those predicted as
+    the class.
+    """
+    return build.measure_of("false_positive_rate", build.label(label), build.group(group))
+
+
+def count_predicted(label: Label, group: str | None = None) -> Measure:
+    """The number of rows (of a group) that are predicted as the class, unweighted."""
+    return build.measure_of("count_predicted", build.label(label), build.group(group))
+
+
+def gap(measure: Measure, by: str, *groups: str) -> Measure:
+    """The largest minus the smallest value of the measure over the groups, or over the values of
+    a column.
+
+    >>> gap(rate("yes"), "race") <= 0.05
+    gap(rate("yes"), race) <= 0.05
+    """
+    return build.measure_of("gap", build.measure(measure), build.by(by), *map(build.by, groups))
+
+
+def ratio(measure: Measure, by: str, *groups: str) -> Measure:
+    """The smallest over the largest value of the measure over the groups, or over the values of
+    a column; 1 where the largest is 0.
+
+    >>> ratio(recall("yes"), "aa", "cc") >= 0.8
+    ratio(recall("yes"), aa, cc) >= 0.8
+    """
+    return build.measure_of("ratio", build.measure(measure), build.by(by), *map(build.by, groups))
+
+
+expected_cost = Measure(node=ast.Name(name="expected_cost"))
+"""The weighted mean over rows of the `cost` of the row's path."""
+
+mse = OfTarget(node=ast.Name(name="mse"))
+"""The weighted mean over rows, and over targets unless one is named, of the squared error.
+
+>>> mse("math") <= 20
+mse(math) <= 20
+"""
+
+mae = OfTarget(node=ast.Name(name="mae"))
+"""The weighted mean over rows, and over targets unless one is named, of the absolute error."""
+
+poisson = OfTarget(node=ast.Name(name="poisson"))
+"""The weighted mean over rows, and over targets unless one is named, of y log(y / p) - y + p,
+which is half the Poisson deviance.
+"""
+
+
+def uses(feature: str) -> Condition:
+    """Some split of the path (of the model) tests the feature, whatever the value.
+
+    >>> ~(uses("thal") & uses("math score"))
+    not (uses(thal) and uses(`math score`))
+    """
+    return build.condition_of("uses", build.feature(feature))
+
+
+def tests(feature: str, *features: str) -> Measure:
+    """On a path, the number of its splits that test any of the named features; in the model, the
+    number of such splits of the tree, not of its paths.
+
+    >>> tests("age", "sex") <= 2
+    tests(age, sex) <= 2
+    """
+    return build.measure_of("tests", build.feature(feature), *map(build.feature, features))
+
+
+tests.__test__ = False  # type: ignore[attr-defined]  # for pytest, no test
+
+
+root = ColumnWord(node=ast.Name(name="root"))
+"""`root in {a, b}`: the root tests one of the features, or the model has no split.
+
+>>> root.isin(["age", "sex"])
+root in {age, sex}
+"""
+
+
+def same_leaf(first: Label, second: Label) -> Condition:
+    """The two training rows end in the same leaf.
+
+    >>> same_leaf(3, 17)
+    same_leaf(3, 17)
+    """
+    return build.condition_of("same_leaf", build.row(first), build.row(second))
+
+
+def different_leaf(first: Label, second: Label) -> Condition:
+    """The two training rows end in different leaves."""
+    return build.condition_of("different_leaf", build.row(first), build.row(second))
+
+
+def increasing(feature: str) -> Condition:
+    """For all points of the feature space that agree but in f, the prediction does not fall as f
+    grows. Classes in order; of two, `positive` is the higher.
+    """
+    return build.condition_of("increasing", build.feature(feature))
+
+
+def decreasing(feature: str) -> Condition:
+    """For all points of the feature space that agree but in f, the prediction does not rise as f
+    grows. Classes in order; of two, `positive` is the higher.
+    """
+    return build.condition_of("decreasing", build.feature(feature))
+
+
+def before(first: str, second: str) -> Condition:
+    """`a before b`: on the path each test of a stands strictly above each test of b. A path with
+    only one of them is fine; a, b, a is not.
+
+    >>> before("age", "chol")
+    age before chol
+    """
+    return build.infix_of("before", build.feature(first), build.feature(second))
+
+
+def requires(feature: str, needed: str) -> Condition:
+    """`b requires a`: each test of b on the path has a test of a strictly above it; a, b, a is
+    fine.
+
+    >>> requires("bilirubin", "age")
+    bilirubin requires age
+    """
+    return build.infix_of("requires", build.feature(feature), build.feature(needed))
+
+
+cost = Measure(node=ast.Name(name="cost"))
+"""Each feature asked on the path costs its price once, however often it is tested, and each
+shared price is paid once where any feature of its set is asked.
+"""
+
+length = Measure(node=ast.Name(name="length"))
+"""The number of splits on the path."""
+
+size = OfGroup(node=ast.Name(name="size"))
+"""The number of training rows (of a group) in the leaf, or that reach the split, unweighted.
+
+>>> size("women") >= 5
+size(women) >= 5
+"""
+
+purity = Measure(node=ast.Name(name="purity"))
+"""The weighted share of the leaf's rows that have the leaf's label. Compared only with a
+constant b, cleared to right >= b * all.
+"""
+
+majority = Condition(node=ast.Name(name="majority"))
+"""No class weighs more among the leaf's rows than the leaf's label."""
+
+
+def threshold(feature: str) -> Measure:
+    """The threshold t of a split `f <= t`. A rule with `threshold(f)` ranges over the splits
+    that test f. A split is admissible iff some t between its neighbouring values u <= t < v
+    obeys every threshold rule; the shortest such decimal comes out.
+
+    >>> threshold("age").between(20, 80) & threshold("age").multiple_of(5)
+    threshold(age) in [20, 80] and threshold(age) multiple_of 5
+    """
+    return build.measure_of("threshold", build.feature(feature))
+
+
+feature = ColumnWord(node=ast.Name(name="feature"))
+"""`feature in {a, b}`: the split tests one of the features.
+
+>>> feature.isin(["age", "sex"]) | (level > 0)
+feature in {age, sex} or level > 0
+"""
+
+level = Measure(node=ast.Name(name="level"))
+"""The number of splits above this one: 0 at the root; in a diagram, the layer."""
