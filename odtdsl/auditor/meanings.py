@@ -42,19 +42,41 @@ Meaning = Callable[[Place, Apply], Value]
 MEANINGS: dict[str, Meaning] = {}
 """The meanings by the names of terms: value or truth on a model, a path, a leaf or a split."""
 
-IN_FLOATS = frozenset({"mse", "mae", "poisson", "output"})
+IN_FLOATS: set[str] = set()
 """Terms whose values are floats: comparisons allow a tolerance, and are closed."""
+
+Base = Callable[[ModelOn, Apply], BoolArray]
+BASES: dict[str, tuple[Base, str]] = {}
+"""Of measures of rows, the rows (n_rows,) that they are taken over, and what these are called."""
 
 
 M = TypeVar("M", bound=Callable[..., Value])
 
 
-def means(term: str) -> Callable[[M], M]:
-    """Enter a function as the meaning of a term; it takes what the term speaks of."""
+def means(
+    term: str, *, over: Base | None = None, called: str = "", in_floats: bool = False
+) -> Callable[[M], M]:
+    """Enter a function as the meaning of a term; it takes what the term speaks of.
+
+    Parameters
+    ----------
+    term
+        The term.
+    over
+        Of a measure of rows, those that it is taken over.
+    called
+        What these are called, where they are not all rows of the group: `{}` is the class.
+    in_floats
+        Whether the values are floats.
+    """
 
     def enter(meaning: M) -> M:
         assert term not in MEANINGS, f"{term} has one meaning"
         MEANINGS[term] = meaning
+        if over is not None:
+            BASES[term] = over, called
+        if in_floats:
+            IN_FLOATS.add(term)
         return meaning
 
     return enter
@@ -69,6 +91,32 @@ def class_of(call: Apply) -> int:
 
 def features_of(call: Apply) -> tuple[str, ...]:
     return tuple(arg.name for arg in call.args if isinstance(arg, FeatureArg))
+
+
+# ---- rows that measures are taken over
+
+
+def whole(model: ModelOn, call: Apply) -> BoolArray:
+    """The rows of the group, or all."""
+    return model.rows.of_group(call.args)
+
+
+def of_class(model: ModelOn, call: Apply) -> BoolArray:
+    """Those of the class."""
+    rows: BoolArray = whole(model, call) & (model.rows.classes == class_of(call))
+    return rows
+
+
+def of_others(model: ModelOn, call: Apply) -> BoolArray:
+    """Those of the other classes."""
+    rows: BoolArray = whole(model, call) & (model.rows.classes != class_of(call))
+    return rows
+
+
+def predicted_so(model: ModelOn, call: Apply) -> BoolArray:
+    """Those that are predicted as the class."""
+    rows: BoolArray = whole(model, call) & (model.predicted == class_of(call))
+    return rows
 
 
 # ---- the model: its form
@@ -119,24 +167,24 @@ def part(rows: Judged, some: BoolArray, whole: BoolArray) -> Fraction:
     return rows.weight(whole & some) / under
 
 
-@means("errors")
+@means("errors", over=whole)
 def errors(model: ModelOn, call: Apply) -> Fraction:
-    return model.rows.weight(model.rows.of_group(call.args) & wrong(model))
+    return model.rows.weight(whole(model, call) & wrong(model))
 
 
-@means("error_rate")
+@means("error_rate", over=whole)
 def error_rate(model: ModelOn, call: Apply) -> Fraction:
-    return part(model.rows, wrong(model), model.rows.of_group(call.args))
+    return part(model.rows, wrong(model), whole(model, call))
 
 
-@means("accuracy")
+@means("accuracy", over=whole)
 def accuracy(model: ModelOn, call: Apply) -> Fraction:
-    return part(model.rows, ~wrong(model), model.rows.of_group(call.args))
+    return part(model.rows, ~wrong(model), whole(model, call))
 
 
-@means("loss")
+@means("loss", over=whole)
 def loss(model: ModelOn, call: Apply) -> Fraction:
-    rows = np.flatnonzero(model.rows.of_group(call.args))
+    rows = np.flatnonzero(whole(model, call))
     losses = model.rows.problem.losses
     paid = np.zeros((len(losses), len(losses)), dtype=model.rows.units.dtype)
     np.add.at(paid, (model.rows.classes[rows], model.predicted[rows]), model.rows.units[rows])
@@ -151,43 +199,39 @@ def loss(model: ModelOn, call: Apply) -> Fraction:
     return total / model.rows.denominator
 
 
-@means("expected_loss")
+@means("expected_loss", over=whole)
 def expected_loss(model: ModelOn, call: Apply) -> Fraction:
-    whole = model.rows.weight(model.rows.of_group(call.args))
-    if not whole:
+    weight = model.rows.weight(whole(model, call))
+    if not weight:
         raise NoValue(NO_ROW)
-    return loss(model, call) / whole
+    return loss(model, call) / weight
 
 
-@means("rate")
+@means("rate", over=whole)
 def rate(model: ModelOn, call: Apply) -> Fraction:
-    whole = model.rows.of_group(call.args)
-    return part(model.rows, model.predicted == class_of(call), whole)
+    return part(model.rows, model.predicted == class_of(call), whole(model, call))
 
 
-@means("recall")
+@means("recall", over=of_class, called="{}")
 def recall(model: ModelOn, call: Apply) -> Fraction:
-    whole = model.rows.of_group(call.args) & (model.rows.classes == class_of(call))
-    return part(model.rows, model.predicted == class_of(call), whole)
+    return part(model.rows, model.predicted == class_of(call), of_class(model, call))
 
 
-@means("false_positive_rate")
+@means("false_positive_rate", over=of_others, called="not {}")
 def false_positive_rate(model: ModelOn, call: Apply) -> Fraction:
-    whole = model.rows.of_group(call.args) & (model.rows.classes != class_of(call))
-    return part(model.rows, model.predicted == class_of(call), whole)
+    return part(model.rows, model.predicted == class_of(call), of_others(model, call))
 
 
-@means("precision")
+@means("precision", over=predicted_so, called="predicted {}")
 def precision(model: ModelOn, call: Apply) -> Share:
-    predicted = model.rows.of_group(call.args) & (model.predicted == class_of(call))
+    predicted = predicted_so(model, call)
     right = predicted & (model.rows.classes == class_of(call))
     return Share(over=model.rows.weight(right), under=model.rows.weight(predicted))
 
 
-@means("count_predicted")
+@means("count_predicted", over=whole)
 def count_predicted(model: ModelOn, call: Apply) -> Fraction:
-    predicted = model.predicted == class_of(call)
-    return model.rows.count(model.rows.of_group(call.args) & predicted)
+    return model.rows.count(predicted_so(model, call))
 
 
 def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
@@ -220,14 +264,14 @@ def price(problem: Problem, asked: frozenset[str]) -> Fraction:
     return sum(paid, Fraction(0))
 
 
-@means("expected_cost")
+@means("expected_cost", over=whole)
 def expected_cost(model: ModelOn, _: Apply) -> Fraction:
     rows = model.rows
-    whole = rows.weight(rows.everyone)
-    if not whole:
+    weight = rows.weight(rows.everyone)
+    if not weight:
         raise NoValue(NO_ROW)
     paid = [price(rows.problem, asked) * rows.weight(inside) for asked, inside in model.taken]
-    return sum(paid, Fraction(0)) / whole
+    return sum(paid, Fraction(0)) / weight
 
 
 # ---- the model: number targets
@@ -251,17 +295,17 @@ def mean_loss(
     return Fraction(value) if np.isfinite(value) else INFINITE
 
 
-@means("mse")
+@means("mse", over=whole, in_floats=True)
 def mse(model: TreeOn, call: Apply) -> Fraction:
     return mean_loss(model, call, lambda y, p: (y - p) ** 2)
 
 
-@means("mae")
+@means("mae", over=whole, in_floats=True)
 def mae(model: TreeOn, call: Apply) -> Fraction:
     return mean_loss(model, call, lambda y, p: np.abs(y - p))
 
 
-@means("poisson")
+@means("poisson", over=whole, in_floats=True)
 def poisson(model: TreeOn, call: Apply) -> Fraction:
     return mean_loss(model, call, half_deviance)
 
@@ -375,7 +419,7 @@ def majority(leaf: LeafOn, _: Apply) -> bool:
     return all(other <= mine for other in others)
 
 
-@means("output")
+@means("output", in_floats=True)
 def output(leaf: LeafOn, call: Apply) -> Fraction:
     (index,) = (arg.index for arg in call.args if isinstance(arg, TargetArg))
     assert leaf.leaf.output is not None, "a tree for number targets has outputs"

@@ -8,31 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from odtdsl.auditor.meanings import class_of
+from odtdsl.auditor.meanings import BASES, class_of
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn
 from odtdsl.auditor.rows import NoValue
 from odtdsl.data.table import BoolArray
 from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, applications
-
-WHOLE = frozenset(
-    {
-        "errors",
-        "error_rate",
-        "accuracy",
-        "loss",
-        "expected_loss",
-        "rate",
-        "count_predicted",
-        "expected_cost",
-        "mse",
-        "mae",
-        "poisson",
-    }
-)
-"""Measures of all rows, or of all rows of their group."""
-
-PARTS = frozenset({"recall", "false_positive_rate", "precision"})
-"""Measures of the rows of a class, of the other classes, and of those that are predicted so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +36,7 @@ def behind(said: Condition | Expr, place: Place) -> tuple[Behind, ...]:
     found: dict[str, Behind] = {}
     for call in _measures(applications(said)):
         try:
-            name, rows = _rows_of(call, place.rows.of_group(call.args), place)
+            name, rows = _rows_of(call, place)
         except NoValue:
             continue
         found.setdefault(name, Behind(of=name, rows=int(rows.sum())))
@@ -70,19 +50,14 @@ def _measures(calls: list[Apply]) -> Iterator[Apply]:
         if call.of is not None:
             for group in call.args:
                 yield replace(call.of, args=(*call.of.args, group))
-        elif call.term in WHOLE | PARTS and not any(call is one for one in inside):
+        elif call.term in BASES and not any(call is one for one in inside):
             yield call
 
 
-def _rows_of(call: Apply, group: BoolArray, model: ModelOn) -> tuple[str, BoolArray]:
-    rows = model.rows
+def _rows_of(call: Apply, model: ModelOn) -> tuple[str, BoolArray]:
+    over, called = BASES[call.term]
     names = [arg.name for arg in call.args if isinstance(arg, GroupArg)]
-    if call.term not in PARTS:
-        return ", ".join(names), group
-    label = class_of(call)
-    named = str(rows.problem.target.classes[label])
-    if call.term == "recall":
-        return ", ".join([*names, named]), group & (rows.classes == label)
-    if call.term == "false_positive_rate":
-        return ", ".join([*names, f"not {named}"]), group & (rows.classes != label)
-    return ", ".join([*names, f"predicted {named}"]), group & (model.predicted == label)
+    if called:
+        classes = model.rows.problem.target.classes
+        names.append(called.format(classes[class_of(call)]))
+    return ", ".join(names), over(model, call)
