@@ -116,6 +116,7 @@ SHARES: dict[str, Callable[[int, int], tuple[int, bool]]] = {
     "rate": lambda rows, own: (rows, True),
     "recall": lambda rows, own: (rows & own, True),
     "false_positive_rate": lambda rows, own: (rows & ~own, True),
+    "specificity": lambda rows, own: (rows & ~own, False),
 }
 """Measures that are shares: of the rows of a group, and those of the class among all, which rows
 they are of, and whether they ask of these to get the class or not to get it."""

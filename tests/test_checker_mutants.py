@@ -60,6 +60,7 @@ RULES = {
     "recall": 'recall("yes") <= 50%',
     "precision": 'precision("yes") <= 75%',
     "false_positive_rate": 'false_positive_rate("no") <= 20%',
+    "specificity": 'specificity("yes") <= 60%',
     "count_predicted": 'count_predicted("yes") <= 2',
     "gap": 'gap(rate("yes"), c) = 0',
     "ratio": 'ratio(rate("yes"), c) <= 40%',

@@ -240,7 +240,8 @@ def test_the_words_of_others(word: str) -> None:
     ("rule", "help"),
     [
         ("demographic_parity <= 3%", 'write for example `gap(rate("yes"), sex) <= 5%`'),
-        ('specificity("p") >= 30%', 'write for example `1 - false_positive_rate("yes")`'),
+        ('fnr("p") <= 30%', 'write for example `1 - recall("yes")`'),
+        ('tnr("p") >= 30%', "here it is called `specificity`"),
         ("monotonic(a)", "here it is called `increasing`"),
     ],
 )

@@ -222,6 +222,11 @@ def false_positive_rate(model: ModelOn, call: Apply) -> Fraction:
     return part(model.rows, model.predicted == class_of(call), of_others(model, call))
 
 
+@means("specificity", over=of_others, called="not {}")
+def specificity(model: ModelOn, call: Apply) -> Fraction:
+    return part(model.rows, model.predicted != class_of(call), of_others(model, call))
+
+
 @means("precision", over=predicted_so, called="predicted {}")
 def precision(model: ModelOn, call: Apply) -> Share:
     predicted = predicted_so(model, call)

@@ -41,6 +41,7 @@ __all__ = [
     "root",
     "same_leaf",
     "size",
+    "specificity",
     "splits",
     "tests",
     "threshold",
@@ -113,6 +114,16 @@ def false_positive_rate(label: Label, group: str | None = None) -> Measure:
     the class.
     """
     return build.measure_of("false_positive_rate", build.label(label), build.group(group))
+
+
+def specificity(label: Label, group: str | None = None) -> Measure:
+    """The weighted share, among the rows of other classes (in a group), of those not predicted
+    as the class: 1 - `false_positive_rate`.
+
+    >>> specificity("yes") >= 0.9
+    specificity("yes") >= 0.9
+    """
+    return build.measure_of("specificity", build.label(label), build.group(group))
 
 
 def count_predicted(label: Label, group: str | None = None) -> Measure:
