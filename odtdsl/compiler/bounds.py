@@ -18,6 +18,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.problem.ir.automata import Payments
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.problem.ir.forms import (
@@ -163,8 +164,9 @@ class Room:
         """The features of which a single test already passes a budget."""
         dear = np.zeros(self.frame.n_columns, dtype=bool)
         if min(_weights(measure), default=0) >= 0:
+            payments = Payments(measure, ())
             for column in range(self.frame.n_columns):
-                dear[column] = least_asking(measure, column) > at_most
+                dear[column] = payments.add(payments.start, column)[0] > at_most
         return dear
 
     def _root_may_split(self) -> bool:
@@ -263,15 +265,9 @@ class Room:
         """Of open features only, and of no more tests than there are levels."""
         if not self.frame.axis:
             return measure.constant if min(_weights(measure), default=0) >= 0 else None
-        shut = self.closed.tolist()
-        tests = [w for w, no in zip(measure.per_test, shut, strict=True) if not no and w < 0]
-        once = sorted(w for w, no in zip(measure.once, shut, strict=True) if not no and w < 0)
-        least = measure.constant + self.depth * min(tests, default=0) + sum(once[: self.depth])
-        if self.depth:
-            least += sum(
-                min(0, s.amount) for s in measure.shared if not all(shut[c] for c in s.columns)
-            )
-        return least
+        open_ = np.flatnonzero(~self.closed).tolist()
+        payments = Payments(measure, open_)
+        return int(payments.least(payments.start, self.depth))
 
     def least(self, literal: SignedAtom, scope: Scope) -> int | None:
         """A value that a measure is never below; None where none is plain."""
@@ -386,8 +382,8 @@ class Room:
 
 def least_asking(measure: PathMeasure, column: int) -> int:
     """The least of a measure without rebates on a path that tests a feature."""
-    shared = sum(s.amount for s in measure.shared if column in s.columns)
-    return measure.constant + measure.per_test[column] + measure.once[column] + shared
+    payments = Payments(measure, ())
+    return payments.add(payments.start, column)[0]
 
 
 def _weights(measure: PathMeasure) -> tuple[int, ...]:

@@ -6,12 +6,13 @@ from functools import cache
 
 import numpy as np
 
-from odtdsl.backends.clauses.diagram_paths import LOST, MOST_STATES, Automaton, State, automaton
+from odtdsl.backends.clauses.diagram_paths import MOST_STATES, Layered, layered
 from odtdsl.backends.clauses.diagrams import DiagramCode, widths_of
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.maxima import bound_maxima
 from odtdsl.backends.clauses.rules import Literal
 from odtdsl.backends.clauses.sums import Terms, at_most
+from odtdsl.problem.ir.automata import State
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,
@@ -77,9 +78,9 @@ class DiagramRules:
     def _paths(self, clause: Clause) -> None:
         """No path of arcs ends in a state that breaks the rule."""
         code = self.code
-        machine = automaton(clause, len(self.core.columns), len(code.widths))
+        machine = layered(clause, len(self.core.columns), len(code.widths))
         assert machine is not None, "rules with too many states are refused before"
-        if machine.breaks(machine.start):
+        if not machine.rule.holds(machine.start):
             self.formula.add(*(int(one) for one in code.split[:1]))
         here: dict[tuple[int, State], int] = {}
         if machine.start is not None and code.level:
@@ -120,7 +121,7 @@ class DiagramRules:
 
     def _arrive(
         self,
-        machine: Automaton,
+        machine: Layered,
         node: int,
         state: State,
         leaves: int,
@@ -128,11 +129,11 @@ class DiagramRules:
     ) -> None:
         """Both arcs of a node take its paths on, or end them."""
         code = self.code
-        if state is not None and all(one == LOST for one in state):
+        if not machine.rule.may_hold(state):
             self.formula.add(-leaves)
             return
         for side in (0, 1):
-            if machine.breaks(state):
+            if not machine.rule.holds(state):
                 self.formula.add(-leaves, -int(code.ends[node, side]))
             for after in code.layer(code.level[node] + 1):
                 if (after, state) not in below:
@@ -268,7 +269,7 @@ def too_many_states(core: Core) -> list[tuple[Clause, str]]:
         (clause, reason)
         for clause in core.clauses
         if clause.scope is Scope.PATH
-        and automaton(clause, len(core.columns), len(widths_of(core))) is None
+        and layered(clause, len(core.columns), len(widths_of(core))) is None
     ]
 
 

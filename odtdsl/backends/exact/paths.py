@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from odtdsl.data.table import IntArray
-from odtdsl.problem.ir.evaluate import path_numerator
+from odtdsl.problem.ir.automata import (
+    PathRule,
+    Payments,
+    State,
+    columns_of_splits,
+    rules_of_paths,
+)
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Budget,
@@ -19,12 +23,10 @@ from odtdsl.problem.ir.forms import (
     Core,
     Linear,
     LinearStage,
-    Order,
     PathMeasure,
     PathTotal,
     Root,
     SignedAtom,
-    Used,
 )
 
 MOST_STATES = 20_000
@@ -37,25 +39,19 @@ class TooManyStates(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class _Place:
     """All that later splits and the leaf can ask about a path.
 
     Attributes
     ----------
-    used
-        The columns tested so far, of those that a rule or cost asks about.
-    tests
-        Per measure that a rule bounds, what was paid for tests.
-    orders
-        Per `Order` atom, whether it holds already.
-    start
-        Whether this is the root, where a rule on the root asks.
+    rules
+        By rule of `_Build.rules` its state.
+    kept
+        By measure of `_Build.sums` what is not paid again.
     """
 
-    used: frozenset[int]
-    tests: tuple[int, ...]
-    orders: tuple[bool, ...]
-    start: bool
+    rules: tuple[State, ...]
+    kept: tuple[frozenset[int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,17 +93,6 @@ def path_measures(core: Core) -> tuple[PathMeasure, ...]:
     return tuple(dict.fromkeys(one.measure for one in sums))
 
 
-def root_columns(core: Core) -> frozenset[int] | None:
-    """The columns that unconditional rules leave to the root; None for all."""
-    found: frozenset[int] | None = None
-    for clause in core.clauses:
-        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
-        if isinstance(atom, Root) and clause.literals[0].positive:
-            columns = frozenset(atom.columns)
-            found = columns if found is None else found & columns
-    return found
-
-
 def tests_of(core: Core) -> Counter[int]:
     """How many tests there are of each column."""
     found = Counter[int]()
@@ -121,81 +106,47 @@ class _Build:
 
     def __init__(self, core: Core, depth: int) -> None:
         self.core, self.depth = core, depth
-        self.of = {
-            scope: tuple(c for c in core.clauses if c.scope is scope)
+        self.columns = columns_of_splits(core)
+        tests = tests_of(core)
+        of_root = [c for c in rules_of_paths(core) if isinstance(c.literals[0].atom, Root)]
+        self.asks_root = bool(of_root)
+        self.clauses = {
+            scope: (*clauses_of(core, scope), *(of_root if scope is Scope.PATH else ()))
             for scope in (Scope.PATH, Scope.LEAF, Scope.SPLIT)
         }
-        atoms = tuple(literal.atom for c in chain(*self.of.values()) for literal in c.literals)
-        self.orders = tuple(dict.fromkeys(a for a in atoms if isinstance(a, Order)))
-        self.sums = tuple(self._simpler(measure) for measure in path_measures(core))
-        bounded = {a.measure: self._simpler(a.measure) for a in atoms if isinstance(a, Budget)}
-        self.bounded = bounded
-        self.measures = tuple(dict.fromkeys(bounded.values()))
-        self.relevant = frozenset(self._relevant(atoms))
-        self.root = root_columns(core)
-        self.columns = sorted({family.column for family in core.families if family.n_tests})
-
-    def _relevant(self, atoms: tuple[object, ...]) -> Iterator[int]:
-        for atom in atoms:
-            if isinstance(atom, Used):
-                yield atom.column
-            elif isinstance(atom, Order):
-                yield atom.above
-        for measure in (*self.measures, *self.sums):
-            yield from (column for column, price in enumerate(measure.once) if price)
-            for shared in measure.shared:
-                yield from shared.columns
-
-    def _simpler(self, measure: PathMeasure) -> PathMeasure:
-        """The same on every path, with a price per test where a column has one test only.
-
-        A path of a reduced tree asks no test twice, so that nothing has to be remembered.
-        """
-        tests = tests_of(self.core)
-        kept = {column for shared in measure.shared for column in shared.columns}
-        kept |= {column for column, count in tests.items() if count > 1}
-        moved = [0 if column in kept else price for column, price in enumerate(measure.once)]
-        return replace(
-            measure,
-            per_test=tuple(a + b for a, b in zip(measure.per_test, moved, strict=True)),
-            once=tuple(a - b for a, b in zip(measure.once, moved, strict=True)),
+        self.rules: list[PathRule] = []
+        self.scoped: dict[Scope, tuple[int, ...]] = {}
+        for scope, clauses in self.clauses.items():
+            self.scoped[scope] = tuple(range(len(self.rules), len(self.rules) + len(clauses)))
+            self.rules += [
+                PathRule([_simpler(one, tests) for one in clause.literals], self.columns)
+                for clause in clauses
+            ]
+        self.sums = tuple(
+            Payments(paid_by_test(measure, tests), self.columns) for measure in path_measures(core)
         )
 
     # ---- states
 
-    def step(self, state: State, column: int) -> State:
-        return State(
-            used=state.used | ({column} & self.relevant),
-            tests=tuple(
-                paid + measure.per_test[column]
-                for paid, measure in zip(state.tests, self.measures, strict=True)
+    def step(self, place: _Place, column: int) -> _Place:
+        return _Place(
+            rules=tuple(
+                rule.step(state, column)
+                for rule, state in zip(self.rules, place.rules, strict=True)
             ),
-            orders=tuple(
-                held or (column == order.here and (order.above in state.used) != order.absent)
-                for held, order in zip(state.orders, self.orders, strict=True)
+            kept=tuple(
+                payments.add((0, kept), column)[1]
+                for payments, kept in zip(self.sums, place.kept, strict=True)
             ),
-            start=False,
         )
 
-    def numerator(self, state: State, measure: PathMeasure) -> int:
-        return _once(measure, state) + state.tests[self.measures.index(measure)]
-
-    def holds(self, state: State, literal: SignedAtom) -> bool:
-        """Whether a literal about the path holds; those about rows do not count."""
-        match literal.atom:
-            case Used(column=column):
-                return (column in state.used) == literal.positive
-            case Order():
-                return state.orders[self.orders.index(literal.atom)] == literal.positive
-            case Budget(measure=measure, at_most=bound):
-                return self.numerator(state, self.bounded[measure]) <= bound
-        return False
-
-    def open_rules(self, state: State, scope: Scope) -> tuple[int, ...] | None:
+    def open_rules(self, place: _Place, scope: Scope) -> tuple[int, ...] | None:
         """Indices of clauses that rows must meet; None where no rows can."""
         found: list[int] = []
-        for index, clause in enumerate(self.of[scope]):
-            if any(self.holds(state, literal) for literal in clause.literals):
+        for index, (clause, rule) in enumerate(
+            zip(self.clauses[scope], self.scoped[scope], strict=True)
+        ):
+            if self.rules[rule].holds(place.rules[rule]):
                 continue
             if not any(isinstance(literal.atom, Linear) for literal in clause.literals):
                 return None
@@ -203,22 +154,18 @@ class _Build:
         return tuple(found)
 
     def build(self) -> Paths:
-        first = State(
-            used=frozenset(),
-            tests=(0,) * len(self.measures),
-            orders=(False,) * len(self.orders),
-            start=self.root is not None,
+        first = _Place(
+            rules=tuple(rule.start for rule in self.rules),
+            kept=(frozenset(),) * len(self.sums),
         )
         index, states, rows = {first: 0}, [first], []
         layer = [first]
         for level in range(self.depth + 1):
-            following: list[State] = []
+            following: list[_Place] = []
             for state in layer:
                 row = np.full(len(self.core.columns), -1, dtype=np.int32)
                 if level < self.depth and self.open_rules(state, Scope.SPLIT) is not None:
                     for column in self.columns:
-                        if state.start and self.root is not None and column not in self.root:
-                            continue
                         after = self.step(state, column)
                         if after not in index:
                             index[after] = len(states)
@@ -231,7 +178,7 @@ class _Build:
             layer = following
         return self._finish(states, np.array(rows, dtype=np.int32))
 
-    def _finish(self, states: list[State], following: npt.NDArray[np.int32]) -> Paths:
+    def _finish(self, states: list[_Place], following: npt.NDArray[np.int32]) -> Paths:
         leaf = [self.open_rules(state, Scope.LEAF) for state in states]
         path = [self.open_rules(state, Scope.PATH) for state in states]
         ends = np.array([a is not None and b is not None for a, b in zip(leaf, path, strict=True)])
@@ -247,25 +194,42 @@ class _Build:
             need=tuple(need.tolist()),
             leaf_rules=tuple(rules or () for rules in leaf),
             split_rules=tuple(split),
-            closed=closed(np.where(dead, -1, following), need, first=int(self.root is not None)),
-            delta=tuple(self._delta(states, following, measure) for measure in self.sums),
+            closed=closed(np.where(dead, -1, following), need, first=int(self.asks_root)),
+            delta=tuple(
+                self._delta([state.kept[index] for state in states], following, payments)
+                for index, payments in enumerate(self.sums)
+            ),
         )
 
     def _delta(
-        self, states: list[State], following: npt.NDArray[np.int32], measure: PathMeasure
+        self,
+        kept: list[frozenset[int]],
+        following: npt.NDArray[np.int32],
+        payments: Payments,
     ) -> npt.NDArray[np.int64]:
-        once = np.array([_once(measure, state) for state in states], dtype=np.int64)
-        each = np.array(measure.per_test, dtype=np.int64)
-        change: npt.NDArray[np.int64] = np.where(
-            following >= 0, once[following] - once[:, None] + each[None, :], 0
-        )
+        change = np.zeros(following.shape, dtype=np.int64)
+        for state, column in np.argwhere(following >= 0).tolist():
+            change[state, column] = payments.add((0, kept[state]), column)[0]
         return change
 
 
-def _once(measure: PathMeasure, state: State) -> int:
-    """What is paid for features and shared sets, however often they are tested."""
-    tested = tuple(state.used)
-    return path_numerator(measure, tested) - sum(measure.per_test[column] for column in tested)
+def paid_by_test(measure: PathMeasure, tests: Counter[int]) -> PathMeasure:
+    """The same on every path, with a price per test where a column has one test only.
+
+    A path of a reduced tree asks no test twice, so that nothing has to be remembered.
+    """
+    moved = [price if tests[column] <= 1 else 0 for column, price in enumerate(measure.once)]
+    return replace(
+        measure,
+        per_test=tuple(a + b for a, b in zip(measure.per_test, moved, strict=True)),
+        once=tuple(a - b for a, b in zip(measure.once, moved, strict=True)),
+    )
+
+
+def _simpler(one: SignedAtom, tests: Counter[int]) -> SignedAtom:
+    if not isinstance(one.atom, Budget):
+        return one
+    return replace(one, atom=replace(one.atom, measure=paid_by_test(one.atom.measure, tests)))
 
 
 def closed(following: npt.NDArray[np.int32], need: IntArray, *, first: int) -> bool:

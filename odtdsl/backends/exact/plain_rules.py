@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from odtdsl.backends.exact.lowering import Features, deepest_of, leaf_rows, least_leaf_rows
 from odtdsl.backends.exact.paths import NEVER, TooManyStates, paths
+from odtdsl.problem.ir.automata import on_paths
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Budget, Clause, Core, Order, Used
+from odtdsl.problem.ir.forms import Clause, Core, Used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,8 +72,8 @@ def plain_rules(core: Core) -> tuple[PlainRules, Core] | None:
     one whose states allow all that the states behind them do: the bounds rest on it.
     """
     used = [clause for clause in core.clauses if _used(clause) is not None]
-    on_paths = [clause for clause in core.clauses if _on_paths(clause)]
-    taken = {id(c) for c in (*used, *on_paths)}
+    along = [clause for clause in core.clauses if clause.literals and on_paths(clause)]
+    taken = {id(c) for c in (*used, *along)}
     taken |= {id(c) for c in core.clauses if leaf_rows(c) is not None}
     asked = [found for clause in used if (found := _used(clause)) is not None]
     must = {column for column, positive in asked if positive}
@@ -80,8 +81,8 @@ def plain_rules(core: Core) -> tuple[PlainRules, Core] | None:
     if len(must) > 1 or must & forbidden:
         return None
     following = None
-    if on_paths:
-        following = _automaton(replace(core, clauses=tuple(on_paths)))
+    if along:
+        following = _automaton(replace(core, clauses=tuple(along)))
         if following is None:
             return None
     rules = PlainRules(
@@ -99,14 +100,6 @@ def _used(clause: Clause) -> tuple[int, bool] | None:
         return None
     literal = clause.literals[0]
     return (literal.atom.column, literal.positive) if isinstance(literal.atom, Used) else None
-
-
-def _on_paths(clause: Clause) -> bool:
-    return (
-        clause.scope is Scope.PATH
-        and bool(clause.literals)
-        and all(isinstance(literal.atom, Used | Order | Budget) for literal in clause.literals)
-    )
 
 
 def _automaton(core: Core) -> npt.NDArray[np.int32] | None:

@@ -83,9 +83,7 @@ class OutputGrowth(RegressionGrowth):
 
     def _grown_at_once(self) -> RawTree | None:
         """The tree, where no rule tells nodes apart; else None."""
-        rules = self.rules
-        columns = {family.column for family in self.core.families if family.n_tests}
-        if rules.clauses or rules.roots is not None or set(rules.columns) != columns:
+        if self.rules.rules:
             return None
         if any(rule.levels is not None for rule in self.core.filters):
             return None

@@ -26,9 +26,9 @@ from odtdsl.backends.milp.pattern_flow import PatternFlow
 from odtdsl.backends.milp.patterns import gains_of
 from odtdsl.backends.milp.program import OBJECTIVE, Affine
 from odtdsl.data.table import BoolArray, FloatArray, IntArray
-from odtdsl.problem.ir.evaluate import order_holds, path_numerator
+from odtdsl.problem.ir.automata import PathRule, on_paths
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Additive, Atom, Budget, Clause, Core, Linear, Order, Used
+from odtdsl.problem.ir.forms import Additive, Core, Linear
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 DEEPEST = 3
@@ -120,7 +120,6 @@ class _Lookahead:
         self.gain = gains.gain.astype(np.float64)
         self.levels = tuple(self._level(level) for level in range(self.depth))
         self.limits = tuple(self._leaf_limits())
-        self.path_clauses = tuple(c for c in self.core.clauses if speaks_of_columns(c))
         self._allowed = self._paths()
 
     def _level(self, level: int) -> _Level:
@@ -162,15 +161,17 @@ class _Lookahead:
     def _paths(self) -> tuple[BoolArray, ...]:
         """Per length of a path: which sequences of columns are allowed as a whole path."""
         count = len(self.core.columns)
-        asks = bool(self.path_clauses) and count**self.depth <= MOST_PATHS
-        tables: list[BoolArray] = []
-        for length in range(self.depth + 1):
-            table = np.ones((count,) * length, dtype=bool)
-            if asks:
-                for path in np.ndindex(*table.shape):
-                    table[path] = all(path_holds(c, path) for c in self.path_clauses)
+        tables = [np.ones((count,) * length, dtype=bool) for length in range(self.depth + 1)]
+        if count**self.depth > MOST_PATHS:
+            return tuple(tables)
+        for clause in filter(on_paths, self.core.clauses):
+            rule = PathRule(clause.literals, range(count))
+            states = [rule.start]
+            for length, table in enumerate(tables):
+                if length:
+                    states = [rule.step(above, c) for above in states for c in range(count)]
+                table &= np.array([rule.holds(state) for state in states]).reshape(table.shape)
                 self._tick()
-            tables.append(table)
         return tuple(tables)
 
     # ---- the best below
@@ -323,24 +324,3 @@ class _Lookahead:
                 for column in np.flatnonzero(prices).tolist():
                     row.add(encoding.use(node, column), -int(prices[column]))
         encoding.program.row(f"lookahead_{name}(n0)", OBJECTIVE, row, upper=0)
-
-
-def speaks_of_columns(clause: Clause) -> bool:
-    kinds = (Used, Order, Budget)
-    return clause.scope is Scope.PATH and all(isinstance(x.atom, kinds) for x in clause.literals)
-
-
-def path_holds(clause: Clause, path: tuple[int, ...]) -> bool:
-    return any(_holds(literal.atom, path) == literal.positive for literal in clause.literals)
-
-
-def _holds(atom: Atom, path: tuple[int, ...]) -> bool:
-    match atom:
-        case Used():
-            return atom.column in path
-        case Order():
-            return order_holds(atom, path)
-        case Budget():
-            return path_numerator(atom.measure, path) <= atom.at_most
-        case _:
-            raise AssertionError(f"{atom} is not about the columns of a path")

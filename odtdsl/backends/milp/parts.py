@@ -14,13 +14,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from odtdsl.backends.milp.lookahead import path_holds, speaks_of_columns
 from odtdsl.backends.milp.patterns import Patterns, gains_of, present
 from odtdsl.backends.milp.structure import Tick
 from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.problem.ir.evaluate import path_numerator
+from odtdsl.problem.ir.automata import PathRule, on_paths
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, PathSum, PathTotal
+from odtdsl.problem.ir.paths import path_numerator
 
 Tests = tuple[tuple[int, int], ...]
 """Tests of a level, by family and number."""
@@ -238,7 +238,7 @@ def is_of_parts(clause: Clause) -> bool:
     (Of a rule on splits what the root's split has is left to be asked.)
     """
     if clause.scope is Scope.PATH:
-        return speaks_of_columns(clause)
+        return on_paths(clause)
     if clause.scope is Scope.MODEL or not clause.literals:
         return False
     return all(isinstance(literal.atom, Linear) for literal in clause.literals)
@@ -252,7 +252,8 @@ def keeping(core: Core, sums: Sums, parts: Parts) -> tuple[Parts, BoolArray]:
             continue
         if clause.scope is Scope.PATH:
             paths = sums.paths(parts)
-            holds = {path: path_holds(clause, path) for path in {*paths, ()}}
+            rule = PathRule(clause.literals, range(len(core.columns)))
+            holds = {path: rule.holds(rule.after(path)) for path in {*paths, ()}}
             parts = parts.only(np.array([holds[path] for path in paths], dtype=bool))
             lone &= holds[()]
         elif clause.scope is Scope.LEAF:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import assert_never
 
 import numpy as np
@@ -43,7 +43,6 @@ from odtdsl.problem.ir.forms import (
     Monotone,
     Order,
     OutputSet,
-    PathMeasure,
     PathSum,
     PathTotal,
     Root,
@@ -51,13 +50,11 @@ from odtdsl.problem.ir.forms import (
     TargetLoss,
     Used,
 )
+from odtdsl.problem.ir.paths import Asked, AskedPath, path_holds, path_numerator
 from odtdsl.problem.ir.planes import planes
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawNode, RawPlane, RawTest
 
-Asked = tuple[int, ...]
-"""The columns that one split tests: one, or all that a hyperplane weighs."""
-AskedPath = tuple[Asked, ...]
 MOST_PATHS = 200_000
 """Diagrams with more paths that differ in what they ask are not judged by path rules."""
 
@@ -179,7 +176,8 @@ class DiagramEvaluation(Measured):
 
     def over_paths(self, paths: PathSum) -> int:
         return sum(
-            int(paths.weights[rows].sum()) * asked_numerator(paths.measure, path)
+            int(paths.weights[rows].sum())
+            * path_numerator(paths.measure, tuple(chain.from_iterable(path)), len(path))
             for path, rows in self.taken
         )
 
@@ -274,38 +272,6 @@ class DiagramEvaluation(Measured):
                 raise NotEvaluable("this form speaks of leaves, which a diagram does not have")
             case _:
                 assert_never(atom)
-
-
-def path_holds(atom: Used | Order | Budget, path: AskedPath) -> bool:
-    """Whether an atom of paths holds on what a path asks."""
-    match atom:
-        case Used():
-            return any(atom.column in columns for columns in path)
-        case Budget():
-            return asked_numerator(atom.measure, path) <= atom.at_most
-        case Order():
-            above: set[int] = set()
-            for columns in path:
-                if atom.here in columns:
-                    before = atom.above in above or (not atom.absent and atom.above in columns)
-                    if before != atom.absent:
-                        return True
-                above.update(columns)
-            return False
-        case _:
-            assert_never(atom)
-
-
-def asked_numerator(measure: PathMeasure, path: AskedPath) -> int:
-    """Numerator of a path measure on what a path asks."""
-    distinct = {column for columns in path for column in columns}
-    return (
-        measure.constant
-        + measure.per_split * len(path)
-        + sum(measure.per_test[column] for columns in path for column in columns)
-        + sum(measure.once[column] for column in distinct)
-        + sum(shared.amount for shared in measure.shared if distinct & set(shared.columns))
-    )
 
 
 def asked(core: Core, split: RawTest | RawPlane) -> Asked:

@@ -34,7 +34,6 @@ from odtdsl.problem.ir.forms import (
     Monotone,
     Order,
     OutputSet,
-    PathMeasure,
     PathSum,
     PathTotal,
     RegressionStage,
@@ -46,6 +45,7 @@ from odtdsl.problem.ir.forms import (
     Used,
 )
 from odtdsl.problem.ir.outputs import admits
+from odtdsl.problem.ir.paths import path_holds, path_numerator
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 from odtdsl.problem.ir.regression import loss_of, room
@@ -287,14 +287,10 @@ class Evaluation(Measured):
         """Whether an atom holds on one instance of a scope."""
         tested = self.tested if scope is Scope.MODEL else visit.above
         match atom:
-            case Used():
-                return atom.column in tested
-            case Order():
-                return order_holds(atom, tested)
+            case Used() | Order() | Budget():
+                return path_holds(atom, tuple((column,) for column in tested))
             case Root():
                 return not self.tested or self.tested[0] in atom.columns
-            case Budget():
-                return path_numerator(atom.measure, tested) <= atom.at_most
             case Linear():
                 if scope is Scope.MODEL:
                     return self.of_model(atom.measure) <= atom.at_most
@@ -390,25 +386,6 @@ def test_fault(core: Core, split: RawTest, rows: IntArray, level: int) -> Fault 
     )
     alone = tuple(index for index in speaking if not admits((core.filters[index],)))
     return alone or speaking
-
-
-def order_holds(atom: Order, path: tuple[int, ...]) -> bool:
-    """Whether a split tests `here` under (`absent`: under no) split that tests `above`."""
-    return any(
-        column == atom.here and (atom.above in path[:level]) != atom.absent
-        for level, column in enumerate(path)
-    )
-
-
-def path_numerator(measure: PathMeasure, path: tuple[int, ...]) -> int:
-    """Numerator of a path measure on the columns that a path tests."""
-    distinct = set(path)
-    return (
-        measure.constant
-        + sum(measure.per_test[column] for column in path)
-        + sum(measure.once[column] for column in distinct)
-        + sum(shared.amount for shared in measure.shared if distinct & set(shared.columns))
-    )
 
 
 def route(core: Core, tree: RawTree) -> IntArray:
