@@ -23,7 +23,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node, Terminal
 from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
-from odtdsl.presentation.exports.sql import number
+from odtdsl.presentation.exports.formats.sql import number
 
 AGE = ColumnType(name="age", kind="number")
 PMML = "{http://www.dmg.org/PMML-4_4}"
@@ -371,7 +371,7 @@ def test_usual_numbers_stay_readable() -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for to in ("onnx", "treelite"):
-        monkeypatch.setattr(f"odtdsl.presentation.exports.{to}.find_spec", lambda name: None)
+        monkeypatch.setattr("odtdsl.presentation.exports.registry.find_spec", lambda name: None)
         with pytest.raises(OdtError, match="U374") as caught:
             hostile("x").export(to)
         assert "odtdsl[export]" in str(caught.value)

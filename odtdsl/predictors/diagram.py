@@ -148,8 +148,8 @@ class Diagram(Drawn):
         Parameters
         ----------
         to
-            "text" (if-then rules), "sql" (a SELECT with a CASE), "python" (a function without
-            dependencies), "c" (C99), "onnx", "pmml" or "treelite".
+            What `odt export --to` takes: "text" (if-then rules), "sql" (a SELECT with a CASE),
+            "python" (a function without dependencies), "c" (C99), "onnx", "pmml", ...
         path
             A file to write as well.
         name
@@ -157,7 +157,7 @@ class Diagram(Drawn):
 
         Returns
         -------
-        str, or bytes for "onnx" and "treelite"
+        str, or bytes for binary formats such as "onnx"
 
         Raises
         ------

@@ -156,8 +156,8 @@ class Tree(Drawn):
         Parameters
         ----------
         to
-            "text" (if-then rules), "sql" (a SELECT with a CASE), "python" (a function without
-            dependencies), "c" (C99), "onnx", "pmml" or "treelite".
+            What `odt export --to` takes: "text" (if-then rules), "sql" (a SELECT with a CASE),
+            "python" (a function without dependencies), "c" (C99), "onnx", "pmml", ...
         path
             A file to write as well.
         name
@@ -165,7 +165,7 @@ class Tree(Drawn):
 
         Returns
         -------
-        str, or bytes for "onnx" and "treelite"
+        str, or bytes for binary formats such as "onnx"
 
         Raises
         ------

@@ -10,7 +10,7 @@ register(
         "Model.__str__": "odtdsl.presentation.console:model_text",
         "Model.to_svg": "odtdsl.presentation.pictures.svg:to_svg",
         "Model.plot": "odtdsl.presentation.pictures.plot:plot",
-        "Model.export": "odtdsl.presentation.exports:export",
+        "Model.export": "odtdsl.presentation.exports.registry:export",
         "Result.__str__": "odtdsl.presentation.console:result_text",
         "Result._repr_html_": "odtdsl.presentation.report.fragment:fragment",
         "Result.to_svg": "odtdsl.presentation.report.assembly:result_svg",

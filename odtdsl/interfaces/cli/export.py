@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,9 +11,14 @@ import typer
 from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.common import OK, Json, print_json, run
 from odtdsl.interfaces.cli.outputs import Force, check_outputs
+from odtdsl.presentation.exports import formats
 
 if TYPE_CHECKING:
     from odtdsl.presentation.exports.plan import Plan
+
+
+*FIRST, LAST = (file.name for file in iter_modules(formats.__path__))
+NAMES = f"{', '.join(FIRST)} or {LAST}"
 
 
 def export(
@@ -21,7 +27,7 @@ def export(
     ],
     to: Annotated[
         str | None,
-        typer.Option(help="text, sql, python, c, onnx, pmml or treelite; default by --out."),
+        typer.Option(help=f"{NAMES}; default by --out."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
     name: Annotated[
@@ -31,13 +37,13 @@ def export(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write a saved tree or diagram for other programs: rules, SQL, Python, C, ONNX, PMML or
-    treelite, each with the predictions of `odt predict`."""
+    """Write a saved tree or diagram for other programs (rules, SQL, Python, ONNX, ...), each
+    with the predictions of `odt predict`."""
 
     def action() -> int:
         from odtdsl.interfaces.api import load_model
-        from odtdsl.presentation.exports import export_plan, format_named, format_of
         from odtdsl.presentation.exports.plan import plan_of
+        from odtdsl.presentation.exports.registry import export_plan, format_named, format_of
 
         if to is None and out is None:
             raise error(

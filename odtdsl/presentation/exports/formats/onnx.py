@@ -9,15 +9,14 @@ constant tensors, so that none of them passes through float32.
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import level_text
 from odtdsl.predictors.prediction import leaf_shares
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     Ask,
     AtMost,
@@ -53,19 +52,13 @@ def to_onnx(plan: Plan, name: str | None = None) -> bytes:
         The model.
     name
         Of the graph; default `odtdsl`.
-
-    Raises
-    ------
-    OdtError
-        U374: the package onnx is not installed.
     """
-    if find_spec("onnx") is None:
-        raise error(
-            "U374",
-            "an export to onnx needs the package onnx, which is not installed",
-            helps=("pip install 'odtdsl[export]'",),
-        )
     return _Graph(plan).model(name or "odtdsl")
+
+
+FORMAT = Format(
+    what="an ONNX graph", suffixes=(".onnx",), write=to_onnx, binary=True, package="onnx"
+)
 
 
 class _Graph:

@@ -12,6 +12,7 @@ from odtdsl.data.dataset import Value
 from odtdsl.data.levels import level_text
 from odtdsl.predictors.prediction import leaf_shares
 from odtdsl.predictors.wording import printable
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
     AtMost,
@@ -54,6 +55,9 @@ def to_pmml(plan: Plan, name: str | None = None) -> str:
     check_name(name, "pmml", NOT_XML, "characters that XML cannot hold")
     _check(plan)
     return "\n".join(_Writer(plan, name).lines()) + "\n"
+
+
+FORMAT = Format(what="a TreeModel of PMML 4.4", suffixes=(".pmml", ".xml"), write=to_pmml)
 
 
 def _check(plan: Plan) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from odtdsl.data.levels import level_text
 from odtdsl.predictors.wording import number_text
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
     Ask,
@@ -49,6 +50,9 @@ def to_c(plan: Plan, name: str | None = None) -> str:
     refuse_texts(plan, "c", re.compile("\0"), "a NUL character")
     refuse_texts(plan, "c", re.compile(rf"(?s).{{{LONGEST // 4}}}"), "too many characters")
     return "\n".join(_Writer(plan, program_name(name, "predict")).lines()) + "\n"
+
+
+FORMAT = Format(what="a C99 function", suffixes=(".c",), write=to_c)
 
 
 class _Writer:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from odtdsl.data.dataset import Value
 from odtdsl.predictors.wording import counts_text, number_text, printable
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     Ask,
     AtMost,
@@ -48,6 +49,9 @@ def to_rules(plan: Plan, name: str | None = None) -> str:
     many = f"{len(rules)} rules, of which exactly one" if len(rules) != 1 else "1 rule, which"
     head = f"{plan.title}: {many} holds for each row."
     return "\n\n".join(["\n".join([head, *_ranks(plan)]), *rules]) + "\n"
+
+
+FORMAT = Format(what="if-then rules", suffixes=(".txt",), write=to_rules, any_text=True)
 
 
 def _ranks(plan: Plan) -> Iterator[str]:

@@ -6,10 +6,10 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     MOST_SPLITS,
     Ask,
@@ -60,19 +60,13 @@ def to_treelite(plan: Plan, name: str | None = None) -> bytes:
     ------
     OdtError
         U371: a hyperplane; U372: bins and sets of numbers take several nodes, and these are
-        too many; U374: the package treelite is not installed.
+        too many.
     """
     if any(isinstance(fork.question, Plane) for fork in plan.forks()):
         raise error(
             "U371",
             "treelite compares one feature in a node, and this model has hyperplanes",
             helps=("export to onnx, pmml, sql, python or c",),
-        )
-    if find_spec("treelite") is None:
-        raise error(
-            "U374",
-            "an export to treelite needs the package treelite, which is not installed",
-            helps=("pip install 'odtdsl[export]'",),
         )
     root = _tests(plan, plan.root)
     nodes = list(_numbered(root))
@@ -84,6 +78,15 @@ def to_treelite(plan: Plan, name: str | None = None) -> bytes:
             helps=("export to onnx, sql, python or c",),
         )
     return _built(plan, nodes)
+
+
+FORMAT = Format(
+    what="a serialized treelite model",
+    suffixes=(".treelite", ".tl"),
+    write=to_treelite,
+    binary=True,
+    package="treelite",
+)
 
 
 def _tests(plan: Plan, item: Item) -> Any:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from odtdsl.data.dataset import Value
 from odtdsl.predictors.wording import number_text, printable
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
     Ask,
@@ -52,6 +53,9 @@ def to_sql(plan: Plan, name: str | None = None) -> str:
     check_name(name, "sql", re.compile("\0"), "a NUL character")
     writer = _Writer(plan, TABLE if name is None else name)
     return "\n".join(writer.lines()) + "\n"
+
+
+FORMAT = Format(what="a SELECT with a CASE", suffixes=(".sql",), write=to_sql)
 
 
 class _Writer:

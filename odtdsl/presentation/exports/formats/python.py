@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from odtdsl.data.levels import level_text
+from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import identifiers, program_name
 from odtdsl.presentation.exports.plan import (
     Ask,
@@ -110,6 +111,11 @@ def to_python(plan: Plan, name: str | None = None) -> str:
         U373: the name is no identifier.
     """
     return "\n".join(_Writer(plan, program_name(name, "predict")).lines()) + "\n"
+
+
+FORMAT = Format(
+    what="a function without dependencies", suffixes=(".py",), write=to_python, any_text=True
+)
 
 
 class _Writer:

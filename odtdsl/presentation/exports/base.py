@@ -1,0 +1,36 @@
+"""What a format of exports is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from odtdsl.presentation.exports.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format of exports: the `FORMAT` of a file of `formats`.
+
+    Attributes
+    ----------
+    what
+        What it is, in a few words.
+    suffixes
+        Of files; the first is usual.
+    write
+        Writes a plan, under a name if one is given.
+    binary
+        Whether it is bytes.
+    any_text
+        Whether it carries names and labels that UTF-8 cannot write.
+    package
+        What must be installed, of the extra `export`; empty where nothing is.
+    """
+
+    what: str
+    suffixes: tuple[str, ...]
+    write: Callable[[Plan, str | None], str | bytes]
+    binary: bool = False
+    any_text: bool = False
+    package: str = ""

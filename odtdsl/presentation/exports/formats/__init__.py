@@ -1,0 +1,1 @@
+"""The formats: a file here is a format of its name, and `registry` finds it."""
