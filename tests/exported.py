@@ -210,27 +210,39 @@ def by_rules(model: Model, rows: list[Row]) -> list[Any]:
     count = re.search(r"(\d+) rules?, (?:of )?which", head.split("\n")[0])
     assert count
     assert int(count[1]) == len(blocks)
-    ranks = {
-        line.split("`")[1]: {
-            str(ast.literal_eval(level)): float(rank)
-            for level, rank in re.findall(r"(\"[^\"]*\"|\S+) (\d+)[,.]", line.split(": ")[1])
-        }
-        for line in head.split("\n")[1:]
-    }
+    ranks = ranks_of(head.split("\n")[1:])
     rules = [_Rule(block, len(model.targets), ranks) for block in blocks]
     refusing = plan_of(model).refusing
     return [_ruled(rules, row, refusing) for row in rows]
 
 
+def ranks_of(lines: list[str]) -> dict[str, dict[str, float]]:
+    """The ranks of levels, as `rank(NAME): LEVEL RANK, ...` says them."""
+    return {
+        line.split("`")[1]: {
+            str(ast.literal_eval(level)): float(rank)
+            for level, rank in re.findall(r"(\"[^\"]*\"|\S+) (\d+)[,.]", line.split(": ")[1])
+        }
+        for line in lines
+    }
+
+
 def _ruled(rules: list[_Rule], row: Row, refusing: Any) -> Any:
+    if refuses(refusing, row):
+        return REFUSED
+    said = [rule.said for rule in rules if all(part.holds(row) for part in rule.parts)]
+    assert len(said) == 1, said
+    return said[0]
+
+
+def refuses(refusing: Any, row: Row) -> bool:
+    """Whether `predict` refuses a row, which people's formats do not say."""
     for column in refusing:
         cell = row.get(column.name)
         known = cell is None or any(same(cell, level) for level in column.levels)
         if (column.weighed and cell is None) or (column.ordered and not known):
-            return REFUSED
-    said = [rule.said for rule in rules if all(part.holds(row) for part in rule.parts)]
-    assert len(said) == 1, said
-    return said[0]
+            return True
+    return False
 
 
 class _Rule:
@@ -239,13 +251,21 @@ class _Rule:
     def __init__(self, block: str, targets: int, ranks: dict[str, dict[str, float]]) -> None:
         *lines, last = block.split("\n")
         lines = [] if lines == ["always"] else lines
-        self.parts = [
-            _Part(line) if re.match(r"(if|and) `", line) else _Sum(line, ranks) for line in lines
-        ]
-        values = re.findall(r'` = ("(?:[^"\\]|\\.)*"|[-+.\de]+)', last)
-        assert len(values) == targets, last
-        found = tuple(ast.literal_eval(value) for value in values)
-        self.said = found if targets > 1 else found[0]
+        self.parts = [condition(line, ranks) for line in lines]
+        self.said = outputs(last, targets)
+
+
+def condition(line: str, ranks: dict[str, dict[str, float]]) -> _Part | _Sum:
+    """`if ...` or `and ...`."""
+    return _Part(line) if re.match(r"(if|and) `", line) else _Sum(line, ranks)
+
+
+def outputs(words: str, targets: int) -> Any:
+    """What `TARGET = VALUE, ...` says."""
+    values = re.findall(r'` = ("(?:[^"\\]|\\.)*"|[-+.\de]+)', words)
+    assert len(values) == targets, words
+    found = tuple(ast.literal_eval(value) for value in values)
+    return found if targets > 1 else found[0]
 
 
 class _Part:

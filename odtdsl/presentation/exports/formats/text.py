@@ -48,13 +48,14 @@ def to_rules(plan: Plan, name: str | None = None) -> str:
     rules = [_rule(plan, path, leaf) for path, leaf in _paths(plan) if path is not None]
     many = f"{len(rules)} rules, of which exactly one" if len(rules) != 1 else "1 rule, which"
     head = f"{plan.title}: {many} holds for each row."
-    return "\n\n".join(["\n".join([head, *_ranks(plan)]), *rules]) + "\n"
+    return "\n\n".join(["\n".join([head, *rank_lines(plan)]), *rules]) + "\n"
 
 
 FORMAT = Format(what="if-then rules", suffixes=(".txt",), write=to_rules, any_text=True)
 
 
-def _ranks(plan: Plan) -> Iterator[str]:
+def rank_lines(plan: Plan) -> Iterator[str]:
+    """The ranks of levels that hyperplanes weigh."""
     for column in plan.columns:
         if column.weighed and column.ordered:
             levels = ", ".join(f"{_cell(x)} {i}" for i, x in enumerate(column.levels))
@@ -174,14 +175,25 @@ def _rule(plan: Plan, path: _Path, leaf: int) -> str:
     lines = [_words(plan.columns[at], room) for at, room in path.rooms.items()]
     lines += [_plane(plan, plane, passed) for plane, passed in path.planes]
     heads = ("if " if i == 0 else "and " for i in range(len(lines)))
+    conditions = [head + line for head, line in zip(heads, lines, strict=True)] or ["always"]
+    return "\n".join([*conditions, f"then {'  '.join(leaf_lines(plan, leaf))}"])
+
+
+def question_text(plan: Plan, question: Ask | Plane) -> str:
+    """What a split asks, as a rule says it."""
+    if isinstance(question, Plane):
+        return _plane(plan, question, True)
+    return _words(plan.columns[question.column], _Room().after(question, True))
+
+
+def leaf_lines(plan: Plan, leaf: int) -> list[str]:
+    """What a leaf predicts, and of a tree its rows and errors."""
     said = plan.leaves[leaf]
     values = (plan.classes[said.label],) if said.label is not None else said.output or ()
     outputs = zip(plan.targets, values, strict=True)
-    then = ", ".join(f"{_name(target)} = {_value(value)}" for target, value in outputs)
+    predicted = ", ".join(f"{_name(target)} = {_value(value)}" for target, value in outputs)
     # Counts are those of a leaf; of a diagram's class they would be told again for every path.
-    counts = f"  ({counts_text(said)})" if plan.kind == "tree" else ""
-    conditions = [head + line for head, line in zip(heads, lines, strict=True)] or ["always"]
-    return "\n".join([*conditions, f"then {then}{counts}"])
+    return [predicted, *([f"({counts_text(said)})"] if plan.kind == "tree" else [])]
 
 
 def _words(column: Column, room: _Room) -> str:
