@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from odtdsl.backends.base import Progress
+from odtdsl.predictors.wording import printable
 from odtdsl.presentation import console
-from odtdsl.presentation.charts.axes import Axis
-from odtdsl.presentation.pictures.lettering import attr, px
-from odtdsl.presentation.report.markup import Markup, Part, section, table, tag, text
+from odtdsl.presentation.charts.chart import Axis, Plot, chart, label, line
+from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
 from odtdsl.presentation.report.subject import Subject
 
 WIDTH, HEIGHT = 640.0, 230.0
@@ -60,34 +60,19 @@ def _closed(points: Points, value: Fraction | None, end: float) -> Points:
 
 
 def _drawn(name: str, found: Points, bound: Points, end: float) -> Markup:
-    x = Axis([0.0, end or 1e-3], LEFT, WIDTH - RIGHT, "")
+    x = Axis([0.0, end or 1e-3], LEFT, WIDTH - RIGHT)
     x.low = 0.0
-    y = Axis([float(v) for _, v in (*found, *bound)], HEIGHT - BOTTOM, TOP, "")
-    says = f"{name}: best found and bound over {end:.2f} seconds"
+    y = Axis([float(v) for _, v in (*found, *bound)], HEIGHT - BOTTOM, TOP)
+    plot = Plot(x, TOP, HEIGHT - BOTTOM, y)
     parts = [
-        f'<svg class="chart" viewBox="0 0 {px(WIDTH)} {px(HEIGHT)}" width="{px(WIDTH)}" '
-        f'height="{px(HEIGHT)}" role="img" aria-label="{attr(text(says))}">',
-        f"<title>{text(says)}</title>",
-        *_frame(x, y),
+        *plot.frame(),
+        label(plot.right, HEIGHT - 6, "seconds", at="end"),
         *_steps(bound, "bound", "bound", x, y, end, found),
         *_steps(found, "found", "best found", x, y, end, bound),
-        "</svg>",
     ]
-    return tag("figure", Markup("\n".join(parts)), tag("figcaption", name))
-
-
-def _frame(x: Axis, y: Axis) -> Iterator[str]:
-    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    for value, says in x.ticks():
-        at = px(x(value))
-        yield f'<path class="grid" d="M{at} {px(TOP)}V{px(bottom)}"/>'
-        yield f'<text x="{at}" y="{px(bottom + 17)}" text-anchor="middle">{says}</text>'
-    for value, says in y.ticks():
-        up = y(value)
-        yield f'<path class="grid" d="M{px(LEFT)} {px(up)}H{px(right)}"/>'
-        yield f'<text x="{px(LEFT - 8)}" y="{px(up + 4)}" text-anchor="end">{says}</text>'
-    yield f'<path class="axis" d="M{px(LEFT)} {px(TOP)}V{px(bottom)}H{px(right)}"/>'
-    yield f'<text x="{px(right)}" y="{px(HEIGHT - 6)}" text-anchor="end">seconds</text>'
+    says = f"{name}: best found and bound over {end:.2f} seconds"
+    drawn = chart(printable(says), WIDTH, HEIGHT, parts, head='class="chart" ')
+    return tag("figure", Markup(drawn), tag("figcaption", name))
 
 
 def _steps(
@@ -96,13 +81,13 @@ def _steps(
     """A value holds until the next; its name stands at the end, clear of the other's."""
     if not points:
         return
-    path = [f"M{px(x(points[0][0]))} {px(y(float(points[0][1])))}"]
-    path += [f"H{px(x(at))}V{px(y(float(value)))}" for at, value in points[1:]]
-    yield f'<path class="{kind}" d="{"".join(path)}H{px(x(end))}"/>'
-    height = y(float(points[-1][1]))
+    places = [(x(at), y(float(value))) for at, value in points]
+    steps = (step for across, up in places[1:] for step in (("H", across), ("V", up)))
+    yield line(kind, ("M", *places[0]), *steps, ("H", x(end)))
+    height = places[-1][1]
     if others:
         other = y(float(others[-1][1]))
         close = 14 - abs(height - other)
         up = kind == "found" if close > 12 else height < other
         height += max(close, 0) / 2 * (-1 if up else 1)
-    yield (f'<text class="{kind}" x="{px(x(end) + 8)}" y="{px(height + 4)}">{text(says)}</text>')
+    yield label(x(end) + 8, height + 4, says, kind)
