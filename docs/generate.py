@@ -16,7 +16,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
+
+import click
 
 from docs import floors, vscode, words
 
@@ -255,41 +257,34 @@ def cli() -> Iterator[str]:
             ),
         ),
     )
-    for command in app.registered_commands:
-        assert command.callback is not None
-        name = command.name or command.callback.__name__
-        yield from ("", f"## odt {name}", "", " ".join((command.callback.__doc__ or "").split()))
-        yield from ("", *_parameters(name, inspect.signature(command.callback, eval_str=True)))
+    for name, command in app.commands.items():
+        yield from ("", f"## odt {name}", "", command.help or "", "", *_parameters(name, command))
 
 
-def _parameters(name: str, signature: inspect.Signature) -> Iterator[str]:
-    """Read off the signature, since typer's own objects change between its versions."""
+def _parameters(name: str, command: click.Command) -> Iterator[str]:
     words, arguments, options = [], [], []
-    for parameter in signature.parameters.values():
-        kind, info = get_args(parameter.annotation)
-        if type(info).__name__ == "ArgumentInfo":
-            word = parameter.name.upper()
-            words.append(word if parameter.default is parameter.empty else f"[{word}]")
-            arguments.append((f"`{word}`", info.help or ""))
+    for parameter in command.params:
+        said = str(getattr(parameter, "help", "") or "")
+        if isinstance(parameter, click.Argument):
+            word = str(parameter.name).upper()
+            words.append(word if parameter.required else f"[{word}]")
+            arguments.append((f"`{word}`", said))
         else:
-            options.append((_option(parameter.name, kind, info), info.help or ""))
+            options.append((_option(parameter), said))
     yield f"`odt {' '.join([name, *words])}{' [OPTIONS]' if options else ''}`"
     yield ""
     yield from _table(("", "meaning"), [*arguments, *options])
 
 
-def _option(name: str, kind: Any, info: Any) -> str:
-    declared = (info.default, *(info.param_decls or ()))  # the first flag comes as the default
-    flags = [flag for flag in declared if isinstance(flag, str) and flag.startswith("-")]
-    flags = flags or [f"--{name.replace('_', '-')}"]
-    shown = ", ".join(f"`{flag}`" for flag in sorted(flags, key=len, reverse=True))
-    plain = [part for part in (get_args(kind) or (kind,)) if part is not type(None)]
-    if bool in plain:
+def _option(parameter: click.Parameter) -> str:
+    shown = ", ".join(f"`{flag}`" for flag in sorted(parameter.opts, key=len, reverse=True))
+    if isinstance(parameter, click.Option) and parameter.is_flag:
         return shown
-    if list in (get_origin(part) for part in plain):
+    if parameter.multiple:
         return f"{shown} *text*, may be repeated"
-    word = "number" if int in plain else "file" if Path in plain else "text"
-    return f"{shown} *{word}*"
+    kind = parameter.type
+    number = isinstance(kind, click.IntRange | click.FloatRange)
+    return f"{shown} *{'number' if number else 'file' if isinstance(kind, click.Path) else 'text'}*"
 
 
 # ---- estimators.md

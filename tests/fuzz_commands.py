@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
+from click.testing import CliRunner
 from fuzzing import Target
-from typer.testing import CliRunner
 
 from odtdsl.interfaces.cli.main import app
 
@@ -186,7 +185,7 @@ TEXTS = (
     "-o",
 )
 LEFT_OUT = {"--address", "--help"}
-"""A scheduler that is not there is waited for; help is of typer."""
+"""A scheduler that is not there is waited for; help is of click."""
 FEW = {"--jobs": ("1", "0", "x", "1.5"), "--backend": ("threading", "sequential", "nosuch", "")}
 """Values that start no processes."""
 
@@ -255,8 +254,7 @@ FILE_OPTIONS = {
 
 def commands() -> dict[str, Any]:
     """The commands of `odt` by name."""
-    group: Any = typer.main.get_command(app)
-    return dict(group.commands)
+    return dict(app.commands)
 
 
 def drawn(rng: random.Random) -> list[str]:

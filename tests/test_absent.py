@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.interfaces.cli.main import app

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -332,7 +332,7 @@ main()
 @posix
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize(
-    "module", ["typer", "odtdsl.interfaces.cli.main", "odtdsl.interfaces.cli.tune", "numpy", "lark"]
+    "module", ["click", "odtdsl.interfaces.cli.main", "odtdsl.interfaces.cli.tune", "numpy", "lark"]
 )
 def test_a_signal_during_imports_prints_no_traceback(
     folder: Path, module: str, number: str

@@ -52,7 +52,7 @@ import odtdsl
 at_first = sorted(name for name in sys.modules if name.startswith("odtdsl"))
 model = odtdsl.Model().data("x.csv").rule("r", odtdsl.words.accuracy >= 0.9)
 str(model)
-heavy = "numpy lark scipy sklearn pandas polars pyarrow pyomo highspy narwhals typer rich".split()
+heavy = "numpy lark scipy sklearn pandas polars pyarrow pyomo highspy narwhals click".split()
 print(at_first, [name for name in heavy if name in sys.modules])
 """
     light = ["odtdsl", "odtdsl.base", "odtdsl.base.methods", "odtdsl.presentation"]

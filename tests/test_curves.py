@@ -21,10 +21,10 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from meanings import Goal, Judge, Measures, Rule, gap_of, ratio_of
 from objectives import goals, row_groups
 from sentences import MONOTONE, TERMS, Atoms, rule
-from typer.testing import CliRunner
 from worlds import Model, TooMany, World, random_world
 
 import odtdsl

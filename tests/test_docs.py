@@ -125,7 +125,7 @@ def test_exit_codes_are_those_of_the_program() -> None:
 def _commands() -> list[str]:
     from odtdsl.interfaces.cli.main import app
 
-    return [c.name or c.callback.__name__ for c in app.registered_commands if c.callback]
+    return list(app.commands)
 
 
 @pytest.mark.parametrize("command", _commands())

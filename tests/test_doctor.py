@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from odtdsl.interfaces import health
 from odtdsl.interfaces.cli.main import app

@@ -176,7 +176,7 @@ def test_completion_of_names_that_need_backticks(tmp_path: Path) -> None:
 
 
 def test_the_server_asks_for_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from odtdsl.interfaces.cli import lsp
     from odtdsl.interfaces.cli.main import app

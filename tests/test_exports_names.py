@@ -302,7 +302,7 @@ def check_all(model: Model, rows: list[Row], folder: Path) -> None:
 
 
 def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from odtdsl.interfaces.cli.main import app
     from odtdsl.predictors.saving import save

@@ -13,12 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pysat.examples.rc2 import RC2
 from pysat.formula import CNF, WCNF
 from pysat.pb import EncType, PBEnc
 from pysat.solvers import Solver
 from test_every_term import MIXED, NAMES, PLAIN, PLAIN_PATHS, Case, case
-from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.base import Limits

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from odtdsl.interfaces.cli.main import app
 

@@ -7,8 +7,8 @@ import random
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from milp_trees import grown, tiny
-from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.decode import idle_splits, simplify

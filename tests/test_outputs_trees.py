@@ -531,7 +531,7 @@ def test_relaxed_leaves_of_a_gap_and_a_grid_end() -> None:
 
 
 def test_the_outputs_that_rules_admit_are_shown(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from odtdsl.interfaces.cli.main import app
 

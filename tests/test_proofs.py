@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from pysat.solvers import Solver
 from random_cores import random_sample
-from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.base import Limits

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from regression_oracle import brute_force, random_case
-from typer.testing import CliRunner
 
 import odtdsl as odt
 from odtdsl import OdtError

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import fuzz_targets
 import pytest
+from click.testing import CliRunner
 from fuzzing import outcome
-from typer.testing import CliRunner
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source

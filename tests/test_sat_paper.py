@@ -13,11 +13,11 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from click.testing import CliRunner
 from objectives import Goal
 from pysat.solvers import Solver
 from sentences import no_errors
 from test_every_term import MOST_TREES, SCALE, Case, core_of, solved
-from typer.testing import CliRunner
 from worlds import Model, TooMany, random_world
 
 import odtdsl

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.answers import values_of

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from tunings import SPEC, code, made
-from typer.testing import CliRunner
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError

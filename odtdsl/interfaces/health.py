@@ -150,7 +150,7 @@ def _engine() -> Finding:
 
 def _needed() -> Iterator[Finding]:
     """Packages that come with odtdsl."""
-    for name in ("numpy", "lark", "scikit-learn", "joblib", "narwhals", "typer"):
+    for name in ("numpy", "lark", "scikit-learn", "joblib", "narwhals", "click"):
         found = installed(name)
         yield Finding(
             name=name,

@@ -1,4 +1,4 @@
-"""What the commands of `odt` share: options, loading, output, exit codes."""
+"""What the commands of `odt` share: loading, output, exit codes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import traceback
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import typer
+import click
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.diagnostics.render import render_text, to_json
@@ -30,20 +30,6 @@ if TYPE_CHECKING:
 OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 EXPLAINED_CODES = {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}
 STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
-
-Spec = Annotated[Path, typer.Argument(help="The .odt file.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Data = Annotated[str | None, typer.Option(help="Training rows, instead of the spec's path.")]
-Test = Annotated[str | None, typer.Option(help="Test rows, instead of the spec's.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE of a `let`.")]
-Using = Annotated[str | None, typer.Option(help="auto, exact, milp, sat or greedy.")]
-Formulation = Annotated[
-    str | None,
-    typer.Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd."),
-]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of sat: ordered or paper.")]
-Solver = Annotated[str | None, typer.Option(help="Solver of sat, such as glucose4 or rc2.")]
-
 
 # ---- loading
 
@@ -109,13 +95,13 @@ def print_lines(lines: Iterable[str]) -> None:
     from odtdsl.predictors.wording import printable
 
     for block in lines:
-        typer.echo("\n".join(map(printable, block.split("\n"))))
+        click.echo("\n".join(map(printable, block.split("\n"))))
 
 
 def print_json(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     # Half a surrogate pair, as names of files may hold it, has no UTF-8.
-    typer.echo(re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text))
+    click.echo(re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text))
 
 
 def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
@@ -124,12 +110,12 @@ def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
         print_json({"status": "error", "diagnostics": [to_json(d) for d in found]})
     else:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        typer.echo("\n\n".join(render_text(d, color=color) for d in found), err=True)
+        click.echo("\n\n".join(render_text(d, color=color) for d in found), err=True)
 
 
 def warn(diagnostics: Iterable[Diagnostic]) -> None:
     for diagnostic in diagnostics:
-        typer.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
+        click.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
 
 
 def _code_of(diagnostics: Iterable[Diagnostic]) -> int:
@@ -148,7 +134,7 @@ def run(action: Callable[[], int], as_json: bool) -> None:
             code = _code_or_message(action, as_json, stopped)
         except (KeyboardInterrupt, BrokenPipeError):
             code = INTERRUPTED
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
 
 
 def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable[[], bool]) -> int:
@@ -216,7 +202,7 @@ def _report_file(failure: BaseException) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write("command: " + " ".join(sys.argv) + "\n\n")
         file.write("".join(traceback.format_exception(failure)))
-    typer.echo(f"a report was written to {path}; please send it", err=True)
+    click.echo(f"a report was written to {path}; please send it", err=True)
 
 
 def shows_missing(analysis: Analysis) -> frozenset[str]:

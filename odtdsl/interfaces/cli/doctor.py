@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from odtdsl.interfaces.cli.common import OK, WRONG, Json, print_json, print_lines, run
+from dataclasses import dataclass
+
+from odtdsl.interfaces.cli.commands import Command, Json
+from odtdsl.interfaces.cli.common import OK, WRONG, print_json, print_lines
 
 
-def doctor(as_json: Json = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Doctor(Command):
     """Say what is installed and works: engine, back ends, extras, and how to get the rest."""
 
-    def action() -> int:
+    as_json: Json = False
+
+    def run(self) -> int:
         from odtdsl.interfaces import health
 
         found = health.examine()
-        if as_json:
+        if self.as_json:
             print_json(health.to_json(found))
         else:
             print_lines(health.lines(found))
         return OK if health.healthy(found) else WRONG
-
-    run(action, as_json)

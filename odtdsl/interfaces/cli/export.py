@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.interfaces.cli.common import OK, Json, print_json, run
-from odtdsl.interfaces.cli.outputs import Force, check_outputs
+from odtdsl.interfaces.cli.commands import Argument, Command, Force, Json, Option
+from odtdsl.interfaces.cli.common import OK, print_json
+from odtdsl.interfaces.cli.outputs import check_outputs
 from odtdsl.presentation.exports import formats
 
 if TYPE_CHECKING:
@@ -21,56 +23,53 @@ if TYPE_CHECKING:
 NAMES = f"{', '.join(FIRST)} or {LAST}"
 
 
-def export(
-    model: Annotated[
-        Path, typer.Argument(help="A saved tree or diagram, or a saved `solve --json`.")
-    ],
-    to: Annotated[
-        str | None,
-        typer.Option(help=f"{NAMES}; default by --out."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Of the function, the SQL table or the model; default by the format."),
-    ] = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Export(Command):
     """Write a saved tree or diagram for other programs (rules, SQL, Python, ONNX, ...), each
     with the predictions of `odt predict`."""
 
-    def action() -> int:
+    model: Annotated[Path, Argument(help="A saved tree or diagram, or a saved `solve --json`.")]
+    to: Annotated[
+        str | None,
+        Option(help=f"{NAMES}; default by --out."),
+    ] = None
+    out: Annotated[Path | None, Option("--out", "-o", help="The file.")] = None
+    name: Annotated[
+        str | None,
+        Option(help="Of the function, the SQL table or the model; default by the format."),
+    ] = None
+    force: Force = False
+    as_json: Json = False
+
+    def run(self) -> int:
         from odtdsl.interfaces.api import load_model
         from odtdsl.presentation.exports.plan import plan_of
         from odtdsl.presentation.exports.registry import export_plan, format_named, format_of
 
-        if to is None and out is None:
+        if self.to is None and self.out is None:
             raise error(
                 "U370",
                 "which format is asked for is not said",
                 helps=("add `--to sql`, or `--out tree.sql`",),
             )
-        form = to if to is not None else format_of(out or Path())
-        if format_named(form).binary and out is None:
+        form = self.to if self.to is not None else format_of(self.out or Path())
+        if format_named(form).binary and self.out is None:
             raise error(
                 "U375",
                 f"{form} is no text: it needs a file",
                 helps=(f"add `--out model{format_named(form).suffixes[0]}`",),
             )
-        check_outputs({"out": out}, [("the model", model)], force)
-        plan = plan_of(load_model(model))
-        written = export_plan(plan, form, out, name=name)
-        if as_json:
-            print_json(_told(plan, form, out, written))
-        elif out is None:
+        check_outputs({"out": self.out}, [("the model", self.model)], self.force)
+        plan = plan_of(load_model(self.model))
+        written = export_plan(plan, form, self.out, name=self.name)
+        if self.as_json:
+            print_json(_told(plan, form, self.out, written))
+        elif self.out is None:
             assert isinstance(written, str), "only texts are printed"
-            typer.echo(written, nl=False)
-        if plan.n_nodes is not None or (out is not None and not as_json):
-            typer.echo(_summary(plan, form, out), err=out is None or as_json)
+            click.echo(written, nl=False)
+        if plan.n_nodes is not None or (self.out is not None and not self.as_json):
+            click.echo(_summary(plan, form, self.out), err=self.out is None or self.as_json)
         return OK
-
-    run(action, as_json)
 
 
 def _told(plan: Plan, form: str, out: Path | None, written: str | bytes) -> dict[str, object]:

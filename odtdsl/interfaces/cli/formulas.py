@@ -2,107 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
+from odtdsl.interfaces.cli.commands import Dot, Force, Formulation, Json, OnSpec, Option, Out, Svg
 from odtdsl.interfaces.cli.common import (
     OK,
     WRONG,
-    Data,
-    Formulation,
-    Json,
-    Problem,
-    Sets,
-    Spec,
-    Test,
     missing_in,
     print_json,
     print_lines,
-    run,
     shows_missing,
     warn,
 )
-from odtdsl.interfaces.cli.outputs import Force, beside, check_outputs, deliver, files_of, pictures
+from odtdsl.interfaces.cli.outputs import beside, check_outputs, deliver, files_of, pictures
 
 Depth = Annotated[
-    int | None, typer.Option(min=0, max=30, help="Of formulas: a bound beside the spec's.")
+    int | None, Option(least=0, most=30, help="Of formulas: a bound beside the spec's.")
 ]
 Bounds = Annotated[
     list[str] | None,
-    typer.Option("--bound", help="Of formulas: the objective is this good, stage by stage."),
+    Option("--bound", help="Of formulas: the objective is this good, stage by stage."),
 ]
 
 
-def compile_(
-    spec: Spec,
-    to: Annotated[
-        str | None, typer.Option(help="lp, mps, cnf, wcnf or opb; default by --out, else lp.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file.")] = None,
-    data: Data = None,
-    test: Test = None,
-    settings: Sets = None,
-    model: Formulation = None,
-    depth: Depth = None,
-    bound: Bounds = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Compile(OnSpec):
     """Write the problem for other solvers: as a program (LP, MPS) with readable names, or as a
     formula (CNF, WCNF for MaxSAT, OPB) with comments that say what all is."""
 
-    def action() -> int:
+    to: Annotated[
+        str | None, Option(help="lp, mps, cnf, wcnf or opb; default by --out, else lp.")
+    ] = None
+    out: Annotated[Path | None, Option("--out", "-o", help="The file.")] = None
+    model: Formulation = None
+    depth: Depth = None
+    bound: Bounds = None
+    force: Force = False
+    as_json: Json = False
+
+    def run(self) -> int:
         from odtdsl.backends.variants import named
         from odtdsl.driver import pipeline
         from odtdsl.driver.formulas.files import parse_bound
 
-        bounds = tuple(map(parse_bound, bound or ()))
-        problem = Problem(spec, data, test, settings)
-        default = "lp" if out is None else pipeline.format_of(out)
-        form = default if to is None else to
+        bounds = tuple(map(parse_bound, self.bound or ()))
+        problem = self.problem()
+        default = "lp" if self.out is None else pipeline.format_of(self.out)
+        form = default if self.to is None else self.to
         pipeline.check_format(form)
-        path = out or beside(spec, f".{form}")
-        check_outputs({"out": path}, files_of(problem), force)
+        path = self.out or beside(self.spec, f".{form}")
+        check_outputs({"out": path}, files_of(problem), self.force)
         analysis = problem.analysis()
         size = pipeline.compile_to(
-            analysis, path, form, named(model=model), depth=depth, bounds=bounds
+            analysis, path, form, named(model=self.model), depth=self.depth, bounds=bounds
         )
-        if as_json:
+        if self.as_json:
             print_json({"file": str(path), "size": dict(size)})
         else:
             counts = (
                 f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
             )
-            typer.echo(f"{path}: " + ", ".join(counts))
+            click.echo(f"{path}: " + ", ".join(counts))
         return OK
 
-    run(action, as_json)
 
-
-def decode(
-    spec: Spec,
-    assignment: Annotated[
-        Path, typer.Option(help="What the solver printed or wrote.", show_default=False)
-    ],
-    to: Annotated[
-        str | None, typer.Option(help="cnf, wcnf or opb; default by what the file looks like.")
-    ] = None,
-    depth: Depth = None,
-    bound: Bounds = None,
-    data: Data = None,
-    test: Test = None,
-    settings: Sets = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
-    dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Decode(OnSpec):
     """Read another solver's model of a formula of `odt compile` as a tree, and audit it."""
 
-    def action() -> int:
+    assignment: Annotated[Path, Option(help="What the solver printed or wrote.")]
+    to: Annotated[
+        str | None, Option(help="cnf, wcnf or opb; default by what the file looks like.")
+    ] = None
+    depth: Depth = None
+    bound: Bounds = None
+    out: Out = None
+    svg: Svg = None
+    dot: Dot = None
+    force: Force = False
+    as_json: Json = False
+
+    def run(self) -> int:
         from odtdsl.base.diagnostics.model import error
         from odtdsl.driver import pipeline
         from odtdsl.driver.formulas import files
@@ -110,32 +94,30 @@ def decode(
         from odtdsl.driver.formulas.files import parse_bound
         from odtdsl.presentation import console
 
-        problem = Problem(spec, data, test, settings)
-        reads = (*files_of(problem), ("the assignment", assignment))
-        check_outputs({"out": out, "svg": svg, "dot": dot}, reads, force)
-        form = None if to is None else pipeline.formula_format(to)
-        if form is None and to is not None:
+        problem = self.problem()
+        reads = (*files_of(problem), ("the assignment", self.assignment))
+        check_outputs({"out": self.out, "svg": self.svg, "dot": self.dot}, reads, self.force)
+        form = None if self.to is None else pipeline.formula_format(self.to)
+        if form is None and self.to is not None:
             raise error(
-                "U303", f"`{to}` is no format of formulas", helps=("write cnf, wcnf or opb",)
+                "U303", f"`{self.to}` is no format of formulas", helps=("write cnf, wcnf or opb",)
             )
-        bounds = tuple(map(parse_bound, bound or ()))
-        values = read(assignment)
+        bounds = tuple(map(parse_bound, self.bound or ()))
+        values = read(self.assignment)
         analysis = problem.analysis()
-        if not as_json:
+        if not self.as_json:
             warn(analysis.warnings)
-        result = files.decode(analysis, values, to=form, depth=depth, bounds=bounds)
+        result = files.decode(analysis, values, to=form, depth=self.depth, bounds=bounds)
         assert result.tree is not None, "a model is a tree"
         assert result.audit is not None, "it is audited"
 
         def answer() -> None:
-            if as_json:
+            if self.as_json:
                 print_json(result.to_json())
             else:
                 missing = shows_missing(analysis)
-                print_lines(console.decoded(result, assignment.name, missing=missing))
+                print_lines(console.decoded(result, self.assignment.name, missing=missing))
 
         notes = missing_in(result.tree, analysis)
-        deliver(answer, *pictures(result.tree, out, svg, dot, notes=notes))
+        deliver(answer, *pictures(result.tree, self.out, self.svg, self.dot, notes=notes))
         return OK if result.audit.holds else WRONG
-
-    run(action, as_json)

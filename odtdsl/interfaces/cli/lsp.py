@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated
 
-import typer
-
 from odtdsl.base.diagnostics.model import error
-from odtdsl.interfaces.cli.common import OK, run
+from odtdsl.interfaces.cli.commands import Command, Option
+from odtdsl.interfaces.cli.common import OK
 
 
-def lsp(
-    within: Annotated[
-        float, typer.Option(min=0.1, help="Seconds that checking with data may take.")
-    ] = 10.0,
-    stdio: Annotated[bool, typer.Option("--stdio", help="As always; editors say it.")] = True,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Lsp(Command):
     """Serve an editor: mistakes as you type, hover, completion, format, rename. Over stdio."""
 
-    def action() -> int:
+    within: Annotated[
+        float, Option(least=0.1, help="Seconds that checking with data may take.")
+    ] = 10.0
+    stdio: Annotated[bool, Option("--stdio", help="As always; editors say it.")] = True
+
+    def run(self) -> int:
         if find_spec("pygls") is None:
             raise error(
                 "U351",
@@ -28,7 +29,5 @@ def lsp(
             )
         from odtdsl.interfaces.editor.server import serve
 
-        serve(seconds=within)
+        serve(seconds=self.within)
         return OK
-
-    run(action, False)

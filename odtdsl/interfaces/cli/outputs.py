@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 
@@ -17,10 +15,6 @@ if TYPE_CHECKING:
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
     from odtdsl.presentation.pictures.picture import Notes
-
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace files that odtdsl did not write, too.")
-]
 
 
 class NotWritten(OdtError):
@@ -184,4 +178,4 @@ def pictures(
         yield lambda: write_text(dot, to_dot(model, notes=notes))
 
 
-__all__ = ["Force", "NotWritten", "beside", "check_outputs", "deliver", "files_of", "pictures"]
+__all__ = ["NotWritten", "beside", "check_outputs", "deliver", "files_of", "pictures"]

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.files import regular
+from odtdsl.interfaces.cli.commands import (
+    Dot,
+    Encoding,
+    Force,
+    Formulation,
+    Gap,
+    Json,
+    OnSpec,
+    Option,
+    Out,
+    Seed,
+    Solver,
+    Svg,
+    Threads,
+    Using,
+    Within,
+)
 from odtdsl.interfaces.cli.common import (
     STATUS_CODES,
     WRONG,
-    Data,
-    Encoding,
-    Formulation,
-    Json,
-    Problem,
-    Sets,
-    Solver,
-    Spec,
-    Test,
-    Using,
     missing_in,
     print_json,
     print_lines,
-    run,
     shows_missing,
     warn,
 )
-from odtdsl.interfaces.cli.outputs import Force, check_outputs, deliver, files_of, pictures
+from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pictures
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
@@ -41,39 +46,32 @@ if TYPE_CHECKING:
     from odtdsl.predictors.tree import Tree
 
 
-def solve(
-    spec: Spec,
-    data: Data = None,
-    test: Test = None,
-    settings: Sets = None,
-    using: Using = None,
-    model: Formulation = None,
-    encoding: Encoding = None,
-    solver: Solver = None,
-    within: Annotated[str | None, typer.Option(help="Time limit: 60, 60s, 2min, 1h.")] = None,
-    gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
-    start: Annotated[Path | None, typer.Option(help="A saved tree to start from.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the tree as JSON.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the tree as SVG.")] = None,
-    dot: Annotated[Path | None, typer.Option(help="Write the tree as DOT text.")] = None,
-    all_optimal: Annotated[
-        bool, typer.Option("--all-optimal", help="List all trees that are as good.")
-    ] = False,
-    near: Annotated[
-        str | None, typer.Option(help="List all nearly as good: 1%, 3 errors, 0.02.")
-    ] = None,
-    most: Annotated[int | None, typer.Option(help="Trees to list at most (1000).")] = None,
-    proof: Annotated[
-        Path | None, typer.Option(help="Write a proof that nothing is better (sat).")
-    ] = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Solve(OnSpec):
     """Solve a spec: print the tree, its status, and every rule audited."""
 
-    def action() -> int:
+    using: Using = None
+    model: Formulation = None
+    encoding: Encoding = None
+    solver: Solver = None
+    within: Within = None
+    gap: Gap = None
+    threads: Threads = None
+    seed: Seed = None
+    start: Annotated[Path | None, Option(help="A saved tree to start from.")] = None
+    out: Out = None
+    svg: Svg = None
+    dot: Dot = None
+    all_optimal: Annotated[
+        bool, Option("--all-optimal", help="List all trees that are as good.")
+    ] = False
+    near: Annotated[str | None, Option(help="List all nearly as good: 1%, 3 errors, 0.02.")] = None
+    most: Annotated[int | None, Option(help="Trees to list at most (1000).")] = None
+    proof: Annotated[Path | None, Option(help="Write a proof that nothing is better (sat).")] = None
+    force: Force = False
+    as_json: Json = False
+
+    def run(self) -> int:
         began = time.monotonic()
         from odtdsl.backends.variants import named, owner
         from odtdsl.base.interrupts import interruptible
@@ -81,48 +79,57 @@ def solve(
         from odtdsl.driver import pipeline
         from odtdsl.interfaces.cli.progress import Waiting
 
-        formulation = named(model=model, encoding=encoding)
-        wish = _list_wish(all_optimal, near, most, gap)
-        problem = Problem(spec, data, test, settings)
-        outputs = {"out": out, "svg": svg, "dot": dot, "proof": proof}
-        check_outputs(outputs, (*files_of(problem), ("the start", start)), force)
-        seconds = None if within is None else parse_seconds(within)
+        formulation = named(model=self.model, encoding=self.encoding)
+        wish = _list_wish(self.all_optimal, self.near, self.most, self.gap)
+        problem = self.problem()
+        outputs = {"out": self.out, "svg": self.svg, "dot": self.dot, "proof": self.proof}
+        check_outputs(outputs, (*files_of(problem), ("the start", self.start)), self.force)
+        seconds = None if self.within is None else parse_seconds(self.within)
         with counting(began, seconds):
             analysis = problem.analysis()
-        if not as_json:
+        if not self.as_json:
             warn(analysis.warnings)
-        first = _start_tree(start or _start_of(analysis, spec))
-        chosen = using or owner(formulation, solver)
-        if proof is not None:
+        first = _start_tree(self.start or _start_of(analysis, self.spec))
+        chosen = self.using or owner(formulation, self.solver)
+        if self.proof is not None:
             chosen = _proving(analysis, chosen, wish)
         options: dict[str, Any] = {
             "backend": chosen,
             "seconds": seconds,
-            "threads": threads,
-            "seed": seed,
+            "threads": self.threads,
+            "seed": self.seed,
             "start": first,
         }
         with interruptible():
             if wish is not None:
                 return _list_trees(
-                    analysis, *wish, as_json, (out, svg, dot), began=began, **options
+                    analysis,
+                    *wish,
+                    self.as_json,
+                    (self.out, self.svg, self.dot),
+                    began=began,
+                    **options,
                 )
-            with Waiting(quiet=as_json) as waiting:
+            with Waiting(quiet=self.as_json) as waiting:
                 result = pipeline.solve(
                     analysis,
                     formulation=formulation,
-                    solver=solver,
-                    gap=None if gap is None else parse_gap(gap),
+                    solver=self.solver,
+                    gap=None if self.gap is None else parse_gap(self.gap),
                     report=waiting,
                     began=began,
                     **options,
                 )
-            proving = None if proof is None else _Proving(analysis, result, proof, began, seconds)
-            _deliver(analysis, result, proving, as_json, spec, (out, svg, dot))
+            proving = (
+                None
+                if self.proof is None
+                else _Proving(analysis, result, self.proof, began, seconds)
+            )
+            _deliver(
+                analysis, result, proving, self.as_json, self.spec, (self.out, self.svg, self.dot)
+            )
         unwritten = proving is not None and proving.unwritten
         return WRONG if unwritten else STATUS_CODES[result.status]
-
-    run(action, as_json)
 
 
 class _Proving:
@@ -260,24 +267,21 @@ def _start_tree(path: Path | None) -> Tree | Diagram | None:
     return load_model(path)
 
 
-def compare(
-    spec: Spec,
-    data: Data = None,
-    test: Test = None,
-    settings: Sets = None,
-    on: Annotated[
-        list[str] | None,
-        typer.Option(help='A back end, "milp (cptree)", "sat (paper)"; default: all.'),
-    ] = None,
-    within: Annotated[str | None, typer.Option(help="Time limit of each run.")] = None,
-    gap: Annotated[str | None, typer.Option(help="Stop at this relative gap: 1%.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, max=256)] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1)] = None,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Compare(OnSpec):
     """Solve a spec on every back end that can, side by side; their proofs must agree."""
 
-    def action() -> int:
+    on: Annotated[
+        list[str] | None,
+        Option(help='A back end, "milp (cptree)", "sat (paper)"; default: all.'),
+    ] = None
+    within: Annotated[str | None, Option(help="Time limit of each run.")] = None
+    gap: Gap = None
+    threads: Threads = None
+    seed: Seed = None
+    as_json: Json = False
+
+    def run(self) -> int:
         began = time.monotonic()
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_gap, parse_seconds
@@ -285,27 +289,25 @@ def compare(
         from odtdsl.interfaces.cli.progress import Waiting
         from odtdsl.presentation import console
 
-        seconds = None if within is None else parse_seconds(within)
+        seconds = None if self.within is None else parse_seconds(self.within)
         with counting(began, seconds):
-            analysis = Problem(spec, data, test, settings).analysis()
-        if not as_json:
+            analysis = self.problem().analysis()
+        if not self.as_json:
             warn(analysis.warnings)
-        with interruptible(), Waiting(quiet=as_json):
+        with interruptible(), Waiting(quiet=self.as_json):
             found = comparison.compare(
                 analysis,
-                backends=on,
+                backends=self.on,
                 seconds=seconds,
-                gap=None if gap is None else parse_gap(gap),
-                threads=threads,
-                seed=seed,
+                gap=None if self.gap is None else parse_gap(self.gap),
+                threads=self.threads,
+                seed=self.seed,
             )
-        if as_json:
+        if self.as_json:
             print_json(found.to_json())
         else:
             print_lines(console.compared(found))
         return STATUS_CODES[found.status] if found.ran else WRONG
 
-    run(action, as_json)
 
-
-__all__ = ["compare", "solve"]
+__all__ = ["Compare", "Solve"]

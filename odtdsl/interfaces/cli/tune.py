@@ -2,81 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.interfaces.cli.commands import Force, Json, OnSpec, Option, Using
 from odtdsl.interfaces.cli.common import (
     INTERRUPTED,
     LIMIT,
     STATUS_CODES,
-    Data,
-    Json,
-    Problem,
-    Sets,
-    Spec,
-    Test,
-    Using,
     _setting,
     print_json,
     print_lines,
-    run,
     warn,
 )
-from odtdsl.interfaces.cli.outputs import Force, beside, check_outputs, deliver, files_of, pictures
+from odtdsl.interfaces.cli.outputs import beside, check_outputs, deliver, files_of, pictures
 
 
-def tune(
-    spec: Spec,
-    vary: Annotated[
-        list[str],
-        typer.Option(
-            help="NAME=VALUES: depth=2..5, leaves=4,8,16, alpha=0..0.1 by 0.02, widths=1-2,1-2-4.",
-            show_default=False,
-        ),
-    ],
-    cv: Annotated[int, typer.Option(min=2, help="Folds.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Divide the rows so often anew.")] = 1,
-    outer: Annotated[
-        int, typer.Option(min=0, help="Nested selection: folds that no choice sees.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of all divisions of rows.")] = 0,
-    choose: Annotated[
-        str, typer.Option(help="one-se: fewest splits within one standard error; or best.")
-    ] = "one-se",
-    score: Annotated[
-        str | None, typer.Option(help='A measure, such as "error_rate" or "maximize accuracy(g)".')
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per processor.")] = 1,
-    backend: Annotated[
-        str | None, typer.Option(help="Of joblib: loky, threading, dask, ray.")
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(help="Of the cluster's scheduler: tcp://host:8786.")
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(help="Where runs that are done are kept; default SPEC.tune.json."),
-    ] = None,
-    data: Data = None,
-    test: Test = None,
-    settings: Sets = None,
-    using: Using = None,
-    within: Annotated[str | None, typer.Option(help="Time limit of each run.")] = None,
-    gap: Annotated[str | None, typer.Option(help="Each run stops at this gap: 1%.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, max=256, help="Of each run.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model as JSON.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the settings as CSV.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the settings as SVG.")] = None,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Tune(OnSpec):
     """Solve a spec under many settings, score them on held-out rows, choose one, and solve that."""
 
-    def action() -> int:
+    vary: Annotated[
+        list[str],
+        Option(
+            help="NAME=VALUES: depth=2..5, leaves=4,8,16, alpha=0..0.1 by 0.02, widths=1-2,1-2-4."
+        ),
+    ]
+    cv: Annotated[int, Option(least=2, help="Folds.")] = 5
+    repeats: Annotated[int, Option(least=1, help="Divide the rows so often anew.")] = 1
+    outer: Annotated[int, Option(least=0, help="Nested selection: folds that no choice sees.")] = 0
+    seed: Annotated[int, Option(least=0, help="Of all divisions of rows.")] = 0
+    choose: Annotated[
+        str, Option(help="one-se: fewest splits within one standard error; or best.")
+    ] = "one-se"
+    score: Annotated[
+        str | None, Option(help='A measure, such as "error_rate" or "maximize accuracy(g)".')
+    ] = None
+    jobs: Annotated[int, Option(help="Processes; -1 for one per processor.")] = 1
+    backend: Annotated[str | None, Option(help="Of joblib: loky, threading, dask, ray.")] = None
+    address: Annotated[str | None, Option(help="Of the cluster's scheduler: tcp://host:8786.")] = (
+        None
+    )
+    keep: Annotated[
+        Path | None,
+        Option(help="Where runs that are done are kept; default SPEC.tune.json."),
+    ] = None
+    using: Using = None
+    within: Annotated[str | None, Option(help="Time limit of each run.")] = None
+    gap: Annotated[str | None, Option(help="Each run stops at this gap: 1%.")] = None
+    threads: Annotated[int | None, Option(least=1, most=256, help="Of each run.")] = None
+    out: Annotated[Path | None, Option("--out", "-o", help="Save the model as JSON.")] = None
+    csv: Annotated[Path | None, Option(help="Write the settings as CSV.")] = None
+    svg: Annotated[Path | None, Option(help="Draw the settings as SVG.")] = None
+    force: Force = False
+    as_json: Json = False
+
+    def run(self) -> int:
         from odtdsl.base.files import write_text
         from odtdsl.base.limits import parse_gap, parse_seconds
         from odtdsl.insight.tuning.grid import parse_vary
@@ -85,37 +69,37 @@ def tune(
         from odtdsl.presentation import console
         from odtdsl.presentation.tuning import lines
 
-        kept = keep or beside(spec, ".tune.json")
-        outputs = {"keep": kept, "out": out, "csv": csv, "svg": svg}
-        check_outputs(outputs, files_of(Problem(spec, data, test, settings)), force)
-        grid = parse_vary(vary)
-        with Waiting(quiet=as_json) as waiting:
+        kept = self.keep or beside(self.spec, ".tune.json")
+        outputs = {"keep": kept, "out": self.out, "csv": self.csv, "svg": self.svg}
+        check_outputs(outputs, files_of(self.problem()), self.force)
+        grid = parse_vary(self.vary)
+        with Waiting(quiet=self.as_json) as waiting:
             found = tune(
-                spec,
+                self.spec,
                 dict(zip(grid.names, grid.values, strict=True)),
-                cv=cv,
-                repeats=repeats,
-                outer=outer,
-                seed=seed,
-                choose=choose,  # type: ignore[arg-type]  # it is checked there
-                score=score,
-                jobs=jobs,
-                backend=backend,
-                address=address,
+                cv=self.cv,
+                repeats=self.repeats,
+                outer=self.outer,
+                seed=self.seed,
+                choose=self.choose,  # type: ignore[arg-type]  # it is checked there
+                score=self.score,
+                jobs=self.jobs,
+                backend=self.backend,
+                address=self.address,
                 keep=kept,
                 progress=waiting.runs,
-                using=using,
-                within=None if within is None else parse_seconds(within),
-                gap=None if gap is None else parse_gap(gap),
-                threads=threads,
-                data=data,
-                test=test,
-                settings=_lets(settings),
+                using=self.using,
+                within=None if self.within is None else parse_seconds(self.within),
+                gap=None if self.gap is None else parse_gap(self.gap),
+                threads=self.threads,
+                data=self.data,
+                test=self.test,
+                settings=_lets(self.settings),
             )
         result = found.result
 
         def answer() -> None:
-            if as_json:
+            if self.as_json:
                 print_json(found.to_json())
                 return
             print_lines(lines(found))
@@ -123,10 +107,10 @@ def tune(
                 warn(result.warnings)
                 print_lines(("", *console.answer(result)))
 
-        writes = list(pictures(None if result is None else result.model, out))
-        if csv is not None:
+        writes = list(pictures(None if result is None else result.model, self.out))
+        if csv := self.csv:
             writes.append(lambda: write_text(csv, found.to_csv()))
-        if svg is not None:
+        if svg := self.svg:
             writes.append(lambda: write_text(svg, found.to_svg()))
         if found.unkept is not None:
             writes.append(partial(_raise, OdtError([found.unkept])))
@@ -134,8 +118,6 @@ def tune(
         if not found.complete:
             return INTERRUPTED
         return LIMIT if result is None else STATUS_CODES[result.status]
-
-    run(action, as_json)
 
 
 def _raise(failure: OdtError) -> None:

@@ -1,0 +1,202 @@
+"""A command of `odt` as a value: a dataclass whose fields are its arguments and options.
+
+The docstring of the class is the command's help, `run` is what it does. `command` makes a click
+command of it, so that a field stands for an option everywhere: on the command line, in `--help`,
+and on the page that `python -m docs.generate` writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import click
+
+from odtdsl.interfaces.cli.common import Problem, print_lines, run
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A field that stands on the command line without a name; optional where it has a default."""
+
+    help: str
+
+
+class Option:
+    """A field that is given as `--name VALUE`, or as `--name` alone where it is a bool.
+
+    Parameters
+    ----------
+    *flags
+        What the user writes; by default the field's name with dashes.
+    least, most
+        Of a number: the bounds, both included.
+    """
+
+    def __init__(
+        self,
+        *flags: str,
+        help: str = "",
+        least: float | None = None,
+        most: float | None = None,
+    ) -> None:
+        self.flags, self.help, self.least, self.most = flags, help, least, most
+
+
+Spec = Annotated[Path, Argument(help="The .odt file.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object.")]
+Data = Annotated[str | None, Option(help="Training rows, instead of the spec's path.")]
+Test = Annotated[str | None, Option(help="Test rows, instead of the spec's.")]
+Sets = Annotated[list[str] | None, Option("--set", help="NAME=VALUE of a `let`.")]
+Using = Annotated[str | None, Option(help="auto, exact, milp, sat or greedy.")]
+Formulation = Annotated[
+    str | None, Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd.")
+]
+Encoding = Annotated[str | None, Option(help="Encoding of sat: ordered or paper.")]
+Solver = Annotated[str | None, Option(help="Solver of sat, such as glucose4 or rc2.")]
+Within = Annotated[str | None, Option(help="Time limit: 60, 60s, 2min, 1h.")]
+Gap = Annotated[str | None, Option(help="Stop at this relative gap: 1%.")]
+Threads = Annotated[int | None, Option(least=1, most=256)]
+Seed = Annotated[int | None, Option(least=0, most=2**31 - 1)]
+Out = Annotated[Path | None, Option("--out", "-o", help="Save the tree as JSON.")]
+Svg = Annotated[Path | None, Option(help="Draw the tree as SVG.")]
+Dot = Annotated[Path | None, Option(help="Write the tree as DOT text.")]
+Force = Annotated[bool, Option("--force", help="Replace files that odtdsl did not write, too.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command; its name on the command line is that of its class, in small letters."""
+
+    def run(self) -> int:
+        """Do what was asked for.
+
+        Returns
+        -------
+        int
+            The exit code; see `docs/reference/cli.md`.
+
+        Raises
+        ------
+        OdtError
+            It is printed, as JSON where that was asked for.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnSpec(Command):
+    """A command about a spec and its data."""
+
+    spec: Spec
+    data: Data = None
+    test: Test = None
+    settings: Sets = None
+
+    def problem(self) -> Problem:
+        """The spec, with the options that change what it reads."""
+        return Problem(self.spec, self.data, self.test, self.settings)
+
+
+def command(kind: type[Command]) -> click.Command:
+    """A command line for a command: its fields in their order, `--force` and `--json` last."""
+    hints = get_type_hints(kind, include_extras=True)
+    parameters = [_parameter(field, hints[field.name]) for field in fields(kind)]
+    parameters.sort(key=_rank)
+
+    def call(**values: Any) -> None:
+        as_json = bool(values.get("as_json"))
+        given = {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+        action = kind(**{name: v for name, v in given.items() if v != []})
+        run(action.run, as_json)
+
+    text = " ".join((kind.__doc__ or "").split())
+    return click.Command(
+        kind.__name__.lower(),
+        callback=call,
+        params=parameters,
+        help=text,
+        short_help=text,  # whole, in the list of commands too
+    )
+
+
+def _rank(parameter: click.Parameter) -> int:
+    """Arguments first, what many commands share last; the order of fields within each."""
+    if isinstance(parameter, click.Argument):
+        return 0
+    return {"force": 2, "as_json": 3}.get(parameter.name or "", 1)
+
+
+def _parameter(field: Field[Any], hint: Any) -> click.Parameter:
+    kind, told = get_args(hint)[0], get_args(hint)[-1]
+    required = field.default is MISSING and field.default_factory is MISSING
+    default = None if required else field.default
+    if isinstance(told, Argument):
+        made = click.Argument([field.name], required=required, type=_type(kind, None))
+        vars(made)["help"] = told.help  # click tells it from 8.5 on
+        return made
+    flags = told.flags or (f"--{field.name.replace('_', '-')}",)
+    return click.Option(
+        [field.name, *flags],
+        help=told.help or None,
+        required=required,
+        is_flag=kind is bool,
+        multiple=_is_list(kind),
+        default=False if kind is bool else default,
+        type=None if kind is bool else _type(kind, told),
+        show_default=not (kind is bool or default is None),
+    )
+
+
+def _kinds(kind: Any) -> list[Any]:
+    """The types of a field but None."""
+    return [part for part in (get_args(kind) or (kind,)) if part is not type(None)]
+
+
+def _is_list(kind: Any) -> bool:
+    return list in (get_origin(part) for part in (kind, *_kinds(kind)))
+
+
+def _type(kind: Any, told: Option | None) -> Any:
+    (plain,) = [str] if _is_list(kind) else _kinds(kind)
+    least, most = (None, None) if told is None else (told.least, told.most)
+    if plain is int:
+        return click.IntRange(least, most)  # type: ignore[arg-type]  # whole bounds
+    if plain is float:
+        return click.FloatRange(least, most)
+    return click.Path(path_type=Path) if plain is Path else click.STRING
+
+
+class Commands(click.Group):
+    """The commands of `odt`, in the order in which they are told."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def _version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from odtdsl.interfaces.health import versions
+
+        print_lines(versions())
+        ctx.exit()
+
+
+def group(*kinds: type[Command], help: str) -> Commands:
+    """All commands as one command line."""
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_version,
+        help="Print it, and those of the solvers.",
+    )
+    made = Commands(name="odt", help=help, no_args_is_help=True, params=[version])
+    for kind in kinds:
+        made.add_command(command(kind))
+    return made
+
+
+__all__ = ["Argument", "Command", "Json", "Option", "command", "group"]
