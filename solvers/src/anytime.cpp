@@ -3,6 +3,9 @@
 
 namespace odt {
 
+template class Anytime<std::uint16_t>;
+template class Anytime<std::uint32_t>;
+
 Plan plan_of(const Grown& tree) {
   if (tree.feature < 0) return Plan::leaf();
   return Plan::split(tree.feature, tree.bound, plan_of(*tree.left), plan_of(*tree.right));

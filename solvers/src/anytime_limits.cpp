@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "odt/anytime_impl.hpp"
 
 namespace odt {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "odt/anytime_impl.hpp"
+#include "odt/anytime.hpp"
 #include "odt/anytime_limits.hpp"
 
 namespace odt {

@@ -1,7 +1,12 @@
 // The sorted search for ranks of 32 bits.
+#include "odt/few_rows.hpp"
 #include "odt/root_impl.hpp"
 
 namespace odt {
+template class DepthTwo<std::uint32_t>;
+template class FewRows<std::uint32_t>;
+template class Branch<std::uint32_t>;
+template class Search<std::uint32_t>;
 template RootAnswer solve_sorted<std::uint32_t>(const Dataset&, Control&, Result&,
                                                 const RootAnswer&);
 }

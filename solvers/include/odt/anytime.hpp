@@ -152,6 +152,10 @@ class Anytime {
   Loss best_value_ = kInfinite;
 };
 
+// Made once, in anytime.cpp.
+extern template class Anytime<std::uint16_t>;
+extern template class Anytime<std::uint32_t>;
+
 // What a tree is as a plan.
 Plan plan_of(const Grown& tree);
 

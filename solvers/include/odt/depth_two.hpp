@@ -156,7 +156,8 @@ class DepthTwo {
   std::vector<int> order_;
 };
 
-}  // namespace odt
+// Made once, in sorted16.cpp and sorted32.cpp.
+extern template class DepthTwo<std::uint16_t>;
+extern template class DepthTwo<std::uint32_t>;
 
-#include "odt/depth_two_impl.hpp"
-#include "odt/depth_two_scan.hpp"
+}  // namespace odt

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "odt/depth_two.hpp"
+
 namespace odt {
 
 template <class R>

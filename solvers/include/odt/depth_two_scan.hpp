@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "odt/depth_two.hpp"
+
 namespace odt {
 
 // Class counts (or losses per label) of the rows on each side of a cut, and the loss of making each

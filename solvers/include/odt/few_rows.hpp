@@ -386,4 +386,8 @@ bool FewRows<R>::solve(View<R>& view, Loss upper, Tree& tree) {
   return true;
 }
 
+// Made once, in sorted16.cpp and sorted32.cpp.
+extern template class FewRows<std::uint16_t>;
+extern template class FewRows<std::uint32_t>;
+
 }  // namespace odt

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "odt/depth_two_impl.hpp"
+#include "odt/depth_two_scan.hpp"
 #include "odt/root.hpp"
 #include "odt/search.hpp"
+#include "odt/search_impl.hpp"
 #include "odt/workers.hpp"
 
 namespace odt {

@@ -169,6 +169,10 @@ class Branch {
   std::uint32_t sequence_ = 0;
 };
 
-}  // namespace odt
+// Made once, in sorted16.cpp and sorted32.cpp.
+extern template class Branch<std::uint16_t>;
+extern template class Branch<std::uint32_t>;
+extern template class Search<std::uint16_t>;
+extern template class Search<std::uint32_t>;
 
-#include "odt/search_impl.hpp"
+}  // namespace odt

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "odt/search.hpp"
+
 namespace odt {
 
 inline Hint hint_of(const Plan& plan) {
