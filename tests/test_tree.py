@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType, Weights
+from odtdsl.data.dataset import ColumnType
 from odtdsl.data.frames import read_frame
 from odtdsl.data.typing import encode
-from odtdsl.predictors.editing import collapse, with_counts
 from odtdsl.predictors.encoding import encode_cells
 from odtdsl.predictors.json import dumps, from_json, loads, to_json
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
@@ -256,47 +255,6 @@ def test_trees_do_not_change() -> None:
         tree.extra = 1  # type: ignore[attr-defined]
 
 
-@given(trees(), frames(), st.data())
-def test_counts_are_those_of_the_rows(
-    tree: Tree, frame: dict[str, list[Any]], data: st.DataObject
-) -> None:
-    table = read_frame(frame)
-    n = table.n_rows
-    labels = data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
-    units = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
-    weights = Weights(numerators=np.array(units, dtype=np.int64), denominator=4)
-    counted = with_counts(tree, table, np.array(labels, dtype=np.int64), weights)
-    where = route(tree, table).tolist()
-    for position, leaf in enumerate(counted.leaves):
-        rows = [i for i in range(n) if where[i] == position]
-        assert leaf.size == len(rows)
-        for c in range(3):
-            assert leaf.class_weights[c] == sum(units[i] for i in rows if labels[i] == c) / 4
-    for node in counted.nodes():
-        if isinstance(node, Branch):
-            assert node.size == sum(leaf.size for leaf in leaves_below(node))
-    assert bare(counted) == bare(tree)
-
-
-def bare(tree: Tree) -> Tree:
-    """The tree without counts."""
-
-    def strip(node: TreeNode) -> TreeNode:
-        if isinstance(node, Leaf):
-            return replace(node, size=0, class_weights=())
-        return replace(node, left=strip(node.left), right=strip(node.right), size=0)
-
-    return replace(tree, root=strip(tree.root))
-
-
-def test_counts_without_labels_and_weights() -> None:
-    leaf = Leaf(output=(1.5,), size=77)
-    tree = Tree(root=split("age", 1, leaf, leaf), features=(AGE,), targets=("price",))
-    counted = with_counts(tree, read_frame({"age": [0, 1, None, 5]}))
-    assert [node.size for node in counted.nodes()] == [4, 3, 1]
-    assert counted.leaves[0].class_weights == ()
-
-
 def split(name: str, cut: float, left: TreeNode, right: TreeNode) -> Branch:
     return Branch(
         feature=name, test=Threshold(value=cut), left=left, right=right, missing="left", size=0
@@ -311,70 +269,6 @@ def leaf_of(label: int, size: int = 1) -> Leaf:
     weights = [0.0, 0.0, 0.0]
     weights[label] = float(size)
     return Leaf(label=label, size=size, class_weights=tuple(weights))
-
-
-def test_collapse_works_upwards_and_adds_counts() -> None:
-    below = split("age", 1, leaf_of(1, 2), leaf_of(1, 3))
-    tree = class_tree(split("age", 2, below, leaf_of(1, 4)))
-    assert collapse(tree, lambda _: True) == class_tree(leaf_of(1, 9))
-
-
-def test_collapse_makes_nothing_that_is_refused() -> None:
-    tree = class_tree(split("age", 2, leaf_of(1), leaf_of(1)))
-    assert collapse(tree, lambda _: False) is tree
-    asked: list[Tree] = []
-
-    def two_splits(smaller: Tree) -> bool:
-        asked.append(smaller)
-        return smaller.n_splits >= 2
-
-    chain: TreeNode = leaf_of(0)
-    for cut in (1, 2, 3, 4):
-        chain = split("age", cut, chain, leaf_of(0))
-    kept = collapse(class_tree(chain), two_splits)
-    assert kept.n_splits == 2
-    assert asked
-
-
-def test_collapse_leaves_sides_that_differ() -> None:
-    tree = class_tree(split("age", 2, leaf_of(0), leaf_of(1)))
-    assert collapse(tree, lambda _: True) is tree
-
-
-def test_collapse_sees_two_sides_of_the_same_tests() -> None:
-    side = split("dose (mg)", 1, leaf_of(0, 2), leaf_of(1, 3))
-    tree = class_tree(split("age", 2, side, side))
-    merged = split("dose (mg)", 1, leaf_of(0, 4), leaf_of(1, 6))
-    assert collapse(tree, lambda _: True) == class_tree(merged)
-    other = replace(side, missing="right")
-    kept = class_tree(split("age", 2, side, other))
-    assert collapse(kept, lambda _: True) is kept
-
-
-def test_collapse_tells_outputs_apart() -> None:
-    def number_leaf(value: float) -> Leaf:
-        return Leaf(output=(value,), size=1)
-
-    tree = Tree(
-        root=split("age", 2, number_leaf(1.0), number_leaf(1.5)), features=(AGE,), targets=("p",)
-    )
-    assert collapse(tree, lambda _: True) is tree
-    alike = replace(tree, root=split("age", 2, number_leaf(1.0), number_leaf(1.0)))
-    assert collapse(alike, lambda _: True).root == Leaf(output=(1.0,), size=2)
-
-
-@given(trees(), frames(), st.randoms(use_true_random=False))
-def test_collapsing_changes_no_prediction(
-    tree: Tree, frame: dict[str, list[Any]], random: Any
-) -> None:
-    smaller = collapse(tree, lambda _: random.random() < 0.7)
-    assert smaller.n_splits <= tree.n_splits
-    assert smaller.predict(frame).tolist() == tree.predict(frame).tolist()
-    alone = collapse(tree, lambda _: True)
-    for node in alone.nodes():
-        if isinstance(node, Branch):
-            below = {(leaf.label, leaf.output) for leaf in leaves_below(node)}
-            assert len(below) > 1
 
 
 @pytest.mark.parametrize(

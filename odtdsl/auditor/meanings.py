@@ -282,7 +282,7 @@ def expected_cost(model: ModelOn, _: Apply) -> Fraction:
 # ---- the model: number targets
 
 
-def mean_loss(
+def _mean_loss(
     model: TreeOn, call: Apply, each: Callable[[FloatArray, FloatArray], FloatArray]
 ) -> Fraction:
     """The weighted mean over rows and targets of a loss of (true, predicted) float64 values."""
@@ -302,17 +302,17 @@ def mean_loss(
 
 @means("mse", over=whole, in_floats=True)
 def mse(model: TreeOn, call: Apply) -> Fraction:
-    return mean_loss(model, call, lambda y, p: (y - p) ** 2)
+    return _mean_loss(model, call, lambda y, p: (y - p) ** 2)
 
 
 @means("mae", over=whole, in_floats=True)
 def mae(model: TreeOn, call: Apply) -> Fraction:
-    return mean_loss(model, call, lambda y, p: np.abs(y - p))
+    return _mean_loss(model, call, lambda y, p: np.abs(y - p))
 
 
 @means("poisson", over=whole, in_floats=True)
 def poisson(model: TreeOn, call: Apply) -> Fraction:
-    return mean_loss(model, call, half_deviance)
+    return _mean_loss(model, call, half_deviance)
 
 
 def half_deviance(y: FloatArray, p: FloatArray) -> FloatArray:

@@ -98,8 +98,8 @@ def _off_grid(value: float, step: Fraction | None) -> bool:
 
 def _best(model: TreeOn) -> Checked:
     """Every leaf's output is what makes the objective's loss least on its rows."""
-    loss = loss_called(model.rows.problem)
-    worst = Fraction(worst_output(model, loss))
+    loss = _loss_called(model.rows.problem)
+    worst = Fraction(_worst_output(model, loss))
     return Checked(
         rule="tree outputs",
         text=f"every leaf's output is {CALLED_FOR[loss]}",
@@ -111,7 +111,7 @@ def _best(model: TreeOn) -> Checked:
 
 def _medoids(model: TreeOn) -> Checked:
     """Every leaf's output is that of one of its rows, where one of these obeys the rules."""
-    wrong, loss = 0, loss_called(model.rows.problem)
+    wrong, loss = 0, _loss_called(model.rows.problem)
     for leaf in model.leaves:
         truth = leaf.rows.truth[leaf.inside]
         if not (truth == np.array(leaf.leaf.output)).all(axis=1).any():
@@ -132,7 +132,7 @@ def _medoids(model: TreeOn) -> Checked:
 
 def _best_of_rows(model: TreeOn) -> Checked:
     """No row of a leaf that obeys the rules would be a better output for the leaf."""
-    loss = loss_called(model.rows.problem)
+    loss = _loss_called(model.rows.problem)
     wrong = 0
     for leaf in model.leaves:
         truth, allowed = _admitted(leaf, MOST_ROWS)
@@ -201,7 +201,7 @@ def _grid(model: TreeOn, step: Fraction) -> Checked:
     )
 
 
-def loss_called(problem: Problem) -> str:
+def _loss_called(problem: Problem) -> str:
     """The loss that outputs are to make least: the first in objective, then rules; or `mse`."""
     said: list[Apply] = []
     for stage in problem.objective:
@@ -211,7 +211,7 @@ def loss_called(problem: Problem) -> str:
     return next((call.term for call in said if call.term in CALLED_FOR), "mse")
 
 
-def worst_output(model: TreeOn, loss: str) -> float:
+def _worst_output(model: TreeOn, loss: str) -> float:
     """The largest share by which an output is off; 0 for a leaf whose rows weigh nothing."""
     return max((off for leaf in model.leaves for off in _off(leaf, loss)), default=0.0)
 

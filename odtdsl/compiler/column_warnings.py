@@ -82,7 +82,7 @@ def _doubted(
             continue
         if feature.type.kind == "category" and column.codes is not None:
             _texts(feature, column, statements, desk)
-        elif column.numbers is not None and names_rows(column):
+        elif column.numbers is not None and _names_rows(column):
             _name_of_rows(
                 feature.name,
                 rows.n_rows,
@@ -341,7 +341,7 @@ def _marks(others: Sequence[str], statements: Statements) -> str:
 # ---- names of rows
 
 
-def names_rows(column: Column) -> bool:
+def _names_rows(column: Column) -> bool:
     """Whether numbers are a count of the rows: whole, all different, and hardly a gap.
 
     Where a share of the rows is for testing, up to half of the numbers are not there.

@@ -77,11 +77,11 @@ def level_of(
         number = Fraction(read)
     same = number_indices(levels, number)
     if len(same) > 1:
-        raise unclear(constant.written, [level_text(levels[i]) for i in same], desk, at)
+        raise _unclear(constant.written, [level_text(levels[i]) for i in same], desk, at)
     return same[0] if same else None
 
 
-def unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> Stop:
+def _unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> Stop:
     """File that a number may mean several texts."""
     listed = ", ".join(f'"{text}"' for text in texts[:SHOWN])
     more = ", ..." if len(texts) > SHOWN else ""
@@ -101,7 +101,7 @@ def named_row(rows: Mapping[str, int], constant: Constant, desk: Desk, at: ast.N
     number = as_number(constant.value)
     same = [name for name in rows if reading(name) == number]
     if len(same) > 1:
-        raise unclear(constant.written, same, desk, at)
+        raise _unclear(constant.written, same, desk, at)
     return same[0] if same else None
 
 

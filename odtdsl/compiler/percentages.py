@@ -33,7 +33,7 @@ def whole_of(left: Expr, right: Expr) -> Whole | NoWhole | Unclear | None:
 
     None where there is no percentage, or where it is a plain ratio, as against a share.
     """
-    if not (has_percent(left) or has_percent(right)):
+    if not (_has_percent(left) or _has_percent(right)):
         return None
     calls = [*_measured(left), *_measured(right)]
     kinds = {_kind(call) for call in calls}
@@ -68,7 +68,7 @@ def shares_of_rows(expr: Expr, whole: Whole) -> Expr:
             return expr
 
 
-def has_percent(expr: Expr) -> bool:
+def _has_percent(expr: Expr) -> bool:
     """Whether a percentage stands as a summand."""
     return expr != shares_of_rows(expr, Whole(group=None))
 
@@ -77,7 +77,7 @@ def _is_factor(left: Expr, right: Expr) -> bool:
     """Whether the left side of a product is its factor: the other holds measures or the percent."""
     if _measured(left):
         return False
-    return bool(_measured(right)) or has_percent(right) or not has_percent(left)
+    return bool(_measured(right)) or _has_percent(right) or not _has_percent(left)
 
 
 def _kind(call: Apply) -> Kind:

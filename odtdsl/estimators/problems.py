@@ -308,7 +308,7 @@ def _objective(model: Model, wishes: Wishes, target: Target) -> None:
             helps=("leave one of them out",),
         )
     if said is None:
-        _minimize(model, wishes.objective, model_loss(model, target))
+        _minimize(model, wishes.objective, _model_loss(model, target))
         said = only(model, ast.Objective)
     assert said is not None, "an objective has just been said"
     if wishes.price:
@@ -325,7 +325,7 @@ def _objective(model: Model, wishes: Wishes, target: Target) -> None:
         _put(model, said, replace(said, stages=(replace(first, measure=measure), *said.stages[1:])))
 
 
-def model_loss(model: Model, target: Target) -> str:
+def _model_loss(model: Model, target: Target) -> str:
     """What is minimized where nobody says it: losses where some are given, else errors."""
     if not target.labels:
         return "mse"

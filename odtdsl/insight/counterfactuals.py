@@ -368,7 +368,7 @@ def _number_change(
         allowed = allowed & (left if side == "left" else left.complement())
     present = numbers[~np.isnan(numbers)]
     wish = float(np.median(present)) if before is None else float(before)
-    after = nearest_value(allowed, wish, column.type.step)
+    after = _nearest_value(allowed, wish, column.type.step)
     if after is None:
         return None
     spread = float(present.max() - present.min()) if present.size else 0.0
@@ -389,7 +389,7 @@ def _numbers_left(test: Test) -> RealSet:
             return from_low & RealSet.below(high, closed=closed)
 
 
-def nearest_value(allowed: RealSet, wish: float, step: Fraction | None = None) -> float | None:
+def _nearest_value(allowed: RealSet, wish: float, step: Fraction | None = None) -> float | None:
     """The finite float of a set (a multiple of `step`) nearest to `wish`, ties downwards."""
     best: float | None = None
     for (low, after_low), (high, after_high) in allowed.pieces:

@@ -25,10 +25,10 @@ HIDING = frozenset({"if", "not", "forall", "minimize", "maximize"})
 
 def name(word: str) -> ast.Name:
     """A column, group or term; quoted where the word could not stand bare everywhere."""
-    return ast.Name(name=word, quoted=not is_plain(word))
+    return ast.Name(name=word, quoted=not _is_plain(word))
 
 
-def is_plain(word: str) -> bool:
+def _is_plain(word: str) -> bool:
     """Whether a word is a name in every place without backticks."""
     return WORD.fullmatch(word) is not None and word not in HIDING
 

@@ -66,7 +66,7 @@ def keywords() -> dict[str, str]:
     return words
 
 
-def cache_directory() -> Path | None:
+def _cache_directory() -> Path | None:
     """Where this user's caches are; None where no such place is known."""
     for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         place = os.environ.get(variable)
@@ -78,7 +78,7 @@ def cache_directory() -> Path | None:
 
 
 def _cache_path(text: str) -> Path | None:
-    directory = cache_directory()
+    directory = _cache_directory()
     if directory is None:
         return None
     key = repr((text, sorted(OPTIONS.items()), version("lark"), sys.version, marshal.version))

@@ -83,7 +83,7 @@ def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
             yield "  " + stage_line(stage)
         yield "  " + size_line(result)
         if result.outputs is not None:
-            yield "  " + outputs_line(result.outputs)
+            yield "  " + _outputs_line(result.outputs)
             yield from (f"  {line}" for line in feasible_text(result.outputs.feasible))
     elif result.status == "infeasible":
         yield "  `odt explain` says which rules conflict, and what would do"
@@ -247,7 +247,7 @@ def feasible_text(lines: Sequence[str]) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
 
 
-def outputs_line(outputs: OutputScore) -> str:
+def _outputs_line(outputs: OutputScore) -> str:
     """Errors by target, and predictions that break a rule on outputs."""
     each = ", ".join(f"{name} {value:.6g}" for name, value in outputs.mse)
     broken = f"; {outputs.infeasible} of {outputs.rows} predictions break rules on outputs"

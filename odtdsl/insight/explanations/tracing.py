@@ -190,7 +190,7 @@ class Walk:
             rules.append(self.bounded.moved(bound, beyond=beyond))
         stages = problem.objective
         if self.last_stage:
-            stages = (*stages, measure_stage(self.bounded))
+            stages = (*stages, _measure_stage(self.bounded))
         asked = varied(self.analysis, replace(problem, rules=tuple(rules), objective=stages))
         return solve(
             asked,
@@ -237,7 +237,7 @@ def _settled(now: Point, later: Point | Ended) -> Point:
     return replace(now, efficient=now.proven and known)
 
 
-def measure_stage(bounded: Bounded) -> StageDecl:
+def _measure_stage(bounded: Bounded) -> StageDecl:
     """The measure as a stage: as tight as can be."""
     sense = "minimize" if bounded.op == "<=" else "maximize"
     return StageDecl(
@@ -341,7 +341,7 @@ def _chosen(base: Analysis, bounded: Bounded, wish: str) -> tuple[str, bool]:
         raise refused(choice, wish, problem.source)
     if bounded.rule.scope is not Scope.MODEL or problem.target.kind == "number":
         return choice.name, False
-    staged = replace(ruled, objective=(*ruled.objective, measure_stage(bounded)))
+    staged = replace(ruled, objective=(*ruled.objective, _measure_stage(bounded)))
     try:
         taken = choose(normalize(varied(base, staged).rows), choice.name).name is not None
     except OdtError:  # a ratio is no stage

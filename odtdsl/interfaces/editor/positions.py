@@ -25,7 +25,7 @@ def width(text: str, encoding: Encoding) -> int:
 def place(source: Source, offset: int, encoding: Encoding = "utf-16") -> Place:
     """The place of a character; beyond the text its end."""
     line, column = source.position(max(0, min(offset, len(source.text))))
-    start = offset_of_line(source, line - 1)
+    start = _offset_of_line(source, line - 1)
     return line - 1, width(source.text[start : start + column - 1], encoding)
 
 
@@ -33,7 +33,7 @@ def offset(source: Source, at: Place, encoding: Encoding = "utf-16") -> int:
     """The character at a place: the end of the line where the place lies beyond it, the end of
     the text where there is no such line, the whole character where it lies inside one."""
     line, units = at
-    start = offset_of_line(source, line)
+    start = _offset_of_line(source, line)
     if line < 0 or line >= source.n_lines:
         return 0 if line < 0 else len(source.text)
     text = source.line(line + 1)
@@ -47,7 +47,7 @@ def offset(source: Source, at: Place, encoding: Encoding = "utf-16") -> int:
     return start + len(text)
 
 
-def offset_of_line(source: Source, line: int) -> int:
+def _offset_of_line(source: Source, line: int) -> int:
     """Where a line begins, counted from 0."""
     return source.start(min(max(line, 0), source.n_lines - 1))
 

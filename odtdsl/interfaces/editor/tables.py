@@ -88,7 +88,7 @@ class Tables:
     def _stamp(self, request: DataRequest, base: Path) -> tuple[int, ...]:
         if request.kind != "file":
             return ()
-        path = file_of(request, base)
+        path = _file_of(request, base)
         if path is None:
             return ()
         status = path.stat()
@@ -97,7 +97,7 @@ class Tables:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def file_of(request: DataRequest, base: Path) -> Path | None:
+def _file_of(request: DataRequest, base: Path) -> Path | None:
     """The regular file that a request names, or None."""
     try:
         path = base / Path(request.name).expanduser()
@@ -108,7 +108,7 @@ def file_of(request: DataRequest, base: Path) -> Path | None:
 
 def head(request: DataRequest, base: Path) -> tuple[str, ...]:
     """The names of the columns of a file that is too large; none where they are not plain."""
-    path = file_of(request, base) if request.kind == "file" else None
+    path = _file_of(request, base) if request.kind == "file" else None
     if path is None:
         return ()
     try:

@@ -111,7 +111,7 @@ def report(
     )
 
 
-def pictured(
+def _pictured(
     result: Result, show: Sequence[Show]
 ) -> tuple[Tree | Diagram, dict[int, tuple[str, ...]]]:
     """The model of a result, and what a picture adds to its nodes."""
@@ -134,7 +134,7 @@ def result_svg(
     """The model of a result as an SVG document; see `Result.to_svg`."""
     from odtdsl.presentation.pictures.svg import to_svg
 
-    model, notes = pictured(result, show)
+    model, notes = _pictured(result, show)
     return to_svg(model, title=title, theme=theme, notes=notes)
 
 
@@ -142,5 +142,5 @@ def result_plot(result: Result, ax: Axes | None, *, show: Sequence[Show]) -> Axe
     """The model of a result drawn by matplotlib; see `Result.plot`."""
     from odtdsl.presentation.pictures.plot import plot
 
-    model, notes = pictured(result, show)
+    model, notes = _pictured(result, show)
     return plot(model, ax, notes=notes)

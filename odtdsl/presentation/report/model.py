@@ -117,7 +117,7 @@ def _row(one: NodeFacts, facts: Facts, costs: bool, right: list[int]) -> Markup:
     ]
     if costs:
         said.append("" if one.costs is None else cost_words(one).removeprefix("cost "))
-    said.append(joined((rule_link(name, facts) for name in one.rules), ", "))
+    said.append(joined((_rule_link(name, facts) for name in one.rules), ", "))
     kind = "split" if isinstance(node, Joint) else "end"
     return tag(
         "tr", *cells(said, right), id=f"node-{node.number}", data_row=node.number, class_=kind
@@ -168,7 +168,7 @@ def _spread(one: NodeFacts, facts: Facts) -> str:
     )
 
 
-def rule_link(name: str, facts: Facts) -> Markup:
+def _rule_link(name: str, facts: Facts) -> Markup:
     """A link to the audit of a rule."""
     at = [rule.name for rule in facts.rows.problem.rules].index(name)
     return tag("a", name, href=f"#rule-{at}", data_rule=at)

@@ -148,14 +148,14 @@ def feasible_set(core: Core) -> FeasibleSet | None:
     """The outputs that a core's rules admit; None where every vector is."""
     if core.targets is None:
         return None
-    conditions = output_conditions(core)
+    conditions = _output_conditions(core)
     if not conditions and not any(core.steps):
         return None
     found = _compiled(conditions, core.steps or (None,) * core.targets.shape[1])
     return None if found.everything else found
 
 
-def output_conditions(core: Core) -> tuple[Condition, ...]:
+def _output_conditions(core: Core) -> tuple[Condition, ...]:
     """The conditions of a core's rules on leaf outputs."""
     return tuple(
         literal.atom.condition

@@ -30,7 +30,7 @@ def fitted(core: Core, tree: RawTree) -> RawTree:
 
 def _fitted(core: Core, found: FeasibleSet, tree: RawTree, rows: IntArray) -> RawTree:
     if isinstance(tree, RawLeaf):
-        return RawLeaf(output=best_output(core, found, rows)) if rows.size else tree
+        return RawLeaf(output=_best_output(core, found, rows)) if rows.size else tree
     assert isinstance(tree, RawSplit)
     left = core.families[tree.family].goes_left(tree.test)[rows]
     return replace(
@@ -40,7 +40,7 @@ def _fitted(core: Core, found: FeasibleSet, tree: RawTree, rows: IntArray) -> Ra
     )
 
 
-def best_output(core: Core, found: FeasibleSet, rows: IntArray) -> tuple[float, ...]:
+def _best_output(core: Core, found: FeasibleSet, rows: IntArray) -> tuple[float, ...]:
     """The feasible output of least loss for the rows of a leaf.
 
     Rows count alike where all of them weigh nothing.

@@ -115,7 +115,7 @@ class _Graph:
                 self.op("Gather", "X", self.constant(np.array([c.position])), axis=1)
                 for c in plan.columns
             ]
-        names = input_names(plan.columns)
+        names = _input_names(plan.columns)
         # A graph has an input, though a model may test nothing.
         for column, name in zip(plan.columns, names, strict=True):
             kind = TensorProto.DOUBLE if column.kind == "number" else TensorProto.STRING
@@ -287,7 +287,7 @@ class _Graph:
         if not plan.classes:
             outputs = np.array([leaf.output for leaf in plan.leaves], dtype=np.float64)
             return [gathered(outputs, "output", ["rows", len(plan.targets)])]
-        labels = label_tensor(plan.classes)[[leaf.label or 0 for leaf in plan.leaves]]
+        labels = _label_tensor(plan.classes)[[leaf.label or 0 for leaf in plan.leaves]]
         many = len(plan.classes)
         shares = np.array([leaf_shares(leaf, many) for leaf in plan.leaves], dtype=np.float64)
         return [
@@ -349,7 +349,7 @@ def _lists(graph: _Graph, root: Item) -> dict[str, list[Any]]:
     return {**found, "leaf_weights": weights}
 
 
-def input_names(columns: tuple[Column, ...]) -> tuple[str, ...]:
+def _input_names(columns: tuple[Column, ...]) -> tuple[str, ...]:
     """The name of each column's input: its own, where that is not empty and no output's."""
     taken = {column.name for column in columns} | {"label", "probabilities", "output", "X"}
     found: list[str] = []
@@ -363,7 +363,7 @@ def input_names(columns: tuple[Column, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def label_tensor(labels: tuple[Value, ...]) -> Any:
+def _label_tensor(labels: tuple[Value, ...]) -> Any:
     """Labels as `predict` types them; texts where some are."""
     from odtdsl.predictors.prediction import label_array
 

@@ -102,7 +102,7 @@ class _Writer:
         yield "  </Header>"
         yield f'  <DataDictionary numberOfFields="{len(plan.columns) + 1}">'
         for column in plan.columns:
-            yield from data_field(column)
+            yield from _data_field(column)
         yield from self.target_field()
         yield "  </DataDictionary>"
         named = f" modelName={attribute(self.name)}" if self.name else ""
@@ -112,14 +112,14 @@ class _Writer:
         )
         yield "    <MiningSchema>"
         yield f'      <MiningField name={attribute(plan.targets[0])} usageType="target"/>'
-        yield from map(mining_field, plan.columns)
+        yield from map(_mining_field, plan.columns)
         yield "    </MiningSchema>"
         if self.planes:
             yield "    <LocalTransformations>"
             for plane, field in self.planes.items():
                 yield from self.derived(plane, field)
             yield "    </LocalTransformations>"
-        yield from self.item(plan.root, asked_first(plan.refusing), "    ")
+        yield from self.item(plan.root, _asked_first(plan.refusing), "    ")
         yield "  </TreeModel>"
         yield "</PMML>"
 
@@ -205,7 +205,7 @@ class _Writer:
         return rank
 
 
-def data_field(column: Column) -> Iterator[str]:
+def _data_field(column: Column) -> Iterator[str]:
     """The declaration of a column; values are closed where `predict` refuses others."""
     name, text = attribute(column.name), column.kind == "text"
     optype = "categorical" if text or column.ordered else "continuous"
@@ -217,11 +217,11 @@ def data_field(column: Column) -> Iterator[str]:
     if text:
         yield '      <Value value="" property="missing"/>'
     levels = (level for level in column.levels if level != "")
-    yield from (f"      <Value value={attribute(cell_text(level))}/>" for level in levels)
+    yield from (f"      <Value value={attribute(_cell_text(level))}/>" for level in levels)
     yield "    </DataField>"
 
 
-def mining_field(column: Column) -> str:
+def _mining_field(column: Column) -> str:
     """How a column is used: unseen categories count as they are, unknown ranks are invalid."""
     invalid = "returnInvalid" if column.ordered else "asIs"
     missing = ' missingValueTreatment="returnInvalid"' if column.weighed else ""
@@ -237,7 +237,7 @@ def condition(field: str, asked: Condition) -> str:
         if not asked.values:  # "" is missing, so that no text equals it
             return simple(field, "equal", "")
         parts = [simple(field, "equal", value) for value in asked.values]
-        return parts[0] if len(parts) == 1 else compound("or", parts)
+        return parts[0] if len(parts) == 1 else _compound("or", parts)
     parts = [] if math.isinf(asked.low) else [simple(field, "greaterOrEqual", asked.low)]
     if not math.isinf(asked.high):
         sign = "lessOrEqual" if asked.closed else "lessThan"
@@ -245,16 +245,16 @@ def condition(field: str, asked: Condition) -> str:
     if not parts:
         # Each number is one or the other: true, and unknown where there is none.
         parts = [simple(field, "lessOrEqual", 0.0), simple(field, "greaterThan", 0.0)]
-        return compound("or", parts)
-    return parts[0] if len(parts) == 1 else compound("and", parts)
+        return _compound("or", parts)
+    return parts[0] if len(parts) == 1 else _compound("and", parts)
 
 
-def asked_first(columns: tuple[Column, ...]) -> str:
+def _asked_first(columns: tuple[Column, ...]) -> str:
     """A predicate that is true of all rows, and reads columns of which some cells are invalid:
     evaluators read a column when it is asked for, and `predict` refuses a row whatever its
     path."""
     parts = [
-        compound(
+        _compound(
             "or",
             [
                 f'<SimplePredicate field={name} operator="{sign}"/>'
@@ -265,16 +265,16 @@ def asked_first(columns: tuple[Column, ...]) -> str:
     ]
     if len(parts) < 2:
         return parts[0] if parts else "<True/>"
-    return compound("and", parts)
+    return _compound("and", parts)
 
 
 def simple(field: str, operator: str, value: Cell) -> str:
     """A comparison of a field with a value."""
-    name, text = attribute(field), attribute(cell_text(value))
+    name, text = attribute(field), attribute(_cell_text(value))
     return f'<SimplePredicate field={name} operator="{operator}" value={text}/>'
 
 
-def compound(operator: str, parts: list[str]) -> str:
+def _compound(operator: str, parts: list[str]) -> str:
     """Predicates joined by `and` or `or`."""
     return f'<CompoundPredicate booleanOperator="{operator}">{"".join(parts)}</CompoundPredicate>'
 
@@ -296,7 +296,7 @@ def _literal(value: Cell) -> str:
     return constant(value)
 
 
-def cell_text(value: Cell) -> str:
+def _cell_text(value: Cell) -> str:
     """A cell as PMML writes it: numbers with the digits that read back equal."""
     return value if isinstance(value, str) else repr(value)
 
