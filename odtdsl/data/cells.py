@@ -76,6 +76,7 @@ class Marks:
 
     @classmethod
     def of(cls, marks: Iterable[str]) -> Marks:
+        """The marks as written in a spec, without the blanks around them."""
         return cls(texts=frozenset(mark.strip() for mark in marks))
 
 

@@ -57,6 +57,7 @@ class Column:
 
     @property
     def name(self) -> str:
+        """The name of the column."""
         return self.type.name
 
 
@@ -97,4 +98,5 @@ class Dataset:
 
     @property
     def n_rows(self) -> int:
+        """The number of rows."""
         return self.table.n_rows

@@ -43,15 +43,19 @@ class Strings:
     rows: IntArray | None = None
 
     def texts(self) -> ObjectArray:
+        """The cells as an object array (n_rows,) of texts, with `None` for missing ones."""
         return objects(self._chosen().to_pylist())
 
     def distinct(self) -> tuple[ObjectArray, IntArray]:
+        """The different texts, and the place of each cell among them, int64 (n_rows,)."""
         return coded(self._chosen())
 
     def take(self, rows: IntArray) -> Strings:
+        """The cells of some rows, given by their positions."""
         return Strings(self.array, rows if self.rows is None else self.rows[rows])
 
     def has_long_numbers(self) -> bool:
+        """Whether a cell is too long to be a number that float64 surely holds exactly."""
         return any(_longest(chunk) >= LONG for chunk in self.array.chunks)
 
     def packed(self, missing: BoolArray) -> tuple[IntArray, bytes]:
