@@ -133,16 +133,22 @@ class Infix(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Not(Node):
+    """`not C`."""
+
     operand: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class And(Node):
+    """`C and D`, with two operands or more."""
+
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Or(Node):
+    """`C or D`, with two operands or more."""
+
     items: tuple[Expr, ...]
 
 
@@ -189,6 +195,8 @@ Columns = tuple[Name, ...] | Star
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource(Node):
+    """`data "train.csv"`."""
+
     path: str
 
 
@@ -207,6 +215,8 @@ class FrameSource(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestFile(Node):
+    """`test "test.csv"`."""
+
     path: str
 
 
@@ -221,11 +231,15 @@ class TestShare(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NaMarks(Node):
+    """`na {"?", "NA"}`."""
+
     marks: tuple[Literal, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separator(Node):
+    """`separator ";"`."""
+
     text: str
 
 
@@ -252,11 +266,15 @@ class Header(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding(Node):
+    """`encoding "latin-1"`."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdColumn(Node):
+    """`id patient`."""
+
     column: Name
 
 
@@ -267,6 +285,8 @@ DataOption = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data(Node):
+    """The statement `data`, with its options."""
+
     source: FileSource | LibrarySource | FrameSource
     options: tuple[DataOption, ...] = ()
 
@@ -287,6 +307,8 @@ class TypeSpec(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Node):
+    """`target survived`, `target y: class {"a", "b"} positive "b"`."""
+
     columns: tuple[Name, ...]
     type: TypeSpec | None = None
     positive: Literal | None = None
@@ -294,17 +316,23 @@ class Target(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature(Node):
+    """`feature age, chol: number`."""
+
     columns: Columns
     type: TypeSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop(Node):
+    """`drop id, race`."""
+
     columns: tuple[Name, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight(Node):
+    """`weight w`."""
+
     column: Name
 
 
@@ -338,6 +366,8 @@ class CostItem(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost(Node):
+    """`cost chol = 7.27, thal = 1`."""
+
     items: tuple[CostItem, ...]
 
 
@@ -352,12 +382,16 @@ class Loss(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group(Node):
+    """`group women = sex = "female"`."""
+
     name: str
     condition: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Let(Node):
+    """`let alpha = 0.01`."""
+
     name: str
     value: Expr
 
@@ -373,12 +407,16 @@ class SkeletonBound(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree(Node):
+    """`tree depth <= 3, leaves <= 6`."""
+
     bounds: tuple[SkeletonBound, ...] = ()
     splits: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagram(Node):
+    """`diagram widths 1, 2, 4`."""
+
     widths: tuple[int, ...]
     splits: str | None = None
 
@@ -420,6 +458,8 @@ class Setting(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Using(Node):
+    """`using exact`, `using greedy(leaf = optimal)`."""
+
     backend: str
     settings: tuple[Setting, ...] = ()
 
@@ -449,11 +489,15 @@ class Steady(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threads(Node):
+    """`threads 2`."""
+
     count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed(Node):
+    """`seed 1`."""
+
     value: int
 
 
@@ -467,6 +511,8 @@ class Memory(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Node):
+    """`start "tree.json"`."""
+
     path: str
 
 
@@ -475,6 +521,8 @@ SolveOption = Using | Within | GapLimit | Steady | Threads | Seed | Memory | Sta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solve(Node):
+    """The statement `solve`, with its options."""
+
     options: tuple[SolveOption, ...]
 
 

@@ -64,10 +64,12 @@ class Failure:
 
     @property
     def is_word(self) -> bool:
+        """Whether the text that was found is a word."""
         return self.found[:1].isalpha() or self.found[:1] == "_"
 
     @property
     def last(self) -> Piece:
+        """The last token that was read before the failure."""
         return self.pieces[-1] if self.pieces else NOTHING
 
     def back(self, steps: int) -> Piece:

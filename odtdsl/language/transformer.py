@@ -42,9 +42,11 @@ class Builder:
         self.diagnostics: list[Diagnostic] = []
 
     def statements(self, tree: Tree[Any]) -> tuple[ast.Statement, ...]:
+        """The statements of a parse tree, in order."""
         return tuple(self.node(child) for child in tree.children)
 
     def node(self, tree: Any) -> Any:
+        """The syntax node of a parse tree: calls the method named after its grammar rule."""
         return getattr(self, "_" + tree.data)(tree.children, self.span(tree))
 
     # ---- helpers
@@ -57,6 +59,7 @@ class Builder:
     def complain(
         self, code: str, message: str, span: Span, label: str = "", helps: tuple[str, ...] = ()
     ) -> None:
+        """Adds an error, unless there are too many already."""
         if len(self.diagnostics) >= MOST_COMPLAINTS:
             return
         self.diagnostics.append(
@@ -82,6 +85,7 @@ class Builder:
         return cast(ast.Name, self.node(tree)).name
 
     def fraction(self, text: str, span: Span) -> Fraction:
+        """The exact value of a decimal literal; too many digits are an error (S019)."""
         mantissa, _, exponent = text.lower().partition("e")
         if len(mantissa) > MAX_DIGITS or abs(int(exponent[:9] or 0)) > MAX_DIGITS:
             self.complain(
@@ -94,12 +98,15 @@ class Builder:
         return Fraction(text)
 
     def whole(self, tree: Any) -> int:
+        """The value of a literal that must be a whole number, else an error (S018)."""
         number = cast(ast.Number, self.node(tree))
         if number.value.denominator != 1:
             self.complain("S018", "a whole number is needed here", number.span)
         return int(number.value)
 
     def string(self, token: Any) -> str:
+        """The text of a string literal, with its escapes resolved."""
+
         def unescape(match: re.Match[str]) -> str:
             code, char = match.groups()
             if code is not None and int(code, 16) <= 0x10FFFF:
