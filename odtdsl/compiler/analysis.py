@@ -70,10 +70,13 @@ class Analysis:
 class Files(Protocol):
     """What reads rows: the module `odtdsl.data.readers`, or something like it."""
 
-    def read(self, request: DataRequest, *, base: Path, frame: Any = None) -> Table: ...
+    def read(self, request: DataRequest, *, base: Path, frame: Any = None) -> Table:
+        """The training rows (and the test rows, if they are a share of the same file)."""
+
     def read_test(
         self, request: DataRequest, *, base: Path, test_frame: Any = None
-    ) -> Table | None: ...
+    ) -> Table | None:
+        """The rows of a test file or test frame, `None` without one."""
 
 
 def analyse(

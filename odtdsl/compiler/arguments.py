@@ -340,6 +340,7 @@ class Arguments:
                 assert_never(param)
 
     def feature(self, expr: ast.Expr) -> FeatureArg:
+        """A feature as an argument of a term, else an error."""
         if isinstance(expr, ast.Text):
             raise self.desk.error(
                 "T223",

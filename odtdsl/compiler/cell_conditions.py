@@ -114,6 +114,7 @@ class Cells:
         return tuple(found)
 
     def column(self, expr: ast.Expr) -> str:
+        """The name of the column that an expression refers to, else an error."""
         if not isinstance(expr, ast.Name):
             raise self.desk.error("T115", "a column's name should stand here", expr)
         if expr.name not in self.types:

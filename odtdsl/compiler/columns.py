@@ -74,6 +74,7 @@ class Columns:
     # ---- target
 
     def target(self) -> TargetDecl:
+        """The target that the spec declares; stops the analysis where it cannot be used."""
         statement = self.statements.target
         assert statement is not None, "a spec without a target stops before"
         names = self.known(statement.columns)
@@ -449,6 +450,7 @@ class Columns:
     # ---- costs and losses
 
     def costs(self, names: list[str]) -> Costs:
+        """The prices of the named features, and the shared amounts."""
         default: Fraction | None = None
         prices: dict[str, Fraction] = {}
         shared: list[SharedCost] = []
@@ -481,6 +483,7 @@ class Columns:
         )
 
     def losses(self, target: TargetDecl) -> tuple[tuple[Fraction, ...], ...]:
+        """The loss by predicted and actual class; empty for number targets."""
         n = len(target.classes)
         if target.kind == "number":
             for statement in self.statements.losses:

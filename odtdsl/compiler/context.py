@@ -47,6 +47,7 @@ class Desk:
         helps: Iterable[str] = (),
         also: Iterable[tuple[ast.Node | Span, str]] = (),
     ) -> None:
+        """Adds a warning at a place of the spec."""
         self._file("warning", code, message, at, label, notes, helps, also)
 
     def adopt(self, error: OdtError, at: ast.Node | None = None) -> None:
@@ -90,10 +91,12 @@ class Desk:
 
     @property
     def errors(self) -> list[Diagnostic]:
+        """The errors so far."""
         return [d for d in self.found if d.severity == "error"]
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
+        """The warnings so far."""
         return tuple(d for d in self.found if d.severity == "warning")
 
     def check(self) -> None:

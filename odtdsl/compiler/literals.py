@@ -25,10 +25,12 @@ class Constant:
 
     @classmethod
     def number(cls, value: Fraction, written: str = "") -> Constant:
+        """A number, and how it is written."""
         return cls(value=value, written=written or decimal(value))
 
     @classmethod
     def text(cls, value: str) -> Constant:
+        """A text."""
         return cls(value=value, written=value)
 
 

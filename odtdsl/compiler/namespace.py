@@ -47,9 +47,11 @@ class World:
 
     @property
     def feature_names(self) -> list[str]:
+        """The names of the features, in order."""
         return [feature.name for feature in self.features]
 
     def feature(self, name: str) -> FeatureDecl:
+        """The declaration of a feature; `StopIteration` for an unknown name."""
         return next(feature for feature in self.features if feature.name == name)
 
     def opened(self, expr: ast.Expr) -> ast.Expr:

@@ -24,6 +24,7 @@ Splits = Literal["axis", "hyperplane"]
 def skeleton(
     statement: ast.Tree | ast.Diagram, objective: ast.Objective | None, desk: Desk
 ) -> TreeSkeleton | DiagramSkeleton:
+    """The skeleton that a statement `tree` or `diagram` describes, with its bounds checked."""
     if isinstance(statement, ast.Diagram):
         return _diagram(statement, desk)
     return _tree(statement, objective, desk)
