@@ -56,6 +56,7 @@ class Diagram(Drawn):
 
     @property
     def n_splits(self) -> int:
+        """The number of splits."""
         return sum(self.widths)
 
     @property

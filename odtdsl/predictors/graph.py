@@ -53,6 +53,7 @@ class End:
 
     @property
     def size(self) -> int:
+        """The number of training rows that end here."""
         return self.leaf.size
 
 
@@ -66,10 +67,12 @@ class Graph:
 
     @property
     def joints(self) -> tuple[Joint, ...]:
+        """The nodes that are splits, in order."""
         return tuple(node for node in self.nodes if isinstance(node, Joint))
 
     @property
     def ends(self) -> tuple[End, ...]:
+        """The nodes that are leaves or classes, in order."""
         return tuple(node for node in self.nodes if isinstance(node, End))
 
     def arcs_into(self, number: int) -> tuple[tuple[Joint, str], ...]:

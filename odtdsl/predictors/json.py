@@ -185,10 +185,12 @@ class Reader:
         self.problems: list[Diagnostic] = []
 
     def wrong(self, code: str, place: str, message: str) -> None:
+        """Records a mistake, unless there are too many already."""
         if len(self.problems) < MAX_MESSAGES:
             self.problems.append(Diagnostic(code=code, message=f"at {place}: {message}"))
 
     def tree(self, value: Object) -> Tree:
+        """A tree from its JSON object; mistakes are recorded in `problems`."""
         keys = ("format", "version", "features", "targets", "classes", "root")
         self.keys(value, "the top", keys)
         features = self.items(value.get("features", []), "features")
@@ -202,6 +204,7 @@ class Reader:
         )
 
     def feature(self, value: object, place: str) -> ColumnType:
+        """A feature from its JSON object."""
         keys = ("name", "kind", "levels", "step", "by_value")
         entry = self.entry(value, place, keys if self.version > 1 else keys[:-1])
         kinds: tuple[Kind, ...] = get_args(Kind)
@@ -221,6 +224,7 @@ class Reader:
         )
 
     def node(self, value: object, place: str, depth: int) -> TreeNode:
+        """A branch or leaf from its JSON object; `depth` guards against deep nesting."""
         if depth > MAX_DEPTH:
             if not any(problem.code == "F208" for problem in self.problems):
                 self.wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}")
@@ -233,6 +237,7 @@ class Reader:
         return Leaf()
 
     def branch(self, value: Object, place: str, depth: int) -> Branch:
+        """A branch from its JSON object."""
         keys = ("node", "feature", "test", "missing", "size", "left", "right")
         self.keys(value, place, keys)
         missing = value.get("missing", "left")
@@ -255,6 +260,7 @@ class Reader:
         )
 
     def leaf(self, value: Object, place: str) -> Leaf:
+        """A leaf from its JSON object."""
         self.keys(value, place, ("node", "label", "output", "size", "class_weights"))
         label, output = value.get("label"), value.get("output")
         weights = self.items(value.get("class_weights", []), f"{place}.class_weights")
@@ -273,6 +279,7 @@ class Reader:
         )
 
     def test(self, value: object, place: str) -> Test:
+        """A test from its JSON object."""
         kind = value.get("test") if isinstance(value, dict) else None
         if kind in ("threshold", "equals"):
             entry = self.entry(value, place, ("test", "value"))
@@ -293,6 +300,7 @@ class Reader:
         return Threshold(value=0)
 
     def keys(self, value: Object, place: str, keys: tuple[str, ...]) -> None:
+        """Records keys that are missing, repeated or unknown."""
         for key in keys:
             if key not in value:
                 self.wrong("F206", place, f'the key "{key}" is missing')
@@ -303,6 +311,7 @@ class Reader:
                 self.wrong("F206", place, f"the key {_short(key)} is not known")
 
     def entry(self, value: object, place: str, keys: tuple[str, ...]) -> Object:
+        """The value as an object with exactly these keys; else a mistake."""
         if not isinstance(value, dict):
             self.wrong("F207", place, f"{_short(value)} is not an object")
             return {}
@@ -310,24 +319,28 @@ class Reader:
         return value
 
     def items(self, value: object, place: str) -> list[Any]:
+        """The value as a list, else a mistake and an empty list."""
         if isinstance(value, list):
             return value
         self.wrong("F207", place, f"{_short(value)} is not a list")
         return []
 
     def text(self, value: object, place: str) -> str:
+        """The value as a text, else a mistake and an empty text."""
         if isinstance(value, str) and _writable(value):
             return value
         self.wrong("F207", place, f"{_short(value)} is not a text")
         return ""
 
     def count(self, value: object, place: str) -> int:
+        """The value as a whole number of at least 0, else a mistake and 0."""
         if type(value) is int and 0 <= value < 2**63:
             return value
         self.wrong("F207", place, f"{_short(value)} is not a whole number of 0 or more")
         return 0
 
     def number(self, value: object, place: str) -> float:
+        """The value as a finite float, else a mistake and 0."""
         if type(value) in (int, float):
             return float(self.value(value, place))
         self.wrong("F207", place, f"{_short(value)} is not a number")
@@ -346,6 +359,7 @@ class Reader:
         return 0
 
     def step(self, value: object, place: str) -> Fraction | None:
+        """A step from its text, such as `1/2`; `None` without one."""
         if value is None:
             return None
         parts = value.split("/") if isinstance(value, str) else []

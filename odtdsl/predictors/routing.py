@@ -111,10 +111,12 @@ class Asks(Protocol):
     """A model that names its features, and those that it tests."""
 
     @property
-    def features(self) -> tuple[ColumnType, ...]: ...
+    def features(self) -> tuple[ColumnType, ...]:
+        """All features of the model, in order."""
 
     @property
-    def tested(self) -> tuple[str, ...]: ...
+    def tested(self) -> tuple[str, ...]:
+        """The names of the features that the model tests."""
 
 
 def tested_cells(tree: Tree, columns: Mapping[str, RawColumn], name: str) -> dict[str, Cells]:

@@ -54,10 +54,12 @@ class Tree(Drawn):
 
     @property
     def n_leaves(self) -> int:
+        """The number of leaves."""
         return len(self.leaves)
 
     @property
     def n_splits(self) -> int:
+        """The number of splits."""
         return self.n_leaves - 1
 
     @property
