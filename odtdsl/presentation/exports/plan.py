@@ -171,6 +171,7 @@ class Plan:
 
     @property
     def n_ends(self) -> int:
+        """The number of leaves of the exported tree."""
         return self.n_splits + 1
 
     @property

@@ -43,11 +43,13 @@ class Text:
 
     @property
     def width(self) -> float:
+        """The width in pixels, with the padding."""
         widest = max(text_width(text) * (1.06 if bold else 0.92) for text, bold in self.lines)
         return max(self.least, widest + 2 * PADDING)
 
     @property
     def height(self) -> float:
+        """The height in pixels, with the padding and the bar of classes."""
         strip = BAR + 6 if sum(self.weights) > 0 else 0.0
         return len(self.lines) * LINE + 2 * PADDING - 4 + strip
 
@@ -64,14 +66,17 @@ class Box:
 
     @property
     def width(self) -> float:
+        """The width in pixels."""
         return self.text.width
 
     @property
     def height(self) -> float:
+        """The height in pixels."""
         return self.text.height
 
     @property
     def bar_top(self) -> float:
+        """The vertical position of the bar of classes."""
         return self.y + self.height - PADDING - BAR + 2
 
 

@@ -46,15 +46,18 @@ class Subject:
 
     @property
     def rows(self) -> Rows:
+        """The training rows of the result."""
         assert self.result.rows is not None, "reports are of results with rows"
         return self.result.rows
 
     @property
     def problem(self) -> Problem:
+        """The analysed problem of the result."""
         return self.rows.problem
 
     @property
     def model(self) -> Tree | Diagram | None:
+        """The tree or diagram of the result, `None` without one."""
         return self.result.model
 
     @cached_property
