@@ -76,6 +76,7 @@ class Counterfactual:
 
     @property
     def size(self) -> float:
+        """The sum of the changes, each as a share of its training range."""
         return math.fsum(change.size for change in self.changes)
 
 

@@ -43,6 +43,7 @@ class Audited:
 
     @property
     def holds(self) -> bool:
+        """Whether every rule holds and every proof is of this tree."""
         return not self.shortfalls and (self.audit is None or self.audit.holds)
 
     def to_json(self) -> dict[str, Any]:

@@ -59,6 +59,7 @@ class Point:
 
     @property
     def tree(self) -> Tree:
+        """The tree of the point."""
         assert self.result.tree is not None, "a point is a tree"
         return self.result.tree
 

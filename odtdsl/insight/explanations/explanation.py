@@ -37,6 +37,7 @@ class Conflict:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the rules and bounds in conflict."""
         return tuple(suspect.name for suspect in self.suspects)
 
 
@@ -54,6 +55,7 @@ class NearestBound:
 
     @property
     def says(self) -> str:
+        """The bound in a sentence."""
         one, value = self.suspect, shown(self.found)
         if one.kind == "depth":
             return f"with depth {value} the other rules hold"

@@ -47,6 +47,7 @@ class Range:
 
     @property
     def proven(self) -> bool:
+        """Whether both ends are known and equal."""
         return self.low is not None and self.low == self.high
 
     def to_json(self) -> dict[str, Any]:
@@ -92,6 +93,7 @@ class Price:
 
     @property
     def name(self) -> str:
+        """The name of the rule or bound, or `all rules`."""
         return "all rules" if self.suspect is None else self.suspect.name
 
     @property

@@ -83,6 +83,7 @@ class Stop:
         self.path, self.seen, self.asked_at = path, False, 0.0
 
     def ask(self) -> None:
+        """Asks all processes that share the file to stop."""
         self.seen = True
         Path(self.path).touch()
 
@@ -116,6 +117,7 @@ class Walk:
 
     @property
     def problem(self) -> Problem:
+        """The analysed problem of the curve."""
         return self.analysis.problem
 
     def part(self, start: _Start, end: Fraction | None, most: int) -> Part:

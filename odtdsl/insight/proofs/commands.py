@@ -128,10 +128,12 @@ def _size(one: Verified) -> dict[str, int]:
 
 
 def verified_json(found: Sequence[Verified]) -> list[dict[str, Any]]:
+    """Checked proofs as plain values for `--json`."""
     return [{"says": one.says, **_size(one), "seconds": one.seconds} for one in found]
 
 
 def written_json(proof: Proof | None, path: Path) -> dict[str, Any] | None:
+    """A written proof and its file as plain values for `--json`; `None` without one."""
     if proof is None:
         return None
     parts = [{"says": part.says, **size_of(part)} for part in proof.parts]

@@ -43,6 +43,7 @@ class Trial:
 
     @property
     def scores(self) -> tuple[Fraction, ...]:
+        """The scores of the runs that have one."""
         return tuple(run.score for run in self.runs if run.score is not None)
 
     @property
@@ -149,6 +150,7 @@ class Tuning:
 
     @property
     def maximizes(self) -> bool:
+        """Whether more is better for the score."""
         return self.score.startswith("maximize ")
 
     @property

@@ -34,6 +34,7 @@ class Score:
     text: str
 
     def better(self, one: float, other: float) -> bool:
+        """Whether one value of the score is strictly better than the other."""
         return one < other if self.sense == "minimize" else one > other
 
 
