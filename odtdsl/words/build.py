@@ -14,30 +14,37 @@ from odtdsl.words.values import Label, Numeric
 
 
 def feature(name: str) -> ast.Expr:
+    """A feature by its name, as a syntax node."""
     return values.name(name, "a feature")
 
 
 def target(name: str) -> ast.Expr:
+    """A target by its name, as a syntax node."""
     return values.name(name, "a target")
 
 
 def group(name: str | None) -> ast.Expr | None:
+    """A group by its name, as a syntax node; `None` for all rows."""
     return None if name is None else values.name(name, "a group")
 
 
 def by(name: str) -> ast.Expr:
+    """A column or group that forms groups, as a syntax node."""
     return values.name(name, "a column or group")
 
 
 def label(value: Label) -> ast.Expr:
+    """A class, as a syntax node."""
     return values.label(value, "a class")
 
 
 def row(value: Label) -> ast.Expr:
+    """A row by its position or id, as a syntax node."""
     return values.label(value, "a row")
 
 
 def measure(given: Measure | Numeric) -> ast.Expr:
+    """A measure or number, as a syntax node."""
     (node,) = measures((given,))
     return node
 
