@@ -66,6 +66,8 @@ class Unpacking:
 def reporting(
     core: Core, patience: Patience, report: Report | None, unpacking: Unpacking
 ) -> Report:
+    """A callback that passes progress, in the terms of the spec, to `patience` and to `report`."""
+
     def told(at: Progress) -> None:
         patience.hear(at)
         if report is not None:
@@ -84,5 +86,6 @@ def as_written(core: Core, progress: Progress, unpacking: Unpacking) -> Progress
 
 
 def user_value(core: Core, index: int, value: Fraction) -> Fraction:
+    """A stage's value in the direction that the spec writes."""
     stage = core.objective[index]
     return value if isinstance(stage, DepthStage) else stage.sign * value

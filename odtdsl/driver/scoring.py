@@ -87,6 +87,7 @@ class TestScore:
 
     @property
     def accuracy(self) -> float | None:
+        """The share of correct predictions; `None` for number targets."""
         return None if self.errors is None else 1 - self.errors / self.rows
 
     def to_json(self) -> dict[str, Any]:

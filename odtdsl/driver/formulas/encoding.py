@@ -66,6 +66,7 @@ class Encoding:
 
     @property
     def formula(self) -> Formula:
+        """The clauses with their names and bounds."""
         return self.lowered.formula
 
     def title(self, number: int) -> str:
