@@ -116,6 +116,7 @@ class HeldOut:
             self.idle += 1
 
     def over(self) -> bool:
+        """Whether enough improvements in a row were no better on the held-out rows."""
         return self.idle >= self.patience
 
     def _values(self, model: Tree | Diagram) -> Values:
