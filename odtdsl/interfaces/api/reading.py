@@ -93,6 +93,7 @@ def load_model(path: FilePath) -> Tree | Diagram:
 
 
 def as_model(model: ModelLike) -> Model:
+    """A model from a model, a path, a file name ending in `.odt`, or the text of a spec."""
     if isinstance(model, Model):
         return model
     if isinstance(model, os.PathLike):
@@ -104,6 +105,7 @@ def as_model(model: ModelLike) -> Model:
 
 
 def model_of(tree: Tree | Diagram | Result | FilePath) -> Tree | Diagram:
+    """The tree or diagram of a result or a saved file; trees and diagrams as they are."""
     from odtdsl.driver.result import Result
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree

@@ -260,14 +260,17 @@ def _several(columns: tuple[object, ...]) -> tuple[ast.Name, ...]:
 
 
 def drop(columns: tuple[object, ...]) -> ast.Drop:
+    """The statement `drop`."""
     return ast.Drop(columns=_several(columns))
 
 
 def weight(column: object) -> ast.Weight:
+    """The statement `weight`."""
     return ast.Weight(column=values.name(column))
 
 
 def missing(policy: str, columns: object) -> ast.Missing:
+    """The statement `missing`, for all columns or for some."""
     return ast.Missing(policy=policy, columns=None if columns is None else values.names(columns))
 
 
@@ -295,6 +298,7 @@ def candidates(
 
 
 def cost(prices: Mapping[str, object], default: object) -> ast.Cost:
+    """The statement `cost`, with prices by column and a price for the rest."""
     items = [] if default is None else [_price(ast.Star(), default)]
     items += [_price((values.name(column),), amount) for column, amount in prices.items()]
     if not items:
@@ -308,12 +312,14 @@ def _price(columns: ast.Columns, amount: object) -> ast.CostItem:
 
 
 def shared_cost(columns: object, amount: object) -> ast.Cost:
+    """The statement `cost {...} shared = ...`."""
     number = values.literal_number(amount, "a cost")
     names = values.names(columns)
     return ast.Cost(items=(ast.CostItem(columns=names, shared=True, amount=number),))
 
 
 def loss(predicted: object, actual: object, amount: object) -> ast.Loss:
+    """The statement `loss predict ... when ... = ...`."""
     return ast.Loss(
         predicted=values.label(predicted, "a class"),
         actual=values.label(actual, "a class"),
@@ -343,6 +349,7 @@ def tree(*, depth: object, leaves: object, nodes: object, splits: object) -> ast
 
 
 def diagram(widths: Iterable[int], splits: str | None) -> ast.Diagram:
+    """The statement `diagram widths ...`."""
     layers = tuple(values.whole(one, "a width") for one in values.listed(widths, "widths"))
     return ast.Diagram(widths=layers, splits=splits)
 
@@ -375,6 +382,7 @@ def _stages(sense: Sense, measure: object) -> tuple[ast.Stage, ...]:
 
 
 def group(name: str, condition: object) -> ast.Group:
+    """The statement `group`, from a text or an expression."""
     word = _title(name, "a group")
     if isinstance(condition, Expression):
         return ast.Group(name=word, condition=condition.node)
@@ -383,6 +391,7 @@ def group(name: str, condition: object) -> ast.Group:
 
 
 def let(name: str, value: object) -> ast.Let:
+    """The statement `let`."""
     word = _title(name, "a `let`")
     return ast.Let(name=word, value=expression(value, f"let {word}"))
 
@@ -398,6 +407,7 @@ def expression(value: object, what: str) -> ast.Expr:
 
 
 def rule(name: str, condition: object, forall: str | None) -> ast.Rule:
+    """The statement `rule`, from a text or an expression; `forall` is its scope."""
     word = _title(name, "a rule")
     if forall is not None and forall not in SCOPES:
         raise values.wrong("`forall`", forall, f"give one of {', '.join(SCOPES)}, or leave it out")

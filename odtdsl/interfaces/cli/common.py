@@ -48,17 +48,20 @@ class Problem:
 
     @cached_property
     def source(self) -> Source:
+        """The text of the spec."""
         from odtdsl.language.parser import read_source
 
         return read_source(self.path)
 
     @cached_property
     def syntax(self) -> ast.Spec:
+        """The syntax tree of the spec."""
         from odtdsl.language.parser import parse
 
         return parse(self.source)
 
     def analysis(self) -> Analysis:
+        """The analysed spec with its data."""
         from odtdsl.compiler import analyse
 
         return analyse(
@@ -99,6 +102,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def print_json(value: Any) -> None:
+    """Prints a value as one line of JSON."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     # Half a surrogate pair, as names of files may hold it, has no UTF-8.
     click.echo(re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text))
@@ -114,6 +118,7 @@ def _tell(diagnostics: Iterable[Diagnostic], as_json: bool) -> None:
 
 
 def warn(diagnostics: Iterable[Diagnostic]) -> None:
+    """Prints diagnostics to standard error."""
     for diagnostic in diagnostics:
         click.echo(render_text(diagnostic, color=sys.stderr.isatty()) + "\n", err=True)
 

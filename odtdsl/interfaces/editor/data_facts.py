@@ -47,9 +47,11 @@ class Facts:
     groups: tuple[tuple[str, int], ...] = ()
 
     def column(self, name: str) -> ColumnFacts | None:
+        """The facts about a column; `None` for an unknown name."""
         return next((column for column in self.columns if column.name == name), None)
 
     def to_json(self) -> dict[str, Any]:
+        """All facts as plain values."""
         return asdict(self)
 
 

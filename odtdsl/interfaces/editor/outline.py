@@ -38,10 +38,12 @@ class Token:
 
     @property
     def end(self) -> int:
+        """The offset behind the last character."""
         return self.start + len(self.text)
 
     @property
     def span(self) -> Span:
+        """The span of the token in the source."""
         return Span(start=self.start, end=self.end)
 
     @property
@@ -82,6 +84,7 @@ class Outline:
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
+        """The tokens of the source; text that is no token is left out."""
         found: list[Token] = []
         for match in _TOKEN.finditer(self.source.text):
             kind: Any = match.lastgroup
@@ -130,6 +133,7 @@ class Outline:
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
+        """All rules, groups and `let` names that are defined, in the order of the text."""
         statements, broken = self.readable
         found = [*self._defined(statements), *self._half_defined(broken)]
         return tuple(sorted(found, key=lambda one: one.span.start))

@@ -72,6 +72,7 @@ class Document:
 
     @property
     def path(self) -> Path:
+        """The file of the document."""
         return Path(to_fs_path(self.uri) or "untitled.odt")
 
 
@@ -85,6 +86,7 @@ class Editor:
 
     @property
     def encoding(self) -> positions.Encoding:
+        """The position encoding agreed with the client."""
         chosen: Any = self.server.server_capabilities.position_encoding
         return getattr(chosen, "value", chosen) or "utf-16"
 
@@ -109,6 +111,7 @@ class Editor:
                 self._schedule(document)
 
     def closed(self, uri: str) -> None:
+        """Forgets a document and its check."""
         document = self.documents.pop(uri, None)
         if document is not None:
             if document.task is not None:
@@ -205,12 +208,14 @@ class Editor:
     # ---- places
 
     def range(self, source: Source, span: Span) -> types.Range:
+        """A span of a source as a range of the protocol."""
         span = positions.clipped(source, span)
         start = positions.place(source, span.start, self.encoding)
         end = positions.place(source, span.end, self.encoding)
         return types.Range(start=types.Position(*start), end=types.Position(*end))
 
     def at(self, uri: str, position: types.Position) -> tuple[Document, int] | None:
+        """The document and the offset of a position; `None` if there is nothing to read."""
         document = self.documents.get(uri)
         if document is None or len(document.outline.source.text) > LONGEST:
             return None
@@ -220,6 +225,7 @@ class Editor:
     # ---- requests
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
+        """The hover at a position."""
         found = self.at(params.text_document.uri, params.position)
         told = None if found is None else hover.hover(found[0].outline, found[1], found[0].facts)
         if found is None or told is None:
@@ -228,6 +234,7 @@ class Editor:
         return types.Hover(contents=content, range=self.range(found[0].outline.source, told[1]))
 
     def completion(self, params: types.CompletionParams) -> types.CompletionList:
+        """The completions at a position."""
         found = self.at(params.text_document.uri, params.position)
         if found is None:
             return types.CompletionList(is_incomplete=False, items=[])
@@ -248,6 +255,7 @@ class Editor:
         return types.CompletionList(is_incomplete=False, items=items)
 
     def formatting(self, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+        """The edits that bring the text into its canonical form."""
         from odtdsl.language.printer import to_text
 
         document = self.documents.get(params.text_document.uri)
@@ -271,6 +279,7 @@ class Editor:
         return None if found is None or named is None else (found[0], named)
 
     def prepare(self, params: types.PrepareRenameParams) -> types.Range | None:
+        """The range of the name to rename, `None` if it cannot be renamed."""
         found = self.at(params.text_document.uri, params.position)
         if found is None or hover.definition(*_first_two(found)) is None:
             return None
@@ -278,6 +287,7 @@ class Editor:
         return None if token is None else self.range(found[0].outline.source, token.span)
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | None:
+        """The edits that rename a rule, group or `let` name; refuses a taken name."""
         found = self._defined(params.text_document.uri, params.position)
         if found is None:
             return None
@@ -291,6 +301,7 @@ class Editor:
         return types.WorkspaceEdit(changes={document.uri: made})
 
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
+        """The place where the name at a position is defined."""
         found = self._defined(params.text_document.uri, params.position)
         if found is None:
             return None
@@ -300,6 +311,7 @@ class Editor:
         )
 
     def references(self, params: types.ReferenceParams) -> list[types.Location] | None:
+        """All places that use the name at a position."""
         found = self._defined(params.text_document.uri, params.position)
         if found is None:
             return None
@@ -311,6 +323,7 @@ class Editor:
         return [types.Location(uri=document.uri, range=self.range(source, span)) for span in spans]
 
     def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        """The outline of the document."""
         document = self.documents.get(params.text_document.uri)
         if document is None or len(document.outline.source.text) > LONGEST:
             return []
@@ -327,6 +340,7 @@ class Editor:
         ]
 
     def stop(self) -> None:
+        """Stops the process that checks specs."""
         if self._checker is not None:
             self._checker.stop()
 
