@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -46,7 +45,6 @@ from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.problem.ir.rows import Rows
 
-SCALE = int(os.environ.get("ODTDSL_MILP_SCALE", "1"))
 """Multiplies the number of random instances; 40 gives 200 per atom and 2,000 optima."""
 
 Make = Callable[[random.Random, Rows], Atom]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from corpus import BAD, GOOD
+from scale import scaled
 
 from odtdsl.base.diagnostics.codes import CODES
 from odtdsl.base.diagnostics.model import OdtError
@@ -131,14 +131,14 @@ def _specs() -> list[ast.Spec]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(scaled(8)))
 def test_only_diagnostics_come_out(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(GOOD[0].parent)
     rng = random.Random(seed)
     specs = _specs()
     pool = [*(node for spec in specs for node in _walk(spec)), *ODD, *ODD]
     ends = {"understood": 0, "refused": 0}
-    many = int(os.environ.get("ODTDSL_FUZZ", "60"))
+    many = scaled(60, least=30)
     for at in range(4 * many):
         if at >= many and min(ends.values()):
             break

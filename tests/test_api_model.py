@@ -13,6 +13,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scale import scaled
 from test_words import cells, codes, conditions, measures, names
 
 import odtdsl
@@ -364,7 +365,7 @@ def test_an_excerpt_shows_the_text_of_the_call() -> None:
 
 def test_what_nests_too_deep_to_be_read_back_is_refused() -> None:
     deep = leaves + 1
-    for _ in range(2000):
+    for _ in range(scaled(2000)):
         deep = deep + 1
     with pytest.raises(OdtError) as caught:
         Model().minimize(deep)
@@ -468,7 +469,7 @@ objectives = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scaled(200), deadline=None)
 @given(st.lists(calls, max_size=4), objectives, st.lists(calls, max_size=1))
 def test_random_models_are_what_their_text_parses_to(
     first: list[Any], objective: Any, last: list[Any]

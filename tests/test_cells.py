@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from exported import by_c, by_package, by_python, by_rules, by_sql
+from scale import scaled
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -78,7 +79,7 @@ def naive(train: list[str], labels: list[str], cell: str) -> str | None:
     return seen.pop() if len(seen) == 1 else None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(scaled(40)))
 def test_random_texts_mean_what_they_mean_alone(tmp_path: Path, seed: int) -> None:
     """A tree with a leaf for each text predicts the label of that text, whatever else there is."""
     rng = random.Random(seed)

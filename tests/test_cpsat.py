@@ -10,6 +10,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from scale import SCALE, scaled
 
 pytest.importorskip("ortools")
 
@@ -26,21 +27,23 @@ from odtdsl.problem.ir.raw import RawDiagram
 
 
 def test_models_admit_what_enumeration_does() -> None:
-    seen = sum((same_set(f"sets {i}", cpsat=True) for i in range(12)), Counter())
-    assert seen["sets"] > 7
-    assert seen["diagrams"] > 300
-    assert seen["on CP-SAT"] > 1
+    seen = sum((same_set(f"sets {i}", cpsat=True) for i in range(scaled(12, least=5))), Counter())
+    assert seen["sets"] > 7 * SCALE
+    assert seen["diagrams"] > 300 * SCALE
+    assert seen["on CP-SAT"] > SCALE
 
 
 def test_answers_are_the_best_of_the_enumeration() -> None:
-    seen = sum((same_optimum(f"optimum {i}", "cpsat") for i in range(40)), Counter())
-    assert seen["optimal"] > 4
-    assert seen["infeasible"] > 1
-    assert seen["started"] > 1
+    seen = sum((same_optimum(f"optimum {i}", "cpsat") for i in range(scaled(40))), Counter())
+    assert seen["optimal"] > 4 * SCALE
+    assert seen["infeasible"] > SCALE
+    assert seen["started"] > SCALE
 
 
 def test_answers_without_rules_are_the_best_by_partitions() -> None:
-    assert sum((same_price(f"price {i}", "cpsat") for i in range(6)), Counter())["priced"] == 6
+    assert sum((same_price(f"price {i}", "cpsat") for i in range(scaled(6))), Counter())[
+        "priced"
+    ] == scaled(6)
 
 
 XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd", "even"] * 5}

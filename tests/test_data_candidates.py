@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scale import scaled
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -36,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @given(FINITE, FINITE)
-@settings(max_examples=500)
+@settings(max_examples=scaled(500))
 def test_midpoint_is_inside_its_gap(a: float, b: float) -> None:
     assume(a != b)
     low, high = min(a, b), max(a, b)
@@ -112,7 +113,7 @@ SERIES = st.one_of(
 
 
 @given(SERIES, st.integers(2, 6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 def test_bins_are_those_of_scikit_learn(series: list[float], count: int) -> None:
     values = np.array(series)
     edges = bin_edges(values, count)

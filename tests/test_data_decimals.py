@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scale import scaled
 
 from odtdsl.base import _engine
 from odtdsl.data.candidates import midpoint, short_cut
@@ -64,7 +65,7 @@ def gaps(rng: random.Random) -> tuple[float, float]:
 
 def test_the_shortest_decimal_of_random_gaps_is_that_of_enumeration() -> None:
     rng = random.Random(0)
-    for _ in range(3000):
+    for _ in range(scaled(3000)):
         low, high = gaps(rng)
         if not low < high:
             continue
@@ -80,7 +81,7 @@ def test_the_shortest_decimal_of_random_gaps_is_that_of_enumeration() -> None:
 @example(1e15, 9e15, 5e15)
 @example(9.4e17, 1.1e18, 9.6e17)
 @example(-5e-324, 5e-324, 0.0)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=scaled(2000), deadline=None)
 def test_it_is_inside_and_the_same_in_the_engine(a: float, b: float, wish: float) -> None:
     low, high = min(a, b), max(a, b)
     found = shortest(low, high, wish)
@@ -94,7 +95,7 @@ def test_it_is_inside_and_the_same_in_the_engine(a: float, b: float, wish: float
 
 
 @given(FINITE, st.integers(1, 40), st.floats(0, 1))
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=scaled(2000), deadline=None)
 def test_ranges_of_neighbouring_floats_are_the_same_in_the_engine(
     low: float, many: int, where: float
 ) -> None:
@@ -141,7 +142,7 @@ def test_a_lower_gap_in_a_gap_has_no_higher_threshold() -> None:
     """What the search under rules on directions relies on: see `steady` in
     `backends/exact/feature_space.py`."""
     rng = random.Random(1)
-    for _ in range(5000):
+    for _ in range(scaled(5000)):
         scale = 10.0 ** rng.randrange(-3, 19)
         points = sorted(round(rng.uniform(-1, 1) * scale, rng.randrange(4)) for _ in range(3))
         low, inner, high = points

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scale import scaled
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.readers import read, read_test
@@ -293,7 +294,7 @@ def expected_column(texts: list[str]) -> tuple[list[float] | None, list[str | No
         return None, shown
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 @given(
     st.integers(2, 4).flatmap(
         lambda width: st.lists(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.predictors.nodes import Branch, Threshold
@@ -65,7 +66,7 @@ def test_a_rule_may_leave_the_grid() -> None:
 
 def test_rows_go_where_they_went_without_the_step() -> None:
     off = on = 0
-    for seed in range(60):
+    for seed in range(scaled(60)):
         rng = random.Random(f"grids {seed}")
         step, n = rng.choice(STEPS), rng.randint(4, 12)
         x = [float(rng.randint(-9, 9) * step) for _ in range(n)]
@@ -97,5 +98,5 @@ def test_rows_go_where_they_went_without_the_step() -> None:
             assert multiple or "threshold" in rule, (seed, t)
             on += multiple
         off += any((Fraction(t) / step).denominator != 1 for t in thresholds(plain.tree))
-    assert on >= 30
-    assert off >= 10
+    assert on >= 30 * SCALE
+    assert off >= 10 * SCALE

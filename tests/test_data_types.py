@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scale import scaled
 
 from odtdsl.auditor.rows import _stands_for
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
@@ -307,7 +308,7 @@ FRACTIONS = st.builds(lambda a, b: a / b, st.integers(0, 10**5), st.integers(1, 
 
 
 @given(st.lists(st.floats(0, 1e12) | FRACTIONS, min_size=1, max_size=4))
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 def test_the_audit_reads_weights_alike(values: list[float]) -> None:
     for value in values:
         assert _stands_for(value) == _exact(value)

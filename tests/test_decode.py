@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from random_cores import random_rows, random_sample, random_tree
+from scale import scaled
 
 import odtdsl
 from odtdsl.backends import decode
@@ -31,7 +32,7 @@ def stand_alone(core: Core, tree) -> bool:
     return not Evaluation(core, tree).bad_splits()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_round_trip(seed: int) -> None:
     rng = random.Random(seed)
     kinds = set()
@@ -59,7 +60,7 @@ def test_round_trip(seed: int) -> None:
     assert kinds == {"threshold", "equals", "bin"}
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(scaled(10)))
 def test_thresholds_obey_candidates_and_filters_at_their_level(seed: int) -> None:
     rng = random.Random(seed)
     seen = 0
@@ -237,7 +238,7 @@ def test_a_split_that_sends_all_rows_one_way_is_left_out() -> None:
     assert from_tree(core, rows, far) == RawLeaf(label=0)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(scaled(15)))
 def test_simplify_keeps_predictions_rules_and_stages(seed: int) -> None:
     rng = random.Random(seed)
     collapsed = tried = 0

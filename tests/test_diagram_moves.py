@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from brute_diagrams import best_priced
+from scale import SCALE, scaled
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, core_of, unrolled
 
 import odtdsl
@@ -20,8 +20,6 @@ from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram
-
-SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 
 
 class Watched(Moves):
@@ -50,7 +48,7 @@ def moved(core: Core, start: RawDiagram | None, patience: int = 60) -> Unrolled:
 
 def test_moves_tell_true_values_and_mostly_find_the_best() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(150 * SCALE):
+    for seed in range(scaled(150)):
         rng = random.Random(f"moves {seed}")
         price = rng.choice(PRICES)
         core = core_of(rng, 8, rng.choice(WIDTHS), price)
@@ -68,7 +66,7 @@ def test_moves_tell_true_values_and_mostly_find_the_best() -> None:
 
 def test_moves_break_no_rule_and_lose_no_start() -> None:
     met = better = 0
-    for seed in range(60 * SCALE):
+    for seed in range(scaled(60)):
         rng = random.Random(f"ruled moves {seed}")
         core = core_of(
             rng,
@@ -93,7 +91,7 @@ def test_moves_break_no_rule_and_lose_no_start() -> None:
 
 
 def test_a_diagram_is_the_same_in_the_terms_of_the_engine() -> None:
-    for seed in range(60 * SCALE):
+    for seed in range(scaled(60)):
         rng = random.Random(f"encoded {seed}")
         core = core_of(rng, 6, "1, 2, 2", Fraction(0))
         trees = unrolled(core)

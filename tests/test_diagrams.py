@@ -16,6 +16,7 @@ from brute_diagrams import (
     random_diagram,
 )
 from random_specs import Case, case, read, rule
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.auditor.audit import audit, judge
@@ -78,7 +79,7 @@ def read_or_none(here: Case, text: str, objective: str = "minimize errors") -> A
 @pytest.mark.parametrize("scope", ["model", "path", "split"])
 def test_rules_and_core_forms_mean_the_same(scope: str, hyperplanes: bool) -> None:
     seen: Counter[bool] = Counter()
-    for seed in range(150):
+    for seed in range(scaled(150)):
         rng = random.Random(f"diagram {scope} {hyperplanes} {seed}")
         here = diagram_case(rng, hyperplanes=hyperplanes)
         for text in rule(rng, here, "r", scope):
@@ -98,7 +99,7 @@ def test_rules_and_core_forms_mean_the_same(scope: str, hyperplanes: bool) -> No
                 meant = all(holds(resolved.condition, each) for each in instances(resolved, view))
                 assert meant == kept, f"{here.head}\n{text}\n{here.frame}\n{raw}"
                 seen[meant] += 1
-    assert min(seen[True], seen[False]) > 100, "rules that hold and rules that do not"
+    assert min(seen[True], seen[False]) > 100 * SCALE, "rules that hold and rules that do not"
 
 
 OBJECTIVES = (
@@ -203,7 +204,7 @@ def test_a_rule_may_leave_no_room_for_a_split(backend: str) -> None:
 
 def test_greedy_keeps_rules_and_is_never_below_the_optimum() -> None:
     reached = 0
-    for seed in range(25):
+    for seed in range(scaled(25)):
         rng = random.Random(f"greedy {seed}")
         core, analysis = _tiny(rng, "1, 2, 2")
         answer = back_end("greedy").solve(core, Limits(seed=seed), None, None)
@@ -217,7 +218,7 @@ def test_greedy_keeps_rules_and_is_never_below_the_optimum() -> None:
         found = audit(to_diagram(core, analysis.rows, answer.diagram), analysis.rows)
         assert found.holds
         assert found.objective == (value,)
-    assert reached >= 20, "on tiny data it mostly finds the best"
+    assert reached >= 20 * SCALE, "on tiny data it mostly finds the best"
 
 
 @pytest.mark.parametrize(
@@ -250,7 +251,7 @@ def test_greedy_obeys_rules(rules: str) -> None:
 
 
 def test_decoding_a_routing_gives_the_diagram_back() -> None:
-    for seed in range(60):
+    for seed in range(scaled(60)):
         rng = random.Random(f"routing {seed}")
         here = diagram_case(rng)
         analysis = read_or_none(here, "")
@@ -291,7 +292,7 @@ def test_a_routing_that_no_split_does_is_none() -> None:
 
 def test_simplifying_keeps_what_is_said() -> None:
     shorter = 0
-    for seed in range(60):
+    for seed in range(scaled(60)):
         rng = random.Random(f"simplify {seed}")
         core, _ = _tiny(rng, "1, 2, 2")
         raw = random_diagram(rng, core)
@@ -305,7 +306,7 @@ def test_simplifying_keeps_what_is_said() -> None:
 
 def test_the_widest_plane_parts_what_can_be_parted() -> None:
     parted = 0
-    for seed in range(60):
+    for seed in range(scaled(60)):
         rng = random.Random(f"plane {seed}")
         here = diagram_case(rng, hyperplanes=True)
         analysis = read_or_none(here, "")

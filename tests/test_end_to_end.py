@@ -1,7 +1,7 @@
 """From text to model and back: the trees that a spec's MILP admits are those its audit passes.
 
 Per term, random specs with a condition that holds the term; one live model per spec, the
-tree's columns fixed by bounds. `ODTDSL_MILP_SCALE=40` gives 200 specs a term.
+tree's columns fixed by bounds. `ODTDSL_SCALE=40` gives 200 specs a term.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from milp_trees import SCALE, Live, best, reduced_trees
+from milp_trees import Live, best, reduced_trees
 from random_specs import Case, case, read, rule
+from scale import scaled
 
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.decode import to_tree
@@ -25,7 +26,7 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.terms.normalize import normalize
 
-EACH = 5 * SCALE
+EACH = scaled(5)
 TREES = 20
 TERMS = {
     "model": (

@@ -1,14 +1,13 @@
 """The search over bit sets against that by sorted scans, on losses of any kind."""
 
-import os
-
 import numpy as np
 import pytest
 from engine_oracle import narrow, rank_columns
+from scale import scaled
 
 engine = pytest.importorskip("odtdsl.base._engine")
 
-INSTANCES = int(os.environ.get("ODTDSL_INSTANCES", "300"))
+INSTANCES = scaled(300)
 
 
 def test_bits_and_scans_agree_on_losses_of_any_kind():

@@ -1,15 +1,15 @@
 """The engine against brute force on random tiny problems, and its kernels against one another."""
 
 import itertools
-import os
 
 import numpy as np
 import pytest
 from engine_oracle import INFINITE, brute_force, loss_table, narrow, rank_columns, tree_loss
+from scale import scaled
 
 engine = pytest.importorskip("odtdsl.base._engine")
 
-INSTANCES = int(os.environ.get("ODTDSL_INSTANCES", "300"))
+INSTANCES = scaled(300)
 SETS = engine.instruction_sets()
 
 

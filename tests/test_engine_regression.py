@@ -1,10 +1,9 @@
 """Regression trees of the engine against brute force, and its ways of counting against one another.
 
-``ODTDSL_INSTANCES`` scales the number of random problems.
+`ODTDSL_SCALE=10` draws ten times the random problems of a nightly run.
 """
 
 import _thread
-import os
 import threading
 from functools import cache
 from itertools import pairwise
@@ -12,10 +11,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from engine_oracle import narrow, rank_columns
+from scale import scaled
 
 engine = pytest.importorskip("odtdsl.base._engine")
 
-INSTANCES = int(os.environ.get("ODTDSL_INSTANCES", "300"))
+INSTANCES = scaled(300)
 LOSSES = pytest.mark.parametrize("absolute", [False, True], ids=["squared", "absolute"])
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from random_cores import HERE, Sample, random_sample, random_tree
+from scale import scaled
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.problem.ir.evaluate import (
@@ -201,11 +202,11 @@ class Naive:
         )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(scaled(30)))
 def test_agrees_with_a_second_reading(seed: int) -> None:
     rng = random.Random(seed)
     n_valid = 0
-    for _ in range(25):
+    for _ in range(scaled(25)):
         core = random_sample(rng, monotone=False).core
         for _ in range(8):
             tree = random_tree(rng, core, rng.randint(0, 3))
@@ -268,7 +269,7 @@ def labelled_cells(sample: Sample, tree: RawTree, atom: Monotone) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_monotone_agrees_with_a_grid_of_cells(seed: int) -> None:
     rng = random.Random(seed)
     answers = []
@@ -328,7 +329,7 @@ def test_admissible_tests_are_those_with_a_place() -> None:
     from odtdsl.problem.ir.families import Family, admissible, place
     from odtdsl.problem.ir.intervals import FULL, RealSet
 
-    for seed in range(400):
+    for seed in range(scaled(400)):
         rng = random.Random(f"admissible {seed}")
         values = np.array(sorted({rng.randint(0, 30) / 2 for _ in range(rng.randint(1, 12))}))
         family = Family(

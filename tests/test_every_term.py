@@ -3,7 +3,7 @@
 Specs are random texts on random tables (`worlds`, `sentences`): a rule with the term, alone or
 with other terms of its scope, and up to three rules beside it; missing cells, weights,
 categories, ordered columns, bins, 2 to 4 classes, one to three stages. The brute force uses
-nothing of the package but the names of the terms. `ODTDSL_TERMS_SCALE=500` and running the file as
+nothing of the package but the names of the terms. `ODTDSL_SCALE=500` and running the file as
 a program give long runs: `docs/how-to/verify.md`.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import time
 from collections import Counter
@@ -25,10 +24,10 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from goals import goals, plain_goals, row_groups, weighting
 from larger import Larger, larger_case
 from meanings import Goal, Judge, Rule
 from milp_trees import Live, depth_cap
-from objectives import goals, plain_goals, row_groups, weighting
 from sat_trees import (
     Lazy,
     all_rows_first,
@@ -38,6 +37,7 @@ from sat_trees import (
     rows_of,
     without_start,
 )
+from scale import scaled
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
 from worlds import Model, TooMany, World, random_world
 
@@ -57,7 +57,6 @@ from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.problem.terms.normalize import normalize
 
-SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
 MOST_TREES = 1500
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
 NAMES = [f"{scope} {term}" for scope, term in KINDS]
@@ -395,14 +394,14 @@ def set_on_lazy_sat(case_: Case, trees: int = 60) -> Counter[str]:
 
 @pytest.mark.parametrize("name", [*NAMES, *ASIDE, MIXED])
 def test_the_optimum_on_exact(name: str) -> None:
-    count = (30 if name in (*ASIDE, MIXED) else 6) * SCALE
+    count = scaled(30 if name in (*ASIDE, MIXED) else 6)
     found = Counter(solved(case(name, seed), "exact") for seed in range(count))
     assert found["optimal"] >= count // 4 or found["refused"], found
 
 
 @pytest.mark.parametrize("name", [*NAMES, MIXED])
 def test_the_optimum_on_milp(name: str) -> None:
-    count = (6 if name == MIXED else 1) * SCALE
+    count = scaled(6 if name == MIXED else 1)
     for model in FORMULATIONS:
         found = Counter(solved(case(name, seed), "milp", model=model) for seed in range(count))
         assert not found["refused"]
@@ -410,14 +409,14 @@ def test_the_optimum_on_milp(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*NAMES, PLAIN, PLAIN_PATHS, MIXED])
 def test_the_optimum_on_sat(name: str) -> None:
-    for seed in range((20 if name == MIXED else 4) * SCALE):
+    for seed in range(scaled(20 if name == MIXED else 4)):
         sat_both_ways(case(name, f"sat {seed}"))
 
 
 @pytest.mark.parametrize("name", [*NAMES, PLAIN, PLAIN_PATHS, MIXED])
 def test_the_optimum_on_cpsat(name: str) -> None:
     pytest.importorskip("ortools")
-    for seed in range(SCALE):
+    for seed in range(scaled(1)):
         one = _expressed(name, seed, "cpsat")
         if name in ASIDE or name == MIXED:
             cpsat_both_ways(one)
@@ -428,7 +427,7 @@ def test_the_optimum_on_cpsat(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_admitted_trees(name: str) -> None:
-    for seed in range(SCALE):
+    for seed in range(scaled(1)):
         one = case(name, f"set {seed}", most_rules=1)
         set_on_sat(one)
         if installed():
@@ -451,11 +450,11 @@ def solved_larger(case_: Larger) -> str:
     return result.status
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(scaled(4)))
 def test_larger_tables_on_exact(block: int) -> None:
-    seeds = range(15 * SCALE * block, 15 * SCALE * (block + 1))
+    seeds = range(15 * block, 15 * block + 15)
     found = Counter(solved_larger(larger_case(s)) for s in seeds)
-    assert found["optimal"] >= 5 * SCALE
+    assert found["optimal"] >= 5
 
 
 # ---- the long run

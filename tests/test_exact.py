@@ -1,11 +1,10 @@
 """The exact back end against brute force over all trees, on tiny random problems.
 
-`ODTDSL_EXACT_SCALE=10` multiplies the instances.
+`ODTDSL_SCALE=10` tries ten times the instances of a nightly run.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from milp_trees import best, few_trees, reduced_trees
 from random_cores import errors_of, random_filter, random_rows, random_tree
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -38,7 +38,6 @@ from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawSplit, walk
 from odtdsl.problem.ir.rows import Rows
 
-SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 HERE = Origin(rule="here")
 
 
@@ -105,13 +104,13 @@ def taken(core: Core) -> bool:
     return choose(core, "exact").name is not None
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(scaled(10)))
 def test_the_optimum_is_that_of_brute_force(block: int) -> None:
     solved = infeasible = 0
-    for seed in range(100 * SCALE):
+    for seed in range(100):
         rng = random.Random(f"exact {block} {seed}")
         core = problem(rng)
-        while SCALE == 1 and not few_trees(core):
+        while SCALE <= 1 and not few_trees(core):
             core = problem(rng)
         if not taken(core):
             continue
@@ -132,13 +131,13 @@ def test_the_optimum_is_that_of_brute_force(block: int) -> None:
         evaluation = Evaluation(core, answer.tree)
         assert tuple(evaluation.stage_value(s) for s in core.objective) == expected
         solved += 1
-    assert solved >= 20 * SCALE
+    assert solved >= 20
     assert infeasible >= 1
 
 
 def test_least_depth_without_error_is_that_of_brute_force() -> None:
     found = []
-    for seed in range(60 * SCALE):
+    for seed in range(scaled(60)):
         rng = random.Random(f"smallest {seed}")
         core = problem(rng)
         core = replace(
@@ -169,7 +168,7 @@ def perfect(core: Core) -> SignedAtom:
 def test_a_start_parts_its_rows_alike_by_cuts_that_may_stand() -> None:
     """Between two neighbouring values of a node there can be cuts that may not stand."""
     moved = shifted = 0
-    for seed in range(60):
+    for seed in range(scaled(60, least=40)):
         rng = random.Random(f"start {seed}")
         rows = random_rows(rng, n_rows=20)
         core = replace(
@@ -203,7 +202,7 @@ def test_a_start_parts_its_rows_alike_by_cuts_that_may_stand() -> None:
 
 
 def test_a_stopped_search_keeps_the_start_and_a_true_bound() -> None:
-    for seed in range(40 * SCALE):
+    for seed in range(scaled(40)):
         rng = random.Random(f"stopped {seed}")
         core = replace(problem(rng), clauses=())
         if not taken(core):

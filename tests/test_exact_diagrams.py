@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from brute_diagrams import all_diagrams
 from sat_trees import without_start
+from scale import SCALE, scaled
 from tiny_diagrams import PRICES, RULES, core_of
 
 import odtdsl
@@ -22,7 +22,6 @@ from odtdsl.driver import choice
 from odtdsl.driver.choice import back_end
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 
-SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 PARITY = {
     "a": [0, 0, 0, 0, 1, 1, 1, 1],
     "b": [0, 0, 1, 1] * 2,
@@ -49,7 +48,7 @@ AGAINST_EACH_OTHER = (
 def test_exact_alone_against_all_diagrams() -> None:
     """Without a start, with rules: values, bounds and conflicts are those of the enumeration."""
     seen: Counter[str] = Counter()
-    for seed in range(80 * SCALE):
+    for seed in range(scaled(80, least=24)):
         rng = random.Random(f"exact alone {seed}")
         rules = rng.sample(RULES, rng.randint(0, 2))
         if rng.random() < 0.3:

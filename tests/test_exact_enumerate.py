@@ -6,7 +6,6 @@ sub-tables. Then what a list says at its limits.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from dataclasses import replace
@@ -16,6 +15,7 @@ from functools import cache
 import numpy as np
 import pytest
 from random_cores import errors_of, random_filter, random_rows
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -27,8 +27,6 @@ from odtdsl.problem.ir.families import build_families
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit
-
-SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))
 
 Count = Counter[tuple[int, int]]
 """How many trees have which errors and leaves."""
@@ -102,7 +100,7 @@ def counts(core: Core) -> Count:
 
 def test_as_many_trees_as_there_are() -> None:
     listed = 0
-    for seed in range(40 * SCALE):
+    for seed in range(scaled(40)):
         rng = random.Random(f"count {seed}")
         core = random_core(rng)
         stage = core.objective[0]

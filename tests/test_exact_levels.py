@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_cores import random_sample
+from scale import scaled
 
 from odtdsl.backends.exact.lowering import ruled_features
 from odtdsl.problem.ir.families import admissible, threshold_set
@@ -24,7 +25,7 @@ MOST = 16
 
 def test_features_part_the_rows_as_their_tests_do() -> None:
     learned = by_level = 0
-    for seed in range(300):
+    for seed in range(scaled(300)):
         core = random_sample(random.Random(f"levels {seed}")).core
         found = ruled_features(core, 2)
         levels = found.by_level or (found.allowed,)

@@ -1,11 +1,10 @@
 """Rules on the order of predictions on the exact back end: all trees, by brute force.
 
-`ODTDSL_EXACT_SCALE=40` gives some 10,000 random problems.
+`ODTDSL_SCALE=40` gives some 10,000 random problems.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from milp_trees import best, tiny
 from random_cores import HERE
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -37,7 +37,6 @@ from odtdsl.problem.ir.intervals import RealSet
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
-SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 VALUES = np.array([0, 1, 2.5, 6, 6.5, 13, 20, 21, 30, 44])
 """Irregular: a row more in a gap may move its threshold past another one."""
 
@@ -85,7 +84,7 @@ def test_any_columns_alone_inside_or_and_negated(negated: float) -> None:
     """Numbers, ordered columns, bins, categories and missing cells; up to three classes."""
     found = [
         agrees(with_rules(rng, tiny(rng), negated=negated))
-        for seed in range(30 * SCALE)
+        for seed in range(scaled(30, least=30))
         for rng in [random.Random(f"order {negated} {seed}")]
     ]
     assert found.count("bound") >= 2 * SCALE
@@ -93,7 +92,7 @@ def test_any_columns_alone_inside_or_and_negated(negated: float) -> None:
 
 def test_with_other_rules_and_objectives() -> None:
     found = []
-    for seed in range(40 * SCALE):
+    for seed in range(scaled(40)):
         rng = random.Random(f"order and rules {seed}")
         core = tiny(rng, free_clauses=rng.randint(1, 3), stages=rng.random() < 0.6)
         found.append(agrees(with_rules(rng, core, negated=0.2)))
@@ -101,7 +100,7 @@ def test_with_other_rules_and_objectives() -> None:
 
 
 def test_depth_three_with_other_rules() -> None:
-    for seed in range(25 * SCALE):
+    for seed in range(scaled(25)):
         rng = random.Random(f"order deep {seed}")
         core = tiny(rng, most_rows=5, free_clauses=rng.randint(0, 1), stages=rng.random() < 0.3)
         core = replace(core, skeleton=TreeSkeleton(depth=3, leaves=rng.choice([None, 5])))
@@ -241,7 +240,7 @@ def no_better(core: Core) -> int:
 def test_no_tree_of_less_loss_keeps_the_rules(depth: int, rows: int, count: int) -> None:
     found = [
         no_better(contrary(random.Random(f"less {depth} {seed}"), most_rows=rows, depth=depth))
-        for seed in range(count * SCALE)
+        for seed in range(scaled(count))
     ]
     assert sum(n > 0 for n in found) >= count * SCALE // 4
 
@@ -302,7 +301,7 @@ def test_a_rule_with_thresholds_moves_them() -> None:
 
 
 def test_a_stopped_search_has_a_true_bound() -> None:
-    for seed in range(20):
+    for seed in range(scaled(20)):
         rng = random.Random(f"order stopped {seed}")
         core = contrary(rng, most_rows=14, depth=2)
         answer = Exact().solve(core, Limits(interrupted=lambda: True), None, None)
@@ -386,7 +385,7 @@ def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, mutant: Mutant) -> 
         return made
 
     monkeypatch.setattr(ruled, "space", wrong)
-    for seed in range(60):
+    for seed in range(scaled(60)):
         core = contrary(random.Random(f"less 2 {seed}"), most_rows=16, depth=2)
         try:
             no_better(late(9.5))

@@ -1,7 +1,7 @@
 """The tests of `test_every_term` see every small mistake in what `exact` hands to its engine.
 
 Each mutant of `exact_mutants`, `direction_mutants` and `plain_mutants` is killed by a spec:
-another optimum, an answer that its audit refuses, or another status. `ODTDSL_TERMS_SCALE=2` and
+another optimum, an answer that its audit refuses, or another status. `ODTDSL_SCALE=2` and
 more try each on each term it concerns.
 
 Mutants that no test can kill, because the engine reads the same twice or only as a licence to
@@ -20,12 +20,12 @@ import plain_mutants as p
 import pytest
 from larger import random_larger
 from mutating import Mutant, mutated, plainly, under_rules
+from scale import SCALE
 from test_every_term import (
     MIXED,
     ONE_DIRECTION,
     PLAIN,
     PLAIN_PATHS,
-    SCALE,
     Case,
     case,
     solved,

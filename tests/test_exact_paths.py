@@ -1,11 +1,10 @@
 """Path lengths and expected costs in the objective, against brute force over all trees.
 
-`ODTDSL_EXACT_SCALE=40` gives some 10,000 random problems.
+`ODTDSL_SCALE=40` gives some 10,000 random problems.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +12,9 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from scale import scaled
 
 import odtdsl
-
-SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 
 Value = tuple[Fraction, ...]
 
@@ -185,13 +183,13 @@ def agrees(seed: object, *, larger: bool = False) -> None:
     assert values == best(case), (seed, spec, frame)
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(scaled(5)))
 def test_costs_of_tests_in_the_objective(block: int) -> None:
-    for seed in range(50 * SCALE):
+    for seed in range(50):
         agrees((block, seed))
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", range(scaled(2)))
 def test_costs_of_tests_on_tables_where_bounds_prune(block: int) -> None:
-    for seed in range(10 * SCALE):
+    for seed in range(10):
         agrees((block, seed), larger=True)

@@ -1,21 +1,18 @@
 """Rules in the plain search against the search under rules, on tables where its bounds prune.
 
 Tables are large enough for blocks of rows, windows of cuts and long features, which brute force
-is not. `ODTDSL_EXACT_SCALE=30` gives some 1,800 problems.
+is not. `ODTDSL_SCALE=30` gives some 1,800 problems.
 """
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
+from scale import scaled
 
 import odtdsl
 from odtdsl.backends.exact import backend
-
-SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 
 
 def table(rng: np.random.Generator) -> pd.DataFrame:
@@ -50,13 +47,13 @@ def rules(rng: np.random.Generator, rows: int, last: str) -> list[str]:
     return chosen
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(scaled(6)))
 def test_plain_search_agrees_with_the_search_under_rules(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(block)
     plain = backend.plain_of
-    for _ in range(10 * SCALE):
+    for _ in range(10):
         frame = table(rng)
         columns = list(frame.columns[:-1])
         asked = rules(rng, len(frame), columns[-1])

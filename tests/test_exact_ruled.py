@@ -1,11 +1,10 @@
 """Every rule on the exact back end, against brute force over all trees.
 
-`ODTDSL_EXACT_SCALE=40` gives some 10,000 random problems.
+`ODTDSL_SCALE=40` gives some 10,000 random problems.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from milp_trees import ATOMS, best, tiny
 from random_cores import HERE
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
@@ -24,8 +24,6 @@ from odtdsl.problem.ir.evaluate import violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, LinearStage, Link, SignedAtom
 from odtdsl.problem.ir.problem import TreeSkeleton
-
-SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 
 
 def agrees(core: Core) -> str:
@@ -48,24 +46,24 @@ def agrees(core: Core) -> str:
 def test_one_rule(kind: str) -> None:
     found = [
         agrees(tiny(random.Random(f"one {kind} {seed}"), clauses=((kind,),)))
-        for seed in range(12 * SCALE)
+        for seed in range(scaled(12))
     ]
     assert found.count("optimal") >= 4 * SCALE
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(scaled(8)))
 def test_up_to_four_rules_and_any_objective(block: int) -> None:
     found = []
-    for seed in range(12 * SCALE):
+    for seed in range(12):
         rng = random.Random(f"rules {block} {seed}")
         found.append(agrees(tiny(rng, free_clauses=rng.randint(1, 4), stages=rng.random() < 0.6)))
-    assert found.count("optimal") >= 3 * SCALE
+    assert found.count("optimal") >= 3
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(scaled(4)))
 def test_depth_three(block: int) -> None:
     """Sub-trees with sub-trees on both sides, on few rows."""
-    for seed in range(4 * SCALE):
+    for seed in range(4):
         rng = random.Random(f"deep {block} {seed}")
         core = tiny(rng, most_rows=5, free_clauses=rng.randint(0, 2), stages=rng.random() < 0.3)
         agrees(replace(core, skeleton=TreeSkeleton(depth=3, leaves=rng.choice([None, 3, 5]))))
@@ -82,7 +80,7 @@ def links(rng: random.Random, core: Core) -> tuple[Clause, ...]:
 
 
 def test_pairs_of_rows() -> None:
-    for seed in range(20 * SCALE):
+    for seed in range(scaled(20)):
         rng = random.Random(f"pairs {seed}")
         core = tiny(rng, free_clauses=rng.randint(0, 1))
         agrees(replace(core, clauses=(*core.clauses, *links(rng, core))))
@@ -90,7 +88,7 @@ def test_pairs_of_rows() -> None:
 
 def test_the_optimum_under_many_weightings_of_the_rows() -> None:
     """Twenty objectives on one set of rules: a tree lost to a bound would be one's optimum."""
-    for seed in range(3 * SCALE):
+    for seed in range(scaled(3)):
         rng = random.Random(f"weights {seed}")
         core = tiny(rng, clauses=((rng.choice(list(ATOMS)),),))
         assert core.labels is not None
@@ -105,7 +103,7 @@ def test_the_optimum_under_many_weightings_of_the_rows() -> None:
 
 
 def test_a_stopped_search_has_a_true_bound() -> None:
-    for seed in range(10 * SCALE):
+    for seed in range(scaled(10)):
         rng = random.Random(f"stopped {seed}")
         core = tiny(rng, free_clauses=1)
         if choose(core, "exact").name is None:
@@ -217,7 +215,7 @@ def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: 
         return ruled
 
     monkeypatch.setattr(ruled_search, "assemble", wrong)
-    for seed in range(60):
+    for seed in range(scaled(60)):
         rng = random.Random(f"mutant {kind} {seed}")
         core = tiny(rng, clauses=((kind,),))
         try:

@@ -1,7 +1,7 @@
 """Conflicts, what to drop and nearest bounds, against brute force over all sets of all rules.
 
 The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
-`ODTDSL_EXPLAIN_CASES=1000` sets how many random specs are drawn;
+`ODTDSL_SCALE=40` draws a thousand random specs;
 `python tests/test_explain.py 1000` counts them by the size of their smallest conflict; a back end
 may follow (`exact` if not said).
 """
@@ -9,7 +9,6 @@ may follow (`exact` if not said).
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import signal
 import sys
@@ -22,6 +21,7 @@ from itertools import combinations
 
 import pytest
 from meanings import Judge, Rule
+from scale import scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
 from test_impossible import CONFLICTS, FRAME, HEAD
 from worlds import Model, TooMany, World, random_world
@@ -40,7 +40,7 @@ from odtdsl.insight.explanations.conflict_sets import (
 )
 from odtdsl.problem.ir.forms import Core
 
-CASES = int(os.environ.get("ODTDSL_EXPLAIN_CASES", "24"))
+CASES = scaled(24)
 MOST_TREES = 700
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Suspects = frozenset[str]
@@ -54,7 +54,7 @@ def _subsets(everyone: range) -> list[frozenset[int]]:
 
 def test_sets_against_all_subsets() -> None:
     """Random families of feasible sets: minimal conflicts, in order of size, and the drop."""
-    for seed in range(300):
+    for seed in range(scaled(300)):
         rng = random.Random(seed)
         everyone = range(rng.randint(1, 6))
         tops = [frozenset(rng.sample(everyone, rng.randrange(len(everyone)))) for _ in range(4)]
@@ -80,7 +80,7 @@ def test_sets_against_all_subsets() -> None:
 
 
 def test_without_answers_nothing_is_proven() -> None:
-    for seed in range(300):
+    for seed in range(scaled(300)):
         rng = random.Random(seed)
         everyone = range(5)
         tops = [frozenset(rng.sample(everyone, rng.randint(0, 4))) for _ in range(3)]
@@ -110,7 +110,7 @@ def test_without_answers_nothing_is_proven() -> None:
 
 
 def test_hitting_sets_against_all_subsets() -> None:
-    for seed in range(200):
+    for seed in range(scaled(200)):
         rng = random.Random(seed)
         everyone = range(6)
         some = [frozenset(rng.sample(everyone, rng.randint(1, 3))) for _ in range(6)]
@@ -280,9 +280,9 @@ def test_what_was_foreseen_is_told_once() -> None:
     assert [one.code for one in found.untold] == ["R109"], "it lets a single leaf stand"
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(scaled(4)))
 def test_conflicts_of_random_specs(block: int) -> None:
-    seen = [agrees(doubtful(4 * seed + block)) for seed in range(CASES // 4)]
+    seen = [agrees(doubtful(seed)) for seed in range(6 * block, 6 * block + 6)]
     sizes = [answer[1] for answer in seen if answer is not None]
     assert len(sizes) >= len(seen) * 9 // 10
     assert max(sizes) >= 2

@@ -16,6 +16,7 @@ import pytest
 from exported import PACKAGES, Model, Row, by_c, by_package, by_python, by_rules, by_sql, predicted
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scale import scaled
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.dataset import ColumnType
@@ -342,7 +343,7 @@ def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
 # ---- numbers
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @example(0.1 + 0.2)
 @example(5e-324)

@@ -6,7 +6,6 @@ brute force over all trees (`worlds`, nothing of the package) agrees, with these
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from fractions import Fraction
@@ -14,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from meanings import Judge
+from scale import SCALE, scaled
 from test_every_term import KINDS, MIXED, Case, case
 
 import odtdsl
@@ -29,8 +29,6 @@ from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import EmptyDenominator, Unsupported
 from odtdsl.problem.terms.formulas import TooManyCases
 from odtdsl.problem.terms.normalize import rule_forms
-
-SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
 
 
 def analysed(case_: Case) -> Rows | None:
@@ -89,24 +87,24 @@ def claims(case_: Case) -> Counter[str]:
     return seen
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(scaled(8)))
 def test_no_claim_is_false(block: int) -> None:
     seen = Counter[str]()
-    for seed in range(60 * SCALE * block, 60 * SCALE * (block + 1)):
+    for seed in range(60 * block, 60 * block + 60):
         seen += claims(case(MIXED, f"foreseen {seed}"))
     assert seen["foreseen"] >= seen["infeasible"] // 8, seen
 
 
 @pytest.mark.parametrize("name", [f"{scope} {term}" for scope, term in KINDS])
 def test_no_claim_about_a_term_is_false(name: str) -> None:
-    for seed in range(6 * SCALE):
+    for seed in range(scaled(6)):
         claims(case(name, f"foreseen {seed}"))
 
 
 def test_bounds_of_a_room_hold_for_every_tree() -> None:
     """Leaves, depth, features and rows that nothing parts, under all rules of a case."""
     tight = Counter[str]()
-    for seed in range(250 * SCALE):
+    for seed in range(scaled(250)):
         one = case(MIXED, f"room {seed}")
         rows = analysed(one)
         if rows is None:
@@ -131,7 +129,7 @@ def test_bounds_of_a_room_hold_for_every_tree() -> None:
             tight["leaves"] += max(len(m.leaves) for m in kept) == room.leaves
             tight["twins"] += int(room.blocks.max()) + 1 < one.world.n
             tight["closed"] += bool(np.any(room.closed))
-    assert min(tight[word] for word in ("leaves", "twins", "closed")) >= 20, tight
+    assert min(tight[word] for word in ("leaves", "twins", "closed")) >= 20 * SCALE, tight
 
 
 FRAME = {

@@ -18,6 +18,7 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import CNF, WCNF
 from pysat.pb import EncType, PBEnc
 from pysat.solvers import Solver
+from scale import SCALE, scaled
 from test_every_term import MIXED, NAMES, PLAIN, PLAIN_PATHS, Case, case
 
 import odtdsl
@@ -30,8 +31,6 @@ from odtdsl.driver.result import Result
 from odtdsl.interfaces.cli.main import app
 from odtdsl.problem.ir.raw import depth_of
 from odtdsl.problem.terms.normalize import normalize
-
-SCALE = int(os.environ.get("ODTDSL_TERMS_SCALE", "1"))
 
 ROWS = {
     "age": [20, 30, 40, 50, 60, 70, 45, 35],
@@ -171,7 +170,7 @@ def round_trip(one: Case, folder: Path) -> str:
 def test_formulas_admit_what_the_rules_do_and_their_best_is_the_best(
     name: str, tmp_path: Path
 ) -> None:
-    count = (24 if name == MIXED else 8) * SCALE
+    count = scaled(24 if name == MIXED else 8)
     found = [round_trip(case(name, f"formula {seed}"), tmp_path) for seed in range(count)]
     assert found.count("optimal") >= count // 12
 
@@ -180,7 +179,7 @@ def test_formulas_of_one_rule_with_every_term(tmp_path: Path) -> None:
     found = Counter(
         round_trip(case(name, f"formula {seed}", most_rules=1), tmp_path)
         for name in NAMES
-        for seed in range(SCALE)
+        for seed in range(scaled(1))
     )
     assert found["optimal"] >= SCALE * len(NAMES) // 2
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from random_cores import HERE, errors_of, random_rows, random_sample, random_tree
+from scale import scaled
 
 import odtdsl
 from odtdsl.backends.base import BackEnd, Limits, Progress
@@ -63,7 +64,7 @@ def solve(core: Core, start: RawTree | None = None, **limits: object):  # type: 
 
 
 @pytest.mark.parametrize("n_rules", [0, 1, 2, 3])
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(scaled(4)))
 def test_finds_valid_trees_where_there_are_some(n_rules: int, block: int) -> None:
     """Against all trees of tiny cores: never an invalid tree, nearly always the best value."""
     found = best_found = 0
@@ -93,7 +94,7 @@ def test_finds_valid_trees_where_there_are_some(n_rules: int, block: int) -> Non
     assert best_found >= 0.8 * found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(scaled(40)))
 def test_odd_inputs_never_raise(seed: int) -> None:
     rng = random.Random(1000 + seed)
     for n_rows, n_classes in ((1, 1), (2, 2), (5, 3), (30, 3)):
@@ -107,7 +108,7 @@ def test_odd_inputs_never_raise(seed: int) -> None:
                 assert violations(changed, answer.tree) == ()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(scaled(6)))
 def test_the_same_seed_gives_the_same_tree(seed: int) -> None:
     core = random_sample(random.Random(seed), n_rows=40, n_classes=3).core
     first, second = solve(core, seed=seed), solve(core, seed=seed)
@@ -331,7 +332,7 @@ def test_what_it_does_not_grow_is_unknown_and_said() -> None:
     assert back_end.supports(Form.ORDER, inside_or=True).level == "exact"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_settled_trees_use_tests_that_all_rows_admit(seed: int) -> None:
     rng = random.Random(seed)
     tried = 0

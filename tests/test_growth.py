@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from scale import scaled
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -100,7 +101,7 @@ def test_clauses_say_what_the_formula_says() -> None:
         assert isinstance(literal.atom, Depth)
         return (literal.atom.at_most in true) == literal.positive
 
-    for seed in range(300):
+    for seed in range(scaled(300)):
         formula = drawn(random.Random(f"clauses {seed}"), 3)
         written = clauses(formula)
         for number in range(16):

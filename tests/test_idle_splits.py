@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from milp_trees import grown, tiny
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.decode import idle_splits, simplify
@@ -60,7 +61,7 @@ def test_the_command_line_tells_it_beside_the_answer(tmp_path: Path) -> None:
 
 def test_idle_splits_are_those_that_predict_alike_and_carry_a_rule() -> None:
     met = 0
-    for seed in range(300):
+    for seed in range(scaled(300)):
         rng = random.Random(f"idle {seed}")
         core = tiny(rng, clauses=(("used_model",),))
         raw = simplify(core, grown(rng, core, 2))
@@ -73,7 +74,7 @@ def test_idle_splits_are_those_that_predict_alike_and_carry_a_rule() -> None:
         for column, rules in found.items():
             assert rules, (seed, column)
             assert Evaluation(core, raw).tested.count(column) >= 1
-    assert met >= 10
+    assert met >= 10 * SCALE
 
 
 def _alike(raw: RawLeaf | RawSplit) -> list[RawSplit]:

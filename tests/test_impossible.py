@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from milp_trees import ATOMS, grown, tiny
+from scale import scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -219,7 +220,7 @@ KINDS = ("budget", "linear_model", "linear_leaf", "linear_split", "path_total")
 def test_what_is_called_least_is_never_undercut(kind: str) -> None:
     """On random trees no instance of the atom has less; and sometimes it is met."""
     scope, met = ATOMS[kind][0], 0
-    for seed in range(150):
+    for seed in range(scaled(150)):
         rng = random.Random(f"least {kind} {seed}")
         core = tiny(rng, clauses=((kind,),))
         atom = _dear(core.clauses[0].literals[0].atom)
@@ -281,7 +282,7 @@ def _values(evaluation: Evaluation, atom: object, scope: Scope) -> list[int]:
 
 def test_an_impossible_rule_is_infeasible_on_milp() -> None:
     met = 0
-    for seed in range(120):
+    for seed in range(scaled(120)):
         rng = random.Random(f"impossible {seed}")
         core = tiny(rng, clauses=((rng.choice(KINDS[1:2] + KINDS[4:]),),))
         (clause,) = core.clauses

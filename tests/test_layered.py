@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from brute_diagrams import all_diagrams, best_priced
+from scale import SCALE, scaled
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
 from odtdsl.backends.exact.layered_diagrams import Layered, copies_of, shapes
@@ -22,8 +22,6 @@ from odtdsl.base import _engine
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram
-
-SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 
 
 class Alone(Unrolled):
@@ -41,7 +39,7 @@ def alone(core: Core, start: RawDiagram | None = None) -> Unrolled:
 
 def test_shapes_alone_find_the_best_and_prove_it() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(100 * SCALE):
+    for seed in range(scaled(100)):
         rng = random.Random(f"shapes {seed}")
         price = rng.choice(PRICES)
         core = core_of(rng, 8, rng.choice(WIDTHS), price)
@@ -62,7 +60,7 @@ def test_shapes_alone_find_the_best_and_prove_it() -> None:
 def test_bounds_of_shapes_hold_under_rules() -> None:
     """Rules only make diagrams dearer; what is better than the best lies in the room left."""
     seen: Counter[str] = Counter()
-    for seed in range(40 * SCALE):
+    for seed in range(scaled(40)):
         rng = random.Random(f"shapes under rules {seed}")
         some = rng.sample(RULES, rng.randint(1, 2))
         core = core_of(rng, 6, rng.choice(("1, 2", "1, 2, 1")), rng.choice(PRICES), some)
@@ -82,7 +80,7 @@ def test_bounds_of_shapes_hold_under_rules() -> None:
 @pytest.mark.parametrize("widths", ["1, 2, 1", "1, 2, 2", "1, 1, 2, 1"])
 def test_no_diagram_of_a_shape_loses_less_than_its_bound(widths: str) -> None:
     """Both bounds, by trees and by the search; with any losses."""
-    for seed in range(12 * SCALE):
+    for seed in range(scaled(12)):
         rng = random.Random(f"one shape {widths} {seed}")
         core = core_of(rng, 6, widths, Fraction(1, 3))
         search = alone(core)
@@ -109,7 +107,7 @@ def test_no_diagram_of_a_shape_loses_less_than_its_bound(widths: str) -> None:
 def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
     """Limits bite only after 200,000 rows visited, so tiny tables never meet them."""
     cut = 0
-    for seed in range(3 * SCALE):
+    for seed in range(scaled(3)):
         rng = np.random.default_rng(seed)
         ranks = rng.integers(0, 6, (4, 26)).astype(np.uint32)
         labels = (ranks[:3] % 2).sum(axis=0) % 2

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scale import scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits, RawAnswer
@@ -96,7 +97,7 @@ def test_sums_say_the_same_in_each_way(few: int, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(sums, "FEW_SUMS", few)
     monkeypatch.setattr(sums, "SMALL_BOUND", few)
-    for seed in range(60):
+    for seed in range(scaled(60)):
         rng = random.Random(f"sums {seed}")
         formula = Formula()
         n = rng.randint(2, 7)
@@ -247,7 +248,7 @@ def test_rows_of_equal_ranks_are_of_one_kind() -> None:
     from odtdsl.backends.exact.layered_diagrams import kinds_of_rows
 
     rng = np.random.default_rng(0)
-    for _ in range(500):
+    for _ in range(scaled(500)):
         shape = rng.integers(1, 6), rng.integers(1, 30)
         ranks = rng.integers(0, rng.integers(1, 40), shape).astype(np.uint32)
         kinds = np.unique(ranks, axis=1, return_inverse=True)[1]

@@ -36,7 +36,15 @@ def analysed(text: str = SPEC) -> Analysis:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are compared with what Linux tells")
-@pytest.mark.parametrize("backend", ["exact", "milp", "sat", "cpsat"])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("exact", marks=pytest.mark.nightly),
+        pytest.param("milp", marks=pytest.mark.nightly),
+        "sat",
+        pytest.param("cpsat", marks=pytest.mark.nightly),
+    ],
+)
 def test_the_peak_of_a_process_stays_below_the_limit(backend: str, tmp_path: Path) -> None:
     """Without the limit, `milp`, `sat` and `cpsat` take more for this; `exact` hardly does.
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from milp_trees import ATOMS, SCALE, Live, best, depth_cap, reduced_trees, tiny
+from milp_trees import ATOMS, Live, best, depth_cap, reduced_trees, tiny
 from random_cores import HERE
+from scale import blocks, scaled
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp import Milp
@@ -77,7 +78,7 @@ PAIRS = tuple((a, b) for a in KINDS for b in KINDS if a <= b and ATOMS[a][0] is 
 
 @pytest.mark.parametrize("kind", [*((kind,) for kind in KINDS), *PAIRS], ids="-or-".join)
 def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) -> None:
-    for seed in range((3 if len(kind) == 1 else 1) * SCALE):
+    for seed in range(scaled(3 if len(kind) == 1 else 1)):
         rng = random.Random(f"cptree {kind} {seed}")
         core = supported(rng, kind)
         live = Live(core, lower(core, depth_cap(core), 0, formulation="cptree"))
@@ -88,9 +89,9 @@ def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) 
             assert (live.lowered.full_start(tree) is not None) == keeps, (kind, seed, tree)
 
 
-@pytest.mark.parametrize("first", range(0, 20 * SCALE, 5))
-def test_its_optimum_is_that_of_brute_force(first: int) -> None:
-    for seed in range(first, first + 5):
+@pytest.mark.parametrize("seeds", blocks(20, 5))
+def test_its_optimum_is_that_of_brute_force(seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"cptree optimum {seed}")
         core = supported(rng, *((kind,) for kind in rng.sample(KINDS, rng.randint(0, 2))))
         priced = LinearStage(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from brute_diagrams import all_diagrams, best_priced
 from milp_diagrams import KINDS, Live, best, some_kinds, tiny
-from milp_trees import SCALE
+from scale import blocks
 from test_diagrams import _tiny as priced
 
 from odtdsl.backends.base import Limits
@@ -27,10 +27,10 @@ ASKED = 25
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "mixed"])
-@pytest.mark.parametrize("first", range(0, 4 * SCALE, 4))
-def test_admitted_diagrams_are_those_of_brute_force(kind: str, first: int) -> None:
+@pytest.mark.parametrize("seeds", blocks(4, 4))
+def test_admitted_diagrams_are_those_of_brute_force(kind: str, seeds: range) -> None:
     seen: Counter[bool] = Counter()
-    for seed in range(first, first + 4):
+    for seed in seeds:
         rng = random.Random(f"{kind} {seed}")
         clauses = (some_kinds(rng), some_kinds(rng)) if kind == "mixed" else ((kind,),)
         core, diagrams = tiny(rng, clauses=clauses, widths=rng.choice([(1,), (1, 2), (1, 2)]))
@@ -47,9 +47,9 @@ def test_admitted_diagrams_are_those_of_brute_force(kind: str, first: int) -> No
     assert seen[True] + seen[False] > 20
 
 
-@pytest.mark.parametrize("first", range(0, 20 * SCALE, 10))
-def test_the_optimum_is_that_of_brute_force(first: int) -> None:
-    for seed in range(first, first + 10):
+@pytest.mark.parametrize("seeds", blocks(20, 10))
+def test_the_optimum_is_that_of_brute_force(seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"optimum {seed}")
         kinds = tuple(some_kinds(rng) for _ in range(rng.randint(0, 2)))
         widths = rng.choice([(1,), (1, 2), (1, 2)])
@@ -69,13 +69,13 @@ def test_the_optimum_is_that_of_brute_force(first: int) -> None:
         assert all(stage.proven and stage.bound == stage.value for stage in answer.stages)
 
 
-@pytest.mark.parametrize("first", range(0, 10 * SCALE, 10))
-def test_the_priced_optimum_is_that_of_partitions(first: int) -> None:
+@pytest.mark.parametrize("seeds", blocks(10, 10))
+def test_the_priced_optimum_is_that_of_partitions(seeds: range) -> None:
     """By the default and by the study's formulation; hyperplanes are never worse than axis splits.
 
-    With ODTDSL_MILP_SCALE=100 these are 1,000 problems.
+    With ODTDSL_SCALE=100 these are 1,000 problems.
     """
-    for seed in range(first, first + 10):
+    for seed in seeds:
         rng = random.Random(f"priced {seed}")
         core, _ = priced(rng, rng.choice(["1, 2", "1, 2, 2"]))
         expected = best_priced(core, Fraction(1, 3))

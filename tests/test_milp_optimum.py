@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from milp_trees import SCALE, best, few_trees, reduced_trees, tiny
+from milp_trees import best, few_trees, reduced_trees, tiny
 from random_cores import HERE
+from scale import SCALE, blocks
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp import Milp
@@ -20,9 +21,9 @@ LOST_BY_PRESOLVE = (849, 1060)
 """HiGHS 1.14.0 with presolve calls worse trees of these optimal."""
 
 
-@pytest.mark.parametrize("first", range(0, 50 * SCALE, 10))
-def test_the_optimum_is_that_of_brute_force(first: int) -> None:
-    compare(*range(first, first + 10), few=SCALE == 1)
+@pytest.mark.parametrize("seeds", blocks(50, 10))
+def test_the_optimum_is_that_of_brute_force(seeds: range) -> None:
+    compare(*seeds, few=SCALE <= 1)
 
 
 def test_no_optimum_is_lost_by_presolve() -> None:
@@ -79,10 +80,10 @@ def wide_core(seed: int) -> Core:
     return replace(core, clauses=(rule,), objective=goal)
 
 
-@pytest.mark.parametrize("first", range(0, 20 * SCALE, 10))
-def test_wide_numbers_are_never_proven_wrongly(first: int) -> None:
+@pytest.mark.parametrize("seeds", blocks(20, 10))
+def test_wide_numbers_are_never_proven_wrongly(seeds: range) -> None:
     """A proof may fail for want of digits, but then the answer does not claim it."""
-    for seed in range(first, first + 10):
+    for seed in seeds:
         core = wide_core(seed)
         expected = best(core)
         answer = Milp().solve(core, Limits())

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from milp_trees import ATOMS, SCALE, Live, best, grown, reduced_trees, tiny
+from milp_trees import ATOMS, Live, best, grown, reduced_trees, tiny
 from random_cores import random_tree
+from scale import SCALE, blocks, scaled
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp import Milp, charges, clauses, monotone, pattern_flow, search, stages
@@ -25,7 +26,7 @@ from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Clause, Core, Origin
 from odtdsl.problem.ir.raw import RawTree
 
-EACH = 5 * SCALE
+EACH = scaled(5)
 TREES = 25
 
 PAIRS = tuple((a, b) for a in ATOMS for b in ATOMS if a <= b and ATOMS[a][0] is ATOMS[b][0])
@@ -48,23 +49,23 @@ def difference(core: Core, rng: random.Random) -> RawTree | None:
 
 
 @pytest.mark.parametrize("kind", ATOMS)
-@pytest.mark.parametrize("first", range(0, EACH, 5))
-def test_a_single_atom_admits_exactly_its_trees(kind: str, first: int) -> None:
-    for seed in range(first, first + 5):
+@pytest.mark.parametrize("seeds", blocks(5, 5))
+def test_a_single_atom_admits_exactly_its_trees(kind: str, seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"{kind} {seed}")
         assert difference(tiny(rng, clauses=((kind,),)), rng) is None, (kind, seed)
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-or-".join)
 def test_a_disjunction_admits_exactly_its_trees(pair: tuple[str, str]) -> None:
-    for seed in range(2 * SCALE):
+    for seed in range(scaled(2)):
         rng = random.Random(f"{pair} {seed}")
         assert difference(tiny(rng, clauses=(pair,)), rng) is None, (pair, seed)
 
 
-@pytest.mark.parametrize("first", range(0, 2 * EACH, 5))
-def test_random_conditions_admit_exactly_their_trees(first: int) -> None:
-    for seed in range(first, first + 5):
+@pytest.mark.parametrize("seeds", blocks(10, 5))
+def test_random_conditions_admit_exactly_their_trees(seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"any {seed}")
         assert difference(tiny(rng, free_clauses=rng.randint(0, 3)), rng) is None, seed
 
@@ -79,7 +80,7 @@ def test_a_test_that_parts_a_pattern_is_no_start(seed: int) -> None:
 def test_monotone_trees_of_depth_three_are_exactly_those_admitted() -> None:
     """Thresholds of nodes on different levels part leaves there; each by its own rows."""
     kept = broken = 0
-    for seed in range(8 * SCALE):
+    for seed in range(scaled(8)):
         rng = random.Random(f"deep {seed}")
         core = tiny(rng, most_rows=14, clauses=(("monotone",),))
         core = replace(core, skeleton=replace(core.skeleton, depth=3, leaves=None))
@@ -110,7 +111,7 @@ def test_both_answers_occur() -> None:
 
 
 def test_a_full_assignment_keeps_every_row_of_the_program_exactly() -> None:
-    for seed in range(10 * SCALE):
+    for seed in range(scaled(10)):
         rng = random.Random(f"full {seed}")
         core = tiny(rng, free_clauses=2)
         live = Live(core)

@@ -6,8 +6,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from milp_trees import ATOMS, SCALE, Live, best, depth_cap, reduced_trees, tiny
+from milp_trees import ATOMS, Live, best, depth_cap, reduced_trees, tiny
 from random_cores import HERE
+from scale import blocks, scaled
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp import Milp
@@ -31,7 +32,7 @@ def fitting(rng: random.Random, *clauses: tuple[str, ...], stages: bool = False)
 
 @pytest.mark.parametrize("kind", [(), *((kind,) for kind in KINDS), *PAIRS], ids="-or-".join)
 def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) -> None:
-    for seed in range((4 if len(kind) == 1 else 2) * SCALE):
+    for seed in range(scaled(4 if len(kind) == 1 else 2)):
         rng = random.Random(f"subtrees {kind} {seed}")
         core = fitting(rng, *([kind] if kind else []))
         lowered = lower(core, depth_cap(core), 0, formulation="subtrees")
@@ -54,9 +55,9 @@ def test_a_rule_without_literals_refuses_every_instance(scope: Scope) -> None:
             assert live.admits(tree) == (not violations(core, tree))
 
 
-@pytest.mark.parametrize("first", range(0, 30 * SCALE, 5))
-def test_its_optimum_is_that_of_brute_force(first: int) -> None:
-    for seed in range(first, first + 5):
+@pytest.mark.parametrize("seeds", blocks(30, 5))
+def test_its_optimum_is_that_of_brute_force(seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"subtrees optimum {seed}")
         kinds = [(kind,) for kind in rng.sample(KINDS, rng.randint(0, 3))]
         core = fitting(rng, *kinds, stages=True)

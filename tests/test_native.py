@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from tests.native import ROOT, build_tests, run_command
+from native import ROOT, build_tests, run_command
 
 
 def built_library() -> Path | None:

@@ -1,11 +1,10 @@
 """The trees that are as good as the best one, or nearly so, against all trees of tiny tables.
 
-`ODTDSL_LISTS_SCALE=10` takes ten times the problems.
+`ODTDSL_SCALE=10` takes ten times the problems.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from fractions import Fraction
 
 import pytest
 from functions import frame, labels, points
+from scale import SCALE, scaled
 from sentences import MONOTONE
 from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Case, case
 from worlds import Model, TooMany
@@ -21,7 +21,6 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.alternatives import Alternatives
 
 MOST_TREES = 4000
-SCALE = int(os.environ.get("ODTDSL_LISTS_SCALE", "1"))
 OPEN_ENDS = re.compile(r"threshold\(\w+\) (<|>|!=) |(not|if|count).*threshold")
 """Rules whose nearest threshold lies within a float of a number: brute force has no such ones."""
 
@@ -125,11 +124,11 @@ def agrees(name: str, seed: object) -> str:
 
 @pytest.mark.parametrize("name", [PLAIN, PLAIN_PATHS, MIXED, ONE_DIRECTION])
 def test_the_list_is_that_of_brute_force(name: str) -> None:
-    found = [agrees(name, seed) for seed in range(20 * SCALE)]
+    found = [agrees(name, seed) for seed in range(scaled(20))]
     assert found.count("alike") >= 4 * SCALE, found
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_under_a_rule_of_each_term(name: str) -> None:
-    found = [agrees(name, seed) for seed in range(2 * SCALE)]
+    found = [agrees(name, seed) for seed in range(scaled(2))]
     assert set(found) <= {"alike", "one", "infeasible", "refused", "passed over"}

@@ -1,6 +1,6 @@
 """The search that finds trees for number targets early, alone and beside the proof, by brute force.
 
-``ODTDSL_INSTANCES`` scales the number of random problems.
+`ODTDSL_SCALE=10` draws ten times the random problems of a nightly run.
 """
 
 import math
@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pytest
 from engine_oracle import narrow, rank_columns
+from scale import scaled
 from test_engine_regression import (
     INSTANCES,
     LOSSES,
@@ -75,7 +76,7 @@ def test_single_splits_of_the_proof_are_taken_with_what_their_sides_lose():
     weights = np.array([1.0, 3, 3, 0, 0, 3, 1, 2, 0])
     ranks, distinct = rank_columns(x)
     limits = {"depth": 4, "price": 0.8232222222222223}
-    for seed in range(30):
+    for seed in range(scaled(30)):
         result = solve(
             ranks, distinct, y, weights, limits, absolute=True, seed=seed, alone=0, work_limit=WORK
         )

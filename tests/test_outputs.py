@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 from fractions import Fraction
 from itertools import product
@@ -11,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from output_oracle import Case, absolute, cases, deviance, keeps, lowest, quadratic, together
+from scale import scaled
 
 from odtdsl.problem.ir.expr import (
     AndC,
@@ -31,7 +31,7 @@ from odtdsl.problem.ir.outputs import admits
 from odtdsl.problem.outputs.feasible import FeasibleSet, compiled
 from odtdsl.problem.outputs.union import Apart, OutputUnion, Piece, Range
 
-SETS = int(os.environ.get("ODTDSL_OUTPUT_SETS", "1500"))
+SETS = scaled(1500)
 """Random sets per test; the run for the issue took 10,000."""
 
 

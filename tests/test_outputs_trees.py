@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scale import scaled
 
 import odtdsl as odt
 from odtdsl.base.diagnostics.model import OdtError
@@ -22,7 +23,7 @@ from odtdsl.language.parser import parse
 from odtdsl.problem.outputs.feasible import FeasibleSet, compiled
 from odtdsl.problem.outputs.union import Apart, OutputUnion, Piece, Range
 
-TINY = int(os.environ.get("ODTDSL_OUTPUT_TREES", "150"))
+TINY = scaled(150)
 """Tiny instances of the comparisons with brute force; the run for the issue took 3,000."""
 
 RULES = (

@@ -1,11 +1,10 @@
 """Trees of hyperplanes: optima by `milp` against all linear partitions of tiny tables.
 
-`ODTDSL_DIAGRAMS_SCALE=50` takes 1,000 problems.
+`ODTDSL_SCALE=50` takes 1,000 problems.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scale import blocks
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -28,7 +28,6 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane
 from odtdsl.problem.terms.normalize import normalize
 
-SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 HEAD = "data frame\ntarget y\nfeature a, b: number\n"
 XOR = {"a": [0, 0, 1, 1] * 3, "b": [0, 1, 0, 1] * 3, "y": ["even", "odd", "odd", "even"] * 3}
 
@@ -80,9 +79,9 @@ def fewest(frame: dict[str, list[Any]], depth: int, splits: int, size: int) -> d
     return best(frozenset(range(len(points))), depth)
 
 
-@pytest.mark.parametrize("first", range(0, 20 * SCALE, 5))
-def test_optima_are_those_of_all_partitions(first: int) -> None:
-    for seed in range(first, first + 5):
+@pytest.mark.parametrize("seeds", blocks(20, 5))
+def test_optima_are_those_of_all_partitions(seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"planes {seed}")
         frame, depth = table(rng), rng.choice((1, 2, 2, 2))
         leaves = rng.choice((2, 3, 4)) if rng.random() < 0.4 else 1 << depth

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 from pysat.solvers import Solver
 from random_cores import random_sample
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -31,7 +32,6 @@ from odtdsl.insight.proofs.log import prove, refute
 from odtdsl.interfaces.cli.main import app
 from odtdsl.problem.ir.forms import Core, LinearStage
 
-SCALE = int(os.environ.get("ODTDSL_PROOFS_SCALE", "1"))
 DATA = os.environ.get("ODTDSL_DATA")
 
 Clauses = list[list[int]]
@@ -105,7 +105,7 @@ def test_a_step_that_does_not_follow_is_found(solver: str) -> None:
     """A literal is left out of a step. Another solver's propagation says whether it follows."""
     rng = random.Random(f"mutant {solver}")
     rejected = still = 0
-    while rejected < 60 * SCALE:
+    while rejected < scaled(60, least=30):
         clauses = random_3cnf(rng)
         steps = refutation(clauses, solver)
         wide = (
@@ -137,7 +137,7 @@ def test_a_step_that_does_not_follow_is_found(solver: str) -> None:
 
 def test_the_empty_clause_has_to_follow_and_to_be_there() -> None:
     rng = random.Random(8)
-    for _ in range(100 * SCALE):
+    for _ in range(scaled(100)):
         clauses = random_3cnf(rng)
         steps = refutation(clauses, "glucose4")
         if steps is None:
@@ -206,7 +206,7 @@ def test_claims_are_refuted_where_they_hold_and_only_there() -> None:
             above = replace(claim, below=claim.below + grid(core, claim.stage))
             assert satisfiable(core, above), (core, above)
             refuted += 1
-    assert infeasible > 5
+    assert infeasible > 5 * SCALE
 
 
 def holds(core: Core, claim: Claim) -> None:
@@ -367,7 +367,7 @@ def test_any_change_is_an_error_or_proves_the_same(written) -> None:
     analysis, text = written
     rng = random.Random(3)
     says = {one.says for one in check(from_bytes(text), analysis)}
-    for _ in range(400 * SCALE):
+    for _ in range(scaled(400)):
         changed = bytearray(text)
         for _ in range(rng.randint(1, 3)):
             at = rng.randrange(len(changed))

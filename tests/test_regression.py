@@ -1,11 +1,10 @@
 """Number targets from the text of a spec to the audited tree, against brute force.
 
-`ODTDSL_EXACT_SCALE=10` multiplies the random instances.
+`ODTDSL_SCALE=10` multiplies the random instances.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from random_cores import random_tree
 from regression_oracle import Case, brute_force, random_case
+from scale import SCALE, scaled
 
 import odtdsl as odt
 from odtdsl.backends.base import Limits
@@ -21,8 +21,6 @@ from odtdsl.driver.result import Result
 from odtdsl.problem.ir.evaluate import Evaluation, violations
 from odtdsl.problem.ir.regression import fitted
 from odtdsl.problem.terms.normalize import normalize
-
-SCALE = int(os.environ.get("ODTDSL_EXACT_SCALE", "1"))
 
 
 def near(found: Fraction | float | None, expected: Fraction, case: Case) -> bool:
@@ -46,9 +44,9 @@ def solved(case: Case, *args: str) -> Result:
     return result
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(scaled(5)))
 def test_the_optimum_is_that_of_brute_force(block: int) -> None:
-    for seed in range(60 * SCALE):
+    for seed in range(60):
         case = random_case(random.Random(f"regression {block} {seed}"))
         result = solved(case)
         assert result.status == "optimal"
@@ -59,7 +57,7 @@ def test_the_optimum_is_that_of_brute_force(block: int) -> None:
 
 def test_then_leaves_takes_the_fewest_that_reach_the_optimum() -> None:
     fewer = 0
-    for seed in range(60 * SCALE):
+    for seed in range(scaled(60)):
         case = random_case(random.Random(f"then leaves {seed}"))
         case.price = Fraction(0)
         result = solved(case, f"{case.loss} then leaves")
@@ -71,12 +69,12 @@ def test_then_leaves_takes_the_fewest_that_reach_the_optimum() -> None:
         assert near(result.objective[0], optimum, case), (seed, case.text())
         assert result.objective[1] == fewest, (seed, case.text())
         fewer += fewest < most(case)
-    assert fewer >= 10
+    assert fewer >= 10 * SCALE
 
 
 def test_a_bound_on_the_loss_is_kept_or_refuted() -> None:
     statuses = []
-    for seed in range(60 * SCALE):
+    for seed in range(scaled(60)):
         rng = random.Random(f"bound {seed}")
         case = random_case(rng)
         case.price = Fraction(0)
@@ -93,7 +91,7 @@ def test_a_bound_on_the_loss_is_kept_or_refuted() -> None:
 
 
 def test_what_is_predicted_has_the_claimed_loss() -> None:
-    for seed in range(20):
+    for seed in range(scaled(20)):
         case = random_case(random.Random(f"predict {seed}"), weights=False)
         case.price = Fraction(0)
         result = solved(case)
@@ -105,7 +103,7 @@ def test_what_is_predicted_has_the_claimed_loss() -> None:
 
 
 def test_a_stopped_search_gives_a_tree_and_a_true_bound() -> None:
-    for seed in range(30 * SCALE):
+    for seed in range(scaled(30)):
         case = random_case(random.Random(f"stopped {seed}"))
         text = case.text()
         analysis = odt.parse(text).analyse(frame=case.frame)
@@ -127,7 +125,7 @@ def test_a_stopped_search_gives_a_tree_and_a_true_bound() -> None:
 
 
 def test_two_threads_and_a_gap_keep_their_promise() -> None:
-    for seed in range(20 * SCALE):
+    for seed in range(scaled(20)):
         case = random_case(random.Random(f"threads {seed}"))
         expected = brute_force(case)(most(case))
         two = odt.solve(case.text(), threads=2, frame=case.frame)

@@ -1,6 +1,6 @@
 """Rules under assumptions on one live formula: every subset of a spec's rules, by brute force.
 
-`ODTDSL_TERMS_SCALE=30` asks some 5,000 questions.
+`ODTDSL_SCALE=30` asks some 5,000 questions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from dataclasses import replace
 from itertools import chain, combinations
 
 from meanings import Judge
-from test_every_term import MIXED, SCALE, case, core_of
+from scale import SCALE, scaled
+from test_every_term import MIXED, case, core_of
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.sat.assumptions import Assuming
@@ -20,7 +21,7 @@ from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 
 def test_every_subset_of_rules() -> None:
     asked = infeasible = 0
-    for seed in range(30 * SCALE):
+    for seed in range(scaled(30, least=20)):
         one = case(MIXED, f"subset {seed}")
         core = core_of(replace(one, stages=one.stages[:1]))
         core = replace(core, objective=(LinearStage(measure=Additive()),))

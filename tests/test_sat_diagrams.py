@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from diagram_models import plain, same_optimum, same_price, same_set
+from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
@@ -22,19 +23,23 @@ XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd",
 
 
 def test_clauses_admit_what_enumeration_does() -> None:
-    seen = sum((same_set(f"sat sets {i}", cpsat=False) for i in range(18)), Counter())
-    assert seen["sets"] > 7
-    assert seen["diagrams"] > 300
+    seen = sum((same_set(f"sat sets {i}", cpsat=False) for i in range(scaled(18))), Counter())
+    assert seen["sets"] > 7 * SCALE
+    assert seen["diagrams"] > 300 * SCALE
 
 
 def test_answers_are_the_best_of_the_enumeration() -> None:
-    seen = sum((same_optimum(f"optimum {i}", "sat") for i in range(44)), Counter())
-    assert seen["optimal"] > 5
-    assert seen["infeasible"] > 1
+    seen = sum(
+        (same_optimum(f"optimum {i}", "sat") for i in range(scaled(44, least=15))), Counter()
+    )
+    assert seen["optimal"] > 5 * SCALE
+    assert seen["infeasible"] > SCALE
 
 
 def test_answers_without_rules_are_the_best_by_partitions() -> None:
-    assert sum((same_price(f"price {i}", "sat") for i in range(6)), Counter())["priced"] == 6
+    assert sum((same_price(f"price {i}", "sat") for i in range(scaled(6))), Counter())[
+        "priced"
+    ] == scaled(6)
 
 
 REAL = [

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 from sat_trees import without_start
-from test_every_term import MIXED, PLAIN, PLAIN_PATHS, SCALE, case, solved
+from scale import SCALE, scaled
+from test_every_term import MIXED, PLAIN, PLAIN_PATHS, case, solved
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
@@ -18,7 +19,7 @@ from odtdsl.problem.terms.normalize import normalize
 def test_the_optimum(name: str) -> None:
     found = Counter[str]()
     with without_start():
-        for seed in range((40 if name == MIXED else 15) * SCALE):
+        for seed in range(scaled(40 if name == MIXED else 15)):
             found[solved(case(name, f"rc2 {seed}"), "sat", solver="rc2")] += 1
     assert found["optimal"] >= 8 * SCALE
 

@@ -1,6 +1,6 @@
 """The study's own encoding against brute force, and the choice of encodings and solvers.
 
-`ODTDSL_TERMS_SCALE=20` is a long run.
+`ODTDSL_SCALE=20` is a long run.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from functools import cache
 
 import pytest
 from click.testing import CliRunner
-from objectives import Goal
+from goals import Goal
 from pysat.solvers import Solver
+from scale import SCALE, scaled
 from sentences import no_errors
-from test_every_term import MOST_TREES, SCALE, Case, core_of, solved
+from test_every_term import MOST_TREES, Case, core_of, solved
 from worlds import Model, TooMany, random_world
 
 import odtdsl
@@ -53,7 +54,7 @@ def study_case(seed: int) -> Case:
 @pytest.mark.parametrize("encoding", ["paper", "ordered"])
 def test_the_optimum(encoding: str) -> None:
     found = Counter[str]()
-    for seed in range(40 * SCALE):
+    for seed in range(scaled(40, least=16)):
         found[solved(study_case(seed), "sat", encoding=encoding)] += 1
     assert found["optimal"] >= 10 * SCALE
     assert found["infeasible"] >= 2 * SCALE
@@ -63,7 +64,7 @@ def test_the_optimum(encoding: str) -> None:
 def test_the_formula_has_a_model_just_where_there_is_a_tree() -> None:
     """Of every depth and every bound on leaves, with all rows in it."""
     seen = Counter[bool]()
-    for seed in range(25 * SCALE):
+    for seed in range(scaled(25, least=13)):
         one = study_case(seed)
         core = core_of(one)
         for depth, leaves in _bounds(one.world.depth or 0):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scale import scaled
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source, Span
@@ -217,7 +218,7 @@ def test_thousands_of_errors_end_soon() -> None:
     assert 1 <= len(codes_of("rule a: (\n" * 5000)) <= 100
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(300), deadline=None)
 @given(st.data())
 def test_no_text_makes_anything_but_a_spec_or_diagnostics(data: st.DataObject) -> None:
     """Samples with pieces cut out, doubled or replaced, and pure noise."""

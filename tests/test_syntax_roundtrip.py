@@ -7,6 +7,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
+from scale import scaled
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
@@ -243,7 +244,7 @@ statements = st.one_of(
 specs = st.lists(statements, max_size=3).map(lambda s: ast.Spec(statements=tuple(s)))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=scaled(400), deadline=None)
 @given(specs)
 def test_a_printed_tree_parses_back_equal(spec: ast.Spec) -> None:
     text = to_text(spec)
@@ -252,7 +253,7 @@ def test_a_printed_tree_parses_back_equal(spec: ast.Spec) -> None:
     assert format_source(Source(name="text", text=text)) == text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=scaled(150), deadline=None)
 @given(specs, st.data())
 def test_comments_and_line_breaks_anywhere_survive_the_formatter(
     spec: ast.Spec, data: st.DataObject

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scale import scaled
 from tunings import SPEC, code, made
 
 import odtdsl
@@ -29,7 +30,7 @@ from odtdsl.interfaces.cli.main import app
 # ---- folds
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(scaled(20)))
 def test_folds_part_the_rows_and_share_out_every_class(seed: int) -> None:
     draw = random.Random(seed)
     rows = made(draw.randrange(8, 60), seed, "abc")
@@ -141,7 +142,7 @@ def test_test_rows_take_no_part_and_are_reported_at_the_end() -> None:
 # ---- choices
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(scaled(50)))
 def test_the_choice_is_the_smallest_model_within_one_standard_error(seed: int) -> None:
     draw = random.Random(seed)
     sign = draw.choice((1, -1))

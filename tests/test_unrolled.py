@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from dataclasses import replace
@@ -10,6 +9,7 @@ from fractions import Fraction
 
 import pandas as pd
 from brute_diagrams import best_priced
+from scale import SCALE, scaled
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
 from odtdsl.backends.exact.unrolled import Shape, copies, narrowed
@@ -21,13 +21,12 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
 from odtdsl.problem.terms.normalize import normalize
 
-SCALE = int(os.environ.get("ODTDSL_DIAGRAMS_SCALE", "1"))
 ANY = RawTest(family=0, test=0)
 
 
 def test_bounds_hold_and_proofs_are_proofs() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(150 * SCALE):
+    for seed in range(scaled(150)):
         rng = random.Random(f"unrolled {seed}")
         price = rng.choice(PRICES)
         core = core_of(rng, 8, rng.choice(WIDTHS), price)
@@ -59,7 +58,7 @@ def test_bounds_hold_and_proofs_are_proofs() -> None:
 def test_bounds_hold_under_rules() -> None:
     """By the search under rules: no diagram that keeps them is below, and proofs are proofs."""
     seen: Counter[str] = Counter()
-    for seed in range(50 * SCALE):
+    for seed in range(scaled(50, least=25)):
         rng = random.Random(f"ruled {seed}")
         some = rng.sample(RULES, rng.randint(1, 2))
         core = core_of(rng, 6, rng.choice(("1, 2", "1, 2, 1")), rng.choice(PRICES), some)

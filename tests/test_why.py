@@ -8,6 +8,7 @@ import random
 from itertools import product
 
 import pytest
+from scale import scaled
 from worlds import LEVELS, World, random_world
 
 import odtdsl
@@ -89,7 +90,7 @@ def least(
     return best
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(scaled(6)))
 def test_the_change_is_the_least_and_does_change_the_prediction(block: int) -> None:
     seen = {"none": 0, "one": 0, "more": 0, "frozen": 0, "to": 0}
     for seed in range(25):

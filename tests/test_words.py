@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scale import scaled
 
 from odtdsl import words
 from odtdsl.base.diagnostics.model import OdtError
@@ -296,7 +297,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=scaled(400), deadline=None)
 @given(conditions)
 def test_random_expressions_are_what_their_text_parses_to(built: Condition) -> None:
     assert condition_of(repr(built)) == built.node
