@@ -190,7 +190,7 @@ def test_labels_follow_the_same_rule(tmp_path: Path) -> None:
     rows[2]["code"] = "0.00"
     assert refusal(model_of(tmp_path, SPEC.replace("class", "class {0, 1}"), rows).analyse) == (
         "T107",
-        "column `code` holds the class `0.00`, which is not declared",
+        "column `code` contains the class `0.00`, which is not declared",
     )
     rows[0]["code"] = "0.0"
     assert (
@@ -249,7 +249,7 @@ def test_values_that_read_as_a_mark_are_told(
     rows = [{"f": f, "code": c} for f, c in zip(("09", "9", "1", "1"), "abab", strict=True)]
     spec = SPEC.replace('csv"', 'csv", na {"9"}') + "missing branch"
     found = {d.code: d.message for d in model_of(tmp_path, spec, rows).analyse().warnings}
-    assert found["D223"] == '"09" of `f` is taken for a mark of missing values'
+    assert found["D223"] == '"09" of `f` is read as a missing value'
     for plain in (spec.replace("category", "number"), spec.replace('{"9"}', '{"9", "09"}')):
         told = model_of(tmp_path, plain, rows).analyse().warnings
         assert "D223" not in {d.code for d in told}

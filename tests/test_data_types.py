@@ -96,7 +96,7 @@ def test_a_number_column_with_other_cells_is_refused() -> None:
     diagnostic = refused(encode, raw, ColumnType(name="f", kind="number"))
     assert diagnostic.code == "D141"
     assert "row 2 (counted from 0) holds `?`" in diagnostic.message
-    assert diagnostic.notes == ("4 of 7 cells are no finite numbers: `?`, `inf`, `many`",)
+    assert diagnostic.notes == ("4 of 7 cells are not finite numbers: `?`, `inf`, `many`",)
     assert 'na {"?"}' in diagnostic.helps[0]
 
 
@@ -106,7 +106,7 @@ def test_steps() -> None:
     diagnostic = refused(encode, column(0.1, 0.35, 0.35), tenth)
     assert diagnostic.code == "D145"
     assert "row 1 (counted from 0) holds `0.35`" in diagnostic.message
-    assert diagnostic.notes == ("2 of 3 cells are no multiples of 1/10",)
+    assert diagnostic.notes == ("2 of 3 cells are not multiples of 1/10",)
 
 
 def test_cells_and_levels_that_are_written_match_by_text() -> None:
@@ -265,7 +265,7 @@ def test_splits_are_those_of_scikit_learn(share: str, seed: int, stratified: boo
     [
         (10, Fraction(0), None, 0, "leaves no rows"),
         (10, Fraction(1), None, 0, "leaves no rows"),
-        (1, Fraction(1, 2), None, 0, "leaves 0 to train on"),
+        (1, Fraction(1, 2), None, 0, "leaves 0 for training"),
         (10, Fraction(1, 2), None, -1, "seed"),
         (10, Fraction(1, 2), None, 2**32, "seed"),
         (4, Fraction(1, 2), [0, 0, 0, 1], 0, "a class has a single row"),

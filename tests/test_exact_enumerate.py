@@ -206,7 +206,7 @@ def test_other_back_ends_list_nothing(using: str) -> None:
 
 def test_number_targets_are_refused() -> None:
     text = 'data sklearn "diabetes"\ntarget target: number\ntree depth <= 1\nminimize mse'
-    with pytest.raises(OdtError, match="not yet for number targets"):
+    with pytest.raises(OdtError, match="not for number targets"):
         odtdsl.parse(text).alternatives()
 
 

@@ -146,44 +146,51 @@ NO_AB = "drop a, b, n "
 TOLD = {
     "cost a = 5, b = 7, c = 9, n = 9 rule cheap: forall path: cost <= 4": (
         "R109",
-        "lets no split stand",
-        "`a` alone, the cheapest, misses the bound by 1",
+        "excludes every split",
+        "only the cheapest feature, `a`, misses the bound by 1",
     ),
     "cost * = 5 rule ask: uses(a) or uses(b) rule cheap: forall path: cost <= 4": (
         "R108",
         "rules `ask` and `cheap` together",
     ),
     "rule s: leaves >= 9": ("R107", "no tree has more than 4"),
-    "rule s: leaves >= 4 rule t: leaves <= 3": ("R108", "its bound is missed by 1"),
+    "rule s: leaves >= 4 rule t: leaves <= 3": ("R108", "its bound is missed by at least 1"),
     "rule s: leaves >= 3 rule t: depth <= 1": ("R108", "rules `s` and `t` together"),
     "rule s: depth >= 3": ("R107", "no tree is deeper than 2"),
-    "rule s: forall path: length >= 3": ("R107", "no path can keep rule `s`", "missed by 1"),
+    "rule s: forall path: length >= 3": (
+        "R107",
+        "no path can satisfy rule `s`",
+        "missed by at least 1",
+    ),
     "rule s: forall leaf: size >= 60% rule t: splits >= 1": ("R108", "rules `s` and `t` together"),
     "rule s: forall leaf: size >= 60% rule t: forall leaf: size <= 3": (
         "R108",
-        "nothing can keep `t`: even at best its bound is missed by 3",
+        "`t` cannot: its bound is missed by at least 3",
     ),
     'rule s: rate("p") >= 90% rule t: rate("p") <= 10%': (
         "R108",
-        "`s` and `t` leave nothing between them",
+        "the bounds of `s` and `t` exclude each other",
     ),
     "rule s: uses(a) rule t: not uses(a)": ("R108", "rules `s` and `t` together"),
     "rule s: uses(a) rule t: forall split: feature in {b}": (
         "R108",
-        "where the others hold, nothing can keep `s`",
+        "when the others hold, `s` cannot",
     ),
-    "rule s: same_leaf(0, 1) rule d: different_leaf(0, 1)": ("R108", "nothing can keep `d`"),
-    NO_AB + "rule d: different_leaf(0, 1)": ("R107", "no tree can keep rule `d`"),
+    "rule s: same_leaf(0, 1) rule d: different_leaf(0, 1)": (
+        "R108",
+        "when the others hold, `d` cannot",
+    ),
+    NO_AB + "rule d: different_leaf(0, 1)": ("R107", "no tree can satisfy rule `d`"),
     NO_AB + "rule s: accuracy >= 90%": (
         "R107",
         "no tree has more than 0.5",
-        "6 rows share their features",
+        "the tests cannot separate 6 rows",
         "rows 0 and 1",
     ),
     NO_AB + "rule s: errors <= 2": ("R107", "no tree has less than 3"),
     NO_AB + 'group w = g == "w" rule s: accuracy(w) >= 90%': (
         "R107",
-        "missed by 0.233333",
+        "missed by at least 0.233333",
         "no tree has more than 0.666667",
     ),
     NO_AB + "weight a rule s: accuracy >= 60%": ("R107", "no tree has more than 0.571429"),
@@ -196,11 +203,11 @@ TOLD = {
     ),
     "rule s: forall split: threshold(a) <= 2.5 rule t: forall split: threshold(a) >= 4": (
         "R110",
-        "rules `s` and `t` let no split test `a`",
+        "rules `s` and `t` leave no possible split on `a`",
     ),
     "candidates a at {2.5} rule s: forall split: threshold(a) >= 4": (
         "R110",
-        "rule `s` and its candidates let no split test `a`",
+        "rule `s` and its candidates leave no possible split on `a`",
     ),
     "rule s: forall path: a requires b rule t: forall path: b requires a rule u: uses(a)": (
         "R108",

@@ -164,28 +164,31 @@ def test_a_bad_rule_is_told(rule: str) -> None:
 
 SAID = {
     "cost * = 1 rule r: forall path: cost <= -1": (
-        "no path can keep rule `r`",
-        "even at best the bound is missed by 1",
+        "no path can satisfy rule `r`",
+        "the bound is missed by at least 1",
     ),
-    "rule r: accuracy >= 120%": ("no tree can keep rule `r`", "missed by 0.2"),
-    "rule r: 30% <= accuracy <= 20%": ("no tree can keep rule `r`", "leave nothing between them"),
+    "rule r: accuracy >= 120%": ("no tree can satisfy rule `r`", "missed by at least 0.2"),
+    "rule r: 30% <= accuracy <= 20%": (
+        "no tree can satisfy rule `r`",
+        "exclude each other",
+    ),
     "rule r: forall split: threshold(a) in [20, 80]": (
-        "lets no split test `a`",
+        "leaves no possible split on `a`",
         "between 1 and 6",
-        "take thresholds inside this range",
+        "use thresholds inside this range",
     ),
     "group none = a > 100 rule r: accuracy(none) >= 50%": (
-        "group `none` holds no training row",
+        "group `none` has no training rows",
         "check the values",
     ),
     "group all = a >= 1 rule r: accuracy(all) >= 10%": (
-        "group `all` holds every training row",
-        "leave the group out",
+        "group `all` contains every training row",
+        "remove the group",
     ),
     'group ps = y == "p" rule r: recall("n", ps) >= 50%': (
         'rule `r`: `recall("n", ps)` is a share of no training row',
     ),
-    "cost a = -5": ("a cost is at least 0",),
+    "cost a = -5": ("a cost must be at least 0",),
 }
 
 

@@ -43,7 +43,7 @@ def test_columns_that_never_differ_are_told_together() -> None:
     assert told["D213"].notes == (
         '`land` is "Austria" in every row',
         "`visits` is 3 in every row",
-        "`gone` has no value at all",
+        "`gone` has only missing values",
     )
     assert told["D213"].helps == ("leave them out: `drop land, visits, gone`",)
     assert not warned(rows() | more, "drop land, visits, gone")
@@ -82,9 +82,7 @@ def test_a_mark_among_numbers_of_a_file_is_named_in_the_data_statement(tmp_path:
     frame = rows() | {"lab": [f"{i * 7 % 31}.5" if i % 4 else "?" for i in range(40)]}
     spec = written(tmp_path, frame)
     (told,) = odtdsl.load(spec).check()
-    assert told.helps[0] == (
-        'where these mean a missing value, add `na {"?"}` to the data statement'
-    )
+    assert told.helps[0] == ('if these mean a missing value, add `na {"?"}` to the data statement')
     text = spec.read_text().replace('"rows.csv"', '"rows.csv", na {"?"}')
     spec.write_text(text.replace("tree", "missing branch tree"))
     assert not odtdsl.load(spec).check()
@@ -93,7 +91,7 @@ def test_a_mark_among_numbers_of_a_file_is_named_in_the_data_statement(tmp_path:
 def test_decimal_commas() -> None:
     told = warned(rows() | {"lab": [f"{i % 13},{i % 7}" for i in range(40)]})
     assert set(told) == {"D220"}
-    assert "turn them into numbers in the frame" in told["D220"].helps[0]
+    assert "convert the column to numbers in the frame" in told["D220"].helps[0]
 
 
 def test_levels_that_write_a_few_numbers_are_levels() -> None:
@@ -233,16 +231,16 @@ def test_the_words_of_others(word: str) -> None:
     spec = SPEC.format(more="").replace("target y", "target y: number")
     (told,) = odtdsl.parse(spec.replace("errors", word)).check(frame={"a": [1, 2], "y": [3, 4]})
     assert told.code == "N201"
-    assert told.helps == ("here it is called `mse`",)
+    assert told.helps == ("its name is `mse`",)
 
 
 @pytest.mark.parametrize(
     ("rule", "help"),
     [
-        ("demographic_parity <= 3%", 'write for example `gap(rate("yes"), sex) <= 5%`'),
-        ('fnr("p") <= 30%', 'write for example `1 - recall("yes")`'),
-        ('tnr("p") >= 30%', "here it is called `specificity`"),
-        ("monotonic(a)", "here it is called `increasing`"),
+        ("demographic_parity <= 3%", 'write, for example, `gap(rate("yes"), sex) <= 5%`'),
+        ('fnr("p") <= 30%', 'write, for example, `1 - recall("yes")`'),
+        ('tnr("p") >= 30%', "its name is `specificity`"),
+        ("monotonic(a)", "its name is `increasing`"),
     ],
 )
 def test_the_words_of_fairness_and_of_medicine(rule: str, help: str) -> None:
@@ -261,16 +259,16 @@ def test_rules_are_found_by_the_words_of_others() -> None:
 def test_a_back_end_is_spelt_right(tmp_path: Path) -> None:
     shown = run("solve", written(tmp_path, RARE), "--using", "serach")
     assert shown.exit_code != 70
-    assert "there are: `exact`" in shown.stderr
+    assert "the back ends are `exact`" in shown.stderr
     assert "did you mean `search`?" in shown.stderr
 
 
 def test_groups_are_made_of_cells_and_not_of_names() -> None:
     spec = SPEC.format(more="group old = a > 4 group young = not old group some = a")
     young, some = odtdsl.parse(spec).check(frame=rows())
-    assert young.message == "`old` is no condition on the cells of a row"
-    assert young.helps == ("where it is another group, write the condition of that group here",)
-    assert some.message == "column `a` is no condition by itself"
+    assert young.message == "`old` is not a condition on the cells of a row"
+    assert young.helps == ("if it is another group, write the condition of that group here",)
+    assert some.message == "column `a` alone is not a condition"
     assert some.helps == ("compare it with a value: `a = 1`",)
 
 
@@ -286,7 +284,7 @@ def test_one_error_is_one() -> None:
 def test_rows_and_models_in_the_place_of_a_spec(tmp_path: Path) -> None:
     spec, out = written(tmp_path, RARE), tmp_path / "tree.json"
     run("solve", spec, "--out", out)
-    for other, hint in ((tmp_path / "rows.csv", "name it in a spec"), (out, "stands first")):
+    for other, hint in ((tmp_path / "rows.csv", "write a spec"), (out, "put the spec first")):
         shown = run("solve", other)
         assert shown.exit_code == 1
         assert "error[F008]" in shown.stderr
@@ -373,7 +371,7 @@ def test_a_bare_name_that_needs_backticks_is_recognised(name: str) -> None:
 
 
 def test_other_things_than_names_get_an_example() -> None:
-    assert "in backticks, such as `debt-to-income`" in _messages(
+    assert "needs backticks, such as `debt-to-income`" in _messages(
         SPEC.format(more="") + " rule r: not uses(a - 3)"
     )
 
@@ -389,7 +387,7 @@ def test_code_with_backticks_stands_between_two() -> None:
     ("source", "hint"),
     [
         ("data frame visits", "`solve(frame=visits)` in Python, `%%odt visits` in a notebook"),
-        ("data visits", "`data frame` for one given from Python (`frame=visits`, in a notebook"),
+        ("data visits", "passed from Python `data frame` (with `frame=visits`, or `%%odt visits`"),
     ],
 )
 def test_a_frame_is_not_named_in_the_text(source: str, hint: str) -> None:

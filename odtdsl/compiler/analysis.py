@@ -224,9 +224,9 @@ class _Analyser:
             if name in WORDS or name in self.table.columns:
                 self.desk.error(
                     "N122",
-                    f"`let {name}` has the name of {other}",
+                    f"`let {name}` has the same name as {other}",
                     let,
-                    helps=("take another name for it",),
+                    helps=("choose another name",),
                 )
 
     def _compared_columns(self) -> list[str]:
@@ -299,16 +299,16 @@ class _Analyser:
             if not mask.any():
                 self.desk.error(
                     "D202",
-                    f"group `{statement.name}` holds no training row",
+                    f"group `{statement.name}` has no training rows",
                     statement,
-                    helps=("check the values that it compares with",),
+                    helps=("check the values in its condition",),
                 )
             elif mask.all():
                 self.desk.warn(
                     "D203",
-                    f"group `{statement.name}` holds every training row",
+                    f"group `{statement.name}` contains every training row",
                     statement,
-                    helps=("check the values that it compares with, or leave the group out",),
+                    helps=("check the values in its condition, or remove the group",),
                 )
 
     def _check_hyperplanes(self, rows: Rows) -> None:
@@ -318,24 +318,26 @@ class _Analyser:
         for candidates in self.statements.candidates:
             self.desk.error(
                 "K119",
-                "hyperplanes have no candidates: they weigh all numbers as they are",
+                "hyperplane splits take no candidates: they combine the numbers themselves",
                 candidates,
-                helps=("leave `candidates` out, or write `splits axis`",),
+                helps=("remove `candidates`, or write `splits axis`",),
             )
         for feature in rows.problem.features:
             column = rows.data.columns[feature.name]
             if not present(column).all():
                 self.desk.error(
                     "D211",
-                    f"`{feature.name}` has missing values, which hyperplanes refuse",
+                    f"`{feature.name}` has missing values, which hyperplane splits do not allow",
                     self.statements.skeleton,
                     helps=("write `missing drop`, or `splits axis`",),
                 )
             elif column.numbers is not None and np.abs(column.numbers).max(initial=0) > WIDEST:
                 self.desk.error(
                     "R301",
-                    f"hyperplanes cannot weigh `{feature.name}`: its cells reach beyond"
-                    f" {WIDEST:g}, and sums of their products leave floats",
+                    (
+                        f"hyperplane splits cannot use `{feature.name}`: its values exceed "
+                        f"{WIDEST:g}, too large for sums of products in floating point"
+                    ),
                     self.statements.skeleton,
                     helps=("give it in another unit, or `drop` it",),
                 )
@@ -345,12 +347,12 @@ class _Analyser:
         if isinstance(rows.problem.skeleton, DiagramSkeleton) and rows.data.labels is None:
             what = "a diagram has one terminal per class"
             if rows.problem.skeleton.tree:
-                what = "trees of hyperplanes are for classes"
+                what = "trees with hyperplane splits need a class target"
             self.desk.error(
                 "K118",
                 f"{what}, and the target is a number",
                 self.statements.skeleton,
-                helps=("write `tree depth <= 3`, or give the target classes",),
+                helps=("write `tree depth <= 3`, or use a class target",),
             )
 
 

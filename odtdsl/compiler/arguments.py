@@ -110,7 +110,7 @@ class Arguments:
         if term.kind is Kind.COLUMN:
             raise self.desk.error(
                 "T216",
-                f"`{name}` is compared with features",
+                f"`{name}` must be compared with features",
                 expr,
                 helps=(f"write `{name} in {{age, sex}}`",),
             )
@@ -178,9 +178,7 @@ class Arguments:
             "N201",
             f"{what} `{name}` is unknown",
             expr,
-            helps=(
-                f"write for example `{ours}`" if "(" in ours else f"here it is called `{ours}`",
-            ),
+            helps=(f"write, for example, `{ours}`" if "(" in ours else f"its name is `{ours}`",),
         )
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
@@ -196,30 +194,30 @@ class Arguments:
                 for scope in term.scopes
             )
             label = (
-                "a rule without `forall` speaks of the whole model"
+                "a rule without `forall` is about the whole model"
                 if self.scope is Scope.MODEL
-                else f"this rule speaks of every {self.scope.value}"
+                else f"this rule is about every {self.scope.value}"
             )
             hint = term.hint or f"write `{word}` in a rule without `forall`"
             if shown is not None:
                 code = coded(f"forall leaf: {name_text(shown)} >= 0")
-                hint = f"write {code} for the output of every leaf"
+                hint = f"for the output of every leaf write {code}"
             raise self.desk.error(
                 "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
             )
         if self.world.diagram and not term.on_diagrams and self.scope is not Scope.SPLIT:
             raise self.desk.error(
                 "T221",
-                f"`{word}` has no meaning on a diagram: it has one terminal per class",
+                f"`{word}` is not defined for a diagram, which has one terminal per class",
                 at,
-                helps=("for how many rows a node holds write `forall split: size >= 10%`",),
+                helps=("to bound the rows at a node write `forall split: size >= 10%`",),
             )
         if self.world.hyperplanes and term.kind is Kind.THRESHOLD:
             raise self.desk.error(
                 "T222",
-                "hyperplanes weigh several features and have no thresholds",
+                "hyperplane splits combine several features and have no threshold",
                 at,
-                helps=("leave the rule out, or write `splits axis`",),
+                helps=("remove the rule, or write `splits axis`",),
             )
         return term
 
@@ -227,7 +225,7 @@ class Arguments:
         target = self.world.target
         wanted = "a class target" if term.target == "class" else "a number target"
         if target.kind == "number":
-            helps = ["for number targets there are `mse`, `mae` and `poisson`"]
+            helps = ["for a number target use `mse`, `mae` or `poisson`"]
             if word in target.names:
                 helps.append(
                     f"for the output of a leaf write the target in backticks: `` `{word}` ``"
@@ -261,18 +259,20 @@ class Arguments:
         if feature.type.kind not in ("number", "ordered"):
             raise self.desk.error(
                 "T222",
-                f"`{arg.name}` is of type {feature.type.kind}: its splits have no threshold",
+                f"`{arg.name}` has type {feature.type.kind}: its splits have no threshold",
                 at,
-                helps=("thresholds are of numbers and ordered columns",),
+                helps=("only number and ordered columns have thresholds",),
             )
         if feature.candidates.place == "bins":
             raise self.desk.error(
                 "T222",
-                f"`{arg.name}` is split by bins, which have no threshold",
+                f"`{arg.name}` is split by bins, which have no thresholds",
                 at,
                 helps=(
-                    f"write {coded(f'candidates {name_text(arg.name)} at quantiles 4')} for"
-                    " thresholds",
+                    (
+                        "for thresholds write "
+                        f"{coded(f'candidates {name_text(arg.name)} at quantiles 4')}"
+                    ),
                 ),
             )
 
@@ -286,7 +286,7 @@ class Arguments:
         if kind not in ("number", "ordered"):
             raise self.desk.error(
                 "T228",
-                f"`{arg.name}` is of type {kind}: its values do not grow",
+                f"`{arg.name}` has type {kind}: its values have no order",
                 at,
                 helps=(
                     f"declare an order: {coded(f'feature {name_text(arg.name)}: ordered {{...}}')}",
@@ -302,7 +302,7 @@ class Arguments:
                 f"the classes of `{target.names[0]}` have no order",
                 at,
                 helps=(
-                    f"of two classes say which is higher: {positive}"
+                    f"with two classes, say which is higher: {positive}"
                     if len(target.classes) == 2
                     else f"declare one: {coded(f'target {name}: ordered {{...}}')}",
                 ),
@@ -315,7 +315,7 @@ class Arguments:
         if len(args) < 2:
             raise self.desk.error(
                 "T227",
-                f"`{term.name}` compares at least two groups",
+                f"`{term.name}` needs at least two groups",
                 at,
                 helps=(f"name another group, or a column: `{term.name}(..., women, men)`",),
             )
@@ -344,14 +344,14 @@ class Arguments:
         if isinstance(expr, ast.Text):
             raise self.desk.error(
                 "T223",
-                "a text where a feature should stand",
+                "expected a feature, but this is a text",
                 expr,
-                helps=(f"columns are written without quotes, or in backticks: `{expr.value}`",),
+                helps=(f"write columns without quotes or in backticks: `{expr.value}`",),
             )
         if not isinstance(expr, ast.Name):
             raise self.desk.error(
                 "T223",
-                "a feature's name should stand here",
+                "expected the name of a feature",
                 expr,
                 helps=self._meant(expr),
             )
@@ -366,7 +366,7 @@ class Arguments:
         column = next((name for name in self.world.feature_names if name.strip() == said), None)
         if column is not None:
             return (f"this name needs backticks: {backticks(column)}",)
-        return ("names that are no single word stand in backticks, such as `debt-to-income`",)
+        return ("a name that is not a single word needs backticks, such as `debt-to-income`",)
 
     def _target(self, expr: ast.Expr) -> TargetArg:
         names = self.world.target.names
@@ -384,7 +384,7 @@ class Arguments:
             return LabelArg(text=shown, index=index)
         raise self.desk.error(
             "T224",
-            "a class label should stand here",
+            "expected a class label",
             expr,
             helps=(f"the classes are {', '.join(map(str, classes))}",),
         )
@@ -393,9 +393,9 @@ class Arguments:
         if not isinstance(expr, ast.Name):
             raise self.desk.error(
                 "T225",
-                "a group's name should stand here",
+                "expected the name of a group",
                 expr,
-                helps=('name the rows first: `group women = sex = "female"`',),
+                helps=('define the group first: `group women = sex = "female"`',),
             )
         known = self.world.group_names
         if expr.name not in known:
@@ -411,19 +411,19 @@ class Arguments:
 
     def _measure(self, expr: ast.Expr) -> Apply:
         if not isinstance(expr, ast.Name | ast.Call):
-            raise self.desk.error("T226", 'a measure such as `rate("yes")` should stand here', expr)
+            raise self.desk.error("T226", 'expected a measure such as `rate("yes")`', expr)
         apply, kind = self.apply(expr)
         takes_group = any(Param.GROUP in s.params for s in BY_NAME[apply.term].signatures)
         if not takes_group or kind not in (Kind.SHARE, Kind.ROW_COUNT, Kind.NUMBER):
             raise self.desk.error(
                 "T226",
-                f"`{apply.term}` is no measure of groups",
+                f"`{apply.term}` is not a measure of groups",
                 expr,
-                helps=("take accuracy, error_rate, rate, recall or false_positive_rate",),
+                helps=("use accuracy, error_rate, rate, recall or false_positive_rate",),
             )
         if any(isinstance(arg, GroupArg) for arg in apply.args):
             raise self.desk.error(
-                "T226", "the measure is taken of each group in turn: name none", expr
+                "T226", "the measure is computed for each group: leave the group out", expr
             )
         return apply
 
@@ -440,11 +440,14 @@ class Arguments:
                 f"`{column}` has {len(levels)} values, too many to compare as groups",
                 expr,
                 helps=(
-                    f"make groups of it: {coded(f'group young = {name_text(column)} {example}')}",
+                    (
+                        "define groups from it: "
+                        f"{coded(f'group young = {name_text(column)} {example}')}"
+                    ),
                 ),
             )
         if len(levels) < 2:
-            raise self.desk.error("T227", f"`{column}` makes fewer than two groups", expr)
+            raise self.desk.error("T227", f"`{column}` has fewer than two groups", expr)
         return [self._of_value(column, level) for level in levels]
 
     def _values(self, column: str) -> tuple[Value, ...]:

@@ -81,21 +81,21 @@ class Cells:
             case ast.Name(name=name) if name in self.types:
                 raise self.desk.error(
                     "T115",
-                    f"column `{name}` is no condition by itself",
+                    f"column `{name}` alone is not a condition",
                     expr,
                     helps=(f"compare it with a value: {coded(f'{name_text(name)} = 1')}",),
                 )
             case ast.Name(name=name):
                 raise self.desk.error(
                     "T115",
-                    f"`{name}` is no condition on the cells of a row",
+                    f"`{name}` is not a condition on the cells of a row",
                     expr,
-                    helps=("where it is another group, write the condition of that group here",),
+                    helps=("if it is another group, write the condition of that group here",),
                 )
             case _:
                 raise self.desk.error(
                     "T115",
-                    "a group is a condition on the cells of a row",
+                    "a group must be a condition on the cells of a row",
                     expr,
                     helps=('for example: sex = "female" and age in [20, 65]',),
                 )
@@ -116,7 +116,7 @@ class Cells:
     def column(self, expr: ast.Expr) -> str:
         """The name of the column that an expression refers to, else an error."""
         if not isinstance(expr, ast.Name):
-            raise self.desk.error("T115", "a column's name should stand here", expr)
+            raise self.desk.error("T115", "expected the name of a column", expr)
         if expr.name not in self.types:
             raise self.desk.unknown("N103", "column", expr.name, list(self.types), expr)
         return expr.name
@@ -137,7 +137,7 @@ class Cells:
         if isinstance(expr.within, ast.Interval):
             raise self.desk.error(
                 "T115",
-                "rows are listed, not given as an interval",
+                "rows must be listed, not given as an interval",
                 expr.within,
                 helps=("write `row in {3, 17}`",),
             )
@@ -150,32 +150,32 @@ class Cells:
                 constant = literal_constant(literal, self.desk)
             case _:
                 raise self.desk.error(
-                    "T116", "a row is named by its number, counted from 0, or its id", literal
+                    "T116", "name a row by its number, counted from 0, or by its id", literal
                 )
         key = named_row(self.rows, constant, self.desk, literal)
         if key is None:
             raise self.desk.error(
                 "N115",
-                f"no training row is called `{constant.written}`",
+                f"no training row has the name `{constant.written}`",
                 literal,
-                notes=(f"there are {len(self.rows)} of them; test rows do not count",),
+                notes=(f"there are {len(self.rows)} training rows; test rows do not count",),
                 helps=(self._how_rows_are_called(),),
             )
         index = self.rows[key]
         if index < 0:
             raise self.desk.error(
                 "D210",
-                f"several training rows are called `{key}`",
+                f"several training rows have the name `{key}`",
                 literal,
-                helps=("name rows by a column whose values differ: `id name`",),
+                helps=("use a column with distinct values as names: `id name`",),
             )
         return index
 
     def _how_rows_are_called(self) -> str:
         if self.id_column is None:
-            return "rows are counted from 0 in the file as read"
+            return "rows are numbered from 0 in the order of the file"
         example = next(iter(self.rows), "")
-        return f'rows are called by the column `{self.id_column}`, such as "{example}"'
+        return f'the column `{self.id_column}` names the rows, such as "{example}"'
 
     def _compare(self, expr: ast.Compare) -> CellCondition:
         items: list[CellCondition] = []
@@ -192,14 +192,14 @@ class Cells:
         for side in (left, right):
             if isinstance(side, ast.Name) and side.name == "row" and not side.quoted:
                 return self.desk.error(
-                    "T115", "rows are listed", at, helps=("write `row in {3, 17}`",)
+                    "T115", "rows must be listed", at, helps=("write `row in {3, 17}`",)
                 )
         for side in (left, right):
             if isinstance(side, ast.Name) and side.name not in self.constants:
                 return self.desk.unknown("N103", "column", side.name, list(self.types), side)
         return self.desk.error(
             "T115",
-            "a column should stand on one side of this comparison",
+            "one side of this comparison must be a column",
             at,
             helps=('for example: sex = "female" and age in [20, 65]',),
         )
@@ -212,7 +212,7 @@ class Cells:
         if kind in ("category", "binary") and op not in ("=", "!="):
             raise self.desk.error(
                 "T117",
-                f"`{name}` is of type {kind}: its values have no order",
+                f"`{name}` has type {kind}: its values have no order",
                 at,
                 helps=(
                     "use `=`, `!=` or `in`, or declare"
@@ -259,11 +259,13 @@ class Cells:
                 left = self._numeric(expr.left, column, opening)
                 right = self._numeric(expr.right, column, opening)
                 if expr.op == "/" and right == 0:
-                    raise self.desk.error("T213", "a division by 0", expr.right)
+                    raise self.desk.error("T213", "division by 0", expr.right)
                 return Constant.number(CALCULATE[expr.op](left, right))
             case ast.Name() if expr.name in self.constants and not expr.quoted:
                 if expr.name in opening:
-                    raise self.desk.error("N117", f"`let {expr.name}` is defined by itself", expr)
+                    raise self.desk.error(
+                        "N117", f"`let {expr.name}` is defined in terms of itself", expr
+                    )
                 value = self.constants[expr.name]
                 return self._constant(value, column, (*opening, expr.name))
             case ast.Name() if expr.name in self.types:
@@ -271,20 +273,22 @@ class Cells:
                     "T120",
                     f"`{column}` is compared with another column, `{expr.name}`",
                     expr,
-                    helps=("groups compare columns with constants only",),
+                    helps=("in groups, columns can be compared only with constants",),
                 )
             case ast.Name():
                 raise self.desk.error(
                     "T102",
-                    f"`{expr.name}` is a bare word where a value should stand",
+                    f"expected a value, but `{expr.name}` is a bare word",
                     expr,
                     helps=(f'write values in quotes: "{expr.name}"',),
                 )
             case _:
-                raise self.desk.error("T120", f"`{column}` is compared with constants only", expr)
+                raise self.desk.error(
+                    "T120", f"`{column}` can be compared only with constants", expr
+                )
 
     def _numeric(self, expr: ast.Expr, column: str, opening: tuple[str, ...]) -> Fraction:
         value = self._constant(expr, column, opening).value
         if isinstance(value, str):
-            raise self.desk.error("T211", "a text where a number should stand", expr)
+            raise self.desk.error("T211", "expected a number, but this is a text", expr)
         return value

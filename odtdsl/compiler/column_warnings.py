@@ -86,7 +86,7 @@ def _doubted(
             _name_of_rows(
                 feature.name,
                 rows.n_rows,
-                "these are whole numbers without gaps, each of one row",
+                "they are consecutive whole numbers, one per row",
                 statements,
                 desk,
             )
@@ -122,11 +122,15 @@ def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
         notes.append(f"and {len(told) - SHOWN} more")
     desk.warn(
         "D213",
-        f"no split can test {_listed(names)}: the training rows do not differ there",
+        f"no split can test {_listed(names)}: the training rows do not differ in "
+        + ("it" if len(names) == 1 else "them"),
         statements.data,
         notes=notes,
         helps=(
-            f"leave {'it' if len(names) == 1 else 'them'} out: {coded(f'drop {_columns(names)}')}",
+            (
+                f"to leave {'it' if len(names) == 1 else 'them'} out, write "
+                f"{coded(f'drop {_columns(names)}')}"
+            ),
         ),
     )
 
@@ -148,10 +152,12 @@ def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None
     if here.size and (apart or here.min() != here.max()):
         return None
     if not here.size:
-        return "has no value at all"
+        return "has only missing values"
     only = here[0].item() if column.codes is None else feature.type.levels[int(here[0])]
     shown = f"{only:.15g}" if isinstance(only, float) else _value(only)
-    return f"is {shown} wherever it is there" if gaps else f"is {shown} in every row"
+    return (
+        f"is {shown} in every row where it is not missing" if gaps else f"is {shown} in every row"
+    )
 
 
 # ---- columns of texts
@@ -168,10 +174,13 @@ def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
         more = f" and {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
         desk.warn(
             "D218",
-            f"`{name}` has {shown}{more} with different blanks around, taken for the same",
+            (
+                f"`{name}` has {shown}{more} with different blanks around: they are read as the "
+                "same value"
+            ),
             statements.data,
-            notes=("blanks around a cell never count",),
-            helps=("if they are different values, write something else for the blanks",),
+            notes=("blanks around a cell are ignored",),
+            helps=("if they are different values, replace the blanks by other characters",),
         )
 
 
@@ -185,12 +194,12 @@ def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
         more = f" and {len(marked) - SHOWN} more" if len(marked) > SHOWN else ""
         desk.warn(
             "D223",
-            f"{shown}{more} of `{feature.name}` is taken for a mark of missing values",
+            f"{shown}{more} of `{feature.name}` is read as a missing value",
             statements.data,
-            notes=("a mark that is a number marks all cells that read as it",),
+            notes=("a mark that is a number matches every cell with that number",),
             helps=(
-                "where it is a value, give the missing cells another mark, or leave them empty",
-                "where it is a mark too, name it in `na` as it is written",
+                "if it is a value, give missing cells another mark, or leave them empty",
+                "if it also marks missing values, add it to `na` as it is written",
             ),
         )
 
@@ -215,13 +224,16 @@ def _signed_numbers(
         options += f'{", " * bool(options)}thousands "{numerals.thousands}"'
     helps = [f"if they are numbers, add `{options}` to the data statement"]
     if numerals == Numerals(".", ","):
-        helps.append('if the comma stands before decimals, add `decimal ","` instead')
+        helps.append('if the comma is the decimal separator, add `decimal ","` instead')
     if statements.data is not None and not isinstance(statements.data.source, ast.FileSource):
-        helps = ["if they are numbers, turn them into numbers in the frame"]
-    helps.append(f"if they are codes: {coded(f'feature {_columns(names)}: category')}")
+        helps = ["if they are numbers, convert the column to numbers in the frame"]
+    helps.append(f"if they are codes, write {coded(f'feature {_columns(names)}: category')}")
     desk.warn(
         "D220",
-        f"numbers of {_listed(names)} have signs that are not read, so they are texts",
+        (
+            f"{_listed(names)} {'has' if len(names) == 1 else 'have'} numbers with decimal "
+            "commas or thousands separators, which are read as texts"
+        ),
         statements.data,
         notes=(examples,),
         helps=helps,
@@ -238,10 +250,10 @@ def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -
     column = name_text(name)
     desk.warn(
         "D221",
-        f"`{name}` holds {what}, such as `{written.example}`, and is taken for a category",
+        f"`{name}` contains {what}, such as `{written.example}`, and is read as a category",
         statements.data,
-        notes=("tests ask for one value of it at a time",),
-        helps=(instead, f"if it is meant as it is: {coded(f'feature {column}: category')}"),
+        notes=("each split tests for one of its values",),
+        helps=(instead, f"if this is right, write {coded(f'feature {column}: category')}"),
     )
 
 
@@ -262,8 +274,8 @@ def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
                 f"the classes {', '.join(map(_value, same))} differ only in capitals",
                 statements.target or statements.data,
                 helps=(
-                    "write them alike in the data if they are one class",
-                    "if they are two, list the classes: "
+                    "if they are one class, write them the same way in the data",
+                    "if they are different classes, list them: "
                     + coded(f"target {name_text(target.names[0])}: class {{...}}"),
                 ),
             )
@@ -281,7 +293,7 @@ def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: D
     n_rows, distinct = len(column.codes), int((counts > 0).sum())
     if n_rows >= FEW_ROWS and 2 * distinct > n_rows:
         test = coded(f"{name_text(feature.name)} == ...")
-        note = f"tests are {test}, for one value at a time"
+        note = f"each split tests for one value: {test}"
         _name_of_rows(feature.name, distinct, note, statements, desk)
 
 
@@ -305,7 +317,7 @@ def _numbers_as_texts(
         return False  # levels that the source declares
     notes, helps = [], []
     if comma is not None:
-        notes.append(f"`{comma}` is a text: numbers are written with a point")
+        notes.append(f"`{comma}` is a text: the decimal separator is a point")
     if others:
         notes.append(
             "not numbers: "
@@ -314,10 +326,12 @@ def _numbers_as_texts(
         )
     if 0 < len(others) <= MOST_MARKS:
         helps.append(_marks(others, statements))
-    helps.append(f"if they are names of kinds: {coded(f'feature {name_text(name)}: category')}")
+    helps.append(
+        f"if they are codes of categories, write {coded(f'feature {name_text(name)}: category')}"
+    )
     desk.warn(
         "D214",
-        f"`{name}` is taken for a category, though {cells} of {total} cells are numbers",
+        f"`{name}` is read as a category, but {cells} of {total} cells are numbers",
         statements.data,
         notes=notes,
         helps=helps,
@@ -334,8 +348,8 @@ def _marks(others: Sequence[str], statements: Statements) -> str:
     """What to write where the texts among numbers stand for missing cells."""
     marks = ", ".join(map(_value, others))
     if statements.data is not None and isinstance(statements.data.source, ast.FrameSource):
-        return f"where a value is missing, let the frame have None or NaN and not {marks}"
-    return f"where these mean a missing value, add `na {{{marks}}}` to the data statement"
+        return f"if these mean a missing value, put None or NaN into the frame instead of {marks}"
+    return f"if these mean a missing value, add `na {{{marks}}}` to the data statement"
 
 
 # ---- names of rows
@@ -359,14 +373,18 @@ def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, d
     column = name_text(name)
     desk.warn(
         "D215",
-        f"`{name}` looks like a name of rows, not a feature: it has {distinct} values",
+        f"`{name}` looks like an identifier of rows, not a feature: it has {distinct} values",
         statements.data,
         notes=(note,),
         helps=(
-            f"leave it out: {coded(f'drop {column}')}, or {coded(f'id {column}')} in the data"
-            " statement of a file",
-            "if it is meant as a feature, declare its type:"
-            f" {coded(f'feature {column}: number')} or `category`",
+            (
+                f"to leave it out, write {coded(f'drop {column}')}, or {coded(f'id {column}')} "
+                "in the data statement of a file"
+            ),
+            (
+                f"if it is a feature, declare its type: {coded(f'feature {column}: number')} or "
+                "`category`"
+            ),
         ),
     )
 
@@ -383,12 +401,14 @@ def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
         (name,) = target.names
         desk.warn(
             "T122",
-            f"target `{name}` is taken for {len(target.classes)} classes, all numbers",
+            f"target `{name}` is read as {len(target.classes)} classes, all of them numbers",
             statements.target,
             helps=(
-                f"to predict a number write {coded(f'target {name_text(name)}: number')}"
-                " and `minimize mse`",
-                f"if they are classes: {coded(f'target {name_text(name)}: class')}",
+                (
+                    f"to predict a number, write {coded(f'target {name_text(name)}: number')} "
+                    "and `minimize mse`"
+                ),
+                f"if they are classes, write {coded(f'target {name_text(name)}: class')}",
             ),
         )
 
@@ -407,9 +427,9 @@ def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
     test = rows.problem.data.test
     notes, helps = [], []
     if isinstance(test, TestShare):
-        notes.append("its rows are all among those for testing")
+        notes.append("all its rows are test rows")
         if not test.stratified:
-            helps.append("`stratified` behind the share leaves rows of each class for training")
+            helps.append("add `stratified` after the share to keep rows of each class for training")
     desk.warn(
         "D216",
         f"no training row has the class {', '.join(gone[:SHOWN])}{more}",

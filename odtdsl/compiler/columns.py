@@ -119,18 +119,19 @@ class Columns:
                     f"target `{name}` has {len(present)} distinct values",
                     statement,
                     helps=(
-                        f"for a number write {coded(f'target {name_text(name)}: number')}",
-                        "or list the classes: " + coded(f"target {name_text(name)}: class {{...}}"),
+                        f"if it is a number, write {coded(f'target {name_text(name)}: number')}",
+                        "if it is a class, list the classes: "
+                        + coded(f"target {name_text(name)}: class {{...}}"),
                     ),
                 )
         for value in present:
             if text_index(classes, level_text(value)) is None:
                 raise self.desk.error(
                     "T107",
-                    f"column `{name}` holds the class `{value}`, which is not declared",
+                    f"column `{name}` contains the class `{value}`, which is not declared",
                     statement.type,
                     notes=(f"declared: {', '.join(str(c) for c in classes)}",),
-                    helps=("add it to the classes, or mark it as missing with `na`",),
+                    helps=("add it to the classes, or declare it a missing value with `na`",),
                 )
         for value in classes:
             if declared is not None and text_index(present, level_text(value)) is None:
@@ -138,11 +139,11 @@ class Columns:
         if len(present) == 1:
             self.desk.warn(
                 "T121",
-                f"every row has the class `{present[0]}`: nothing is left to learn",
+                f"every row has the class `{present[0]}`: there is nothing to learn",
                 statement,
             )
         if not classes:
-            raise self.desk.error("D205", f"target `{name}` has no value at all", statement)
+            raise self.desk.error("D205", f"all values of target `{name}` are missing", statement)
         positive = None
         if statement.positive is not None:
             positive = self.label(statement.positive, classes)
@@ -225,14 +226,14 @@ class Columns:
                 "N108",
                 f"`{name.name}` is the target, not a feature",
                 name,
-                helps=("take it out of the features",),
+                helps=("remove it from the features",),
             )
         elif name.name in self._not_features() - self.dropped:
             self.desk.error(
                 "N112",
-                f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                f"`{name.name}` contains the weights or names of rows, so it is not a feature",
                 name,
-                helps=("take it out of the features",),
+                helps=("remove it from the features",),
             )
 
     def _declare(self, name: str, spec: ast.TypeSpec) -> ColumnType:
@@ -253,7 +254,7 @@ class Columns:
         if spec.step is None:
             return Fraction(1) if spec.kind == "integer" else None
         if spec.step.value <= 0:
-            raise self.desk.error("T104", "a step is above 0", spec.step)
+            raise self.desk.error("T104", "a step must be above 0", spec.step)
         return spec.step.value
 
     def _not_features(self) -> set[str]:
@@ -290,7 +291,7 @@ class Columns:
         if weight is not None:
             self.known([weight.column])
             if weight.column.name in self.targets:
-                self.desk.error("N108", "the target cannot be the weight too", weight.column)
+                self.desk.error("N108", "the target cannot also be the weight", weight.column)
         if option is not None:
             self.known([option.column])
 
@@ -312,7 +313,7 @@ class Columns:
                     self._candidates_of(name, place, types, names, named)
                 continue
             if star is not None:
-                self.desk.error("N110", "candidates of `*` are said twice", statement)
+                self.desk.error("N110", "the candidates of `*` are given twice", statement)
             star = place
         numbers = [name for name in names if types[name].kind == "number"]
         others = dict.fromkeys(numbers, star or Candidates())
@@ -333,15 +334,15 @@ class Columns:
         if types[column].kind != "number":
             self.desk.error(
                 "T109",
-                f"`{column}` is no number: every value of it is a candidate",
+                f"`{column}` is not a number column: each of its values is a candidate",
                 name,
-                notes=(f"it is of type {types[column].kind}",),
+                notes=(f"it has type {types[column].kind}",),
                 helps=(
-                    f"write {coded(f'feature {name_text(column)}: number')}, or take it out here",
+                    f"write {coded(f'feature {name_text(column)}: number')}, or remove it here",
                 ),
             )
         elif column in named:
-            self.desk.error("N110", f"candidates of `{column}` are said twice", name)
+            self.desk.error("N110", f"the candidates of `{column}` are given twice", name)
         named[column] = place
 
     def _place(self, statement: ast.Candidates) -> Candidates:
@@ -355,9 +356,9 @@ class Columns:
                 if not 2 <= count <= MOST_SHARES:
                     raise self.desk.error(
                         "T110",
-                        f"`at {place} {count}` makes no cut",
+                        f"`at {place} {count}` gives no threshold",
                         statement,
-                        helps=(f"take from 2 to {MOST_SHARES} shares",),
+                        helps=(f"write a number from 2 to {MOST_SHARES}",),
                     )
                 return Candidates(
                     place="quantiles" if place == "quantiles" else "bins", count=count
@@ -369,12 +370,12 @@ class Columns:
                     if isinstance(value, str):
                         raise self.desk.error(
                             "T111",
-                            "a threshold is a number",
+                            "a threshold must be a number",
                             literal,
-                            helps=("numbers stand without quotes",),
+                            helps=("write numbers without quotes",),
                         )
                     if math.isinf(nearest_float(value)):
-                        raise self.desk.error("T111", "no threshold is as large as this", literal)
+                        raise self.desk.error("T111", "this threshold is too large", literal)
                     values.append(value)
                 return Candidates(place="values", values=tuple(sorted(set(values))))
 
@@ -392,13 +393,20 @@ class Columns:
             for column in statement.columns or ():
                 name = column.name
                 if name in named:
-                    self.desk.error("N111", f"the policy of `{name}` is said twice", column)
+                    self.desk.error(
+                        "N111", f"the missing-value policy of `{name}` is given twice", column
+                    )
                 elif name in self._whole_columns and policy not in ("refuse", "drop"):
                     self.desk.error(
                         "N111",
-                        f"`{name}` is no feature: its missing values go to no side",
+                        f"`{name}` is not a feature: no split sends its missing values to a side",
                         column,
-                        helps=("write `drop`, which leaves such rows out, or `refuse`",),
+                        helps=(
+                            (
+                                "write `drop`, which leaves out rows with a missing value, or "
+                                "`refuse`"
+                            ),
+                        ),
                     )
                 elif self.known([column]):
                     named[name] = policy
@@ -409,7 +417,7 @@ class Columns:
         """The policy of all columns that no statement names."""
         found = [s for s in self.statements.missing if s.columns is None]
         for again in found[1:]:
-            self.desk.error("N111", "the policy of all columns is said twice", again)
+            self.desk.error("N111", "the missing-value policy of all columns is given twice", again)
         return self._policy(found[0]) if found else "refuse"
 
     @property
@@ -437,12 +445,12 @@ class Columns:
                 "N112",
                 f"`{name.name}` is dropped, so no split tests it",
                 name,
-                helps=("take it out of `drop`, or leave it out here",),
+                helps=("remove it from `drop`, or leave it out here",),
             )
         if name.name in self.table.columns:
             raise self.desk.error(
                 "N112",
-                f"`{name.name}` holds the weights or names of rows, so it is no feature",
+                f"`{name.name}` contains the weights or names of rows, so it is not a feature",
                 name,
             )
         raise self.desk.unknown("N103", "column", name.name, names, name)
@@ -458,10 +466,10 @@ class Columns:
             for item in statement.items:
                 try:
                     if item.amount.value < 0:
-                        raise self.desk.error("T112", "a cost is at least 0", item.amount)
+                        raise self.desk.error("T112", "a cost must be at least 0", item.amount)
                     if isinstance(item.columns, ast.Star):
                         if default is not None:
-                            raise self.desk.error("N114", "the cost of `*` is said twice", item)
+                            raise self.desk.error("N114", "the cost of `*` is given twice", item)
                         default = item.amount.value
                         continue
                     columns = [self.feature(name, names) for name in item.columns]
@@ -472,7 +480,7 @@ class Columns:
                     for column, name in zip(columns, item.columns, strict=True):
                         if column in prices:
                             raise self.desk.error(
-                                "N114", f"the cost of `{column}` is said twice", name
+                                "N114", f"the cost of `{column}` is given twice", name
                             )
                         prices[column] = item.amount.value
                 except Stop:
@@ -488,7 +496,7 @@ class Columns:
         if target.kind == "number":
             for statement in self.statements.losses:
                 self.desk.error(
-                    "T113", "`loss` speaks of classes, but the target is a number", statement
+                    "T113", "`loss` is about classes, but the target is a number", statement
                 )
             return ()
         matrix = [[Fraction(int(i != j)) for j in range(n)] for i in range(n)]
@@ -498,11 +506,11 @@ class Columns:
                 predicted = self.label(statement.predicted, target.classes)
                 actual = self.label(statement.actual, target.classes)
                 if predicted == actual:
-                    raise self.desk.error("T114", "a right answer costs 0", statement)
+                    raise self.desk.error("T114", "a correct prediction must cost 0", statement)
                 if statement.amount.value < 0:
-                    raise self.desk.error("T112", "a loss is at least 0", statement.amount)
+                    raise self.desk.error("T112", "a loss must be at least 0", statement.amount)
                 if (actual, predicted) in said:
-                    raise self.desk.error("N114", "this loss is said twice", statement)
+                    raise self.desk.error("N114", "this loss is given twice", statement)
             except Stop:
                 continue
             said.add((actual, predicted))

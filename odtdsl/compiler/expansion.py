@@ -39,14 +39,18 @@ def check_categories(
         f"category `{name}` has {values[name]:,} values: too many tests for {n_rows:,} rows",
         statements.data,
         notes=(
-            f"each value is a test `{column} == v`; rows times values of all categories may be"
-            f" {MOST_MASKS:,}, and are {n_rows * sum(values.values()):,}",
+            (
+                f"each value is a test `{column} == v`; rows times values of all categories are "
+                f"{n_rows * sum(values.values()):,}, and the limit is {MOST_MASKS:,}"
+            ),
         ),
         helps=(
-            f"if it names the rows, leave it out: {coded(f'drop {column}')}, or"
-            f" {coded(f'id {column}')} in the data statement of a file",
-            f"where its values are numbers: {coded(f'feature {column}: number')}",
-            "else join values that are rare before the file is read",
+            (
+                f"if it names the rows, write {coded(f'drop {column}')}, or "
+                f"{coded(f'id {column}')} in the data statement of a file"
+            ),
+            f"if its values are numbers, write {coded(f'feature {column}: number')}",
+            "otherwise merge rare values before reading the file",
         ),
     )
 
@@ -83,13 +87,17 @@ def check_growth(statements: Statements, desk: Desk) -> None:
             continue
         if isinstance(node, ast.Let):
             told.add(node.name)
-        grown = f"{words:,} words" if words > MOST_WORDS else f"an expression nested {depth:,} deep"
+        grown = (
+            f"{words:,} words"
+            if words > MOST_WORDS
+            else f"an expression nested {depth:,} levels deep"
+        )
         desk.error(
             "N130",
-            f"{what} becomes {grown} when its `let` names are put in",
+            f"{what} grows to {grown} when its `let` names are replaced by their values",
             node,
-            notes=(f"the most is {MOST_WORDS:,} words, nested {MAX_DEPTH} deep",),
-            helps=("write the sum or the condition out, without a name that holds another twice",),
+            notes=(f"the limit is {MOST_WORDS:,} words, nested {MAX_DEPTH} levels deep",),
+            helps=("write out the sum or condition: avoid names that use another name twice",),
         )
 
 

@@ -48,12 +48,15 @@ def literal_constant(literal: ast.Literal, desk: Desk) -> Constant:
             return Constant.text(literal.value)
         case ast.Percent():
             raise desk.error(
-                "T101", "a percentage is no label", literal, helps=("write the value as it stands",)
+                "T101",
+                "a percentage is not a label",
+                literal,
+                helps=("write the value exactly as in the data",),
             )
         case ast.Name():
             raise desk.error(
                 "T102",
-                f"`{literal.name}` is a bare word where a value should stand",
+                f"expected a value, but `{literal.name}` is a bare word",
                 literal,
                 helps=(f'write values in quotes: "{literal.name}"',),
             )
@@ -89,9 +92,9 @@ def _unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> St
     more = ", ..." if len(texts) > SHOWN else ""
     return desk.error(
         "N123",
-        f"`{written}` may mean any of {listed}{more}: they read as this number",
+        f"`{written}` is ambiguous: {listed}{more} all read as this number",
         at,
-        notes=("values of a column are told apart as they are written",),
+        notes=("the values of a category are distinguished by how they are written",),
         helps=(f'write the value in quotes, such as "{texts[0]}"',),
     )
 

@@ -74,9 +74,9 @@ class Resolver(Arguments):
             case ast.IsMissing():
                 raise self.desk.error(
                     "T201",
-                    "`is missing` is said of a row's cell, inside a `group`",
+                    "`is missing` is about the cell of a row: use it inside a `group`",
                     expr,
-                    helps=("name the rows first: `group unknown = income is missing`",),
+                    helps=("define the group first: `group unknown = income is missing`",),
                 )
             case _:
                 raise self.desk.error(
@@ -110,7 +110,7 @@ class Resolver(Arguments):
                 "T203",
                 f"`{expr_to_text(expr)}` compares a feature with itself",
                 expr,
-                helps=(f"to test it at most once a path: `tests({first.name}) <= 1`",),
+                helps=(f"to test it at most once per path, write `tests({first.name}) <= 1`",),
             )
         return Apply(term=term.name, args=(first, second))
 
@@ -148,7 +148,7 @@ class Resolver(Arguments):
     def _constant(self, literal: ast.Expr) -> Fraction:
         found = self.value(literal) if not isinstance(literal, ast.Name) else None
         if not isinstance(found, Const) or found.percent:
-            raise self.desk.error("T205", "a number should stand here", literal)
+            raise self.desk.error("T205", "expected a number", literal)
         return found.value
 
     def _column_word(self, expr: ast.Expr) -> str | None:
@@ -164,7 +164,7 @@ class Resolver(Arguments):
         if isinstance(expr.within, ast.Interval):
             raise self.desk.error(
                 "T206",
-                f"`{word}` is compared with features",
+                f"`{word}` must be compared with features",
                 expr.within,
                 helps=(f"write `{word} in {{age, sex}}`",),
             )
@@ -177,7 +177,7 @@ class Resolver(Arguments):
         if not isinstance(step, Const) or step.value <= 0:
             raise self.desk.error(
                 "T207",
-                "`multiple_of` takes a number above 0",
+                "`multiple_of` needs a number above 0",
                 expr.right,
                 helps=("for example: `threshold(age) multiple_of 5`",),
             )
@@ -236,7 +236,7 @@ class Resolver(Arguments):
             case Unclear():
                 raise self.desk.error(
                     "T210",
-                    "it is not clear what the percentage is a share of",
+                    "it is unclear what this is a percentage of",
                     at,
                     helps=("write the number of rows, or compare shares only",),
                 )
@@ -265,7 +265,7 @@ class Resolver(Arguments):
     ) -> Condition:
         """`threshold(f) <= "mid"` on an ordered column with text levels."""
         if not isinstance(item, Apply) or item.term != "threshold":
-            helps = ("numbers stand without quotes",)
+            helps = ("write numbers without quotes",)
             raise self.desk.error(
                 "T211", "a number is compared with a text", values[0], helps=helps
             )
@@ -277,7 +277,7 @@ class Resolver(Arguments):
                 "T211",
                 f"thresholds of `{argument.name}` are numbers, not texts",
                 values[0],
-                helps=("numbers stand without quotes",),
+                helps=("write numbers without quotes",),
             )
         chosen: list[str] = []
         for value in values:
@@ -327,9 +327,9 @@ class Resolver(Arguments):
             case ast.Text():
                 raise self.desk.error(
                     "T211",
-                    "a text where a number should stand",
+                    "expected a number, but this is a text",
                     expr,
-                    helps=("numbers stand without quotes",),
+                    helps=("write numbers without quotes",),
                 )
             case _:
                 raise self._no_number(expr)
@@ -337,7 +337,7 @@ class Resolver(Arguments):
     def _no_number(self, expr: ast.Expr) -> Stop:
         return self.desk.error(
             "T212",
-            f"`{expr_to_text(expr)}` is a condition where a number should stand",
+            f"expected a number, but `{expr_to_text(expr)}` is a condition",
             expr,
             helps=("count conditions with `count(...)`",),
         )
@@ -345,7 +345,7 @@ class Resolver(Arguments):
     def _binary(self, expr: ast.Binary) -> Expr:
         left, right = self.each((expr.left, expr.right), self.value)
         if expr.op == "/" and constant(right) == 0:
-            raise self.desk.error("T213", "a division by 0", expr.right)
+            raise self.desk.error("T213", "division by 0", expr.right)
         if isinstance(left, Const) and isinstance(right, Const):
             folded = _folded(expr, left, right)
             if folded is not None:
@@ -383,12 +383,12 @@ class Resolver(Arguments):
         if target.kind != "number":
             raise self.desk.error(
                 "T215",
-                f"`{expr.name}` is the target; a class has no value to compare",
+                f"`{expr.name}` is the target, and a class cannot be compared with a number",
                 expr,
                 helps=(
-                    "for the label of a leaf write `majority` or `purity`"
+                    "for rules on the label of a leaf use `majority` or `purity`"
                     if self.scope is Scope.LEAF
-                    else 'for how often a class is predicted write `rate("yes")`',
+                    else 'for the share of rows predicted as a class use `rate("yes")`',
                 ),
             )
         self.in_scope("output", expr, shown=expr.name)
@@ -405,7 +405,7 @@ class Resolver(Arguments):
 
     def _let(self, expr: ast.Name, resolve: Callable[[ast.Expr], R]) -> R:
         if expr.name in self.world.opening:
-            raise self.desk.error("N117", f"`let {expr.name}` is defined by itself", expr)
+            raise self.desk.error("N117", f"`let {expr.name}` is defined in terms of itself", expr)
         self.world.opening.append(expr.name)
         try:
             return resolve(self.world.lets[expr.name].value)

@@ -54,13 +54,13 @@ def _tell_empty(rules: list[RuleDecl], rows: Rows, desk: Desk) -> None:
     grid = () if step is None else (f"outputs are multiples of {step}, the step of the target",)
     desk.error(
         "R112",
-        f"no output obeys rules {names} together"
+        f"no output satisfies rules {names} together"
         if len(least) > 1
-        else f"no output obeys rule {names}",
+        else f"no output satisfies rule {names}",
         least[0].span,
         also=tuple((rule.span, "") for rule in least[1:]),
         notes=grid,
-        helps=("drop or loosen one of them",) if len(least) > 1 else (),
+        helps=("remove or loosen one of them",) if len(least) > 1 else (),
     )
 
 
@@ -79,16 +79,18 @@ def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
         first = rows.data.row_numbers[np.flatnonzero(wrong)[:SHOWN]].tolist()
         listed = ", ".join(map(str, first)) + (", ..." if int(wrong.sum()) > SHOWN else "")
         rows_ = "row" if int(wrong.sum()) == 1 else "rows"
-        notes.append(f"rule `{rule.name}` refuses {int(wrong.sum())} {rows_}: {listed}")
+        notes.append(f"rule `{rule.name}` is broken by {int(wrong.sum())} {rows_}: {listed}")
     if worst is None:
         return
     desk.warn(
         "R113",
-        f"the targets of {int(refused.sum())} of {rows.n_rows} training rows break rules on"
-        " outputs",
+        (
+            f"the targets of {int(refused.sum())} of {rows.n_rows} training rows break rules on "
+            "outputs"
+        ),
         worst.span,
         notes=notes,
-        helps=("check rows and rules; predictions obey the rules all the same",),
+        helps=("check the rows and the rules; predictions satisfy the rules in any case",),
     )
 
 
@@ -103,9 +105,11 @@ def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, de
     if not np.isfinite(values[0]):
         desk.error(
             "R114",
-            "the rules on outputs force a target to 0 that rows have above 0:"
-            " its Poisson deviance is infinite",
+            (
+                "the rules force the output of a target to 0, but some rows have values above "
+                "0: the Poisson deviance is infinite"
+            ),
             rules[0].span,
             also=tuple((rule.span, "") for rule in rules[1:]),
-            helps=("admit a small output, such as `>= 0.01`, or minimize `mse`",),
+            helps=("allow a small output, such as `>= 0.01`, or minimize `mse`",),
         )

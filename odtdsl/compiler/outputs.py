@@ -60,22 +60,22 @@ def closed(
         _check(found)
     except NotLinear as problem:
         raise desk.error(
-            "R104", f"rule `{rule.name}` cannot be kept by leaf outputs: {problem}", rule.condition
+            "R104", f"rule `{rule.name}` cannot restrict leaf outputs: {problem}", rule.condition
         ) from None
     if _always(found):
         desk.warn(
             "R105",
-            f"rule `{rule.name}` is always true once its bounds belong to it",
+            f"rule `{rule.name}` is always true when its bounds are included",
             rule.condition,
             notes=("on outputs `<` is read as `<=` and `>` as `>=`",),
         )
     elif opened:
         desk.warn(
             "R111",
-            f"rule `{rule.name}` admits its bounds: on outputs `<` is read as `<=`",
+            f"rule `{rule.name}` includes its bounds: on outputs `<` is read as `<=`",
             rule.condition,
-            notes=("no best output exists where the bound itself is left out",),
-            helps=("say how far off outputs stay, as a bound or as a `step` of the target",),
+            notes=("with a strict bound there may be no best output",),
+            helps=("give the distance as part of the bound, or declare a `step` of the target",),
         )
     return found
 
@@ -101,14 +101,14 @@ def _pushed(
         case Compare():
             op = condition.op if positive else COMPLEMENT[condition.op]
             if op == "!=":
-                raise NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
+                raise NotLinear("a single value cannot be excluded; write `<` or `>`")
             return _shut(Compare(op=op, left=condition.left, right=condition.right), step, opened)
         case OneOf() if not positive:
-            raise NotLinear("outputs cannot be kept from a single value; say `<` or `>`")
+            raise NotLinear("a single value cannot be excluded; write `<` or `>`")
         case OneOf():
             return condition
         case _:
-            raise NotLinear("only comparisons of outputs have a meaning here")
+            raise NotLinear("only comparisons of outputs are allowed here")
 
 
 def _shut(condition: Compare, step: Fraction | None, opened: list[Compare] | None) -> Compare:
@@ -158,7 +158,7 @@ def _check(condition: Condition) -> None:
 
 def _check_count(count: Count, other: Expr, condition: Compare) -> None:
     if not isinstance(other, Const):
-        raise NotLinear("`count` is compared with constants only")
+        raise NotLinear("`count` can be compared only with constants")
     op = condition.op if count is condition.left else MIRRORED[condition.op]
     for inner in count.conditions:
         if op in (">=", "="):

@@ -108,7 +108,7 @@ class RowChoice:
         needed = dict.fromkeys([*(f.name for f in self.features), *self._policies])
         lacking = [n for n in needed if n in self.table.columns and n not in test.columns]
         for name in lacking:
-            self.desk.error("D207", f"the test data lack the column `{name}`", self.statements.data)
+            self.desk.error("D207", f"the test data have no column `{name}`", self.statements.data)
         return not lacking
 
     # ---- missing cells
@@ -132,7 +132,7 @@ class RowChoice:
                 "no training row is left",
                 self.statements.data,
                 notes=(
-                    ("the data have no row",)
+                    ("the data have no rows",)
                     if not len(rows)
                     else (f"`missing drop` leaves out all {len(rows)} rows",)
                 ),
@@ -148,10 +148,10 @@ class RowChoice:
         if any(feature.name == name for feature in self.features):
             helps = [
                 "for all columns write `missing drop`, `left`, `right` or `branch`",
-                f"or for this one: {coded(f'missing {{{shown}}} branch')}",
+                f"for this column write {coded(f'missing {{{shown}}} branch')}",
             ]
         else:
-            helps = [f"leave such rows out: {coded(f'missing {{{shown}}} drop')}"]
+            helps = [f"to leave such rows out, write {coded(f'missing {{{shown}}} drop')}"]
         self.desk.error(
             "D201",
             f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
@@ -223,7 +223,7 @@ class RowChoice:
         if rounded:
             self.desk.warn(
                 "D209",
-                "row weights have too many digits; they are rounded to 2^-40 of the largest",
+                "row weights have too many digits: they are rounded to 2^-40 of the largest",
                 statement,
             )
         return weights
@@ -251,8 +251,8 @@ def _of_target(error: OdtError, name: str) -> OdtError:
     """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
     as_class = coded(f"target {name_text(name)}")
     helps = {
-        "D141": lambda one: (*one.helps[:1], f"else write {as_class}: a class"),
-        "D146": lambda one: (f"if they are codes of classes: {as_class}", *one.helps[2:]),
+        "D141": lambda one: (*one.helps[:1], f"if it is a class, write {as_class}"),
+        "D146": lambda one: (f"if they are codes of classes, write {as_class}", *one.helps[2:]),
     }
     return OdtError(
         replace(one, helps=helps[one.code](one)) if one.code in helps else one

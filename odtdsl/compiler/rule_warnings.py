@@ -42,7 +42,7 @@ def doubts(rows: Rows, desk: Desk) -> None:
             if (range_ := _range(feature, rows)) is not None and not _meets(listed, range_):
                 desk.warn(
                     "D212",
-                    f"`{feature.name}` is never split: no candidate lies among its values",
+                    f"no split can test `{feature.name}`: no candidate lies between its values",
                     notes=(_between(feature, range_),),
                 )
     if rows.n_rows > BOOSTED_ROWS and any(
@@ -50,9 +50,11 @@ def doubts(rows: Rows, desk: Desk) -> None:
     ):
         desk.warn(
             "D225",
-            "the thresholds of `candidates at guessed` are guessed from"
-            f" {BOOSTED_ROWS:,} rows, drawn from {rows.n_rows:,}",
-            helps=("another `seed` draws others; `at quantiles 20` looks at all rows",),
+            (
+                "the thresholds of `candidates at guessed` come from a sample of "
+                f"{BOOSTED_ROWS:,} of the {rows.n_rows:,} rows"
+            ),
+            helps=("another `seed` draws another sample; `at quantiles 20` uses all rows",),
         )
     said: list[Said] = []
     for rule in rows.problem.rules:
@@ -87,12 +89,14 @@ def _doubt_filters(
         if not _meets(each.allowed, range_):
             desk.warn(
                 "R106",
-                f"rule `{rule.name}` lets no split test `{feature.name}`",
+                f"rule `{rule.name}` leaves no possible split on `{feature.name}`",
                 rule.span,
                 notes=(_between(feature, range_),),
                 helps=(
-                    "take thresholds inside this range, or say what you mean with"
-                    f" {coded(f'not uses({name_text(feature.name)})')}",
+                    (
+                        "use thresholds inside this range; to exclude the feature, write "
+                        f"{coded(f'not uses({name_text(feature.name)})')}"
+                    ),
                 ),
             )
 
@@ -217,18 +221,18 @@ def _tell_rules(conflicts: tuple[Found, ...], rows: Rows, desk: Desk) -> None:
             names = " and ".join(f"`{one.name}`" for one in found.rules)
             desk.warn(
                 "R108",
-                f"no tree can keep rules {names} together",
+                f"no tree can satisfy rules {names} together",
                 rule.span,
                 also=tuple((one.span, "") for one in found.rules[1:]),
                 notes=_why_together(found),
-                helps=("drop or loosen one of them",),
+                helps=("remove or loosen one of them",),
             )
         elif found.what == "budget":
             _tell_budget(found, rows, desk)
         else:
             desk.warn(
                 "R107",
-                f"no {found.what} can keep rule `{rule.name}`",
+                f"no {found.what} can satisfy rule `{rule.name}`",
                 rule.span,
                 notes=_why(found, rows),
             )
@@ -245,20 +249,22 @@ def _tell_budget(found: Found, rows: Rows, desk: Desk) -> None:
     ]
     features = rows.problem.features
     if len(budgets) != 1 or not isinstance(rule.condition, Compare):
-        desk.warn("R109", f"rule `{rule.name}` lets no split stand", rule.span)
+        desk.warn("R109", f"rule `{rule.name}` excludes every split", rule.span)
         return
     measure = budgets[0].measure
     cheapest = min(range(len(features)), key=lambda column: least_asking(measure, column))
     missed = Fraction(least_asking(measure, cheapest) - budgets[0].at_most, measure.denominator)
     desk.warn(
         "R109",
-        f"rule `{rule.name}` lets no split stand: every feature costs too much",
+        f"rule `{rule.name}` excludes every split: every feature costs too much",
         rule.span,
         notes=(
-            f"a path that tests `{features[cheapest].name}` alone, the cheapest, misses the bound"
-            f" by {nearest_float(missed):g}",
+            (
+                f"a path that tests only the cheapest feature, `{features[cheapest].name}`, "
+                f"misses the bound by {nearest_float(missed):g}"
+            ),
         ),
-        helps=("raise the bound by as much, or more",),
+        helps=("raise the bound by at least that much",),
     )
 
 
@@ -266,10 +272,10 @@ def _why(found: Found, rows: Rows) -> tuple[str, ...]:
     """By how much a bound is missed at the best; nothing where it is strict."""
     rule = found.rules[0]
     if len(found.clauses) == 2:
-        return ("two of the bounds that it stands for leave nothing between them",)
+        return ("two of its bounds exclude each other",)
     notes: list[str] = []
     if (missed := _missed(found)) is not None and not _is_strict(rule):
-        notes.append(f"even at best the bound is missed by {nearest_float(missed):g}")
+        notes.append(f"the bound is missed by at least {nearest_float(missed):g}")
     return (*notes, *_best(found, rows), *_twins(found, rows))
 
 
@@ -332,8 +338,10 @@ def _twins(found: Found, rows: Rows) -> tuple[str, ...]:
     other = int(np.flatnonzero((blocks == blocks[first]) & (labels != labels[first]))[0])
     names = rows.data.row_numbers[[first, other]].tolist()
     return (
-        f"{int(mixed.sum())} rows share their features with a row of another class, as far as"
-        f" the tests go: rows {names[0]} and {names[1]}, for one",
+        (
+            f"the tests cannot separate {int(mixed.sum())} rows from a row of another class: "
+            f"rows {names[0]} and {names[1]}, for example"
+        ),
     )
 
 
@@ -341,12 +349,12 @@ def _why_together(found: Found) -> tuple[str, ...]:
     """Which of the rules fails where the others hold, and by how much."""
     names = [clause.origin.rule for clause in found.clauses]
     if len(set(names)) == 2:
-        return (f"the bounds of `{names[0]}` and `{names[1]}` leave nothing between them",)
-    notes = [f"where the others hold, nothing can keep `{names[0]}`"]
+        return (f"the bounds of `{names[0]}` and `{names[1]}` exclude each other",)
+    notes = [f"when the others hold, `{names[0]}` cannot"]
     missed = _missed(found)
     failing = next(rule for rule in found.rules if rule.name == names[0])
     if missed is not None and not _is_strict(failing):
-        notes = [f"{notes[0]}: even at best its bound is missed by {nearest_float(missed):g}"]
+        notes = [f"{notes[0]}: its bound is missed by at least {nearest_float(missed):g}"]
     return tuple(notes)
 
 
@@ -361,16 +369,18 @@ def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk
         together = "rules" if len(speaking) > 1 else "rule"
         everywhere = feature.candidates.place.startswith("midpoints")
         candidates = "" if everywhere else " and its candidates"
-        lets = "let" if len(speaking) > 1 or candidates else "lets"
+        lets = "leave" if len(speaking) > 1 or candidates else "leaves"
         desk.warn(
             "R110",
-            f"{together} {rules}{candidates} {lets} no split test `{feature.name}`",
+            f"{together} {rules}{candidates} {lets} no possible split on `{feature.name}`",
             speaking[0].span,
             also=tuple((rule.span, "") for rule in speaking[1:]),
-            notes=("no threshold between two of its training values obeys them all",),
+            notes=("no threshold between two of its training values satisfies all of them",),
             helps=(
-                "let them share a threshold, or say what you mean with"
-                f" {coded(f'not uses({name_text(feature.name)})')}",
+                (
+                    "let them share a threshold; to exclude the feature, write "
+                    f"{coded(f'not uses({name_text(feature.name)})')}"
+                ),
             ),
         )
 

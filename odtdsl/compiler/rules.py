@@ -62,14 +62,14 @@ def _check_direction(stage: ast.Stage, sense: str, measure: Expr, desk: Desk) ->
     if stage.sense is None:
         desk.warn(
             "O102",
-            f"this stage takes the first one's direction: {sense} {text}",
+            f"this stage takes the direction of the first: {sense} {text}",
             stage,
-            helps=(f"say `then {other} {text}`, or `then {sense} {text}` to keep it",),
+            helps=(f"write `then {other} {text}`, or `then {sense} {text}` if this is meant",),
         )
     else:
         desk.warn(
             "O103",
-            f"to {sense} `{text}` is probably not meant",
+            f"`{sense} {text}` is probably not what you want",
             stage,
             helps=(f"write `{other} {text}`",),
         )
@@ -138,7 +138,7 @@ def _check_thresholds(rule: ast.Rule, condition: Condition, desk: Desk) -> None:
     if len(names) > 1:
         raise desk.error(
             "R102",
-            f"rule `{rule.name}` speaks of the thresholds of several features",
+            f"rule `{rule.name}` mixes thresholds of several features",
             rule.condition,
             helps=("write one rule per feature",),
         )

@@ -70,25 +70,28 @@ def _tree(
     if depth is not None and depth > DEEPEST:
         raise desk.error(
             "K106",
-            f"a depth of {depth} is beyond every search",
+            f"a depth of {depth} is too large",
             statement,
-            notes=(f"the largest depth is {DEEPEST}; exact search reaches 3 to 6 on most data",),
+            notes=(
+                f"the largest depth is {DEEPEST}; on most data, exact search can handle 3 to 6",
+            ),
             helps=("write `tree depth <= 4`, or bound the leaves: `tree leaves <= 12`",),
         )
     if depth is not None and leaves is not None and leaves > 2**depth:
         desk.warn(
             "K107",
-            f"a tree of depth {depth} has at most {2**depth} leaves: {leaves} bounds nothing",
+            (
+                f"`leaves <= {leaves}` has no effect: a tree of depth {depth} has at most "
+                f"{2**depth} leaves"
+            ),
             statement,
         )
     if depth is None and leaves is None and not _makes_depth_least(objective):
         raise desk.error(
             "K108",
-            "the tree has no bound",
+            "the size of the tree is not bounded",
             statement,
-            helps=(
-                "write `tree depth <= 3`, or make the depth least: `minimize depth then errors`",
-            ),
+            helps=("write `tree depth <= 3`, or minimize the depth: `minimize depth then errors`",),
         )
     splits = _splits(statement.splits, statement, desk)
     if splits == "hyperplane":
@@ -103,9 +106,9 @@ def _of_planes(
     if depth is None or not 1 <= depth <= MOST_PLANE_LAYERS:
         raise desk.error(
             "K120",
-            f"a tree of hyperplanes has a depth of 1 to {MOST_PLANE_LAYERS}",
+            f"a tree with hyperplane splits needs a depth from 1 to {MOST_PLANE_LAYERS}",
             statement,
-            notes=("each level doubles the nodes of its model",),
+            notes=("each level doubles the number of nodes in the optimization model",),
             helps=("write `tree depth <= 2, splits hyperplane`",),
         )
     widths = tuple(1 << level for level in range(depth))
@@ -124,16 +127,16 @@ def _bound(bound: ast.SkeletonBound, desk: Desk) -> int:
     if bound.op not in ("<=", "<"):
         raise desk.error(
             "K109",
-            f"`{bound.measure} {bound.op}` is no upper bound",
+            f"`{bound.measure} {bound.op}` is not an upper bound",
             bound,
             helps=(
                 f"write `{bound.measure} <= {bound.value.text or value}`",
-                f"lower bounds are rules: `rule large: {bound.measure} >= 3`",
+                f"for a lower bound write a rule: `rule large: {bound.measure} >= 3`",
             ),
         )
     if value.denominator != 1 or value < 0:
         raise desk.error(
-            "K110", f"a bound of {bound.measure} is a whole number from 0 on", bound.value
+            "K110", f"a bound on {bound.measure} must be a whole number of at least 0", bound.value
         )
     return int(value) - (1 if bound.op == "<" else 0)
 
@@ -143,7 +146,7 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
     if len(widths) > MOST_LAYERS:
         raise desk.error(
             "K111",
-            f"a diagram of {len(widths)} layers is beyond every search",
+            f"a diagram of {len(widths)} layers is too large",
             statement,
             notes=(f"at most {MOST_LAYERS} layers",),
             helps=("write fewer and wider layers, such as `diagram widths 1, 2, 4, 4, 4`",),
@@ -152,14 +155,14 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
         filled = ", ".join(str(width) for width in widths if width > 0) or "1, 2"
         raise desk.error(
             "K112",
-            "every layer of a diagram has at least one node",
+            "every layer of a diagram needs at least one node",
             statement,
             helps=(f"leave the empty layers out: `diagram widths {filled}`",),
         )
     if widths[0] != 1:
         raise desk.error(
             "K113",
-            "the first layer of a diagram is the root: its width is 1",
+            "the first layer of a diagram is the root: its width must be 1",
             statement,
             helps=(f"write `diagram widths 1, {', '.join(map(str, widths))}`",),
         )
@@ -169,9 +172,9 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
     if tuple(trimmed) != widths:
         desk.warn(
             "K114",
-            "a layer wider than twice the one above is trimmed to that",
+            "a layer can be at most twice as wide as the one above, so wider layers are reduced",
             statement,
-            notes=(f"the widths are taken as {', '.join(map(str, trimmed))}",),
+            notes=(f"the widths used are {', '.join(map(str, trimmed))}",),
         )
     return DiagramSkeleton(widths=tuple(trimmed), splits=_splits(statement.splits, statement, desk))
 
@@ -188,7 +191,7 @@ def options(statements: list[ast.Solve], desk: Desk) -> Options:
             if type(option) in said:
                 desk.error(
                     "N102",
-                    "this option of `solve` is said twice",
+                    "this option of `solve` is given twice",
                     option,
                     label="again here",
                     also=((said[type(option)], "first here"),),
@@ -219,16 +222,16 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
             return replace(found, steady=_seconds(option, "a time without a better model", desk))
         case ast.Threads():
             if not 1 <= option.count <= 256:
-                raise desk.error("K116", "threads are from 1 to 256", option)
+                raise desk.error("K116", "the number of threads must be from 1 to 256", option)
             return replace(found, threads=option.count)
         case ast.Seed():
             if option.value >= 2**31:
-                raise desk.error("K116", "a seed is below 2147483648", option)
+                raise desk.error("K116", "a seed must be below 2147483648", option)
             return replace(found, seed=option.value)
         case ast.Memory():
             amount = option.amount.value * BYTES[option.unit]
             if not 10**6 <= amount < 10**18:
-                raise desk.error("K116", "a memory limit is at least 1 MB", option)
+                raise desk.error("K116", "a memory limit must be at least 1 MB", option)
             return replace(found, memory_bytes=int(amount))
         case ast.Start():
             return replace(found, start=option.path)
@@ -239,7 +242,7 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
 def _seconds(option: ast.Within | ast.Steady, what: str, desk: Desk) -> float:
     seconds = option.amount.value * SECONDS[option.unit]
     if not 0 < seconds <= LONGEST:
-        raise desk.error("K116", f"{what} is above 0 s and at most 1000 h", option)
+        raise desk.error("K116", f"{what} must be above 0 s and at most 1000 h", option)
     return float(seconds)
 
 
@@ -247,10 +250,10 @@ def _gap(option: ast.GapLimit, desk: Desk) -> Fraction:
     amount = option.amount.value
     if isinstance(option.amount, ast.Percent):
         if not 0 <= amount < 100:
-            raise desk.error("K116", "a relative gap is from 0% to below 100%", option)
+            raise desk.error("K116", "a relative gap must be at least 0% and below 100%", option)
         return amount / 100
     if amount < 0:
-        raise desk.error("K116", "a gap is not negative", option)
+        raise desk.error("K116", "a gap must not be negative", option)
     return amount
 
 
@@ -263,7 +266,7 @@ def _steps(option: ast.Using, desk: Desk) -> int | None:
         if amount is None or amount.denominator != 1 or not 1 <= amount <= MOST_STEPS:
             raise desk.error(
                 "K117",
-                f"`steps` is a whole number from 1 to {MOST_STEPS:,}",
+                f"`steps` must be a whole number from 1 to {MOST_STEPS:,}",
                 setting,
                 helps=("write `using search(steps = 1000)`",),
             )
@@ -278,8 +281,10 @@ def _growth(option: ast.Using, desk: Desk) -> Growth:
             f"`{option.backend}` takes no settings",
             option,
             helps=(
-                "settings go with `using greedy(split = optimal, leaf = optimal)` and"
-                " `using search(steps = 1000)`",
+                (
+                    "only `greedy` and `search` take settings: `using greedy(split = optimal, "
+                    "leaf = optimal)`, `using search(steps = 1000)`"
+                ),
             ),
         )
     growth = Growth()
@@ -287,11 +292,11 @@ def _growth(option: ast.Using, desk: Desk) -> Growth:
         if setting.key not in ("split", "leaf"):
             raise desk.unknown("K117", "setting", setting.key, ("split", "leaf"), setting)
         if setting.value not in WAYS:
-            raise desk.unknown("K117", "way of growth", setting.value, WAYS, setting)
+            raise desk.unknown("K117", "growth", setting.value, WAYS, setting)
         amount = Fraction(0) if setting.amount is None else setting.amount.value
         if (setting.value == "relaxed") != (setting.amount is not None) or amount < 0:
             raise desk.error(
-                "K117", "`relaxed` takes a penalty of at least 0, the other ways none", setting
+                "K117", "`relaxed` takes a penalty of at least 0; the others take none", setting
             )
         if setting.key == "split":
             growth = replace(growth, split=setting.value, split_penalty=amount)

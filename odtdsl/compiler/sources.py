@@ -23,7 +23,7 @@ def data_request(
         if kind in said:
             desk.error(
                 "N102",
-                "this option of `data` is said twice",
+                "this option of `data` is given twice",
                 option,
                 label="again here",
                 also=((said[kind], "first here"),),
@@ -60,7 +60,7 @@ def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataReque
         case ast.TestShare():
             share = option.share.value / 100
             if not 0 < share < 1:
-                desk.error("D151", "a test share is above 0% and below 100%", option.share)
+                desk.error("D151", "a test share must be above 0% and below 100%", option.share)
             test = TestShare(fraction=share, stratified=option.stratified, seed=option.seed or 0)
             return replace(request, test=test)
         case ast.NaMarks():
@@ -77,7 +77,7 @@ def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataReque
                     "N121",
                     f"`header {option.word}` is unknown",
                     option,
-                    helps=("write `header none` where the first line is data",),
+                    helps=("if the first line is data, write `header none`",),
                 )
             return replace(request, header=False)
         case ast.Encoding():

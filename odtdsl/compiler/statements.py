@@ -54,7 +54,7 @@ def sort_statements(spec: ast.Spec, desk: Desk, settings: Mapping[str, ast.Expr]
             "K101",
             "the spec is empty",
             helps=(
-                "a spec says at least what to read, predict, build and make best, for example",
+                "a spec needs at least data, a target, a skeleton and an objective, for example",
                 'data "file.csv" target survived tree depth <= 3 minimize errors',
             ),
         )
@@ -123,11 +123,11 @@ def _once(old: S | None, new: S, what: str, desk: Desk) -> S:
     }
     desk.error(
         "N101",
-        f"a spec has one {what} statement",
+        f"a spec has only one {what} statement",
         new,
         label="the second",
         also=((old, "the first"),),
-        helps=(helps.get(what, "take one of them out"),),
+        helps=(helps.get(what, "remove one of them"),),
     )
     return old
 
@@ -144,11 +144,11 @@ def _named_once(
 def _twice(what: str, name: str, old: ast.Node, new: ast.Node, desk: Desk) -> None:
     desk.error(
         "N102",
-        f"{what} `{name}` is named twice",
+        f"{what} `{name}` is defined twice",
         new,
         label="again here",
         also=((old, "first here"),),
-        helps=("give each its own name: messages call it so",),
+        helps=("give each its own name, which messages use",),
     )
 
 

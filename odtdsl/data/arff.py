@@ -77,13 +77,13 @@ def read_arff(path: Path, request: DataRequest) -> Table:
     return build_table(request.name, columns, len(rows))
 
 
-_FORM = "an ARFF file has lines `@attribute name type`, a line `@data`, and rows"
+_FORM = "an ARFF file has lines `@attribute name type`, then a line `@data`, then rows"
 
 
 def _attribute(number: int, line: str, name: str) -> _Attribute:
     match = _ATTRIBUTE.match(line)
     if match is None:
-        raise error("D111", f"{name}, line {number} is no ARFF: `{line[:60]}`", helps=(_FORM,))
+        raise error("D111", f"{name}, line {number} is not ARFF: `{line[:60]}`", helps=(_FORM,))
     column, kind = _unquoted(match[1]), match[2].strip()
     word = kind.split()[0].lower() if kind else ""
     if kind.startswith("{") and kind.endswith("}"):
@@ -95,13 +95,13 @@ def _attribute(number: int, line: str, name: str) -> _Attribute:
     elif word in ("date", "relational"):
         raise error(
             "D113",
-            f"{name}, line {number}: attribute `{column}` is of type {word}, which is not read",
-            helps=("turn it into numbers or nominal values, or take it out of the file",),
+            f"{name}, line {number}: attribute `{column}` has type {word}, which is not supported",
+            helps=("convert it to numbers or nominal values, or remove it from the file",),
         )
     raise error(
         "D111",
-        f"{name}, line {number}: attribute `{column}` has no known type: `{kind[:40]}`",
-        helps=("types are numeric, real, integer, string, and nominal values in braces",),
+        f"{name}, line {number}: attribute `{column}` has an unknown type: `{kind[:40]}`",
+        helps=("the types are numeric, real, integer, string, and nominal values in braces",),
     )
 
 
@@ -109,12 +109,12 @@ def _row(number: int, line: str, width: int, name: str) -> list[_Cell]:
     if line.startswith("{"):
         raise error(
             "D113",
-            f"{name}, line {number} is a sparse row, which is not read",
-            helps=("write the file dense, or save it as CSV",),
+            f"{name}, line {number} is a sparse row, which is not supported",
+            helps=("write the file in dense form, or save it as CSV",),
         )
     cells = _cells(line)
     if cells is None:
-        raise error("D112", f"{name}, line {number} has a quote that does not match")
+        raise error("D112", f"{name}, line {number} has an unmatched quote")
     if len(cells) != width:
         raise error("D112", f"{name}, line {number} has {len(cells)} cells for {width} attributes")
     return cells
@@ -163,6 +163,6 @@ def _outside(attribute: _Attribute, name: str, line: int, text: str) -> OdtError
     listed = ", ".join(attribute.levels or ())
     return error(
         "D112",
-        f"{name}, line {line}: `{text}` is no value of attribute `{attribute.name}`",
+        f"{name}, line {line}: `{text}` is not a value of attribute `{attribute.name}`",
         notes=(f"its values are {listed}",),
     )

@@ -67,11 +67,14 @@ def _unknown(name: str) -> OdtError:
     near = difflib.get_close_matches(name.lower(), BUNDLED, n=1, cutoff=0.5)
     listed = ", ".join(f'"{known}"' for known in BUNDLED)
     helps = [f'did you mean `data sklearn "{near[0]}"`?'] if near else []
-    helps.append("sets that scikit-learn downloads: save them as CSV, or name them on OpenML")
+    helps.append(
+        "data sets that scikit-learn downloads are not included: save them as CSV, or use `data "
+        "openml`"
+    )
     return error(
         "D121",
-        f'scikit-learn ships no data set "{name}"',
-        notes=(f"it ships {listed}",),
+        f'scikit-learn contains no data set "{name}"',
+        notes=(f"it contains {listed}",),
         helps=helps,
     )
 
@@ -119,10 +122,10 @@ def _has_pandas() -> bool:
 def _not_fetched(name: str, problem: Exception) -> OdtError:
     return error(
         "D122",
-        f'OpenML\'s data set "{name}" could not be fetched: {problem}',
+        f'the OpenML data set "{name}" could not be downloaded: {problem}',
         helps=(
-            "check the name on openml.org and the network",
-            "without a network, save the set as CSV or ARFF and name the file",
+            "check the name on openml.org and your network connection",
+            "without a network, save the data set as CSV or ARFF and use the file",
         ),
     )
 
@@ -132,7 +135,7 @@ def _from_arrays(bunch: Any, name: str, marks: Marks) -> Table:
     if not isinstance(bunch.data, np.ndarray):
         raise error(
             "D123",
-            f"{name} is stored sparse, which is not supported without pandas",
+            f"{name} is stored in sparse form, which needs pandas",
             helps=("install pandas: pip install 'odtdsl[frames]'",),
         )
     categories: Mapping[str, Sequence[Any]] = getattr(bunch, "categories", None) or {}

@@ -229,6 +229,6 @@ def _check_count(count: int, what: str) -> None:
     if count < 2:
         raise error(
             "D171",
-            f"`at {what} {count}` leaves nothing to split",
-            helps=(f"take at least 2, as in `at {what} 4`",),
+            f"`at {what} {count}` gives no threshold",
+            helps=(f"use at least 2, as in `at {what} 4`",),
         )

@@ -268,7 +268,7 @@ def check_names(table: str, names: Sequence[str]) -> None:
                 code="D104",
                 message=f"{table} has {len(at)} columns named `{name}`",
                 notes=(f"they are columns {', '.join(map(str, at))}, counted from 1",),
-                helps=("give every column a name of its own",),
+                helps=("give every column a different name",),
             )
             for name, at in repeated.items()
         )
@@ -334,6 +334,6 @@ def _infinite(name: str, cells: Sequence[tuple[int, str]], place: Place) -> OdtE
     return error(
         "D106",
         f"column `{name}` has an infinite number, `{text}`, in {place(row)}{more}",
-        notes=("numbers are finite and no larger than about 1.8e308",),
+        notes=("numbers must be finite and at most about 1.8e308",),
         helps=(f'if it marks a missing value, write `na {{"{text}"}}` in the data statement',),
     )

@@ -91,7 +91,7 @@ def _read_lines(lines: list[Line], request: DataRequest, separator: str) -> Tabl
     if not body:
         raise error(
             "D105",
-            f"{request.name} has no rows, only the line of column names",
+            f"{request.name} has only a line of column names, and no rows",
             helps=("if that line is a row, write `header none` in the data statement",),
         )
     marks, numerals = Marks.of(request.na), numerals_of(request.decimal, request.thousands)
@@ -126,17 +126,17 @@ def decode(content: bytes, encoding: str | None, name: str) -> str:
     except (LookupError, ValueError):  # ValueError: a zero character in the name
         raise error(
             "D102",
-            f'"{encoding}" is no known text encoding',
+            f'"{encoding}" is not a known text encoding',
             helps=('common ones are "utf-8", "latin-1", "cp1252" and "utf-16"',),
         ) from None
     # Some codecs, such as utf-7, give what no text may hold.
     if codecs.lookup(codec).name != "utf-8" and HALF_PAIR.search(text):
-        raise error("D102", f"{name} is not {codec} text: it holds half a surrogate pair")
+        raise error("D102", f"{name} is not {codec} text: it contains half a surrogate pair")
     if "\0" in text:
         raise error(
             "D102",
             f"{name} is not a text file",
-            helps=("read `.csv`, `.tsv`, `.parquet` or `.arff`; save a spreadsheet as CSV",),
+            helps=("use a `.csv`, `.tsv`, `.parquet` or `.arff` file; save a spreadsheet as CSV",),
         )
     return text.removeprefix("\ufeff")
 
@@ -148,7 +148,7 @@ def _undecodable(
     if isinstance(problem, UnicodeDecodeError):
         line = content.count(b"\n", 0, problem.start) + 1
         where = f": byte 0x{content[problem.start]:02x} on line {line}"
-    helps = ('name its encoding in the data statement, as in `encoding "latin-1"`',)
+    helps = ('give its encoding in the data statement, as in `encoding "latin-1"`',)
     return error("D102", f"{name} is not {encoding or 'UTF-8'} text{where}", helps=helps)
 
 
@@ -162,7 +162,7 @@ def _separator(request: DataRequest, path: Path) -> str:
         raise error(
             "D107",
             f'"{given}" cannot separate cells',
-            helps=('a separator is one character, as in `separator ";"`',),
+            helps=('a separator must be one character, as in `separator ";"`',),
         )
     return given
 
@@ -187,8 +187,10 @@ def _lines(text: str, separator: str, name: str) -> Iterator[Line]:
             "D103",
             f"{name}, line {start}: {problem}",
             helps=(
-                'a quote opens a cell only at its start, is doubled inside it (`""`), and '
-                "is closed again",
+                (
+                    "a quote may open a cell only at its start; inside the cell, write it twice "
+                    '(`""`), and close it at the end'
+                ),
             ),
         ) from None
 
@@ -205,8 +207,8 @@ def _blank_separated(text: str, name: str) -> Iterator[Line]:
                 if match is None:
                     raise error(
                         "D103",
-                        f"{name}, line {number}: a quote that does not open or close a cell",
-                        helps=('inside a quoted cell write a quote twice (`""`)',),
+                        f"{name}, line {number}: this quote neither opens nor closes a cell",
+                        helps=('inside a quoted cell, write a quote twice (`""`)',),
                     )
                 quoted, plain = match.groups()
                 cells.append(plain if quoted is None else quoted.replace('""', '"'))
@@ -248,6 +250,6 @@ def _check_widths(body: Sequence[Line], width: int, request: DataRequest) -> Non
     raise error(
         "D103",
         f"{request.name}, line {number} has {count} cells where the first line has {width}",
-        notes=(f"lines that do not fit: {listed}{more}",) if len(ragged) > 1 else (),
-        helps=("put cells that hold the separator in double quotes",),
+        notes=(f"lines with a wrong number of cells: {listed}{more}",) if len(ragged) > 1 else (),
+        helps=("put cells that contain the separator in double quotes",),
     )

@@ -38,7 +38,7 @@ _FLOATS = (np.float16, np.float32, np.float64)
 """Floats that float64 holds: there are longer ones."""
 
 _TEMPORAL_HELP = (
-    "turn it into a number, such as days since a fixed date, or into a category, such as the month"
+    "convert it to a number, such as days since a fixed date, or to a category, such as the month"
 )
 
 
@@ -96,7 +96,7 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
     except (OSError, OdtError):
         raise
     except Exception as problem:  # each library has its own errors for a broken file
-        raise error("D108", f"{request.name} is no Parquet file: {problem}") from None
+        raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
     return read_frame(frame, name=request.name, na=request.na)
 
 
@@ -170,7 +170,7 @@ def _texts(name: str, values: Sequence[Any]) -> list[str | None]:
     _write_as_integers(texts, values)
     for row, text in enumerate(texts):
         if text is not None and not text.isascii() and HALF_PAIR.search(text):
-            raise _half(f"column `{name}` holds {text[:40]!a} in {row_place(row)}:")
+            raise _half(f"column `{name}` contains {text[:40]!a} in {row_place(row)}:")
     return texts
 
 
@@ -196,8 +196,8 @@ _LARGE = 10**15
 def _half(what: str) -> OdtError:
     return error(
         "D136",
-        f"{what} half of a surrogate pair is no character, and no file can hold it",
-        notes=("texts that were decoded with errors passed over have such halves",),
+        f"{what} half of a surrogate pair is not a character and cannot be saved in a file",
+        notes=("decoding that ignores errors leaves such halves",),
         helps=('replace it, as `text.encode("utf-8", "replace").decode("utf-8")` does',),
     )
 
@@ -261,14 +261,14 @@ def _no_cell(name: str, row: int, value: Any) -> OdtError:
         return _dates(name, type(value).__name__)
     return error(
         "D135",
-        f"column `{name}` holds a {type(value).__name__} in {row_place(row)}",
-        notes=("a cell is a number, a text, a truth value, or missing",),
-        helps=("turn it into one of these, or take the column out of the frame",),
+        f"column `{name}` contains a {type(value).__name__} in {row_place(row)}",
+        notes=("a cell must be a number, a text, a truth value, or missing",),
+        helps=("convert it to one of these, or remove the column from the frame",),
     )
 
 
 def _dates(name: str, kind: str) -> OdtError:
-    message = f"column `{name}` holds dates or times ({kind}), which no test can ask about"
+    message = f"column `{name}` contains dates or times ({kind}), which splits cannot test"
     return error("D134", message, helps=(_TEMPORAL_HELP,))
 
 
@@ -277,7 +277,7 @@ def _read_array(array: np.ndarray[Any, Any], name: str, marks: Marks) -> Table:
         raise error(
             "D132",
             f"{name} is an array of {array.ndim} dimensions",
-            helps=("give an array of shape (n_rows, n_columns)",),
+            helps=("pass an array of shape (n_rows, n_columns)",),
         )
     names = [f"c{i}" for i in range(1, array.shape[1] + 1)]
     columns = [(key, array[:, i]) for i, key in enumerate(names)]
@@ -291,7 +291,7 @@ def _read_mapping(mapping: Mapping[Any, Any], name: str, marks: Marks) -> Table:
         raise error(
             "D132",
             f"{name} is a mapping whose values are not all sequences",
-            helps=("give a mapping of column names to sequences of equal length",),
+            helps=("pass a mapping from column names to sequences of equal length",),
         ) from None
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"`{key}` {count}" for key, count in lengths.items())
@@ -304,7 +304,7 @@ def _read_native(frame: Any, name: str, marks: Marks) -> Table:
     import narwhals as nw
 
     if hasattr(frame, "collect"):
-        raise _no_frame(frame, "collect it first, as in `frame.collect()`")
+        raise _no_frame(frame, "collect it first: `frame.collect()`")
     if hasattr(frame, "columns"):
         # Of an Arrow table, `columns` are its arrays.
         names = getattr(frame, "column_names", frame.columns)
@@ -313,7 +313,7 @@ def _read_native(frame: Any, name: str, marks: Marks) -> Table:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
         kinds = "a pandas, polars or Arrow table, a 2-D array, or a mapping of names to sequences"
-        raise _no_frame(frame, f"give {kinds}") from None
+        raise _no_frame(frame, f"pass {kinds}") from None
     # By position: pandas' names may be integers, which would be taken for positions.
     keys = [str(key) for key in wrapped.columns]
     columns = list(zip(keys, wrapped.iter_columns(), strict=True))
@@ -322,7 +322,7 @@ def _read_native(frame: Any, name: str, marks: Marks) -> Table:
 
 def _no_frame(frame: Any, help_text: str) -> OdtError:
     what = type(frame).__name__
-    return error("D132", f"a {what} is no frame that can be read", helps=(help_text,))
+    return error("D132", f"a {what} is not a supported data frame", helps=(help_text,))
 
 
 def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:

@@ -15,6 +15,6 @@ def too_large(name: str, what: str, most: str) -> OdtError:
     """D114."""
     return error(
         "D114",
-        f"{name} is too large to be read: {what}, where {most} are the most",
-        helps=("keep the rows and columns that the spec needs in a file of their own",),
+        f"{name} is too large: it has {what}, and the limit is {most}",
+        helps=("write a smaller file with only the rows and columns that the spec needs",),
     )

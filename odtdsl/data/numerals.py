@@ -64,20 +64,20 @@ def numerals_of(decimal: str | None, thousands: str | None) -> Numerals:
     if decimal is not None and decimal not in _DECIMALS:
         raise error(
             "D119",
-            f'"{decimal}" is no decimal sign',
-            helps=('write `decimal ","`; without it numbers have a point',),
+            f'"{decimal}" is not a decimal separator',
+            helps=('write `decimal ","`; the default is a point',),
         )
     if thousands is not None and thousands not in _THOUSANDS:
         raise error(
             "D119",
-            f'"{thousands}" does not stand between thousands',
+            f'"{thousands}" is not a thousands separator',
             helps=("""write `thousands ","`, `"."`, `" "` or `"'"`""",),
         )
     if thousands == (decimal or "."):
         other = "," if thousands == "." else "."
         raise error(
             "D119",
-            f'"{thousands}" cannot stand between thousands and before decimals, too',
+            f'"{thousands}" cannot be both the thousands and the decimal separator',
             helps=(f'write `decimal "{other}", thousands "{thousands}"`',),
         )
     return Numerals(decimal or ".", thousands)

@@ -93,10 +93,10 @@ def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
     if frame is None:
         raise error(
             "D131",
-            "the spec says `data frame`, but no frame was given",
+            "the spec says `data frame`, but no frame was passed",
             helps=(
-                "from Python, hand the frame over: `solve(frame=rows)`",
-                'elsewhere, name a file: `data "train.csv"`',
+                "in Python, pass the frame: `solve(frame=rows)`",
+                'elsewhere, use a file: `data "train.csv"`',
             ),
         )
     return read_frame(frame, name=name, na=request.na)
@@ -107,7 +107,7 @@ def _read_file(request: DataRequest, base: Path) -> Table:
     if suffix in _FOREIGN:
         raise error(
             "D108",
-            f"{request.name} is {_FOREIGN[suffix]}, which is not read",
+            f"{request.name} is {_FOREIGN[suffix]}, which is not supported",
             helps=("save it as `.csv`, `.tsv`, `.parquet` or `.arff`",),
         )
     path = _found(request.name, base)
@@ -147,7 +147,9 @@ def _found(name: str, base: Path) -> Path:
 
 def _no_file(name: str, path: Path) -> OdtError:
     if path.is_dir():
-        return error("D101", f"{name} is a folder, not a file", helps=("name a file in it",))
+        return error(
+            "D101", f"{name} is a folder, not a file", helps=("give the path of a file in it",)
+        )
     try:
         siblings = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
     except (OSError, ValueError):  # ValueError: a zero or half a surrogate pair in the path
@@ -159,7 +161,7 @@ def _no_file(name: str, path: Path) -> OdtError:
         f"there is no file {name}",
         notes=()
         if Path(name).is_absolute()
-        else (f"paths are relative to the spec; looked for {path}",),
+        else (f"paths are relative to the spec; the path tried is {path}",),
         helps=helps,
     )
 
@@ -180,9 +182,12 @@ def _check_options(request: DataRequest) -> None:
     if wrong:
         raise error(
             "D109",
-            f"`{'`, `'.join(wrong)}` does not fit {source}",
+            f"`{'`, `'.join(wrong)}` is not an option for {source}",
             notes=(
-                "separators, signs of numbers, headers and encodings are options of text files",
+                (
+                    "`separator`, `decimal`, `thousands`, `header` and `encoding` are options "
+                    "of text files"
+                ),
             ),
             helps=("leave it out",),
         )

@@ -63,17 +63,17 @@ def split_rows(
         raise error(
             "D151",
             f"a test share of {float(share):.6g} leaves no rows on one side",
-            helps=("take a share between 0% and 100%, such as `test 33%`",),
+            helps=("use a share between 0% and 100%, such as `test 33%`",),
         )
     if not 0 <= seed < 2**32:
-        raise error("D151", f"the seed of a split is from 0 to 4294967295, not {seed}")
+        raise error("D151", f"the seed of a split must be from 0 to 4294967295, not {seed}")
     n_test = math.ceil(float(share) * n_rows)
     n_train = n_rows - n_test
     if n_train == 0 or n_test == 0:
         raise error(
             "D151",
-            f"a test share of {float(share):.6g} of {n_rows} rows leaves {n_train} to train on",
-            helps=("take a smaller share, or name a test file",),
+            f"a test share of {float(share):.6g} of {n_rows} rows leaves {n_train} for training",
+            helps=("use a smaller share, or give a test file",),
         )
     if labels is not None:
         _check_classes(labels, n_train, n_test)
@@ -91,10 +91,13 @@ def split_rows(
 def _check_classes(labels: IntArray, n_train: int, n_test: int) -> None:
     counts = np.unique(labels, return_counts=True)[1]
     if counts.min() < 2:
-        raise _not_stratified("a class has a single row, which cannot stand on both sides")
+        raise _not_stratified(
+            "a class has a single row, which cannot be both in the training and in the test rows"
+        )
     if min(n_train, n_test) < len(counts):
         raise _not_stratified(
-            f"{n_train} training and {n_test} test rows cannot hold {len(counts)} classes each"
+            f"{n_train} training rows and {n_test} test rows cannot both contain "
+            f"{len(counts)} classes"
         )
 
 
@@ -103,5 +106,5 @@ def _not_stratified(reason: str) -> OdtError:
         "D151",
         "the rows cannot be divided with equal shares of the classes",
         notes=(reason,),
-        helps=("leave `stratified` out, or take another share",),
+        helps=("remove `stratified`, or use another share",),
     )

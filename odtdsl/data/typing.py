@@ -81,7 +81,7 @@ def _in_order(column: RawColumn) -> tuple[Value, ...]:
     for same in by_number(levels).values():
         if len(same) > 1:
             low, high = (f"`{level_text(levels[i])}`" for i in same[:2])
-            raise _no_order(column, f"{low} and {high} are one number and two values")
+            raise _no_order(column, f"{low} and {high} are two values for one number")
     return levels
 
 
@@ -143,11 +143,11 @@ def _numbers(raw: RawColumn) -> FloatArray:
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
     raise error(
         "D141",
-        f"column `{raw.name}` is declared a number, but {row_place(row)} holds `{text}`",
-        notes=(f"{len(wrong)} of {len(texts)} cells are no finite numbers: {listed}",),
+        f"column `{raw.name}` is declared a number, but {row_place(row)} contains `{text}`",
+        notes=(f"{len(wrong)} of {len(texts)} cells are not finite numbers: {listed}",),
         helps=(
             f'if it marks a missing value, write `na {{"{text}"}}` in the data statement',
-            f"else write `feature {raw.name}: category`",
+            f"otherwise write `feature {raw.name}: category`",
         ),
     )
 
@@ -169,10 +169,12 @@ def _check_step(raw: RawColumn, numbers: FloatArray, step: Fraction | None) -> N
     rows = np.flatnonzero(np.isin(numbers, off))
     raise error(
         "D145",
-        f"column `{raw.name}` has values off its grid of step {step}: "
-        f"{row_place(int(rows[0]))} holds `{raw.texts[rows[0]]}`",
-        notes=(f"{len(rows)} of {len(numbers)} cells are no multiples of {step}",),
-        helps=("take a smaller step, or leave it out",),
+        (
+            f"column `{raw.name}` has values that are not multiples of its step {step}: "
+            f"{row_place(int(rows[0]))} contains `{raw.texts[rows[0]]}`"
+        ),
+        notes=(f"{len(rows)} of {len(numbers)} cells are not multiples of {step}",),
+        helps=("use a smaller step, or leave it out",),
     )
 
 
@@ -211,15 +213,18 @@ def _merged(raw: RawColumn, one: str, other: str) -> OdtError:
     name = f"`{raw.name}`"
     return error(
         "D146",
-        f"the numbers `{one}` and `{other}` of column {name} are different, but one as float64",
+        f"the numbers `{one}` and `{other}` of column {name} are different, but equal as float64",
         notes=(
-            f"they stand in {row_place(first)} and in {row_place(second)}",
-            "numbers are told apart to about 16 digits",
+            f"they are in {row_place(first)} and in {row_place(second)}",
+            "numbers are distinguished to about 16 digits",
         ),
         helps=(
-            f"if they are codes: `feature {raw.name}: category`",
-            f"if they name rows: `id {raw.name}` in the data statement, or `drop {raw.name}`",
-            "if they measure something: subtract a constant, or write fewer digits",
+            f"if they are codes, write `feature {raw.name}: category`",
+            (
+                f"if they name rows, write `id {raw.name}` in the data statement, or `drop "
+                f"{raw.name}`"
+            ),
+            "if they are measurements, subtract a constant, or write fewer digits",
         ),
     )
 
@@ -264,9 +269,11 @@ def _unclear(raw: RawColumn, text: str, levels: Sequence[str]) -> OdtError:
     listed = " and ".join(f"`{level}`" for level in levels[:_SHOWN])
     return error(
         "D147",
-        f"column `{raw.name}` holds the number {text} in {row_place(row)}, and {listed} are"
-        " different values that read as it",
-        helps=("give the column as texts, written as the values are",),
+        (
+            f"column `{raw.name}` contains the number {text} in {row_place(row)}, but {listed} "
+            "are different values that all read as this number"
+        ),
+        helps=("pass the column as texts, written exactly like the values",),
     )
 
 
@@ -278,12 +285,12 @@ def _check_closed(raw: RawColumn, codes: IntArray, column_type: ColumnType) -> N
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
     raise error(
         "D142",
-        f"column `{raw.name}` holds {listed}, which is not among its declared values",
+        f"column `{raw.name}` contains {listed}, which is not among its declared values",
         notes=(
             f"first in {row_place(int(rows[0]))}; {len(rows)} of {len(codes)} cells",
             f"declared: {', '.join(f'`{level}`' for level in column_type.levels)}",
         ),
-        helps=("declare the value too, or mark it as missing with `na`",),
+        helps=("declare the value too, or declare it a missing value with `na`",),
     )
 
 
@@ -293,7 +300,7 @@ def _not_binary(name: str, levels: Sequence[Value]) -> OdtError:
     return error(
         "D143",
         f"column `{name}` is declared binary, but has {len(levels)} values: {listed}{more}",
-        helps=(f"write `feature {name}: category`, or mark the extra value as missing",),
+        helps=(f"write `feature {name}: category`, or declare the extra value missing with `na`",),
     )
 
 
@@ -304,5 +311,5 @@ def _no_order(column: RawColumn, reason: str) -> OdtError:
     return error(
         "D144",
         f"column `{column.name}` is declared ordered, but {reason}",
-        helps=(f"name the values from low to high: `ordered {{{listed}{more}}}`",),
+        helps=(f"list the values from low to high: `ordered {{{listed}{more}}}`",),
     )

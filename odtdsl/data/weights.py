@@ -98,7 +98,12 @@ def _check(values: FloatArray, subject: str) -> None:
             raise error(
                 "D161",
                 f"{subject}: {row_place(rows[0])} has {what}{shown}{more}",
-                helps=("weights are finite and at least 0; 0 leaves a row out of measures",),
+                helps=(
+                    (
+                        "weights must be finite and at least 0; a row of weight 0 does not count in "
+                        "measures"
+                    ),
+                ),
             )
     if not (values > 0).any():
         raise error("D162", f"{subject}: no row has a weight above 0")
@@ -119,6 +124,6 @@ def _rounded(weights: list[Fraction], counts: list[int], subject: str) -> tuple[
         bits -= (total // ROOM).bit_length()
     raise error(
         "D161",
-        f"{subject} are too large: their sum is beyond {ROOM:.2g}",
-        helps=("divide all weights by a common factor; only their ratios matter to shares",),
+        f"{subject} are too large: their sum exceeds {ROOM:.2g}",
+        helps=("divide all weights by a common factor; shares depend only on their ratios",),
     )

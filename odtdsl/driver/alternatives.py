@@ -42,11 +42,11 @@ Stopped = Literal["", "most", "time", "interrupted", "memory", "depth", "unprove
 STOPPED: dict[Stopped, str] = {
     "": "",
     "most": "there are more: raise `--most` to see them",
-    "time": "the time limit was met",
+    "time": "the time limit was reached",
     "interrupted": "interrupted",
-    "memory": "the memory limit was met",
-    "depth": "deeper trees were not looked at",
-    "unproven": "the best tree is not proven best within the limits",
+    "memory": "the memory limit was reached",
+    "depth": "deeper trees were not searched",
+    "unproven": "the best tree was not proven optimal within the limits",
 }
 """Why a list is not complete, in words."""
 
@@ -86,8 +86,13 @@ def parse_near(text: str) -> Near:
     if match is None:
         raise error(
             "U313",
-            f"`{text}` says nothing about how near",
-            helps=("write `1%` of the best value, `3 errors`, or `0.02` as the objective counts",),
+            f"`{text}` is not a tolerance",
+            helps=(
+                (
+                    "write `1%` (of the best value), `3 errors`, or `0.02` (in units of the "
+                    "objective)"
+                ),
+            ),
         )
     amount = Fraction(match[1])
     if match[2] == "%":
@@ -104,7 +109,7 @@ def at_least_one(most: int) -> int:
         U313: none.
     """
     if most < 1:
-        raise error("U313", f"`{most}` is no number of trees", helps=("write 1 or more",))
+        raise error("U313", f"`{most}` is not a number of trees", helps=("write 1 or more",))
     return most
 
 
@@ -141,7 +146,7 @@ def _price_of_an_error(core: Core, rows: Rows) -> Fraction:
             return price / stage.measure.denominator
     raise error(
         "U314",
-        "the first stage of the objective does not count errors, each at one price",
+        "the first stage of the objective does not count all errors at the same price",
         helps=("write `--near 1%`, or `--near 0.02` in units of the objective",),
     )
 
@@ -451,16 +456,16 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
     if wish not in ("auto", "exact"):
         raise error(
             "B103",
-            f"`{wish}` finds one tree: it does not list those that are as good",
+            f"`{wish}` finds one tree: it cannot list equally good ones",
             helps=("write `using exact`, or `--using exact`",),
         )
     if isinstance(core.skeleton, DiagramSkeleton):
-        raise error("B103", "trees are listed that are as good, not yet diagrams")
+        raise error("B103", "only trees can be listed, not diagrams")
     choice = choose(core, "exact")
     if choice.name is None:
         raise refused(choice, "exact", analysis.problem.source)
     if core.targets is not None:
-        raise error("B103", "trees are listed for classes, not yet for number targets")
+        raise error("B103", "trees can be listed only for class targets, not for number targets")
     objections = tuple(enumerate_objections(core))
     if objections:
         raise OdtError(
@@ -519,9 +524,9 @@ class _Collected:
             if not audited.holds or claimed != audited.objective:
                 raise error(
                     "X101",
-                    "a listed tree did not survive its audit: not your mistake",
+                    "a listed tree failed its audit: this is a bug in odtdsl, not your mistake",
                     notes=(
-                        f"rules that do not hold: {[x.rule for x in audited.lines if not x.holds]}",
+                        f"broken rules: {[x.rule for x in audited.lines if not x.holds]}",
                         f"claimed objective {claimed}, recomputed {audited.objective}",
                     ),
                     helps=("please report it with the spec and the data",),

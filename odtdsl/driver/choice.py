@@ -63,7 +63,7 @@ def back_end(name: str) -> BackEnd:
         raise error(
             "B101",
             f"the back end `{name}` is not part of this version",
-            notes=(f"there are: `{'`, `'.join(available())}`; or leave it to `auto`",),
+            notes=(f"the back ends are `{'`, `'.join(available())}`; `auto` chooses one",),
             helps=(f"did you mean `{near}`?",) if near else (),
         )
     module, _, kind = _WHERE[name].partition(":")
@@ -126,17 +126,17 @@ def choose(core: Core, wish: str) -> Choice:
     if wish != "auto":
         back_end(wish)
         if found[wish]:
-            return Choice(steps=(), reason=f"`{wish}` was asked for", refusals=listed)
+            return Choice(steps=(), reason=f"`{wish}` was requested", refusals=listed)
         steps = alone(core, wish, grows=grows, searches=searches)
-        return Choice(steps=steps, reason="asked for", refusals=listed)
+        return Choice(steps=steps, reason="requested", refusals=listed)
     diagram = isinstance(core.skeleton, DiagramSkeleton)
     order = [name for name in (FOR_DIAGRAMS if diagram else PREFERENCE) if name in found]
     able = [name for name in order if not found[name]]
     if not able:
-        reason = "no back end expresses the whole problem"
+        reason = "no back end supports the whole problem"
         return Choice(steps=(), reason=reason, refusals=listed)
     name, others = able[0], order[: order.index(able[0])]
-    reason = "expresses the whole problem, exactly"
+    reason = "supports the whole problem exactly"
     if others:
         reason += f"; {' and '.join(others)} cannot"
     if diagram and "exact" in able[1:]:

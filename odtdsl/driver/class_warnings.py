@@ -48,9 +48,11 @@ def unpredicted(model: Tree | Diagram, rows: Rows) -> tuple[Diagnostic, ...]:
             notes=tuple(notes),
             source=rows.problem.source,
             helps=(
-                f"to have it found, write a rule: `rule found: recall({example}) >= 50%`",
-                f"or make its errors dearer: `{_losses(target.classes, rarest)}` and"
-                " `minimize expected_loss`",
+                f"to have it predicted, write a rule: `rule found: recall({example}) >= 50%`",
+                (
+                    f"or make its errors more expensive: `{_losses(target.classes, rarest)}` "
+                    "and `minimize expected_loss`"
+                ),
             ),
         ),
     )

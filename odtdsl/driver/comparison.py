@@ -203,7 +203,10 @@ def _must_agree(found: Comparison, core: Core, analysis: Analysis) -> None:
             [
                 Diagnostic(
                     code="X102",
-                    message="proofs of two back ends disagree: a mistake of odtdsl, not yours",
+                    message=(
+                        "the proofs of two back ends disagree: this is a bug in odtdsl, not "
+                        "your mistake"
+                    ),
                     notes=tuple(wrong),
                     source=analysis.problem.source,
                     helps=("please report it with the spec and the data",),
@@ -223,7 +226,7 @@ def contradictions(
     refuted = theirs.model is not None and _keeps(theirs)
     if mine.status == "infeasible":
         if refuted:
-            yield "infeasible", "a model that keeps all rules"
+            yield "infeasible", "a model that satisfies all rules"
         return
     if not refuted:
         return

@@ -247,15 +247,18 @@ def _check_growth(problem: Problem, core: Core, name: str) -> None:
     if core.targets is None:
         raise error(
             "B102",
-            f"`greedy` scores splits by `{other}` for number targets only; the target is a class",
+            (
+                f"`greedy` can score splits by `{other}` only for number targets, and the "
+                "target is a class"
+            ),
             helps=("write `using greedy`",),
         )
     loss = loss_in(core)
     if "relaxed" in ways and loss is not None and loss.kind == "poisson":
         raise error(
             "B102",
-            "`relaxed` is for `mse` and `mae`, not for `poisson`",
-            helps=("take `optimal`, `medoid` or `average`",),
+            "`relaxed` works with `mse` and `mae`, not with `poisson`",
+            helps=("use `optimal`, `medoid` or `average`",),
         )
 
 
@@ -366,8 +369,10 @@ def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Dia
                 f" `{core.columns[split.column]}`, and both its sides predict alike",
                 labels=tuple(Label(span=span) for span in places if span.start >= 0),
                 helps=(
-                    "the best tree has no use for the question: drop the rule, or keep it where"
-                    " the question is to be asked all the same",
+                    (
+                        "the best tree does not need this test: remove the rule, unless the "
+                        "test must be made in any case"
+                    ),
                 ),
                 source=analysis.problem.source,
             )
@@ -378,7 +383,7 @@ def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Dia
 def _must_be_founded(analysis: Analysis, core: Core, answer: RawAnswer) -> None:
     """The solver's claims against its own model: what contradicts it is our mistake."""
     if said := unfounded(core, answer):
-        raise _mistake(analysis, (f"the search claims what cannot be: {said}",))
+        raise _mistake(analysis, (f"the search returned an impossible result: {said}",))
 
 
 def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audit) -> None:
@@ -396,7 +401,7 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
         raise _mistake(
             analysis,
             (
-                f"rules that do not hold: {', '.join(broken) or 'none'}",
+                f"broken rules: {', '.join(broken) or 'none'}",
                 f"claimed objective {claimed}, recomputed {list(audited.objective)}",
             ),
         )
@@ -405,7 +410,7 @@ def _must_agree(analysis: Analysis, core: Core, answer: RawAnswer, audited: Audi
 def _mistake(analysis: Analysis, notes: tuple[str, ...]) -> OdtError:
     return error(
         "X101",
-        "the answer did not survive its audit: a mistake of odtdsl, not yours",
+        "the answer failed its audit: this is a bug in odtdsl, not your mistake",
         notes=notes,
         helps=("please report it with the spec and the data",),
         source=analysis.problem.source,
@@ -540,13 +545,13 @@ def check_format(to: str) -> None:
     if to not in ("lp", "mps") and formula_format(to) is None:
         raise error(
             "U303",
-            f"`{to}` is no format of this version",
+            f"`{to}` is not a format of this version",
             helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
         )
 
 
 def _other(code: str, option: str, instead: str) -> OdtError:
-    return error(code, f"`{option}` is of another kind of file", helps=(f"add `{instead}`",))
+    return error(code, f"`{option}` belongs to another kind of file", helps=(f"add `{instead}`",))
 
 
 __all__ = [

@@ -139,9 +139,9 @@ class Result:
             U204, D132 to D135: as `Tree.apply`.
         """
         if self.diagram is not None:
-            raise error("U207", "`why` explains trees, and the answer is a diagram")
+            raise error("U207", "`why` explains only trees, and the answer is a diagram")
         if self.tree is None or self.rows is None:
-            raise error("U207", f"there is no tree to ask: the answer is {self.status}")
+            raise error("U207", f"there is no tree to explain: the answer is {self.status}")
         explain = method("Result.why")
         return cast(
             "Why", explain(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)

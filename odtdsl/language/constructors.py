@@ -89,5 +89,5 @@ def disjunction(items: Iterable[ast.Expr]) -> ast.Expr:
 
 def _junction(items: list[ast.Expr], word: str) -> ast.Expr | None:
     if not items:
-        raise error("S090", f"`{word}` of no conditions cannot be written in a spec")
+        raise error("S090", f"`{word}` without conditions cannot be written in a spec")
     return items[0] if len(items) == 1 else None

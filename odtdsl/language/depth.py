@@ -28,8 +28,8 @@ def too_deep(source: Source, span: Span) -> Diagnostic:
     """What is said of a statement whose expression nests deeper than walks over it may."""
     return Diagnostic(
         code="S027",
-        message=f"an expression nests more than {MAX_DEPTH} levels deep",
+        message=f"an expression is nested more than {MAX_DEPTH} levels deep",
         labels=(Label(span=span, text="in this statement"),),
-        helps=("name parts of it with `let`, or write a long sum as `sum(a, b, ...)`",),
+        helps=("give parts of it a name with `let`, or write a long sum as `sum(a, b, ...)`",),
         source=source,
     )

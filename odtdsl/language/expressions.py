@@ -106,7 +106,7 @@ def _relation(
     match expr:
         case ast.Compare():
             if len(expr.operands) != len(expr.ops) + 1 or len(expr.ops) not in (1, 2):
-                raise _unwritable("a comparison has one or two operators")
+                raise _unwritable("a comparison needs one or two operators")
             words = [_text(expr.operands[0], _SUM, hidden)]
             for op, operand in zip(expr.ops, expr.operands[1:], strict=True):
                 words += [op, _text(operand, _SUM, _NONE)]
@@ -128,7 +128,7 @@ def _relation(
 
 def _junction(word: str, items: tuple[ast.Expr, ...], least: int, hidden: frozenset[str]) -> str:
     if len(items) < 2:
-        raise _unwritable(f"`{word}` needs two conditions at least")
+        raise _unwritable(f"`{word}` needs at least two conditions")
     first, *rest = items
     texts = [_text(first, least, hidden), *(_text(item, least, _NEGATION) for item in rest)]
     return f" {word} ".join(texts)
@@ -181,7 +181,7 @@ def items_text(items: Iterable[ast.Literal]) -> str:
     """`{a, b, ...}`."""
     texts = [label_text(item) for item in items]
     if not texts:
-        raise _unwritable("a set holds one member at least")
+        raise _unwritable("a set needs at least one member")
     return "{" + ", ".join(texts) + "}"
 
 
@@ -190,7 +190,7 @@ def columns_text(columns: ast.Columns) -> str:
     if isinstance(columns, ast.Star):
         return "*"
     if not columns:
-        raise _unwritable("a list of columns holds one column at least")
+        raise _unwritable("a list of columns needs at least one column")
     return ", ".join(column_text(column) for column in columns)
 
 
@@ -207,7 +207,7 @@ def name_text(word: str, hidden: frozenset[str] = _NONE) -> str:
 def backticks(word: str) -> str:
     """A name in backticks, those inside it doubled."""
     if not word or "\n" in word or "\r" in word:
-        raise _unwritable(f"the name {word!r} is empty or has a line break; rename the column")
+        raise _unwritable(f"the name {word!r} is empty or contains a line break; rename the column")
     return "`" + word.replace("`", "``") + "`"
 
 

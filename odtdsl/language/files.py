@@ -39,7 +39,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
     if (at := content.find(b"\0")) >= 0:
         raise error(
             "F005",
-            f"`{shown}` is not a text: byte {at} is zero",
+            f"`{shown}` is not a text file: byte {at} is zero",
             helps=("a spec is plain text in UTF-8",),
         )
     try:
@@ -56,7 +56,7 @@ def _content(file: Path, shown: str) -> bytes:
             raise error(
                 "F002",
                 f"`{shown}` is a directory",
-                helps=("name the spec inside it, a file that ends in `.odt`",),
+                helps=("give the path of a spec in it: a file that ends in `.odt`",),
             )
         content = read_bytes(file, MAX_BYTES + 1)
     except FileNotFoundError:
@@ -67,8 +67,8 @@ def _content(file: Path, shown: str) -> bytes:
     if len(content) > MAX_BYTES and not content.startswith(_ARCHIVE):
         raise error(
             "F003",
-            f"`{shown}` is larger than {MAX_BYTES // 1000} kB, the most that a spec may have",
-            helps=("data belong into a file of their own, named by the `data` statement",),
+            f"`{shown}` is larger than {MAX_BYTES // 1000} kB, the largest size of a spec",
+            helps=("put data into a separate file and name it in the `data` statement",),
         )
     return content
 
@@ -79,17 +79,19 @@ def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
     if suffix in _ROWS:
         return error(
             "F008",
-            f"`{shown}` holds rows, and is not a spec",
+            f"`{shown}` is a data file, not a spec",
             helps=(
-                f'name it in a spec: `data "{file.name}" target ... tree depth <= 3 minimize'
-                " errors`",
+                (
+                    f'write a spec that reads it: `data "{file.name}" target ... tree depth <= '
+                    "3 minimize errors`"
+                ),
             ),
         )
     if suffix == ".json" and content.lstrip()[:1] == b"{":
         return error(
             "F008",
-            f"`{shown}` is a saved model, and not a spec",
-            helps=("the spec stands first, as in `odt audit spec.odt tree.json`",),
+            f"`{shown}` is a saved model, not a spec",
+            helps=("put the spec first: `odt audit spec.odt tree.json`",),
         )
     return None
 
@@ -108,11 +110,11 @@ def _missing(file: Path, shown: str) -> OdtError:
 
 def _archive(content: bytes, shown: str) -> OdtError:
     document = b"mimetypeapplication/vnd.oasis.opendocument" in content[:200]
-    what = "an OpenDocument text, as office programs save it" if document else "a ZIP archive"
+    what = "an OpenDocument text of an office program" if document else "a ZIP archive"
     return error(
         "F006",
         f"`{shown}` is {what}, not a spec",
-        notes=("here `.odt` is a spec of an optimal decision tree, in plain text",),
+        notes=("here, `.odt` means the spec of an optimal decision tree, in plain text",),
         helps=("write the spec with a text editor and save it as plain text in UTF-8",),
     )
 

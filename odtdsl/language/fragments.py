@@ -28,10 +28,10 @@ def written(text: str, what: str, kind: type[S], head: str) -> S:
         extra = found[1].span if len(found) > 1 else Span(start=0, end=len(source.text))
         raise error(
             "U402",
-            f"the text of {what} says more than belongs there",
+            f"the text contains more than {what}",
             span=extra,
             source=source,
-            helps=("for whole statements call `add(text)`",),
+            helps=("to add whole statements, call `add(text)`",),
         )
     return without_places(found[0])
 

@@ -22,9 +22,7 @@ def single_quotes(f: Failure) -> Diagnostic | None:
     if f.ended or match is None:
         return None
     span = f.span(match.start(), match.end())
-    return f.error(
-        "S006", 'a text stands in double quotes, `"`', f'write `"{match[1]}"`', span=span
-    )
+    return f.error("S006", 'a text needs double quotes, `"`', f'write `"{match[1]}"`', span=span)
 
 
 def unclosed_text(f: Failure) -> Diagnostic | None:
@@ -32,7 +30,9 @@ def unclosed_text(f: Failure) -> Diagnostic | None:
     line = f.text[f.text.rfind("\n", 0, f.at) + 1 :].split("\n")[0]
     if f.last.kind == "STRING" and f.same_line and line.replace('\\"', "").count('"') % 2:
         span = f.span(f.last.start, f.last.end)
-        return f.error("S005", "a quote is missing in this line", "is this one text?", span=span)
+        return f.error(
+            "S005", "a closing quote is missing on this line", "is this one text?", span=span
+        )
     if f.found not in ('"', "`"):
         return None
     line_end = re.compile(r"[\r\n]|\Z").search(f.text, f.at)
@@ -62,14 +62,14 @@ def operator(f: Failure) -> Diagnostic | None:
         span = f.span(f.last.start, f.at + 1)
         return f.error(
             "S010",
-            "`->` is not an operator here",
+            "`->` is not an operator",
             span=span,
             helps=("write an implication as `if A then B`",),
         )
     if f.text.startswith(("//", "/*"), f.at):
         return f.error("S010", "comments begin with `#`", span=f.span(f.at, f.at + 2))
     if f.found == "^" or (f.found == "*" and f.last.text == "*" and f.last.end == f.at):
-        return f.error("S010", "there are no powers here", "measures are linear")
+        return f.error("S010", "powers are not allowed", "measures are linear")
     return None
 
 
@@ -78,7 +78,7 @@ def _other_operator(f: Failure, written: str, start: int) -> Diagnostic:
     helps = ["write an implication as `if A then B`"] if written == "=>" else []
     return f.error(
         "S010",
-        f"`{written}` is not an operator here",
+        f"`{written}` is not an operator",
         f"write `{right}`",
         span=f.span(start, start + len(written)),
         helps=helps,
@@ -90,10 +90,10 @@ def lone_percent(f: Failure) -> Diagnostic | None:
     if f.found != "%":
         return None
     if f.last.kind == "NUMBER":
-        return f.error("S001", "a percentage cannot stand here", "write a plain number")
+        return f.error("S001", "a percentage is not allowed here", "write a plain number")
     return f.error(
         "S009",
-        "`%` stands directly behind a number",
+        "`%` must directly follow a number",
         "no number before it",
         helps=("write for example `5%`, which is 5/100",),
     )
@@ -110,22 +110,22 @@ def number_form(f: Failure) -> Diagnostic | None:
             return None
         span = f.span(f.back(1).start, f.at + len(f.found))
         right = f"{f.back(1).text}.{f.found}"
-        return f.error("S017", "decimals stand behind a point", f"write `{right}`", span=span)
+        return f.error("S017", "the decimal separator is a point", f"write `{right}`", span=span)
     if f.last.kind != "NUMBER" or f.ended:
         return None
     span = f.span(f.last.start, f.at + len(f.found))
     if digits and f.same_line and "NUMBER" not in f.after_comma:
-        return f.error("S017", "two numbers in a row", "one number has no blanks", span=span)
+        return f.error("S017", "two numbers in a row", "a number contains no blanks", span=span)
     if touching and f.found.startswith("_"):
         right = f.last.text + f.found.replace("_", "")
-        return f.error("S017", "a number has no `_`", f"write `{right}`", span=span)
+        return f.error("S017", "a number cannot contain `_`", f"write `{right}`", span=span)
     if touching and f.is_word and {"STAR", "PLUS"} <= f.expected:
         return f.error(
             "S001",
             "an operator is missing between a number and a name",
             f"write `{f.last.text} * {f.found}`",
             span=span,
-            helps=("a column whose name begins with a digit stands in backticks",),
+            helps=("if a column name begins with a digit, write it in backticks",),
         )
     return None
 
@@ -137,15 +137,18 @@ def _point(f: Failure) -> Diagnostic:
     if f.last.kind == "NUMBER" and f.last.end == f.at and not digits:
         span = f.span(f.last.start, end)
         return f.error(
-            "S017", "a decimal point without decimals", f"write `{f.last.text}`", span=span
+            "S017",
+            "digits are missing after the decimal point",
+            f"write `{f.last.text}`",
+            span=span,
         )
     if digits and f.last.end != f.at:
         span = f.span(f.at, end)
-        return f.error("S017", "a number begins with a digit", f"write `0.{digits}`", span=span)
+        return f.error("S017", "a number must begin with a digit", f"write `0.{digits}`", span=span)
     return f.error(
         "S004",
-        "`.` means nothing here",
-        helps=("a column with a point in its name stands in backticks",),
+        "unexpected `.`",
+        helps=("if a column name contains a point, write it in backticks",),
     )
 
 
@@ -155,8 +158,8 @@ def stray_character(f: Failure) -> Diagnostic | None:
     if len(char) != 1 or char.isalnum() or char in "_,:=()[]{}<>+-*/%\"`'!":
         return None
     if char == ";":
-        return f.error("S004", "`;` means nothing here", "statements end by themselves: remove it")
+        return f.error("S004", "unexpected `;`", "remove it: statements need no terminator")
     name = unicodedata.name(char, "")
     called = f"`{char}`" if char.isascii() else f"`{char}` (U+{ord(char):04X} {name})".rstrip()
-    helps = () if char.isascii() else ("a column of such a name stands in backticks",)
-    return f.error("S004", f"{called} means nothing here", helps=helps)
+    helps = () if char.isascii() else ("write a column with such a name in backticks",)
+    return f.error("S004", f"unexpected {called}", helps=helps)

@@ -58,14 +58,14 @@ def _closing(f: Failure) -> Diagnostic | None:
         return None
     opener = f.opener()
     if opener is None:
-        return f.error("S008", f"nothing is open that `{f.found}` could close", "remove it")
+        return f.error("S008", f"`{f.found}` closes nothing", "remove it")
     right = _PAIRS[opener.text]
     if right == f.found:
         return None
     opened = Label(span=f.span(opener.start, opener.end), text="opened here")
     return f.error(
         "S008",
-        f"`{opener.text}` is closed by `{right}`, not by `{f.found}`",
+        f"`{opener.text}` must be closed by `{right}`, not by `{f.found}`",
         f"write `{right}`",
         also=(opened,),
     )
@@ -78,7 +78,7 @@ def _unclosed(f: Failure) -> Diagnostic | None:
     right = _PAIRS[opener.text]
     if right in f.text[f.at :].split("\n")[0] or (not f.ended and right in f.text[f.at :]):
         return None
-    label = f"add `{right}` where the list ends" if right == "}" else f"add `{right}`"
+    label = f"add `{right}` at the end of the list" if right == "}" else f"add `{right}`"
     return f.error(
         "S007",
         f"this `{opener.text}` is never closed",
@@ -97,10 +97,10 @@ def _nested_forall(f: Failure) -> Diagnostic | None:
         return None
     return f.error(
         "S012",
-        "`forall` stands only at the head of a rule",
+        "`forall` is allowed only at the start of a rule",
         "inside a condition",
         span=f.span(f.last.start, f.at + len(f.found)),
-        helps=(f"write two rules, this one as `rule NAME: forall {f.found}: ...`",),
+        helps=(f"make this a rule of its own: `rule NAME: forall {f.found}: ...`",),
     )
 
 
@@ -113,7 +113,7 @@ def _rule_head(f: Failure) -> Diagnostic | None:
     if len(said) == 5 and said[3].kind == "FORALL" and f.expected == {"COLON"}:
         return f.error(
             "S015",
-            "a colon is missing behind the scope",
+            "a colon is missing after `forall` and its scope",
             f"write `forall {f.last.text}:`",
             span=_behind(f),
         )
@@ -125,13 +125,13 @@ def _rule_head(f: Failure) -> Diagnostic | None:
         right = f"{f.last.text}_{f.found}"
         return f.error(
             "S021",
-            "the name of a rule is one word",
+            "the name of a rule must be one word",
             f"write `{right}`",
             span=f.span(f.last.start, f.at + len(f.found)),
         )
     return f.error(
         "S015",
-        "a colon is missing behind the name of the rule",
+        "a colon is missing after the name of the rule",
         f"write `rule {f.last.text}:`",
         span=_behind(f),
     )
@@ -141,9 +141,9 @@ def _rule_name(f: Failure) -> Diagnostic:
     return f.error(
         "S014",
         "a rule needs a name",
-        "no name behind `rule`",
+        "no name after `rule`",
         span=f.span(f.statement[0].start, f.statement[0].end),
-        helps=("write `rule NAME: ...`; messages and audits call it by that name",),
+        helps=("write `rule NAME: ...`; messages and audits use this name",),
     )
 
 
@@ -170,7 +170,7 @@ def _three_comparisons(f: Failure) -> Diagnostic | None:
     also = [Label(span=f.span(piece.start, piece.end)) for piece in reversed(seen)]
     return f.error(
         "S011",
-        "a chain has two comparisons at most",
+        "a chain has at most two comparisons",
         "the third",
         also=also,
         helps=("join two chains with `and`",),
@@ -193,8 +193,8 @@ def _keyword_as_name(f: Failure) -> Diagnostic | None:
     word = taken.text
     return f.error(
         "S016",
-        f"`{word}` is a keyword here",
-        f"as a name write `` `{word}` ``",
+        f"`{word}` is a keyword",
+        f"if it is a name, write `` `{word}` ``",
         span=f.span(taken.start, taken.end),
     )
 
@@ -239,12 +239,12 @@ def _spelling(f: Failure) -> Diagnostic | None:
 def _set_of_values(f: Failure) -> Diagnostic | None:
     if f.last.kind == "IN" and f.found:
         label = "write `{...}`" if f.found == "(" else "write `{...}` or `[low, high]`"
-        return f.error("S001", "`in` takes a set in braces, or a range in brackets", label)
+        return f.error("S001", "after `in`, write a set in braces or a range in brackets", label)
     opener = f.opener()
     if opener is not None and opener.text == "[" and f.found in (",", "]"):
         return f.error(
             "S001",
-            "`[low, high]` is a range between two numbers",
+            "`[low, high]` is a range of numbers",
             span=f.span(opener.start, f.at + 1),
             helps=("write a list of values as `{a, b, c}`",),
         )
@@ -256,7 +256,7 @@ def _negated(f: Failure) -> Diagnostic | None:
         return None
     name = (f.back(1) if f.last.kind == "IS" else f.last).text
     what = f"{name} in {{...}}" if f.rest.split()[:1] == ["in"] else f"{name} is missing"
-    return f.error("S001", "`not` stands before the whole condition", f"write `not {what}`")
+    return f.error("S001", "put `not` before the whole condition", f"write `not {what}`")
 
 
 def _statement_word(f: Failure) -> Diagnostic | None:
@@ -289,7 +289,7 @@ def _other_word(f: Failure) -> Diagnostic | None:
         return None
     if f.last.kind in ("NAME", "QUOTED") and meant not in INFIX and f.keyword == "rule":
         return None
-    return f.error("S028", f"`{f.found}` means nothing here", f"did you mean `{meant}`?")
+    return f.error("S028", f"unexpected `{f.found}`", f"did you mean `{meant}`?")
 
 
 def _missing_word(f: Failure) -> Diagnostic | None:
@@ -333,10 +333,12 @@ def _named_frame(f: Failure) -> Diagnostic | None:
         return None
     return f.error(
         "S029",
-        f"`data frame` is all, without `{f.found}`",
+        "`data frame` takes no name",
         helps=(
-            f"give the frame from outside: `solve(frame={f.found})` in Python,"
-            f" `%%odt {f.found}` in a notebook",
+            (
+                f"write `data frame` only, and pass the frame: `solve(frame={f.found})` in "
+                f"Python, `%%odt {f.found}` in a notebook"
+            ),
         ),
     )
 
@@ -345,12 +347,14 @@ def _two_names(f: Failure) -> Diagnostic | None:
     if f.last.kind != "NAME" or not f.is_word or not f.same_line:
         return None
     if f.found == "else":
-        return f.error("S001", "there is no `else`", helps=("write a second rule for that case",))
+        return f.error(
+            "S001", "rules have no `else`", helps=("write a second rule for the other case",)
+        )
     if f.last.text in INFIX:
         return f.error(
             "S001",
-            f"`{f.last.text}` cannot stand here",
-            "a condition is missing before it, or it is one word too many",
+            f"unexpected `{f.last.text}`",
+            "write a condition before it, or remove it",
             span=f.span(f.last.start, f.last.end),
         )
     wanted = f.keyword in _LISTS or {"COMPARISON", "PLUS"} & f.expected or f.after_comma
@@ -360,13 +364,13 @@ def _two_names(f: Failure) -> Diagnostic | None:
     end = more.end() if more and f.keyword in _LISTS else f.at + len(f.found)
     column = " ".join(f.text[f.last.start : end].split())
     lists = "COMMA" in f.expected and f.keyword != "rule"
-    other = "or a comma is missing" if lists else "or an operator is missing"
+    other = "a comma is missing" if lists else "an operator is missing"
     return f.error(
         "S021",
         "two names in a row",
-        f"one column? write `` `{column}` ``",
+        f"if this is one column, write `` `{column}` ``",
         span=f.span(f.last.start, end),
-        helps=(f"a column of several words stands in backticks, {other}",),
+        helps=(f"if a column name has several words, write it in backticks; otherwise {other}",),
     )
 
 
@@ -375,16 +379,16 @@ def _two_names(f: Failure) -> Diagnostic | None:
 
 def _unexpected(f: Failure) -> Diagnostic:
     words = expected_words(f.expected)
-    hint = f"expected {one_of(words[:8])}" if words else "nothing can follow here"
+    hint = f"expected {one_of(words[:8])}" if words else "nothing may follow here"
     if f.ended:
         file_ends = f.offset + len(f.text) >= len(f.source.text)
         what = "the file ends" if file_ends else "the statement ends"
         inside = f" inside `{f.keyword}`" if f.keyword else ""
         return f.error("S003", f"{what}{inside} too early", hint, span=f.span(f.at, f.at + 1))
-    kind = "the text " if f.found.startswith('"') else ""
-    kind = "the number " if f.found[:1].isdigit() else kind
+    kind = "text " if f.found.startswith('"') else ""
+    kind = "number " if f.found[:1].isdigit() else kind
     shown = f.found if f.found.startswith("`") else f"`{f.found}`"
-    return f.error("S001", f"{kind}{shown} cannot stand here", hint)
+    return f.error("S001", f"unexpected {kind}{shown}", hint)
 
 
 _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (

@@ -119,8 +119,8 @@ class Builder:
                 f"unknown escape `{match[0]}`",
                 Span(start=start, end=start + len(match[0])),
                 helps=(
-                    r"write `\\` for a backslash; known are `\"`, `\\`, `\n`, `\t`, `\r` and "
-                    r"`\u{...}`; in paths `/` works everywhere",
+                    r"write `\\` for a backslash; the escapes are `\"`, `\\`, `\n`, `\t`, "
+                    r"`\r` and `\u{...}`; in paths, `/` works on every system",
                 ),
             )
             return ""
@@ -142,12 +142,14 @@ class Builder:
         if c[0] != "frame":
             self.complain(
                 "S029",
-                f"`{c[0]}` alone is not a source of data",
+                f"`{c[0]}` alone does not name a data source",
                 span,
                 helps=(
-                    f'write a file as `data "{c[0]}.csv"`, a data set of a library as '
-                    f'`data {c[0]} "name"`, or `data frame` for one given from Python '
-                    f"(`frame={c[0]}`, in a notebook `%%odt {c[0]}`)",
+                    (
+                        f'for a file write `data "{c[0]}.csv"`, for a data set of a library '
+                        f'`data {c[0]} "name"`, for a data frame passed from Python `data '
+                        f"frame` (with `frame={c[0]}`, or `%%odt {c[0]}` in a notebook)"
+                    ),
                 ),
             )
         return ast.FrameSource(span=span)
@@ -191,9 +193,9 @@ class Builder:
         if kind is not None and kind.kind in ("category", "binary"):
             self.complain(
                 "S030",
-                f"`{kind.kind}` is a type of features",
+                f"`{kind.kind}` is a type for features, not for targets",
                 kind.span,
-                helps=("write `class` for a target of labels",),
+                helps=("for a target with labels write `class`",),
             )
         return ast.Target(
             span=span,
@@ -207,9 +209,9 @@ class Builder:
         if kind.kind == "class":
             self.complain(
                 "S030",
-                "`class` is a type of targets",
+                "`class` is a type for targets, not for features",
                 kind.span,
-                helps=("write `category` for a feature of labels",),
+                helps=("for a feature with labels write `category`",),
             )
         return ast.Feature(span=span, columns=self.node(c[1]), type=kind)
 
@@ -275,7 +277,7 @@ class Builder:
         bounds = tuple(self.node(child) for child in c if getattr(child, "data", "") == "bound")
         splits = [child for child in c if getattr(child, "data", "") == "splits"]
         for second in splits[1:]:
-            self.complain("S031", "`splits` is said twice", self.span(second))
+            self.complain("S031", "`splits` is given twice", self.span(second))
         return ast.Tree(
             span=span, bounds=bounds, splits=str(splits[0].children[1]) if splits else None
         )
@@ -286,10 +288,10 @@ class Builder:
             said = value.text or str(value.value)
             self.complain(
                 "S023",
-                f"the skeleton bounds `{measure}` from above",
+                f"the skeleton takes only an upper bound on `{measure}`",
                 self.span(c[1]),
                 f"write `{measure} <= {said}`",
-                (f"for exactly {said}, add `rule exact: {measure} = {said}`",),
+                (f"for exactly {said}, also write `rule exact: {measure} = {said}`",),
             )
         return ast.SkeletonBound(span=span, measure=measure, op=op, value=value)
 
@@ -334,7 +336,7 @@ class Builder:
         if guess is not None:
             helps = (f"did you mean `forall {guess}:`?",)
         elif scope in ("model", "tree", "diagram"):
-            helps = ("a rule about the whole model has no `forall`",)
+            helps = ("for a rule about the whole model, leave `forall` out",)
         else:
             helps = ("write `forall path:`, `forall leaf:` or `forall split:`",)
         self.complain("S013", f"a rule cannot range over `{scope}`", span, helps=helps)

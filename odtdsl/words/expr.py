@@ -30,13 +30,13 @@ class Expression:
         try:
             return expr_to_text(self.node)
         except OdtError:
-            return f"<an expression that no text can say: {type(self.node).__name__}>"
+            return f"<an expression that cannot be written as text: {type(self.node).__name__}>"
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"`{self!r}` is true or false only of a finished model: for `and`, `or`, `not` write"
-            " &, |, ~ with each comparison in parentheses, and for `a <= x <= b` write"
-            " x.between(a, b)"
+            f"`{self!r}` has no truth value before a model is found: for `and`, `or`, `not` "
+            "write &, |, ~ with each comparison in parentheses, and for `a <= x <= b` write "
+            "x.between(a, b)"
         )
 
 

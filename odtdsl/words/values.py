@@ -87,7 +87,7 @@ def literal_number(value: object, place: str) -> ast.Number:
     if isinstance(found, ast.Binary):
         raise error(
             "S090",
-            f"{value} has no finite decimal form, which {place} needs",
+            f"{place} needs a finite decimal number, which {value} is not",
             helps=("round it",),
         )
     return found
@@ -141,7 +141,7 @@ def listed(values: object, place: str) -> list[object]:
         raise wrong(place, values, "give a list or a set")
     members = list(values)
     if not members:
-        raise wrong(place, values, "give one member at least")
+        raise wrong(place, values, "give at least one member")
     if isinstance(values, Set):
         members.sort(key=lambda member: (isinstance(member, str), exact(member) or 0, str(member)))
     return members

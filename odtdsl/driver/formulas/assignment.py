@@ -57,10 +57,10 @@ def read(path: Path) -> Assignment:
         raise error(
             "F220",
             f"`{path}` cannot be read: {failure.strerror or failure}",
-            helps=("give the file that the solver's output went to",),
+            helps=("give the file with the output of the solver",),
         ) from failure
     except UnicodeDecodeError as failure:
-        raise _no_assignment(path, "it is no text") from failure
+        raise _no_assignment(path, "it is not a text file") from failure
     return parse(text, path)
 
 
@@ -90,7 +90,7 @@ def parse(text: str, path: Path) -> Assignment:
     if status is False or (said is not None and not values):
         raise _no_model(path, said or "")
     if not values:
-        raise _no_assignment(path, "there is no line of literals in it")
+        raise _no_assignment(path, "it has no line of literals")
     bits = None if ended or named else _bits(text)
     if bits is not None:
         return Assignment(values=bits, to="wcnf")
@@ -103,7 +103,7 @@ def _literals(tokens: list[str], path: Path, line: int) -> Iterator[tuple[int, b
         match = LITERAL.fullmatch(token)
         if match is None:
             shown = token if len(token) <= 30 else token[:29] + "…"
-            raise _no_assignment(path, f"line {line} has `{shown}`, which is no literal")
+            raise _no_assignment(path, f"line {line} has `{shown}`, which is not a literal")
         yield int(match[3]), match[1] not in ("-", "~"), bool(match[2])
 
 
@@ -118,8 +118,10 @@ def _bits(text: str) -> dict[int, bool] | None:
 def _no_assignment(path: Path, why: str) -> OdtError:
     return error(
         "F221",
-        f"`{path}` holds no assignment: {why}",
-        helps=("give a solver's output with lines as `v 1 -2 3 0`, or minisat's result file",),
+        f"`{path}` contains no assignment: {why}",
+        helps=(
+            "give solver output with lines such as `v 1 -2 3 0`, or the result file of minisat",
+        ),
     )
 
 
@@ -127,17 +129,20 @@ def _no_model(path: Path, said: str) -> OdtError:
     if STATUS.get(said) is None:
         return error(
             "U210",
-            f"`{path}` says `{said}`: the solver found no model and ruled none out",
+            (
+                f"`{path}` says `{said}`: the solver found no model, and did not prove that "
+                "there is none"
+            ),
             helps=("give the solver more time",),
         )
     if STATUS[said]:
         return error(
             "U210",
-            f"`{path}` says `{said}`, but not which model it is",
-            helps=("let the solver print it: its options may have a word for it",),
+            f"`{path}` says `{said}`, but does not give the model",
+            helps=("run the solver with the option that prints the model",),
         )
     return error(
         "U210",
-        f"`{path}` says `{said}`: no tree is a model of the formula",
-        helps=("`odt explain` says which rules conflict",),
+        f"`{path}` says `{said}`: no tree satisfies the formula",
+        helps=("`odt explain` shows which rules conflict",),
     )

@@ -112,8 +112,8 @@ def encode(
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error(
             "B102",
-            "formulas are written out of trees; this spec asks for a diagram",
-            helps=("`odt solve --using sat` and `--using cpsat` solve diagrams",),
+            "formulas can be written only for trees, and this spec asks for a diagram",
+            helps=("for a diagram, use `odt solve --using sat` or `--using cpsat`",),
         )
     core = _within(core, depth, bounds)
     choice = choose(core, "sat")
@@ -122,9 +122,11 @@ def encode(
     if deepest(core) > DEEPEST:
         raise error(
             "B223",
-            f"formulas are of trees of depth {DEEPEST} at most, and this one may reach"
-            f" {deepest(core)}",
-            helps=("give a depth, as in `--depth 4`; `odt solve --using sat` finds the least",),
+            (
+                f"formulas can be written for trees of depth at most {DEEPEST}, and this one "
+                f"may reach {deepest(core)}"
+            ),
+            helps=("give a depth, as in `--depth 4`; `odt solve --using sat` finds the smallest",),
         )
     names = SpecNames(core, rows)
     lowered = Lowered(
@@ -147,7 +149,7 @@ def _within(core: Core, depth: int | None, bounds: Sequence[Fraction]) -> Core:
         raise error(
             "U321",
             f"{len(bounds)} bounds are of more stages than the objective has",
-            helps=("give one `--bound` per stage, the first stage's first",),
+            helps=("give one `--bound` per stage, beginning with the first stage",),
         )
     stages = zip(core.objective, bounds, strict=False)
     depths = [bound.__floor__() for stage, bound in stages if isinstance(stage, DepthStage)]

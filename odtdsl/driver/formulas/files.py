@@ -136,16 +136,16 @@ def _check(encoding: Encoding, assignment: Assignment) -> None:
         if total > bound.most and true.isdisjoint(bound.guard):
             raise error(
                 "U212",
-                "the assignment is no model: it breaks a sum of group"
-                f" {bound.groups}: {encoding.title(bound.groups)}",
-                notes=(f"the sum is {total}, and at most {bound.most} is allowed",),
+                (
+                    f"the assignment is not a model: it breaks a sum of group {bound.groups}: "
+                    f"{encoding.title(bound.groups)}"
+                ),
+                notes=(f"the sum is {total}, and the limit is {bound.most}",),
                 helps=(_SAME,),
             )
 
 
-_SAME = (
-    "give the spec, the data and the options `--to`, `--depth` and `--bound` that `odt compile` had"
-)
+_SAME = "use the same spec, data and options `--to`, `--depth` and `--bound` as for `odt compile`"
 
 
 def _broken(encoding: Encoding, number: int, clause: tuple[int, ...]) -> OdtError:
@@ -160,8 +160,10 @@ def _broken(encoding: Encoding, number: int, clause: tuple[int, ...]) -> OdtErro
     ]
     return error(
         "U212",
-        f"the assignment is no model: it breaks clause {number + 1}, of group {group}:"
-        f" {encoding.title(group)}",
+        (
+            f"the assignment is not a model: it breaks clause {number + 1}, of group {group}: "
+            f"{encoding.title(group)}"
+        ),
         notes=(*notes, *(["..."] if len(clause) > SHOWN else [])),
         helps=(_SAME,),
     )
@@ -178,6 +180,6 @@ def parse_bound(text: str) -> Fraction:
     match = re.fullmatch(r"\s*(-?\d{1,30}(?:\.\d{1,30}|/[1-9]\d{0,30})?)\s*(%?)\s*", text)
     if match is None:
         raise error(
-            "U321", f"`{text}` is no bound of an objective", helps=("write 8, 0.05, 1/3 or 90%",)
+            "U321", f"`{text}` is not a bound on an objective", helps=("write 8, 0.05, 1/3 or 90%",)
         )
     return Fraction(match[1]) / (100 if match[2] else 1)

@@ -172,7 +172,7 @@ class DiagramEvaluation(Measured):
         return total + measure.leaves * len(self.terminals) + measure.splits * len(self.visits)
 
     def of_loss(self, loss: TargetLoss) -> Fraction:
-        raise NotEvaluable("a diagram has one terminal per class, and no number targets")
+        raise NotEvaluable("a diagram has one terminal per class, so it cannot have number targets")
 
     def over_paths(self, paths: PathSum) -> int:
         return sum(

@@ -71,7 +71,7 @@ def linear(expr: Expr) -> Form:
                 raise NotLinear("write `-5 <= x <= 5` for `abs(x) <= 5`")
             return abs(inner[0]), ()
         case Count() | RowShare() | Apply():
-            raise NotLinear("a count stands alone on one side of a comparison")
+            raise NotLinear("`count` must be alone on one side of a comparison")
 
 
 def difference(condition: Compare) -> Form:
@@ -126,7 +126,7 @@ def _keeps(condition: Condition, output: Sequence[float], *, positive: bool) -> 
                 op = MIRRORED[op]
             return _counts(count[0], op, count[2], output)
         case _:
-            raise NotLinear("only comparisons of outputs have a meaning here")
+            raise NotLinear("only comparisons of outputs are allowed here")
 
 
 def _counts(count: Count, op: str, bound: Fraction, output: Sequence[float]) -> bool:

@@ -299,8 +299,8 @@ def _few(n: int) -> None:
     if n > MOST_ALTERNATIVES:
         raise error(
             "R302",
-            f"rules on outputs come to more than {MOST_ALTERNATIVES} alternatives",
-            helps=("let `count` count comparisons of one target each, or bound fewer cases",),
+            f"the rules on outputs expand to more than {MOST_ALTERNATIVES} alternatives",
+            helps=("in `count`, use comparisons of one target each, or fewer conditions",),
         )
 
 

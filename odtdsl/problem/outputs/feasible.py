@@ -199,8 +199,11 @@ def _holds_something(union: OutputUnion, piece: Piece) -> bool:
     except ValueError:  # cases of a grid that never end
         raise error(
             "R306",
-            "outputs on a grid have no bounds, and whether any obeys the rules is undecided",
-            helps=("bound every target that has a step, such as `0 <= y <= 1000`",),
+            (
+                "outputs with a step have no bounds, so it is undecided whether any output "
+                "satisfies the rules"
+            ),
+            helps=("bound the output of every target with a step, such as `0 <= y <= 1000`",),
         ) from None
     return math.isfinite(float(value[0]))
 

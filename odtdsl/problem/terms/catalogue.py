@@ -79,7 +79,7 @@ def _chosen(word: str | None) -> tuple[Term, ...]:
     if word is None:
         return TERMS
     if word not in BY_NAME:
-        raise error("U307", f"there is no term `{word}`", helps=(_instead(word),))
+        raise error("U307", f"term `{word}` is unknown", helps=(_instead(word),))
     return (BY_NAME[word],)
 
 
@@ -90,4 +90,4 @@ def _instead(word: str) -> str:
     if plain and known:
         return "see " + ", ".join(f"`odt rules {term.name}`" for term in known)
     near = closest(word, BY_NAME)
-    return f"did you mean `{near}`?" if near else "`odt rules` lists them all"
+    return f"did you mean `{near}`?" if near else "`odt rules` lists all terms"

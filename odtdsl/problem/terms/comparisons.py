@@ -166,13 +166,15 @@ def _loss(op: CompareOp, form: LinearForm) -> Formula:
     """`form op 0` for a loss of number targets: floats, so that `<` is read as `<=`."""
     loss, rest = one_loss(form)
     if not rest.is_constant:
-        raise Unsupported("a loss of number targets is compared with constants only")
+        raise Unsupported("a loss of number targets can be compared only with constants")
     if op in ("=", "!="):
-        raise Unsupported("a loss of number targets is a float: bound it by `<=`")
+        raise Unsupported(
+            "a loss of number targets is a floating-point number: only `<=` is allowed"
+        )
     bound = -Fraction(rest.constant, rest.denominator)
     signs = {factor > 0 for factor in loss.factors if factor}
     if len(signs) != 1:
-        raise Unsupported("a difference of losses of number targets has no core form")
+        raise Unsupported("differences of losses of number targets are not supported")
     if signs == {False}:
         loss, bound, op = loss.scaled(Fraction(-1)), -bound, MIRRORED[op]
     return Holds(atom=LossBound(loss=loss, at_most=bound), positive=op in ("<", "<="))
@@ -205,7 +207,7 @@ def _path_total(op: CompareOp, form: LinearForm) -> Formula:
 def _depth(op: CompareOp, form: LinearForm) -> Formula:
     """`factor * depth + constant op 0`."""
     if any(not isinstance(measure, DepthMeasure) for _, measure in form.parts):
-        raise Unsupported("`depth` is not additive: compare it with constants only")
+        raise Unsupported("`depth` is not additive: it can be compared only with constants")
     factor = sum((a for a, _ in form.parts), Fraction(0))
     if factor == 0:
         return _truth(op, form.constant)
@@ -288,7 +290,7 @@ def _cases(op: CompareOp, form: LinearForm, scope: Scope, nested: Nested) -> For
 def _count(op: CompareOp, form: LinearForm, nested: Nested) -> Formula:
     """`factor * count(C1, ..., Cn) + constant op 0`, by how many may hold."""
     if form.parts or len(form.counts) != 1:
-        raise Unsupported("`count` is compared with constants only", code="R204")
+        raise Unsupported("`count` can be compared only with constants", code="R204")
     factor, count = form.counts[0]
     items = tuple(nested(item) for item in count.conditions)
     n = len(items)
@@ -308,8 +310,10 @@ def _only_with_constants(op: CompareOp, form: LinearForm, scope: Scope) -> Formu
     """A quotient, or a ratio over groups, against a constant."""
     if len(form.parts) != 1:
         raise Unsupported(
-            "a quotient of measures, such as precision, purity or ratio, is compared with"
-            " constants only",
+            (
+                "a quotient of measures, such as precision, purity or ratio, can be compared "
+                "only with constants"
+            ),
             code="R202",
         )
     factor, measure = form.parts[0]

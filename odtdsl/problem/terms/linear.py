@@ -179,16 +179,16 @@ def one_loss(form: LinearForm) -> tuple[TargetLoss, Additive]:
         For losses of two kinds, and for a loss beside what is not additive.
     """
     if form.counts or form.maxima:
-        raise Unsupported("`abs`, `gap` and `count` do not stand beside `mse` and `mae`")
+        raise Unsupported("`abs`, `gap` and `count` cannot be added to `mse` or `mae`")
     losses = [measure.scaled(a) for a, measure in form.parts if isinstance(measure, TargetLoss)]
     others = tuple((a, m) for a, m in form.parts if not isinstance(m, TargetLoss))
     rest = additive(LinearForm(constant=form.constant, parts=others))
     if rest is None:
-        raise Unsupported("`mse` and `mae` stand beside numbers of leaves and splits only")
+        raise Unsupported("only numbers of leaves and splits can be added to `mse` or `mae`")
     if len({loss.kind for loss in losses}) > 1:
         raise Unsupported(
-            "losses of two kinds, such as squared and absolute errors, have different best"
-            " outputs: take one"
+            "different losses, such as squared and absolute errors, have different best "
+            "outputs: use only one"
         )
     factors = tuple(map(sum, zip(*(loss.factors for loss in losses), strict=True)))
     first = losses[0]

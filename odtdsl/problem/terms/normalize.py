@@ -122,8 +122,10 @@ class Told:
                     "R302",
                     f"{self.what} has more than {MOST_CLAUSES} cases when written as clauses",
                     "split it into several rules, or nest `and`, `or` and `abs` less deeply",
-                    "a sum of `abs` that is at most a number has no cases; at least a number, or"
-                    " nested, every `abs` doubles them",
+                    (
+                        "a sum of `abs` with an upper bound needs no cases; with a lower bound, "
+                        "or nested, every `abs` doubles their number"
+                    ),
                 )
             case OdtError():
                 for one in error.diagnostics:
@@ -166,8 +168,10 @@ def rule_forms(rule: RuleDecl, rows: Rows) -> RuleForms:
         return RuleForms(filters=split_filters(rule, rows, origin))
     if rule.scope is Scope.SPLIT and terms != {"size"}:
         raise Unsupported(
-            "a split condition that mixes `size` with the split's feature, threshold or level"
-            " has no core form; write two rules",
+            (
+                "a condition on splits cannot mix `size` with the split's feature, threshold or "
+                "level; write two rules"
+            ),
             code="R203",
         )
     found: list[Clause] = []
@@ -216,7 +220,7 @@ def formula(condition: Condition, rows: Rows, scope: Scope) -> Formula:
             return found
         case MultipleOf() | Level():
             raise Unsupported(
-                "`multiple_of` and names of levels are said of thresholds", code="R206"
+                "`multiple_of` and level names can be used only with thresholds", code="R206"
             )
         case _:
             assert_never(condition)

@@ -37,7 +37,7 @@ def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
     if form.mentions(DepthMeasure):
         return _depth(form, stage)
     if form.counts:
-        raise Unsupported("`count` is no objective", code="R205")
+        raise Unsupported("`count` cannot be an objective", code="R205")
     sign = Fraction(1 if stage.sense == "minimize" else -1)
     form = times(sign, form)
     if form.mentions(TargetLoss):
@@ -54,7 +54,7 @@ def _regression(form: LinearForm, sign: Literal[1, -1]) -> RegressionStage:
     """A loss of number targets plus a price per leaf or split."""
     loss, rest = one_loss(form)
     if any(factor < 0 for factor in loss.factors) or not any(loss.factors):
-        raise Unsupported("losses of number targets can be made small only", code="R205")
+        raise Unsupported("losses of number targets can only be minimized", code="R205")
     return RegressionStage(loss=loss, rest=of_model(rest), sign=sign)
 
 
@@ -63,15 +63,13 @@ def _depth(form: LinearForm, stage: StageDecl) -> DepthStage:
     if alone and form.parts[0][0] == 1 and stage.sense == "minimize":
         return DepthStage()
     raise Unsupported(
-        "`depth` stands alone in its stage: write `minimize depth then ...`", code="R205"
+        "`depth` must be alone in its stage: write `minimize depth then ...`", code="R205"
     )
 
 
 def _maxima(form: LinearForm) -> Maxima:
     if any(factor < 0 for factor, _ in form.maxima):
-        raise Unsupported(
-            "a difference between groups or `abs` can be made small only", code="R205"
-        )
+        raise Unsupported("a difference between groups or `abs` can only be minimized", code="R205")
     found = additive_maxima(form)
     if found is None:
         raise _not_linear()
@@ -80,7 +78,9 @@ def _maxima(form: LinearForm) -> Maxima:
 
 def _not_linear() -> Unsupported:
     return Unsupported(
-        "an objective is a sum of additive measures, of differences between groups and of"
-        " `abs`; put quotients and ratios into rules",
+        (
+            "an objective must be a sum of additive measures, differences between groups, and "
+            "`abs`; write quotients and ratios as rules"
+        ),
         code="R205",
     )

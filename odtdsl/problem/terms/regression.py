@@ -39,8 +39,11 @@ def target_loss(rows: Rows, call: Apply, kind: LossKind) -> TargetLoss:
     total = nonzero(rows, rows.mask(None), f"`{call.term}`")
     widest = float(np.abs(truth).max())
     if widest > LARGEST / total or (kind == "squared" and widest > (LARGEST / total) ** 0.5):
-        raise Unsupported(f"targets as large as {widest:g} have losses beyond floats", code="R301")
+        raise Unsupported(
+            f"targets as large as {widest:g} have losses too large for floating-point numbers",
+            code="R301",
+        )
     below = truth[:, [bool(factor) for factor in factors]].min()
     if kind == "poisson" and below < 0:
-        raise Unsupported(f"`poisson` is for counts: a target holds {below:g}", code="R301")
+        raise Unsupported(f"`poisson` is for counts, but a target contains {below:g}", code="R301")
     return TargetLoss(kind=kind, factors=tuple(factors), weights=rows.weights)

@@ -125,7 +125,8 @@ class _Split:
                 return RealSet.points(r for r, v in enumerate(levels) if v in condition.values)
             case _:
                 raise Unsupported(
-                    "a condition on a split is about its feature, threshold or level", code="R203"
+                    "a condition on a split must be about its feature, threshold or level",
+                    code="R203",
                 )
 
     def _compare(self, condition: Compare) -> RealSet:
@@ -139,7 +140,9 @@ class _Split:
         if value is not None and isinstance(item, Count):
             return self._counted(item, op, value)
         if value is None or not isinstance(item, Apply):
-            raise Unsupported("levels and thresholds are compared with constants only", code="R203")
+            raise Unsupported(
+                "levels and thresholds can be compared only with constants", code="R203"
+            )
         if item.term == "level":
             return FULL if COMPARE[op](Fraction(self.level), value) else EMPTY
         if self.type.kind == "ordered":
@@ -178,7 +181,7 @@ class _Split:
                 and is_multiple(Fraction(level), step, float_like=False)
             )
         numbers = self.rows.data.columns[self.type.name].numbers
-        assert numbers is not None, "thresholds are of numbers or ordered columns"
+        assert numbers is not None, "only number and ordered columns have thresholds"
         present = numbers[numbers == numbers]
         if not len(present):
             return EMPTY
@@ -186,8 +189,10 @@ class _Split:
         last = ceil(Fraction(float(present.max())) / step)
         if last - first > MOST_MULTIPLES:
             raise Unsupported(
-                f"`{self.type.name}` spans more than {MOST_MULTIPLES} multiples of"
-                f" {nearest_float(step):g}",
+                (
+                    f"the values of `{self.type.name}` span more than {MOST_MULTIPLES} "
+                    f"multiples of {nearest_float(step):g}"
+                ),
                 code="R203",
             )
         return RealSet.points(nearest_float(k * step) for k in range(first, last + 1))

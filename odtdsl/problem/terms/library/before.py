@@ -10,8 +10,8 @@ from odtdsl.problem.terms.pair import PAIR, features_of
 
 
 class Before(Term):
-    """Meaning: `a before b`: on the path each test of a stands strictly above each test of
-    b. A path with only one of them is fine; a, b, a is not.
+    """Meaning: `a before b`: on the path each test of a is strictly above each test of
+    b. A path with only one of them is allowed; a, b, a is not.
 
     In Python: `before("age", "chol")`
 

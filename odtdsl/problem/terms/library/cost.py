@@ -11,8 +11,8 @@ from odtdsl.problem.terms.base import Term
 
 
 class Cost(Term):
-    """Meaning: each feature asked on the path costs its price once, however often it is
-    tested, and each shared price is paid once where any feature of its set is asked.
+    """Meaning: the cost of the features tested on the path. Each feature counts once, however
+    often it is tested; each shared cost counts once if any feature of its set is tested.
 
     Core forms: Budget on a path.
 

@@ -11,8 +11,8 @@ from odtdsl.problem.terms.shares import argument
 
 
 class Increasing(Term):
-    """Meaning: for all points of the feature space that agree but in f, the prediction does
-    not fall as f grows. Classes in order; of two, `positive` is the higher.
+    """Meaning: for any two points of the feature space that differ only in f, the prediction does
+    not fall as f grows. The classes need an order; with two, `positive` is the higher.
 
     Core forms: Monotone.
 

@@ -10,7 +10,7 @@ from odtdsl.problem.terms.base import Term
 
 
 class Leaves(Term):
-    """Meaning: the number of leaves; of diagrams, of classes that rows end at.
+    """Meaning: the number of leaves; in a diagram, the number of classes that rows end at.
 
     Core forms: Linear of the model (in a tree of hyperplanes, `splits` + 1).
     """

@@ -23,7 +23,7 @@ def _matrix(rows: Rows) -> tuple[list[list[int]], int]:
 class Loss(Term):
     """Meaning: the weighted sum over rows of `losses[class of the row][its prediction]`.
 
-    Errors that no `loss` statement names cost 1, right predictions 0.
+    Errors that no `loss` statement names cost 1, correct predictions 0.
 
     Core forms: Linear of the model.
 

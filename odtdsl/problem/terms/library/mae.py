@@ -13,7 +13,7 @@ class Mae(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of the
     absolute error.
 
-    Core forms: a loss of number targets in the objective, or a bound on one. As the objective it
+    Core forms: a loss of number targets in the objective, or a bound on one. As the objective, it
     makes a leaf's output the weighted median of its rows.
     """
 

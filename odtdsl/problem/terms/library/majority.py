@@ -11,7 +11,7 @@ from odtdsl.problem.terms.base import AllOf, Formula, Holds, Kind, Term
 
 
 class Majority(Term):
-    """Meaning: no class weighs more among the leaf's rows than the leaf's label.
+    """Meaning: no class has more weight among the leaf's rows than the leaf's label.
 
     Core forms: Linear of a leaf, one per class.
 

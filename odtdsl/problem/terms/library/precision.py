@@ -11,8 +11,8 @@ from odtdsl.problem.terms.shares import OF_CLASS, group_of, label_of, when_predi
 
 class Precision(Term):
     """Meaning: the weighted share, among the rows (of a group) predicted as the class, of
-    those that have it. Compared only with a constant b, cleared to TP >= b * predicted,
-    which holds where nothing is predicted as the class (the audit says "vacuous").
+    those that belong to it. Can be compared only with a constant b, as TP >= b * predicted,
+    which holds if no row is predicted as the class (the audit says "vacuous").
 
     Core forms: Linear of the model.
 

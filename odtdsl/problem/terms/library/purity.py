@@ -11,8 +11,8 @@ from odtdsl.problem.terms.base import Kind, Quotient, Term
 
 
 class Purity(Term):
-    """Meaning: the weighted share of the leaf's rows that have the leaf's label. Compared
-    only with a constant b, cleared to right >= b * all.
+    """Meaning: the weighted share of the leaf's rows that have the leaf's label. Can be
+    compared only with a constant b, as right >= b * all.
 
     Core forms: Linear of a leaf.
 

@@ -13,7 +13,7 @@ from odtdsl.problem.terms.pair import PAIR, features_of
 
 class Requires(Term):
     """Meaning: `b requires a`: each test of b on the path has a test of a strictly above
-    it; a, b, a is fine.
+    it; a, b, a is allowed.
 
     In Python: `requires("bilirubin", "age")`
 

@@ -29,8 +29,10 @@ class Tests(Term):
         wanted = {arg.index for arg in call.args if isinstance(arg, FeatureArg)}
         if rows.problem.skeleton.splits == "hyperplane" and len(wanted) > 1:
             raise Unsupported(
-                "a hyperplane may test several of the features at once: write"
-                " `tests(a) + tests(b)`, which counts it for each",
+                (
+                    "a hyperplane may test several of the features at once: write `tests(a) + "
+                    "tests(b)`, which counts it once for each"
+                ),
                 code="R207",
             )
         counted = [int(index in wanted) for index in range(len(rows.problem.features))]

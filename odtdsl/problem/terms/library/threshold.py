@@ -9,8 +9,8 @@ from odtdsl.problem.terms.base import Formula, Kind, Measure, Param, Signature, 
 
 class Threshold(Term):
     """Meaning: the threshold t of a split `f <= t`. A rule with `threshold(f)` ranges over
-    the splits that test f. A split is admissible iff some t between its neighbouring values
-    u <= t < v obeys every threshold rule; the shortest such decimal comes out.
+    the splits that test f. A split is allowed if some t between its neighbouring values
+    u <= t < v satisfies all rules on thresholds; the shortest such decimal is chosen.
 
     In Python: `threshold("age").between(20, 80) & threshold("age").multiple_of(5)`
 
@@ -27,4 +27,4 @@ class Threshold(Term):
     hint = "write `forall split: threshold(age) in [20, 80]`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
-        raise Unsupported("a threshold is compared with constants only")
+        raise Unsupported("a threshold can be compared only with constants")

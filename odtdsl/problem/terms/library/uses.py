@@ -10,7 +10,7 @@ from odtdsl.problem.terms.shares import argument
 
 
 class Uses(Term):
-    """Meaning: some split of the path (of the model) tests the feature, whatever the value.
+    """Meaning: some split of the path (of the model) tests the feature, with any threshold.
 
     In Python: `~(uses("thal") & uses("math score"))`
 
