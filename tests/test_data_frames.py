@@ -404,8 +404,8 @@ def _frame(columns: dict[str, list[Any]]) -> Any:
     ("columns", "told"),
     [
         ({"a": [1, 2], HALF: [1, 2]}, "column 2 of frame is named 'gr\\xfcn\\ud800'"),
-        ({"a": ["x", HALF]}, "column `a` holds 'gr\\xfcn\\ud800' in row 1 (counted from 0)"),
-        ({"a": ["\ud83d", "\ude00"]}, "column `a` holds '\\ud83d' in row 0"),
+        ({"a": ["x", HALF]}, "column `a` contains 'gr\\xfcn\\ud800' in row 1 (counted from 0)"),
+        ({"a": ["\ud83d", "\ude00"]}, "column `a` contains '\\ud83d' in row 0"),
     ],
 )
 def test_half_a_surrogate_pair_is_refused(

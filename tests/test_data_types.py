@@ -95,7 +95,7 @@ def test_a_number_column_with_other_cells_is_refused() -> None:
     raw = column(1, None, "?", "inf", "?", "many", 5)
     diagnostic = refused(encode, raw, ColumnType(name="f", kind="number"))
     assert diagnostic.code == "D141"
-    assert "row 2 (counted from 0) holds `?`" in diagnostic.message
+    assert "row 2 (counted from 0) contains `?`" in diagnostic.message
     assert diagnostic.notes == ("4 of 7 cells are not finite numbers: `?`, `inf`, `many`",)
     assert 'na {"?"}' in diagnostic.helps[0]
 
@@ -105,7 +105,7 @@ def test_steps() -> None:
     encode(column(0.1, 0.3, -2, None), tenth)
     diagnostic = refused(encode, column(0.1, 0.35, 0.35), tenth)
     assert diagnostic.code == "D145"
-    assert "row 1 (counted from 0) holds `0.35`" in diagnostic.message
+    assert "row 1 (counted from 0) contains `0.35`" in diagnostic.message
     assert diagnostic.notes == ("2 of 3 cells are not multiples of 1/10",)
 
 
@@ -136,7 +136,7 @@ def test_a_number_without_a_writing_is_the_one_level_that_reads_as_it() -> None:
     assert codes(encode(column(2.5, 3, None), kind)) == [2, UNSEEN_CODE, MISSING_CODE]
     diagnostic = refused(encode, column(2.5, 1), kind)
     assert diagnostic.code == "D147"
-    assert "number 1 in row 1 (counted from 0), and `1` and `1.0` are" in diagnostic.message
+    assert "number 1 in row 1 (counted from 0), but `1` and `1.0` are" in diagnostic.message
 
 
 def test_levels_that_were_numbers_match_by_value() -> None:
@@ -160,7 +160,7 @@ def test_values_outside_declared_levels() -> None:
         column_type = ColumnType(name="f", kind=kind, levels=("a", "b"))  # type: ignore[arg-type]
         diagnostic = refused(encode, raw, column_type, closed=closed)
         assert diagnostic.code == "D142"
-        assert "holds `z`, `q`" in diagnostic.message
+        assert "contains `z`, `q`" in diagnostic.message
         assert diagnostic.notes[0] == "first in row 1 (counted from 0); 3 of 5 cells"
     for kind in ("category", "binary"):
         column_type = ColumnType(name="f", kind=kind, levels=("a", "b"))  # type: ignore[arg-type]
@@ -269,8 +269,8 @@ def test_splits_are_those_of_scikit_learn(share: str, seed: int, stratified: boo
         (10, Fraction(1, 2), None, -1, "seed"),
         (10, Fraction(1, 2), None, 2**32, "seed"),
         (4, Fraction(1, 2), [0, 0, 0, 1], 0, "a class has a single row"),
-        (6, Fraction(1, 3), [0, 0, 1, 1, 2, 2], 0, "4 training and 2 test rows"),
-        (6, Fraction(2, 3), [0, 0, 1, 1, 2, 2], 0, "2 training and 4 test rows"),
+        (6, Fraction(1, 3), [0, 0, 1, 1, 2, 2], 0, "4 training rows and 2 test rows"),
+        (6, Fraction(2, 3), [0, 0, 1, 1, 2, 2], 0, "2 training rows and 4 test rows"),
     ],
 )
 def test_impossible_splits(
@@ -355,7 +355,7 @@ def test_many_weights_round_coarser() -> None:
         ((1, None), "D161", "weight column `f`: row 1 (counted from 0) has no value"),
         ((0, 0), "D162", "no row has a weight above 0"),
         ((1e300, 1), "D161", "too large"),
-        ((1, "x"), "D141", "holds `x`"),
+        ((1, "x"), "D141", "contains `x`"),
     ],
 )
 def test_wrong_weights(values: tuple[Any, ...], code: str, part: str) -> None:

@@ -55,7 +55,7 @@ depth = Measure(node=ast.Name(name="depth"))
 """The number of splits on the longest root-to-leaf path; 0 without a split."""
 
 leaves = Measure(node=ast.Name(name="leaves"))
-"""The number of leaves; of diagrams, of classes that rows end at."""
+"""The number of leaves; in a diagram, the number of classes that rows end at."""
 
 splits = Measure(node=ast.Name(name="splits"))
 """The number of branch nodes."""
@@ -78,7 +78,7 @@ accuracy(women) >= accuracy - 0.05
 
 loss = OfGroup(node=ast.Name(name="loss"))
 """The weighted sum over rows of `losses[class of the row][its prediction]`. Errors that no
-`loss` statement names cost 1, right predictions 0.
+`loss` statement names cost 1, correct predictions 0.
 """
 
 expected_loss = OfGroup(node=ast.Name(name="expected_loss"))
@@ -102,9 +102,9 @@ def recall(label: Label, group: str | None = None) -> Measure:
 
 
 def precision(label: Label, group: str | None = None) -> Measure:
-    """The weighted share, among the rows (of a group) predicted as the class, of those that have
-    it. Compared only with a constant b, cleared to TP >= b * predicted, which holds where
-    nothing is predicted as the class (the audit says "vacuous").
+    """The weighted share, among the rows (of a group) predicted as the class, of those that
+    belong to it. Can be compared only with a constant b, as TP >= b * predicted, which holds if
+    no row is predicted as the class (the audit says "vacuous").
     """
     return build.measure_of("precision", build.label(label), build.group(group))
 
@@ -171,7 +171,7 @@ which is half the Poisson deviance.
 
 
 def uses(feature: str) -> Condition:
-    """Some split of the path (of the model) tests the feature, whatever the value.
+    """Some split of the path (of the model) tests the feature, with any threshold.
 
     >>> ~(uses("thal") & uses("math score"))
     not (uses(thal) and uses(`math score`))
@@ -215,22 +215,22 @@ def different_leaf(first: Label, second: Label) -> Condition:
 
 
 def increasing(feature: str) -> Condition:
-    """For all points of the feature space that agree but in f, the prediction does not fall as f
-    grows. Classes in order; of two, `positive` is the higher.
+    """For any two points of the feature space that differ only in f, the prediction does not
+    fall as f grows. The classes need an order; with two, `positive` is the higher.
     """
     return build.condition_of("increasing", build.feature(feature))
 
 
 def decreasing(feature: str) -> Condition:
-    """For all points of the feature space that agree but in f, the prediction does not rise as f
-    grows. Classes in order; of two, `positive` is the higher.
+    """For any two points of the feature space that differ only in f, the prediction does not
+    rise as f grows. The classes need an order; with two, `positive` is the higher.
     """
     return build.condition_of("decreasing", build.feature(feature))
 
 
 def before(first: str, second: str) -> Condition:
-    """`a before b`: on the path each test of a stands strictly above each test of b. A path with
-    only one of them is fine; a, b, a is not.
+    """`a before b`: on the path each test of a is strictly above each test of b. A path with
+    only one of them is allowed; a, b, a is not.
 
     >>> before("age", "chol")
     age before chol
@@ -240,7 +240,7 @@ def before(first: str, second: str) -> Condition:
 
 def requires(feature: str, needed: str) -> Condition:
     """`b requires a`: each test of b on the path has a test of a strictly above it; a, b, a is
-    fine.
+    allowed.
 
     >>> requires("bilirubin", "age")
     bilirubin requires age
@@ -249,8 +249,8 @@ def requires(feature: str, needed: str) -> Condition:
 
 
 cost = Measure(node=ast.Name(name="cost"))
-"""Each feature asked on the path costs its price once, however often it is tested, and each
-shared price is paid once where any feature of its set is asked.
+"""The cost of the features tested on the path. Each feature counts once, however often it is
+tested; each shared cost counts once if any feature of its set is tested.
 """
 
 length = Measure(node=ast.Name(name="length"))
@@ -264,18 +264,18 @@ size(women) >= 5
 """
 
 purity = Measure(node=ast.Name(name="purity"))
-"""The weighted share of the leaf's rows that have the leaf's label. Compared only with a
-constant b, cleared to right >= b * all.
+"""The weighted share of the leaf's rows that have the leaf's label. Can be compared only with a
+constant b, as right >= b * all.
 """
 
 majority = Condition(node=ast.Name(name="majority"))
-"""No class weighs more among the leaf's rows than the leaf's label."""
+"""No class has more weight among the leaf's rows than the leaf's label."""
 
 
 def threshold(feature: str) -> Measure:
     """The threshold t of a split `f <= t`. A rule with `threshold(f)` ranges over the splits
-    that test f. A split is admissible iff some t between its neighbouring values u <= t < v
-    obeys every threshold rule; the shortest such decimal comes out.
+    that test f. A split is allowed if some t between its neighbouring values u <= t < v
+    satisfies all rules on thresholds; the shortest such decimal is chosen.
 
     >>> threshold("age").between(20, 80) & threshold("age").multiple_of(5)
     threshold(age) in [20, 80] and threshold(age) multiple_of 5
