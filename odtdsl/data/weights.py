@@ -100,8 +100,8 @@ def _check(values: FloatArray, subject: str) -> None:
                 f"{subject}: {row_place(rows[0])} has {what}{shown}{more}",
                 helps=(
                     (
-                        "weights must be finite and at least 0; a row of weight 0 does not count in "
-                        "measures"
+                        "weights must be finite and at least 0; a row of weight 0 does not count "
+                        "in measures"
                     ),
                 ),
             )
