@@ -103,7 +103,9 @@ def stage(folder: Path) -> None:
         text = page.read_text(encoding="utf-8")
         page.write_text(_for_sphinx(text), encoding="utf-8")
     decisions = folder / "docs" / "explanation" / "decisions" / "README.md"
-    listed = decisions.read_text(encoding="utf-8") + "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
+    listed = (
+        decisions.read_text(encoding="utf-8") + "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
+    )
     decisions.write_text(listed, encoding="utf-8")
     (folder / "conf.py").write_text(CONF, encoding="utf-8")
     (folder / "index.md").write_text(_index(), encoding="utf-8")

@@ -110,7 +110,7 @@ def test_hover_tells_meanings(client: Client) -> None:
     assert told("women", 3) == told("women", 7)
     assert "rule on every path" in told("first", 8)
     assert "age before sex" in told("first", 8)
-    assert "stands strictly above" in told("first", 8)
+    assert "is strictly above" in told("first", 8)
     assert "numbers from 33 to 64" in told("age", 8)
     assert "`f`: 2 rows" in told("sex", 3)
     assert "3" in told("most", 9)

@@ -45,7 +45,7 @@ def test_columns_that_never_differ_are_told_together() -> None:
         "`visits` is 3 in every row",
         "`gone` has only missing values",
     )
-    assert told["D213"].helps == ("leave them out: `drop land, visits, gone`",)
+    assert told["D213"].helps == ("to leave them out, write `drop land, visits, gone`",)
     assert not warned(rows() | more, "drop land, visits, gone")
 
 
@@ -378,7 +378,9 @@ def test_other_things_than_names_get_an_example() -> None:
 
 def test_code_with_backticks_stands_between_two() -> None:
     told = warned(rows() | {"case no": list(range(40))})["D215"]
-    assert told.helps[0].startswith("leave it out: `` drop `case no` ``, or `` id `case no` ``")
+    assert told.helps[0].startswith(
+        "to leave it out, write `` drop `case no` ``, or `` id `case no` ``"
+    )
     told = warned(rows() | {"land of birth": ["A"] * 40})["D213"]
     assert "`` drop `land of birth` ``" in told.helps[0]
 

@@ -373,7 +373,7 @@ def test_rules_that_nothing_obeys_and_rows_that_do_not_are_told() -> None:
     result = odt.solve(spec(("y0 <= 4", "y1 >= 0"), "mse", 1), frame=frame)
     (warning,) = [one for one in result.warnings if one.code == "R113"]
     assert "1 of 2 training rows" in warning.message
-    assert warning.notes == ("rule `r0` refuses 1 row: 1",)
+    assert warning.notes == ("rule `r0` is broken by 1 row: 1",)
 
 
 def test_targets_are_named_where_a_rule_misses_one() -> None:
@@ -602,7 +602,7 @@ def test_a_grid_of_which_nothing_is_decided_asks_for_bounds() -> None:
     with pytest.raises(OdtError) as caught:
         FeasibleSet(union)
     assert errors_of(caught.value) == ["R306"]
-    assert "bound every target" in caught.value.diagnostics[0].helps[0]
+    assert "bound the output of every target" in caught.value.diagnostics[0].helps[0]
 
 
 @pytest.mark.parametrize(

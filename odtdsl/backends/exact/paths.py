@@ -108,7 +108,11 @@ class _Build:
         self.core, self.depth = core, depth
         self.columns = columns_of_splits(core)
         tests = tests_of(core)
-        of_root = [c for c in rules_of_paths(core) if isinstance(c.literals[0].atom, Root)]
+        of_root = [
+            clause
+            for clause in rules_of_paths(core)
+            if clause.scope is Scope.MODEL and isinstance(clause.literals[0].atom, Root)
+        ]
         self.asks_root = bool(of_root)
         self.clauses = {
             scope: (*clauses_of(core, scope), *(of_root if scope is Scope.PATH else ()))
