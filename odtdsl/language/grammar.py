@@ -15,7 +15,6 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from importlib import resources
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +80,9 @@ def _cache_path(text: str) -> Path | None:
     directory = _cache_directory()
     if directory is None:
         return None
-    key = repr((text, sorted(OPTIONS.items()), version("lark"), sys.version, marshal.version))
+    import lark
+
+    key = repr((text, sorted(OPTIONS.items()), lark.__version__, sys.version, marshal.version))
     return directory / f"grammar-{hashlib.sha256(key.encode()).hexdigest()[:24]}.tables"
 
 

@@ -170,7 +170,6 @@ def _deliver(
     paths: tuple[Path | None, Path | None, Path | None],
 ) -> None:
     """The answer, printed; then its files, and the proof where one is asked for."""
-    from odtdsl.insight.proofs.commands import written_json
     from odtdsl.presentation import console
 
     def answer() -> None:
@@ -180,6 +179,8 @@ def _deliver(
         elif proving is None:
             print_json(result.to_json())
         else:
+            from odtdsl.insight.proofs.commands import written_json
+
             proving.run()  # one object says all
             told = {"proof": written_json(proving.made, proving.path)}
             print_json(proving.result.to_json() | told)

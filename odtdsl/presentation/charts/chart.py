@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from xml.sax.saxutils import escape
+from html import escape
 
 from odtdsl.base.theme import Theme
 from odtdsl.presentation.pictures.lettering import FONT, attr, px, wrapped
@@ -85,7 +85,9 @@ def label(x: float, y: float, says: str, kind: str = "", *, at: str = "", title:
     """A text; `at` is `middle` or `end` where it does not start at `x`."""
     kind = f' class="{kind}"' if kind else ""
     at = f' text-anchor="{at}"' if at else ""
-    return f'<text{kind} x="{px(x)}" y="{px(y)}"{at}>{escape(says)}{_title(title)}</text>'
+    return (
+        f'<text{kind} x="{px(x)}" y="{px(y)}"{at}>{escape(says, quote=False)}{_title(title)}</text>'
+    )
 
 
 def line(kind: str, *steps: tuple[str, float] | tuple[str, float, float]) -> str:
@@ -101,7 +103,7 @@ def mark(kind: str, x: float, y: float, radius: float, title: str = "") -> str:
 
 
 def _title(title: str) -> str:
-    return f"<title>{escape(title)}</title>" if title else ""
+    return f"<title>{escape(title, quote=False)}</title>" if title else ""
 
 
 def fitting(text: str, width: float) -> str:
@@ -139,7 +141,7 @@ def chart(name: str, width: float, height: float, body: Iterable[str], *, head: 
     """An SVG element; `head` are further attributes."""
     size = f'viewBox="0 0 {px(width)} {px(height)}" width="{px(width)}" height="{px(height)}"'
     opening = f'<svg {head}{size} role="img" aria-label="{attr(name)}">'
-    return "\n".join([opening, f"<title>{escape(name)}</title>", *body, "</svg>"])
+    return "\n".join([opening, f"<title>{escape(name, quote=False)}</title>", *body, "</svg>"])
 
 
 def document(name: str, width: float, height: float, theme: Theme, body: Iterable[str]) -> str:

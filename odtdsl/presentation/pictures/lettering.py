@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from xml.sax.saxutils import escape
+from html import escape
 
 FONT = 13.0
 """Size of the text of pictures, in px."""
@@ -63,7 +63,7 @@ def _fitting(text: str, width: float) -> int:
 
 def attr(text: str) -> str:
     """Text inside of an attribute."""
-    return escape(text, {'"': "&quot;"})
+    return escape(text, quote=False).replace('"', "&quot;")
 
 
 def px(value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
+from html import escape
 
 from odtdsl.base.theme import Theme
 from odtdsl.predictors.diagram import Diagram
@@ -83,7 +83,7 @@ def drawn(picture: Picture, css: str | None) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="odt" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img" aria-label="{attr(picture.name)}">',
-        f"<title>{escape(picture.name)}</title>",
+        f"<title>{escape(picture.name, quote=False)}</title>",
         *([] if css is None else [f"<style>{css}</style>"]),
         '<rect class="page" width="100%" height="100%"/>',
         f'<g transform="translate({shift} {px(MARGIN)})">',
@@ -92,7 +92,7 @@ def drawn(picture: Picture, css: str | None) -> str:
         *map(_says, picture.lines),
         *map(_key, picture.keys),
         *(
-            f'<text class="quiet" x="{px(x)}" y="{px(y)}">{escape(text)}</text>'
+            f'<text class="quiet" x="{px(x)}" y="{px(y)}">{escape(text, quote=False)}</text>'
             for text, (x, y) in picture.captions
         ),
         "</g>",
@@ -117,7 +117,7 @@ def _path(line: Line) -> str:
 def _says(line: Line) -> str:
     return (
         f'<text class="quiet says" {_ends(line)} x="{px(line.at[0])}" y="{px(line.at[1])}" '
-        f'text-anchor="{line.anchor}">{escape(line.says)}</text>'
+        f'text-anchor="{line.anchor}">{escape(line.says, quote=False)}</text>'
     )
 
 
@@ -125,7 +125,7 @@ def _box(box: Box) -> str:
     kind, round_ = ("leaf", 8) if box.is_end else ("box", 3)
     middle = px(box.x + box.width / 2)
     parts = [
-        f'<g data-node="{box.node}"><title>{escape(box.text.title)}</title>',
+        f'<g data-node="{box.node}"><title>{escape(box.text.title, quote=False)}</title>',
         f'<rect class="{kind}" x="{px(box.x)}" y="{px(box.y)}" '
         f'width="{px(box.width)}" height="{px(box.height)}" rx="{round_}"/>',
     ]
@@ -133,7 +133,7 @@ def _box(box: Box) -> str:
         parts.append(
             f'<text class="{"strong" if bold else "quiet"}" x="{middle}" '
             f'y="{px(box.y + first_baseline() + at * LINE)}" '
-            f'text-anchor="middle">{escape(text)}</text>'
+            f'text-anchor="middle">{escape(text, quote=False)}</text>'
         )
     return "".join([*parts, *_bar(box), "</g>"])
 
@@ -172,7 +172,7 @@ def _key(key: Key) -> str:
     return (
         f'<g class="key"><rect fill="{class_colour(key.index)}" x="{px(x)}" y="{px(y)}" '
         f'width="11" height="11"/><text class="quiet" x="{px(x + 17)}" '
-        f'y="{px(y + 10)}">{escape(key.says)}</text></g>'
+        f'y="{px(y + 10)}">{escape(key.says, quote=False)}</text></g>'
     )
 
 
