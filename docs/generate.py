@@ -283,7 +283,7 @@ def _option(parameter: click.Parameter) -> str:
     if parameter.multiple:
         return f"{shown} *text*, may be repeated"
     kind = parameter.type
-    number = isinstance(kind, click.IntRange | click.FloatRange)
+    number = kind is click.INT or isinstance(kind, click.IntRange | click.FloatRange)
     return f"{shown} *{'number' if number else 'file' if isinstance(kind, click.Path) else 'text'}*"
 
 

@@ -46,10 +46,16 @@ class Option:
 
 Spec = Annotated[Path, Argument(help="The .odt file.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object.")]
-Data = Annotated[str | None, Option(help="Training rows, instead of the spec's path.")]
-Test = Annotated[str | None, Option(help="Test rows, instead of the spec's.")]
-Sets = Annotated[list[str] | None, Option("--set", help="NAME=VALUE of a `let`.")]
-Using = Annotated[str | None, Option(help="auto, exact, milp, sat or greedy.")]
+Data = Annotated[
+    str | None, Option(help="Read the training rows from this file instead of the spec's.")
+]
+Test = Annotated[
+    str | None, Option(help="Read the test rows from this file instead of the spec's.")
+]
+Sets = Annotated[list[str] | None, Option("--set", help="Set a `let` of the spec: NAME=VALUE.")]
+Using = Annotated[
+    str | None, Option(help="Back end: auto, exact, milp, sat, cpsat, search or greedy.")
+]
 Formulation = Annotated[
     str | None, Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd.")
 ]
@@ -57,12 +63,12 @@ Encoding = Annotated[str | None, Option(help="Encoding of sat: ordered or paper.
 Solver = Annotated[str | None, Option(help="Solver of sat, such as glucose4 or rc2.")]
 Within = Annotated[str | None, Option(help="Time limit: 60, 60s, 2min, 1h.")]
 Gap = Annotated[str | None, Option(help="Stop at this relative gap: 1%.")]
-Threads = Annotated[int | None, Option(least=1, most=256)]
-Seed = Annotated[int | None, Option(least=0, most=2**31 - 1)]
+Threads = Annotated[int | None, Option(help="Number of threads.", least=1, most=256)]
+Seed = Annotated[int | None, Option(help="Seed of the search.", least=0, most=2**31 - 1)]
 Out = Annotated[Path | None, Option("--out", "-o", help="Save the tree as JSON.")]
 Svg = Annotated[Path | None, Option(help="Draw the tree as SVG.")]
 Dot = Annotated[Path | None, Option(help="Write the tree as DOT text.")]
-Force = Annotated[bool, Option("--force", help="Replace files that odtdsl did not write, too.")]
+Force = Annotated[bool, Option("--force", help="Also replace files that odtdsl did not write.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +167,8 @@ def _is_list(kind: Any) -> bool:
 def _type(kind: Any, told: Option | None) -> Any:
     (plain,) = [str] if _is_list(kind) else _kinds(kind)
     least, most = (None, None) if told is None else (told.least, told.most)
+    if plain is int and least is None and most is None:
+        return click.INT
     if plain is int:
         return click.IntRange(least, most)  # type: ignore[arg-type]  # whole bounds
     if plain is float:
@@ -191,7 +199,7 @@ def group(*kinds: type[Command], help: str) -> Commands:
         is_eager=True,
         expose_value=False,
         callback=_version,
-        help="Print it, and those of the solvers.",
+        help="Print the versions of odtdsl and of the solvers.",
     )
     made = Commands(name="odt", help=help, no_args_is_help=True, params=[version])
     for kind in kinds:

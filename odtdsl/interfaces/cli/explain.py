@@ -27,17 +27,17 @@ class Explain(OnSpec):
 
     using: Using = None
     within: Within = None
-    every: Annotated[bool, Option("--all", help="Every minimal conflict, up to 20.")] = False
+    every: Annotated[bool, Option("--all", help="Find every minimal conflict, up to 20.")] = False
     deeper: Annotated[
-        int, Option(least=0, most=30, help="Levels that are added where the depth is relaxed.")
+        int, Option(least=0, most=30, help="Levels to add when the depth is relaxed.")
     ] = 1
     curve: Annotated[
-        str | None, Option(help="A rule with a bound: the objective for every bound.")
+        str | None, Option(help="Trace the objective over the bound of this rule.")
     ] = None
     points: Annotated[
-        int | None, Option(least=1, help="Points of the curve at most; default 200.")
+        int | None, Option(least=1, help="Maximum number of points of the curve; default 200.")
     ] = None
-    jobs: Annotated[int | None, Option(least=1, help="Processes for the curve.")] = None
+    jobs: Annotated[int | None, Option(least=1, help="Number of processes for the curve.")] = None
     csv: Annotated[Path | None, Option(help="Write the curve as CSV.")] = None
     svg: Annotated[Path | None, Option(help="Draw the curve as SVG.")] = None
     force: Force = False

@@ -36,7 +36,7 @@ class Export(Command):
     out: Annotated[Path | None, Option("--out", "-o", help="The file.")] = None
     name: Annotated[
         str | None,
-        Option(help="Of the function, the SQL table or the model; default by the format."),
+        Option(help="Name of the function, SQL table or model; the default depends on the format."),
     ] = None
     force: Force = False
     as_json: Json = False

@@ -21,11 +21,12 @@ from odtdsl.interfaces.cli.common import (
 from odtdsl.interfaces.cli.outputs import beside, check_outputs, deliver, files_of, pictures
 
 Depth = Annotated[
-    int | None, Option(least=0, most=30, help="Of formulas: a bound beside the spec's.")
+    int | None,
+    Option(least=0, most=30, help="For formulas: a bound on the depth in addition to the spec's."),
 ]
 Bounds = Annotated[
     list[str] | None,
-    Option("--bound", help="Of formulas: the objective is this good, stage by stage."),
+    Option("--bound", help="For formulas: a bound on each stage of the objective, in order."),
 ]
 
 

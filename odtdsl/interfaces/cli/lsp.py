@@ -16,9 +16,11 @@ class Lsp(Command):
     """Serve an editor: mistakes as you type, hover, completion, format, rename. Over stdio."""
 
     within: Annotated[
-        float, Option(least=0.1, help="Seconds that checking with data may take.")
+        float, Option(least=0.1, help="Time limit in seconds for checks that read the data.")
     ] = 10.0
-    stdio: Annotated[bool, Option("--stdio", help="As always; editors say it.")] = True
+    stdio: Annotated[
+        bool, Option("--stdio", help="Ignored: the server always uses standard input and output.")
+    ] = True
 
     def run(self) -> int:
         if find_spec("pygls") is None:

@@ -93,7 +93,7 @@ class Fmt(Command):
     spec: Spec
     write: Annotated[bool, Option("--write", "-w", help="Replace the file.")] = False
     check_only: Annotated[
-        bool, Option("--check", help="Print nothing; exit 1 where it would change.")
+        bool, Option("--check", help="Print nothing; exit with 1 if the file would change.")
     ] = False
 
     def run(self) -> int:
@@ -119,7 +119,7 @@ class Plan(OnSpec):
     using: Using = None
     encoding: Encoding = None
     solver: Solver = None
-    dump: Annotated[bool, Option("--dump", help="Print the core forms too.")] = False
+    dump: Annotated[bool, Option("--dump", help="Also print the core forms.")] = False
     as_json: Json = False
 
     def run(self) -> int:
@@ -185,7 +185,7 @@ def _plan_json(planned: Any) -> dict[str, Any]:
 class Rules(Command):
     """List the terms of rules and objectives, or explain one."""
 
-    word: Annotated[str | None, Argument(help="One term, in full.")] = None
+    word: Annotated[str | None, Argument(help="Explain this term.")] = None
     as_json: Json = False
 
     def run(self) -> int:

@@ -21,12 +21,16 @@ class Predict(Command):
 
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
     data: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
-    na: Annotated[list[str] | None, Option(help="Marks of missing values.")] = None
-    separator: Annotated[str | None, Option(help="Between cells.")] = None
-    decimal: Annotated[str | None, Option(help="The decimal sign of numbers.")] = None
-    thousands: Annotated[str | None, Option(help="Between thousands.")] = None
-    no_header: Annotated[bool, Option("--no-header", help="The first line is data.")] = False
-    out: Annotated[Path | None, Option("--out", "-o", help="A CSV file.")] = None
+    na: Annotated[list[str] | None, Option(help="A text that marks a missing value.")] = None
+    separator: Annotated[str | None, Option(help="Separator between cells.")] = None
+    decimal: Annotated[str | None, Option(help="Decimal separator.")] = None
+    thousands: Annotated[str | None, Option(help="Thousands separator.")] = None
+    no_header: Annotated[
+        bool, Option("--no-header", help="The first line holds data, not names.")
+    ] = False
+    out: Annotated[
+        Path | None, Option("--out", "-o", help="Write the predictions to this CSV file.")
+    ] = None
     force: Force = False
     as_json: Json = False
 
@@ -102,11 +106,12 @@ class Why(OnSpec):
     """Say why a row is predicted so, and the least change that makes it another."""
 
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
-    row: Annotated[int | None, Option(help="A training row, from 0.")] = None
+    row: Annotated[int | None, Option(help="Index of a training row, from 0.")] = None
     cell: Annotated[
-        list[str] | None, Option(help="NAME=VALUE of a row of one's own; empty is missing.")
+        list[str] | None,
+        Option(help="NAME=VALUE: a cell of your own row; an empty value is missing."),
     ] = None
-    to: Annotated[str | None, Option(help="The class that is wished for.")] = None
+    to: Annotated[str | None, Option(help="The class to change the prediction to.")] = None
     freeze: Annotated[list[str] | None, Option(help="A feature that may not change.")] = None
     as_json: Json = False
 

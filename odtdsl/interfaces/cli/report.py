@@ -29,21 +29,21 @@ class Report(OnSpec):
     """Write one HTML page of the answer: model, audit, errors, costs, timeline, spec."""
 
     out: Annotated[
-        Path | None, Option("--out", "-o", help="The page; default the spec's name, .html.")
+        Path | None, Option("--out", "-o", help="Write the page to this file; default SPEC.html.")
     ] = None
     model: Annotated[
-        Path | None, Option(help="A saved model, or a saved `solve --json`: no search.")
+        Path | None,
+        Option(help="Report on this saved model, or saved `solve --json`, without a search."),
     ] = None
-    prices: Annotated[bool, Option("--prices", help="Search for the price of each rule too.")] = (
-        False
-    )
+    prices: Annotated[bool, Option("--prices", help="Also compute the price of each rule.")] = False
     no_rows: Annotated[
-        bool, Option("--no-rows", help="Leave cells of training rows out of the page.")
+        bool, Option("--no-rows", help="Leave the cells of training rows out of the page.")
     ] = False
-    svg: Annotated[Path | None, Option(help="The picture alone, with costs, groups and rules.")] = (
-        None
-    )
-    title: Annotated[str, Option(help="Of the page.")] = ""
+    svg: Annotated[
+        Path | None,
+        Option(help="Write the picture of the model alone, with costs, groups and rules."),
+    ] = None
+    title: Annotated[str, Option(help="Title of the page.")] = ""
     using: Using = None
     within: Annotated[str | None, Option(help="Time limit of each search: 60, 60s, 2min, 1h.")] = (
         None

@@ -58,16 +58,21 @@ class Solve(OnSpec):
     gap: Gap = None
     threads: Threads = None
     seed: Seed = None
-    start: Annotated[Path | None, Option(help="A saved tree to start from.")] = None
+    start: Annotated[Path | None, Option(help="Start from this saved tree.")] = None
     out: Out = None
     svg: Svg = None
     dot: Dot = None
-    all_optimal: Annotated[
-        bool, Option("--all-optimal", help="List all trees that are as good.")
-    ] = False
-    near: Annotated[str | None, Option(help="List all nearly as good: 1%, 3 errors, 0.02.")] = None
-    most: Annotated[int | None, Option(help="Trees to list at most (1000).")] = None
-    proof: Annotated[Path | None, Option(help="Write a proof that nothing is better (sat).")] = None
+    all_optimal: Annotated[bool, Option("--all-optimal", help="List all optimal trees.")] = False
+    near: Annotated[
+        str | None,
+        Option(help="List all trees within this distance of the best: 1%, 3 errors, 0.02."),
+    ] = None
+    most: Annotated[int | None, Option(help="Maximum number of trees to list; default 1000.")] = (
+        None
+    )
+    proof: Annotated[
+        Path | None, Option(help="Write a proof that no tree is better (sat only).")
+    ] = None
     force: Force = False
     as_json: Json = False
 
@@ -274,7 +279,7 @@ class Compare(OnSpec):
 
     on: Annotated[
         list[str] | None,
-        Option(help='A back end, "milp (cptree)", "sat (paper)"; default: all.'),
+        Option(help='A back end, such as exact, "milp (cptree)" or "sat (paper)"; default: all.'),
     ] = None
     within: Annotated[str | None, Option(help="Time limit of each run.")] = None
     gap: Gap = None

@@ -31,29 +31,35 @@ class Tune(OnSpec):
             help="NAME=VALUES: depth=2..5, leaves=4,8,16, alpha=0..0.1 by 0.02, widths=1-2,1-2-4."
         ),
     ]
-    cv: Annotated[int, Option(least=2, help="Folds.")] = 5
-    repeats: Annotated[int, Option(least=1, help="Divide the rows so often anew.")] = 1
-    outer: Annotated[int, Option(least=0, help="Nested selection: folds that no choice sees.")] = 0
-    seed: Annotated[int, Option(least=0, help="Of all divisions of rows.")] = 0
+    cv: Annotated[int, Option(least=2, help="Number of folds.")] = 5
+    repeats: Annotated[
+        int, Option(least=1, help="Repeat the division of the rows this many times.")
+    ] = 1
+    outer: Annotated[
+        int, Option(least=0, help="Outer folds of a nested selection; 0 for none.")
+    ] = 0
+    seed: Annotated[int, Option(least=0, help="Seed of all divisions of the rows.")] = 0
     choose: Annotated[
         str, Option(help="one-se: fewest splits within one standard error; or best.")
     ] = "one-se"
     score: Annotated[
         str | None, Option(help='A measure, such as "error_rate" or "maximize accuracy(g)".')
     ] = None
-    jobs: Annotated[int, Option(help="Processes; -1 for one per processor.")] = 1
-    backend: Annotated[str | None, Option(help="Of joblib: loky, threading, dask, ray.")] = None
-    address: Annotated[str | None, Option(help="Of the cluster's scheduler: tcp://host:8786.")] = (
-        None
-    )
+    jobs: Annotated[int, Option(help="Number of processes; -1 for one per processor.")] = 1
+    backend: Annotated[
+        str | None, Option(help="Back end of joblib: loky, threading, dask or ray.")
+    ] = None
+    address: Annotated[
+        str | None, Option(help="Address of the Dask or Ray scheduler: tcp://host:8786.")
+    ] = None
     keep: Annotated[
         Path | None,
-        Option(help="Where runs that are done are kept; default SPEC.tune.json."),
+        Option(help="Save finished runs to this file, and go on from it; default SPEC.tune.json."),
     ] = None
     using: Using = None
     within: Annotated[str | None, Option(help="Time limit of each run.")] = None
-    gap: Annotated[str | None, Option(help="Each run stops at this gap: 1%.")] = None
-    threads: Annotated[int | None, Option(least=1, most=256, help="Of each run.")] = None
+    gap: Annotated[str | None, Option(help="Stop each run at this relative gap: 1%.")] = None
+    threads: Annotated[int | None, Option(least=1, most=256, help="Threads of each run.")] = None
     out: Annotated[Path | None, Option("--out", "-o", help="Save the model as JSON.")] = None
     csv: Annotated[Path | None, Option(help="Write the settings as CSV.")] = None
     svg: Annotated[Path | None, Option(help="Draw the settings as SVG.")] = None
