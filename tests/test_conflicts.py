@@ -1,6 +1,6 @@
 """The ten specs without a tree under `grammar/conflicts`, each subset of rules solved afresh.
 
-Some of them by default; `ODTDSL_SCALE=2` takes all, and asks all subsets of as many
+One of them by default, all with `--nightly`; `ODTDSL_SCALE=2` also asks all subsets of as many
 rules and bounds as the conflict has, less one: so it is the smallest too.
 """
 
@@ -75,8 +75,8 @@ def test_there_are_ten_of_two_to_nine_rules() -> None:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_a_conflict_is_minimal_by_fresh_searches(path: Path, data: str) -> None:
-    if not ALL and path.stem not in SOME:
-        pytest.skip("only some: ODTDSL_SCALE=2 takes all")
+    if SCALE < 1 and path.stem not in SOME:
+        pytest.skip("only some: `python -m tests --nightly` takes all")
     text, found = explained(path, data)
     assert found.status == "infeasible"
     (conflict,) = found.conflicts
@@ -96,8 +96,8 @@ def test_a_conflict_is_minimal_by_fresh_searches(path: Path, data: str) -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_nearest_bounds_do(path: Path, data: str) -> None:
     """With the bound that is told a tree keeps all rules."""
-    if not ALL and path.stem not in SOME:
-        pytest.skip("only some: ODTDSL_SCALE=2 takes all")
+    if SCALE < 1 and path.stem not in SOME:
+        pytest.skip("only some: `python -m tests --nightly` takes all")
     text, found = explained(path, data)
     for one in found.nearest:
         if one.others != "spec" or one.suspect.kind != "rule":
@@ -113,8 +113,8 @@ def test_nearest_bounds_do(path: Path, data: str) -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_milp_tells_the_same_of_two_levels_and_few_cuts(path: Path, data: str) -> None:
     """`exact` is the other opinion; no question stays open on either."""
-    if not ALL and path.stem not in SOME:
-        pytest.skip("only some: ODTDSL_SCALE=2 takes all")
+    if SCALE < 1 and path.stem not in SOME:
+        pytest.skip("only some: `python -m tests --nightly` takes all")
     text = re.sub(r"depth <= \d", "depth <= 2", path.read_text(encoding="utf-8"))
     analysis = odtdsl.parse(f"{text}\ncandidates * at quantiles 4\n").analyse(data=data)
     told = [explain(analysis, backend=name, deeper=0, most=20) for name in ("milp", "exact")]

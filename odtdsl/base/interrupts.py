@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import current_process
@@ -20,7 +21,7 @@ POLITE = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 """Signals beside Ctrl-C that ask a process to end. Some senders repeat them at once."""
 
 
-class _Handler:
+class _Handler(ABC):
     """A handler of ours; those around it hear of what it hears."""
 
     def __init__(self, outer: _Handler | None) -> None:
@@ -41,8 +42,9 @@ class _Handler:
         if self.outer is not None:
             self.outer.hear()
 
+    @abstractmethod
     def act(self, number: int, first: bool) -> None:
-        raise NotImplementedError
+        """Do what the signal asks for; `first` says that none came before it."""
 
 
 class _Asking(_Handler):

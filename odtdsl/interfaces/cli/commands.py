@@ -7,6 +7,7 @@ and on the page that `python -m docs.generate` writes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -72,9 +73,10 @@ Force = Annotated[bool, Option("--force", help="Also replace files that odtdsl d
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(ABC):
     """A command; its name on the command line is that of its class, in small letters."""
 
+    @abstractmethod
     def run(self) -> int:
         """Do what was asked for.
 
@@ -88,7 +90,6 @@ class Command:
         OdtError
             It is printed, as JSON where that was asked for.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
