@@ -29,7 +29,7 @@ class RuledBest {
   // Only trees of a lower objective are searched for: the best known's less the gap that is
   // allowed.
   Loss cutoff() const {
-    const double gap = control_.options().relative_gap;
+    const double gap = std::min(control_.options().relative_gap, 1.0);
     const Loss value = value_;
     if (gap <= 0 || !found_) return value;
     return value - static_cast<Loss>(
