@@ -20,7 +20,7 @@ import odtdsl
 from odtdsl.driver.result import Result
 from odtdsl.insight.counterfactuals import why
 from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.graph import End, Joint, graph_of, rows_of
+from odtdsl.predictors.graph import End, Joint
 from odtdsl.presentation.pictures.svg import picture_of
 from odtdsl.presentation.report.assembly import subject_of
 from odtdsl.presentation.report.markup import Markup, data, table, tag, text
@@ -194,8 +194,8 @@ def test_nodes_hold_the_rows_that_reach_them(name: str) -> None:
     result = made(name)
     assert result.model is not None
     assert result.rows is not None
-    graph = graph_of(result.model)
-    inside = rows_of(graph, result.rows.data.table)
+    graph = result.model.graph()
+    inside = result.model.rows_of_nodes(result.rows.data.table)
     assert [len(rows) for rows in inside] == [node.size for node in graph.nodes]
     for node in graph.joints:
         both = [*inside[node.left], *inside[node.right]]

@@ -26,7 +26,7 @@ from odtdsl.auditor.values import holds, instances, number
 from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Dataset
 from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.expr import Compare, Condition, Count, Scope
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem, RuleDecl, StageDecl
 
@@ -37,7 +37,7 @@ _JUDGED: WeakKeyDictionary[Dataset, tuple[Problem, Judged]] = WeakKeyDictionary(
 """Cells that were read once, for many models of one problem."""
 
 
-def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> Audit:
+def audit(model: Predictor, rows: Rows, *, backend: str | None = None) -> Audit:
     """Check a tree or a diagram against a problem on its training rows.
 
     Parameters
@@ -77,7 +77,7 @@ def audit(model: Tree | Diagram, rows: Rows, *, backend: str | None = None) -> A
     return Audit(lines=tuple(lines), objective=objective, errors=errors)
 
 
-def audit_rows(model: Tree | Diagram, problem: Problem, data: Dataset) -> AuditOfRows:
+def audit_rows(model: Predictor, problem: Problem, data: Dataset) -> AuditOfRows:
     """The rules and the objective of a problem on any rows, such as test rows.
 
     What training rows alone decide (candidates, that every leaf holds a row, counts) is not
@@ -98,9 +98,7 @@ def audit_rows(model: Tree | Diagram, problem: Problem, data: Dataset) -> AuditO
     )
 
 
-def values_of(
-    model: Tree | Diagram, problem: Problem, data: Dataset
-) -> tuple[Fraction | None, ...]:
+def values_of(model: Predictor, problem: Problem, data: Dataset) -> tuple[Fraction | None, ...]:
     """The value of each stage of the objective on the training rows; None where it has none.
 
     Raises
@@ -113,7 +111,7 @@ def values_of(
 
 
 def judge(
-    model: Tree | Diagram, problem: Problem, data: Dataset, *, training: bool = True
+    model: Predictor, problem: Problem, data: Dataset, *, training: bool = True
 ) -> TreeOn | DiagramOn:
     """A model on the rows of a problem: where they go, and what they are.
 
@@ -144,7 +142,7 @@ def _stage(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction:
         raise error("R304", f"`{stage.text}` has no value: {reason}") from None
 
 
-def _fits(model: Tree | Diagram, problem: Problem) -> None:
+def _fits(model: Predictor, problem: Problem) -> None:
     target = problem.target
     if isinstance(model, Diagram) != isinstance(problem.skeleton, DiagramSkeleton):
         one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")

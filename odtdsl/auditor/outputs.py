@@ -16,11 +16,11 @@ import numpy as np
 
 from odtdsl.auditor.meanings import half_deviance
 from odtdsl.auditor.results import Checked
-from odtdsl.auditor.routing import LeafOn, TreeOn
+from odtdsl.auditor.routing import LeafOn, TreeOn, model_on
 from odtdsl.auditor.rows import Judged
 from odtdsl.auditor.values import FLOAT_TOLERANCE, holds
 from odtdsl.data.table import BoolArray, FloatArray
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.expr import Apply, TargetArg, applications
 from odtdsl.problem.ir.problem import Growth, Problem, RuleDecl
 
@@ -74,10 +74,11 @@ def audited_outputs(model: TreeOn, growth: Growth) -> Iterator[Checked]:
         yield replace(_grid(model, step), soft=soft)
 
 
-def kept(tree: Tree, rows: Rows) -> BoolArray:
+def kept(tree: Predictor, rows: Rows) -> BoolArray:
     """bool (n_leaves,): which leaves' outputs keep all rules on outputs, and the grid."""
     problem = rows.problem
-    model = TreeOn(tree, Judged(problem, rows.data))
+    model = model_on(tree, Judged(problem, rows.data))
+    assert isinstance(model, TreeOn), "outputs are of trees"
     rules = [rule for rule in problem.rules if on_outputs(rule)]
     step = problem.target.step
     return np.array(

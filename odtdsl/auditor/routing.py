@@ -20,6 +20,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane, Node
 from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.validation import check_tree
 
@@ -268,9 +269,12 @@ Place = ModelOn | PathOn | LeafOn | SplitOn
 """What a term speaks of."""
 
 
-def model_on(model: Tree | Diagram, rows: Judged) -> TreeOn | DiagramOn:
+def model_on(model: Predictor, rows: Judged) -> TreeOn | DiagramOn:
     """A model of either kind on rows."""
-    return DiagramOn(model, rows) if isinstance(model, Diagram) else TreeOn(model, rows)
+    if isinstance(model, Diagram):
+        return DiagramOn(model, rows)
+    assert isinstance(model, Tree), "a model is a tree or a diagram"
+    return TreeOn(model, rows)
 
 
 def goes_left(
@@ -328,7 +332,7 @@ def _split_of(node: Node, rows: Judged, level: int, left: IntArray, right: IntAr
     )
 
 
-def _readable(model: Tree | Diagram, rows: Judged) -> None:
+def _readable(model: Predictor, rows: Judged) -> None:
     """Let the predictor say what is wrong with cells that its tests cannot read."""
     for type_ in model.features:
         if type_.name in model.tested and not _fits(model, type_, rows):
@@ -336,7 +340,7 @@ def _readable(model: Tree | Diagram, rows: Judged) -> None:
             raise error("X201", f"the cells of `{type_.name}` cannot be read under its type")
 
 
-def _fits(model: Tree | Diagram, type_: ColumnType, rows: Judged) -> bool:
+def _fits(model: Predictor, type_: ColumnType, rows: Judged) -> bool:
     column = rows.column(type_.name)
     if column is None:
         return False

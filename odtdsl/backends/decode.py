@@ -22,7 +22,7 @@ from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, violations
 from odtdsl.problem.ir.families import Family, local_gap, place, placing
 from odtdsl.problem.ir.forms import Clause, Core, Monotone, SplitFilter
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
+from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawSplit, RawTest, RawTree
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.outputs.leaves import fitted
 
@@ -311,8 +311,13 @@ class Idle:
     rules: tuple[str, ...]
 
 
-def idle_splits(core: Core, raw: RawTree) -> tuple[Idle, ...]:
-    """The splits of a simplified tree that predict alike on both sides, each column once."""
+def idle_splits(core: Core, raw: RawModel) -> tuple[Idle, ...]:
+    """The splits of a simplified tree that predict alike on both sides, each column once.
+
+    None of diagrams, whose splits lead to two places.
+    """
+    if isinstance(raw, RawDiagram):
+        return ()
     found: dict[int, list[str]] = {}
     for smaller, split in _smaller(raw):
         broken = violations(core, smaller)

@@ -8,14 +8,13 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.data.dataset import Value
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.rows import Rows
 
 SHOWN = 5
 
 
-def unpredicted(model: Tree | Diagram, rows: Rows) -> tuple[Diagnostic, ...]:
+def unpredicted(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
     """One warning about all classes of training rows that the model predicts for none (O104)."""
     from odtdsl.auditor.audit import judge
 

@@ -37,7 +37,7 @@ from odtdsl.driver.scoring import TestScore, output_score, score
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.forms import Core
-from odtdsl.problem.ir.problem import DiagramSkeleton, Options, Problem
+from odtdsl.problem.ir.problem import Options, Problem
 from odtdsl.problem.ir.raw import RawModel
 from odtdsl.problem.ir.regression import loss_in
 from odtdsl.problem.terms.normalize import normalize
@@ -272,18 +272,13 @@ def _with_growth(engine: BackEnd, problem: Problem) -> BackEnd:
 
 
 def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawModel | None:
-    from odtdsl.backends.decode import NoCandidate, from_tree
-    from odtdsl.backends.decode_diagram import from_diagram
+    from odtdsl.backends.decode import NoCandidate
+    from odtdsl.backends.decoding import from_predictor
     from odtdsl.problem.ir.diagrams import evaluated
 
-    asked = isinstance(core.skeleton, DiagramSkeleton)
-    if given is None or isinstance(given, Diagram) != asked:
+    if given is None or given.kind != core.skeleton.kind:
         return None
-    raw: RawModel | NoCandidate
-    if isinstance(given, Diagram):
-        raw = from_diagram(core, analysis.rows, given)
-    else:
-        raw = from_tree(core, analysis.rows, given)
+    raw = from_predictor(core, analysis.rows, given)
     if isinstance(raw, NoCandidate) or evaluated(core, raw).violations():
         return None
     return raw
@@ -301,38 +296,30 @@ def _result(
     began: float,
     ended: tuple[Diagnostic, ...],
 ) -> Result:
-    from odtdsl.backends.decode import idle_splits, simplify, to_tree
-    from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
+    from odtdsl.backends.answers import model_of
+    from odtdsl.backends.decode import idle_splits
+    from odtdsl.backends.decoding import simplified, to_predictor
     from odtdsl.driver.class_warnings import unpredicted
 
     answer, name = ran.answer, ran.steps[-1].backend
     _must_be_founded(analysis, core, answer)
-    tree: Tree | None = None
-    diagram: Diagram | None = None
+    model: Tree | Diagram | None = None
     audited: Audit | None = None
     warnings = analysis.warnings + ended
-    if answer.diagram is not None:
-        answer = with_model(core, answer, simplify_diagram(core, answer.diagram))
-        assert answer.diagram is not None
-        diagram = to_diagram(core, analysis.rows, answer.diagram)
-        audited = audit(diagram, analysis.rows)
-    elif answer.tree is not None:
-        answer = with_model(core, answer, simplify(core, answer.tree))
-        assert answer.tree is not None
-        warnings += _idle(analysis, core, idle_splits(core, answer.tree))
-        tree = to_tree(core, analysis.rows, answer.tree)
-        audited = audit(tree, analysis.rows, backend=name)
-    if audited is not None:
+    if (raw := model_of(answer)) is not None:
+        raw = simplified(core, raw)
+        answer = with_model(core, answer, raw)
+        warnings += _idle(analysis, core, idle_splits(core, raw))
+        model = to_predictor(core, analysis.rows, raw)
+        audited = audit(model, analysis.rows, backend=name)
         _must_be_founded(analysis, core, answer)
         _must_agree(analysis, core, answer, audited)
-    if (model := tree or diagram) is not None:
         warnings += unpredicted(model, analysis.rows)
     stages = _stages(analysis, core, answer, audited)
     return Result(
         status=answer.status,
         stages=stages,
-        tree=tree,
-        diagram=diagram,
+        model=model,
         audit=audited,
         backend=name,
         seconds=time.monotonic() - began,
@@ -347,7 +334,7 @@ def _result(
         warnings=warnings,
         rows=analysis.rows,
         test_rows=analysis.test,
-        outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
+        outputs=None if model is None else output_score(model, analysis.rows, analysis.rows.data),
     )
 
 
@@ -461,17 +448,15 @@ def with_other_model(result: Result, model: Tree | Diagram) -> Result:
         replace(stage, value=value, proven=False, gap=relative_gap(value, stage.bound))
         for stage, value in zip(result.stages, seen.objective, strict=True)
     )
-    tree = model if isinstance(model, Tree) else None
     kept = tuple(told for told in result.warnings if told.code not in ABOUT_MODEL)
     return replace(
         result,
         status="feasible",
         stages=stages,
-        tree=tree,
-        diagram=None if isinstance(model, Tree) else model,
+        model=model,
         audit=seen,
         test=_test(model, result.test_rows, rows),
-        outputs=None if tree is None else output_score(tree, rows, rows.data),
+        outputs=output_score(model, rows, rows.data),
         warnings=(*kept, *unpredicted(model, rows)),
     )
 

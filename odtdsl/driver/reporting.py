@@ -12,7 +12,7 @@ from odtdsl.backends.stopping import Patience
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.forms import Core, DepthStage
-from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawSplit
+from odtdsl.problem.ir.raw import RawModel
 from odtdsl.problem.ir.rows import Rows
 
 
@@ -44,14 +44,11 @@ class Unpacking:
 
     def __call__(self, found: Found) -> Tree | Diagram:
         """The predictor, without splits that say nothing."""
-        from odtdsl.backends.decode import simplify, to_tree
-        from odtdsl.backends.decode_diagram import simplify_diagram, to_diagram
+        from odtdsl.backends.decoding import simplified, to_predictor
 
         core = self._normalized()
-        if isinstance(found, RawDiagram):
-            return to_diagram(core, self.rows, simplify_diagram(core, found))
-        tree = found if isinstance(found, RawLeaf | RawSplit) else found.raw(core, self._memo)
-        return to_tree(core, self.rows, simplify(core, tree))
+        raw = found if isinstance(found, RawModel) else found.raw(core, self._memo)
+        return to_predictor(core, self.rows, simplified(core, raw))
 
     def _normalized(self) -> Core:
         from odtdsl.backends.greedy.outputs import softened

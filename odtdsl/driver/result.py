@@ -69,9 +69,9 @@ class Result:
     status
         `optimal` (proven), `feasible` (the best found, with a bound where there is one),
         `infeasible` (proven: no model keeps all rules), `unknown` (none found).
-    tree, diagram
-        The model, of which the spec asks for one; both None for `infeasible` and `unknown`.
-        `model` is whichever there is.
+    model
+        The tree or the diagram that the spec asks for, also as `tree` or `diagram`; None for
+        `infeasible` and `unknown`.
     audit
         Every rule checked on the model by code that shares nothing with the solver.
     seconds
@@ -92,13 +92,12 @@ class Result:
 
     status: Status
     stages: tuple[Stage, ...]
-    tree: Tree | None
+    model: Tree | Diagram | None
     audit: Audit | None
     backend: str
     seconds: float
     seed: int
     digest: str
-    diagram: Diagram | None = None
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
     counters: tuple[tuple[str, int], ...] = ()
@@ -230,9 +229,14 @@ class Result:
         return cast(str, method("Result._repr_html_")(self))
 
     @property
-    def model(self) -> Tree | Diagram | None:
-        """The tree or the diagram; None without a model."""
-        return self.diagram if self.tree is None else self.tree
+    def tree(self) -> Tree | None:
+        """The model, where it is a tree."""
+        return self.model if isinstance(self.model, Tree) else None
+
+    @property
+    def diagram(self) -> Diagram | None:
+        """The model, where it is a diagram."""
+        return self.model if isinstance(self.model, Diagram) else None
 
     @property
     def by(self) -> str:

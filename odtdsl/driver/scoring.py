@@ -12,10 +12,8 @@ import numpy as np
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
 from odtdsl.base.numbers import as_number
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.diagram_nodes import Arc, Terminal
 from odtdsl.predictors.nodes import Leaf
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     from odtdsl.data.dataset import Dataset, Value
@@ -113,8 +111,8 @@ class TestScore:
         return found
 
 
-def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
-    """The predictions of a tree of several targets, or under rules on outputs; else None."""
+def output_score(model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:
+    """The predictions of a model of several targets, or under rules on outputs; else None."""
     from odtdsl.auditor.outputs import kept, on_outputs
     from odtdsl.problem.outputs.feasible import feasible_lines
 
@@ -123,19 +121,17 @@ def output_score(tree: Tree, rows: Rows, data: Dataset) -> OutputScore | None:
     if target.kind != "number" or not (ruled or len(target.names) > 1):
         return None
     assert data.targets is not None, "number targets are there"
-    leaves = tree.apply(data.table)
-    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
-    each = ((outputs[leaves] - data.targets) ** 2).mean(axis=0).tolist()
-    broken = ~kept(tree, rows)
+    each = ((model.outputs(data.table) - data.targets) ** 2).mean(axis=0).tolist()
+    broken = ~kept(model, rows)[model.apply(data.table)]
     return OutputScore(
         rows=data.n_rows,
         mse=tuple(zip(target.names, each, strict=True)),
-        infeasible=int(broken[leaves].sum()),
+        infeasible=int(broken.sum()),
         feasible=feasible_lines(rows),
     )
 
 
-def score(model: Tree | Diagram, test: Dataset, rows: Rows | None = None) -> TestScore:
+def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScore:
     """The predictions of a model for test rows against what they hold.
 
     With `rows`, those of training, also the objective and every rule on the test rows, and the
@@ -156,7 +152,7 @@ def score(model: Tree | Diagram, test: Dataset, rows: Rows | None = None) -> Tes
     )
 
 
-def best_constant(model: Tree | Diagram, rows: Rows) -> tuple[Tree | Diagram, tuple[Value, ...]]:
+def best_constant(model: Predictor, rows: Rows) -> tuple[Predictor, tuple[Value, ...]]:
     """The model without a split that the objective likes best on the training rows.
 
     Its rules are not asked. Of equal ones it is the class of most weight, then the first; of
@@ -168,7 +164,7 @@ def best_constant(model: Tree | Diagram, rows: Rows) -> tuple[Tree | Diagram, tu
         The model, and what it predicts: a value for each target.
     """
 
-    def worth(one: Tree | Diagram) -> tuple[tuple[bool, Fraction], ...]:
+    def worth(one: Predictor) -> tuple[tuple[bool, Fraction], ...]:
         return tuple(
             (value is None, Fraction(0) if value is None else (-value if falls else value))
             for value, falls in zip(values_of(one, rows.problem, rows.data), senses, strict=True)
@@ -179,24 +175,14 @@ def best_constant(model: Tree | Diagram, rows: Rows) -> tuple[Tree | Diagram, tu
     return constant, predicts
 
 
-def _constants(
-    model: Tree | Diagram, rows: Rows
-) -> Iterator[tuple[Tree | Diagram, tuple[Value, ...]]]:
+def _constants(model: Predictor, rows: Rows) -> Iterator[tuple[Predictor, tuple[Value, ...]]]:
     if rows.data.targets is not None:
-        assert isinstance(model, Tree), "diagrams are of classes"
         for outputs in _outputs(rows.data.targets.reshape(rows.n_rows, -1), rows):
-            yield replace(model, root=Leaf(output=outputs, size=rows.n_rows)), outputs
+            yield model.alone(Leaf(output=outputs, size=rows.n_rows)), outputs
         return
     weights = np.bincount(rows.labels, rows.weights, minlength=len(model.classes))
     for label in np.argsort(-weights, kind="stable").tolist():
-        predicts = (model.classes[label],)
-        if isinstance(model, Tree):
-            yield replace(model, root=Leaf(label=label, size=rows.n_rows)), predicts
-            continue
-        terminals = [Terminal() for _ in model.classes]
-        terminals[label] = Terminal(size=rows.n_rows)
-        entry = Arc(label=label, size=rows.n_rows)
-        yield replace(model, entry=entry, layers=(), terminals=tuple(terminals)), predicts
+        yield model.alone(Leaf(label=label, size=rows.n_rows)), (model.classes[label],)
 
 
 def _outputs(targets: FloatArray, rows: Rows) -> Iterator[tuple[float, ...]]:
@@ -213,21 +199,15 @@ def _outputs(targets: FloatArray, rows: Rows) -> Iterator[tuple[float, ...]]:
     yield tuple(medians)
 
 
-def _score(model: Tree | Diagram, test: Dataset, rows: Rows | None) -> TestScore:
-    if isinstance(model, Diagram):
-        wrong = model.apply(test.table) != test.labels
-        return TestScore(rows=test.n_rows, errors=int(wrong.sum()))
-    tree = model
-    leaves = tree.apply(test.table)
+def _score(model: Predictor, test: Dataset, rows: Rows | None) -> TestScore:
     if test.labels is not None:
-        labels = np.asarray([leaf.label for leaf in tree.leaves])
-        return TestScore(rows=test.n_rows, errors=int((labels[leaves] != test.labels).sum()))
-    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
+        errors = int((model.labels(test.table) != test.labels).sum())
+        return TestScore(rows=test.n_rows, errors=errors)
     assert test.targets is not None, "number targets are there"
-    apart = outputs[leaves] - test.targets
+    apart = model.outputs(test.table) - test.targets
     return TestScore(
         rows=test.n_rows,
         mse=float((apart**2).mean()),
         mae=float(np.abs(apart).mean()),
-        outputs=None if rows is None else output_score(tree, rows, test),
+        outputs=None if rows is None else output_score(model, rows, test),
     )

@@ -19,8 +19,7 @@ from odtdsl.driver.scoring import score
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 SHOWN = 5
 
@@ -29,7 +28,7 @@ CLOSE = 1e-9
 
 
 def recounted(
-    said: object, model: Tree | Diagram, analysis: Analysis, audit: Audit
+    said: object, model: Predictor, analysis: Analysis, audit: Audit
 ) -> tuple[Checked, ...]:
     """Lines on what a file of `odt solve --json` says; none for a file of a model alone.
 
@@ -81,7 +80,7 @@ def recounted(
     )
 
 
-def _figures(said: Mapping[str, Any], model: Tree | Diagram, audit: Audit) -> Iterator[str]:
+def _figures(said: Mapping[str, Any], model: Predictor, audit: Audit) -> Iterator[str]:
     found = {
         "errors": as_number(audit.errors),
         "depth": model.depth,

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy.typing as npt
+import numpy as np
 
-from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.predictors.diagram_nodes import Arc, Node, Terminal
-from odtdsl.predictors.display import Drawn
+from odtdsl.data.table import IntArray, Table
+from odtdsl.predictors.diagram_nodes import Arc, Hyperplane, Node, Terminal, as_leaf
+from odtdsl.predictors.nodes import Leaf
+from odtdsl.predictors.predictor import Predictor
+
+if TYPE_CHECKING:
+    from odtdsl.base.diagnostics.model import Diagnostic
+    from odtdsl.predictors.graph import Graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagram(Drawn):
+class Diagram(Predictor):
     """A decision diagram.
 
     Attributes
@@ -36,6 +39,8 @@ class Diagram(Drawn):
     classes
         Labels in declared (else sorted) order.
     """
+
+    kind: ClassVar = "diagram"
 
     entry: Arc
     layers: tuple[tuple[Node, ...], ...]
@@ -60,15 +65,21 @@ class Diagram(Drawn):
         return sum(self.widths)
 
     @property
-    def n_leaves(self) -> int:
-        """Classes that some arc leads to."""
-        return len(self.reached)
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The classes that some arc leads to."""
+        ends = self.ends
+        return tuple(ends[label] for label in self.reached)
 
     @property
     def reached(self) -> tuple[int, ...]:
         """The classes that some arc leads to, ascending."""
         arcs = [self.entry, *(arc for node in self.nodes() for arc in (node.left, node.right))]
         return tuple(sorted({arc.label for arc in arcs if arc.label is not None}))
+
+    @property
+    def ends(self) -> tuple[Leaf, ...]:
+        """The terminals as leaves, one for each class."""
+        return tuple(as_leaf(one, label) for label, one in enumerate(self.terminals))
 
     @property
     def depth(self) -> int:
@@ -79,6 +90,12 @@ class Diagram(Drawn):
     def tested(self) -> tuple[str, ...]:
         """The features that some node tests, in the order of `nodes()`."""
         return tuple(dict.fromkeys(name for node in self.nodes() for name in node.features))
+
+    @property
+    def weighed(self) -> frozenset[str]:
+        """The features that some hyperplane weighs."""
+        planes = [node.split for node in self.nodes() if isinstance(node.split, Hyperplane)]
+        return frozenset(weight.feature for plane in planes for weight in plane.weights)
 
     def apply(self, data: object) -> IntArray:
         """The terminal of each row.
@@ -100,71 +117,41 @@ class Diagram(Drawn):
         OdtError
             As `Tree.apply`; U208: a cell that a hyperplane weighs is missing.
         """
-        from odtdsl.predictors.diagram_routing import apply
+        from odtdsl.predictors.diagram_routing import route
+        from odtdsl.predictors.frames import as_table
 
-        return apply(self, data)
+        return route(self, as_table(self, data))
 
-    def predict(self, data: object) -> npt.NDArray[Any]:
-        """The predicted label of each row.
+    def rows_of_nodes(self, table: Table) -> tuple[IntArray, ...]:
+        """See `Predictor.rows_of_nodes`; nodes in the order of `nodes()`, then terminals."""
+        from odtdsl.predictors.diagram_routing import reach, route
 
-        Returns
-        -------
-        array, shape (n_rows,)
-            int64 or float64 where all classes are numbers, else object.
+        inside = [rows for _, rows, _ in reach(self, table)]
+        labels = route(self, table)
+        return (*inside, *(np.flatnonzero(labels == label) for label in self.reached))
 
-        Raises
-        ------
-        OdtError
-            As `apply`.
-        """
-        from odtdsl.predictors.prediction import label_array
+    def graph(self) -> Graph:
+        """See `Predictor.graph`."""
+        from odtdsl.predictors.graph import of_diagram
 
-        return label_array(self.classes)[self.apply(data)]
+        return of_diagram(self)
 
-    def predict_proba(self, data: object) -> FloatArray:
-        """The share of each class in the training weight of each row's terminal.
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """See `Predictor.faults`."""
+        from odtdsl.predictors.diagram_validation import check_diagram
 
-        A terminal without training weight has share 1 for its class.
+        return check_diagram(self)
 
-        Returns
-        -------
-        float64 array, shape (n_rows, n_classes)
+    def alone(self, leaf: Leaf) -> Diagram:
+        """The diagram whose entry leads to one class.
 
         Raises
         ------
-        OdtError
-            As `apply`.
+        AssertionError
+            The leaf has no label: a diagram predicts classes.
         """
-        from odtdsl.predictors.diagram_routing import shares
-
-        return shares(self)[self.apply(data)]
-
-    def export(
-        self, to: str, path: str | os.PathLike[str] | None = None, *, name: str | None = None
-    ) -> str | bytes:
-        """The model in the words of another program, with the predictions of `predict`.
-
-        A node that several arcs lead to is written once for each path to it.
-
-        Parameters
-        ----------
-        to
-            What `odt export --to` takes: "text" (if-then rules), "sql" (a SELECT with a CASE),
-            "python" (a function without dependencies), "c" (C99), "onnx", "pmml", ...
-        path
-            A file to write as well.
-        name
-            Of the function (Python, C), the table (SQL) or the model; default by the format.
-
-        Returns
-        -------
-        str, or bytes for binary formats such as "onnx"
-
-        Raises
-        ------
-        OdtError
-            U370, no such format; U371, something that the format cannot carry, with the
-            reason; U372, over 10,000 splits; U373, a name that cannot be used; U374, a package
-            that is not installed; F301, a file that cannot be written.
-        """
-        return cast("str | bytes", method("Model.export")(self, to, path, name=name))
+        assert leaf.label is not None, "a diagram predicts a class"
+        terminals = [Terminal() for _ in self.classes]
+        terminals[leaf.label] = Terminal(size=leaf.size, class_weights=leaf.class_weights)
+        entry = Arc(label=leaf.label, size=leaf.size)
+        return replace(self, entry=entry, layers=(), terminals=tuple(terminals))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from odtdsl.data.dataset import Value
-from odtdsl.predictors.nodes import Side, Test
+from odtdsl.predictors.nodes import Leaf, Side, Test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +89,8 @@ class Terminal:
 
     size: int = 0
     class_weights: tuple[float, ...] = ()
+
+
+def as_leaf(terminal: Terminal, label: int) -> Leaf:
+    """A terminal as a leaf of a tree."""
+    return Leaf(label=label, size=terminal.size, class_weights=terminal.class_weights)

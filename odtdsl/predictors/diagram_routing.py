@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-from odtdsl.data.table import BoolArray, FloatArray, IntArray, Table
-from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node
+from odtdsl.data.table import BoolArray, IntArray, Table
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
 from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.encoding import Cells
-from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.routing import encoded, passes
 
 if TYPE_CHECKING:
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
 
 Sequence = tuple[tuple[str, ...], ...]
 """The features that each split of a path tests, from the root down."""
-
-
-def apply(diagram: Diagram, data: object) -> IntArray:
-    """See `Diagram.apply`."""
-    return route(diagram, as_table(diagram, data))
 
 
 def route(diagram: Diagram, table: Table) -> IntArray:
@@ -94,12 +88,7 @@ def sends_left(diagram: Diagram, node: Node, cells: dict[str, Cells], rows: IntA
 
 
 def _refuse_missing(diagram: Diagram, cells: dict[str, Cells], name: str) -> None:
-    weighed = {
-        weight.feature
-        for node in diagram.nodes()
-        if isinstance(node.split, Hyperplane)
-        for weight in node.split.weights
-    }
+    weighed = diagram.weighed
     problems: list[Diagnostic] = []
     for feature in diagram.tested:
         if feature in weighed and (count := int(cells[feature].missing.sum())):
@@ -114,16 +103,6 @@ def _refuse_missing(diagram: Diagram, cells: dict[str, Cells], name: str) -> Non
             )
     if problems:
         raise OdtError(problems)
-
-
-def shares(diagram: Diagram) -> FloatArray:
-    """float64 (n_classes, n_classes): for each terminal the share of each class."""
-    found = np.eye(len(diagram.classes))
-    for index, terminal in enumerate(diagram.terminals):
-        total = sum(terminal.class_weights)
-        if total > 0:
-            found[index] = np.asarray(terminal.class_weights) / total
-    return found
 
 
 def sequences(diagram: Diagram, most: int) -> tuple[Sequence, ...] | None:

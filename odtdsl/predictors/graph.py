@@ -7,16 +7,17 @@ Nodes of a tree are numbered in the order of `Tree.nodes()`; those of a diagram 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtdsl.data.table import IntArray, Table
-from odtdsl.predictors import diagram_routing, routing
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split, as_leaf
 from odtdsl.predictors.nodes import Branch, Leaf
-from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import as_leaf
+
+if TYPE_CHECKING:
+    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.predictor import Predictor
+    from odtdsl.predictors.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class End:
 class Graph:
     """The nodes of a model, each at the place of its number; all rows begin at `root`."""
 
-    model: Tree | Diagram
+    model: Predictor
     nodes: tuple[Joint | End, ...]
     root: int
 
@@ -85,12 +86,8 @@ class Graph:
         )
 
 
-def graph_of(model: Tree | Diagram) -> Graph:
-    """The nodes of a model."""
-    return _of_diagram(model) if isinstance(model, Diagram) else _of_tree(model)
-
-
-def _of_tree(tree: Tree) -> Graph:
+def of_tree(tree: Tree) -> Graph:
+    """See `Tree.graph`."""
     found: list[Joint | End] = []
 
     def place(node: Branch | Leaf, level: int) -> int:
@@ -116,7 +113,8 @@ def _of_tree(tree: Tree) -> Graph:
     return Graph(model=tree, nodes=tuple(found), root=0)
 
 
-def _of_diagram(diagram: Diagram) -> Graph:
+def of_diagram(diagram: Diagram) -> Graph:
+    """See `Diagram.graph`."""
     firsts: list[int] = np.cumsum([0, *diagram.widths]).tolist()
     ends = {label: firsts[-1] + i for i, label in enumerate(diagram.reached)}
 
@@ -144,19 +142,3 @@ def _of_diagram(diagram: Diagram) -> Graph:
         for label, at in ends.items()
     )
     return Graph(model=diagram, nodes=(*joints, *terminals), root=number(diagram.entry, 0))
-
-
-def rows_of(graph: Graph, table: Table) -> tuple[IntArray, ...]:
-    """Of each node the rows that reach it, ascending.
-
-    Raises
-    ------
-    OdtError
-        As `Tree.apply` and `Diagram.apply`.
-    """
-    model = graph.model
-    if isinstance(model, Tree):
-        return tuple(rows for _, rows in routing.reach(model, table))
-    inside = [rows for _, rows, _ in diagram_routing.reach(model, table)]
-    labels = diagram_routing.route(model, table)
-    return (*inside, *(np.flatnonzero(labels == end.leaf.label) for end in graph.ends))

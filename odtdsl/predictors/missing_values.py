@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from odtdsl.data.table import Table
-from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest
-from odtdsl.predictors.graph import Joint, graph_of, rows_of
+from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.nodes import Side
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 
 Asked = bool | Collection[str]
 """The features whose missing cells a text tells of: all, none, or the named ones."""
@@ -27,17 +26,17 @@ def missing_text(feature: str, side: Side, asked: Asked) -> str:
     return f"  (missing: {_ANSWER[side]})" if told else ""
 
 
-def missing_sides(model: Tree | Diagram) -> dict[int, tuple[str, ...]]:
+def missing_sides(model: Predictor) -> dict[int, tuple[str, ...]]:
     """A line for each split of one feature, by its number: what is told where no rows are known."""
     return {
         joint.number: (_line(joint.split),)
-        for joint in graph_of(model).joints
+        for joint in model.graph().joints
         if isinstance(joint.split, AxisTest)
     }
 
 
 def missing_notes(
-    model: Tree | Diagram, table: Table, names: Collection[str]
+    model: Predictor, table: Table, names: Collection[str]
 ) -> dict[int, tuple[str, ...]]:
     """A line for each split of a feature of `names`, by the number of its node.
 
@@ -50,11 +49,11 @@ def missing_notes(
     names
         The features of which a cell can be missing, as `Problem.may_miss` has them.
     """
-    graph = graph_of(model)
+    graph = model.graph()
     if not any(set(joint.features) & set(names) for joint in graph.joints):
         return {}
     found: dict[int, tuple[str, ...]] = {}
-    for node, inside in zip(graph.nodes, rows_of(graph, table), strict=True):
+    for node, inside in zip(graph.nodes, model.rows_of_nodes(table), strict=True):
         if not isinstance(node, Joint) or not isinstance(node.split, AxisTest):
             continue
         if node.split.feature in names:

@@ -9,37 +9,28 @@ import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Value
-from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.predictors.frames import as_table
+from odtdsl.data.table import FloatArray
 from odtdsl.predictors.nodes import Leaf
-from odtdsl.predictors.routing import route
 
 if TYPE_CHECKING:
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 
-def apply(tree: Tree, data: object) -> IntArray:
-    """See `Tree.apply`."""
-    return route(tree, as_table(tree, data))
+def predict(model: Predictor, data: object) -> npt.NDArray[Any]:
+    """See `Predictor.predict`."""
+    if model.classes:
+        return label_array(model.classes)[model.labels(data)]
+    outputs = model.outputs(data)
+    return outputs[:, 0] if len(model.targets) == 1 else outputs
 
 
-def predict(tree: Tree, data: object) -> npt.NDArray[Any]:
-    """See `Tree.predict`."""
-    leaves = apply(tree, data)
-    if tree.classes:
-        of_leaf = np.array([leaf.label for leaf in tree.leaves], dtype=np.int64)
-        return label_array(tree.classes)[of_leaf[leaves]]
-    outputs = np.array([leaf.output for leaf in tree.leaves], dtype=np.float64)[leaves]
-    return outputs[:, 0] if len(tree.targets) == 1 else outputs
-
-
-def predict_proba(tree: Tree, data: object) -> FloatArray:
-    """See `Tree.predict_proba`."""
-    if not tree.classes:
+def predict_proba(model: Predictor, data: object) -> FloatArray:
+    """See `Predictor.predict_proba`."""
+    if not model.classes:
         raise error("U206", "a tree of number targets has no class shares", helps=["use predict"])
-    many = len(tree.classes)
-    shares = np.array([leaf_shares(leaf, many) for leaf in tree.leaves], dtype=np.float64)
-    return shares[apply(tree, data)]
+    many = len(model.classes)
+    shares = np.array([leaf_shares(leaf, many) for leaf in model.ends], dtype=np.float64)
+    return shares[model.apply(data)]
 
 
 def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:

@@ -8,19 +8,22 @@ from typing import Any
 
 from odtdsl.predictors import diagram_json, json
 from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 
-Predictor = Tree | Diagram
+_FORMATS: dict[str, Any] = {"tree": json, "diagram": diagram_json}
 
 
 def to_json(model: Predictor) -> dict[str, Any]:
     """The model as an object; see `predictors.json` and `predictors.diagram_json`."""
-    return diagram_json.to_json(model) if isinstance(model, Diagram) else json.to_json(model)
+    found: dict[str, Any] = _FORMATS[model.kind].to_json(model)
+    return found
 
 
 def dumps(model: Predictor) -> str:
     """The model as JSON text that ends with a newline."""
-    return diagram_json.dumps(model) if isinstance(model, Diagram) else json.dumps(model)
+    text: str = _FORMATS[model.kind].dumps(model)
+    return text
 
 
 def save(model: Predictor, path: str | os.PathLike[str]) -> None:
@@ -30,13 +33,13 @@ def save(model: Predictor, path: str | os.PathLike[str]) -> None:
     write_text(Path(path), dumps(model))
 
 
-def load(path: str | os.PathLike[str]) -> Predictor:
+def load(path: str | os.PathLike[str]) -> Tree | Diagram:
     """Read a model from a file that `save` wrote; F201 to F210 as `json.load`."""
     name = os.fspath(path)
     return from_json(json.parsed(json.read_bytes(path), name), name=name)
 
 
-def load_saved(path: str | os.PathLike[str]) -> tuple[Predictor, object]:
+def load_saved(path: str | os.PathLike[str]) -> tuple[Tree | Diagram, object]:
     """The model of a saved model or a saved result, and all that the file says as JSON.
 
     F201 to F210 as `load`.
@@ -48,7 +51,7 @@ def load_saved(path: str | os.PathLike[str]) -> tuple[Predictor, object]:
     return from_json(value, name=name), said
 
 
-def from_json(value: object, *, name: str = "the model") -> Predictor:
+def from_json(value: object, *, name: str = "the model") -> Tree | Diagram:
     """The model of an object that `to_json` made; F204 to F210 as `json.from_json`."""
     if isinstance(value, dict) and value.get("format") == diagram_json.FORMAT:
         return diagram_json.from_json(value, name=name)

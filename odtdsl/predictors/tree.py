@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy.typing as npt
-
-from odtdsl.base.methods import method
 from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import FloatArray, IntArray
-from odtdsl.predictors.display import Drawn
+from odtdsl.data.table import IntArray, Table
 from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
+from odtdsl.predictors.predictor import Predictor
+
+if TYPE_CHECKING:
+    from odtdsl.base.diagnostics.model import Diagnostic
+    from odtdsl.predictors.graph import Graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree(Drawn):
+class Tree(Predictor):
     """A decision tree.
 
     Attributes
@@ -32,6 +32,8 @@ class Tree(Drawn):
     classes
         Labels in declared (else sorted) order; empty for number targets.
     """
+
+    kind: ClassVar = "tree"
 
     root: TreeNode
     features: tuple[ColumnType, ...]
@@ -53,9 +55,9 @@ class Tree(Drawn):
         return tuple(node for node in self.nodes() if isinstance(node, Leaf))
 
     @property
-    def n_leaves(self) -> int:
-        """The number of leaves."""
-        return len(self.leaves)
+    def ends(self) -> tuple[Leaf, ...]:
+        """The leaves."""
+        return self.leaves
 
     @property
     def n_splits(self) -> int:
@@ -99,81 +101,29 @@ class Tree(Drawn):
             not a number; U204 an unknown level of an ordered column; U205 a mapping to single
             values; D132 to D135 data that is no frame, or cells that cannot be read.
         """
-        from odtdsl.predictors.prediction import apply
+        from odtdsl.predictors.frames import as_table
+        from odtdsl.predictors.routing import route
 
-        return apply(self, data)
+        return route(self, as_table(self, data))
 
-    def predict(self, data: object) -> npt.NDArray[Any]:
-        """The predicted label or output of each row.
+    def rows_of_nodes(self, table: Table) -> tuple[IntArray, ...]:
+        """See `Predictor.rows_of_nodes`; nodes in the order of `nodes()`."""
+        from odtdsl.predictors.routing import reach
 
-        Parameters
-        ----------
-        data
-            As for `apply`.
+        return tuple(rows for _, rows in reach(self, table))
 
-        Returns
-        -------
-        array, shape (n_rows,) or (n_rows, n_targets)
-            Labels: int64 or float64 where all classes are numbers, else object. Outputs:
-            float64, with a second axis where there are several targets.
+    def graph(self) -> Graph:
+        """See `Predictor.graph`."""
+        from odtdsl.predictors.graph import of_tree
 
-        Raises
-        ------
-        OdtError
-            As `apply`.
-        """
-        from odtdsl.predictors.prediction import predict
+        return of_tree(self)
 
-        return predict(self, data)
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """See `Predictor.faults`."""
+        from odtdsl.predictors.validation import check_tree
 
-    def predict_proba(self, data: object) -> FloatArray:
-        """The share of each class in the training weight of each row's leaf.
+        return check_tree(self)
 
-        A leaf without training weight has share 1 for its own label. The largest share is
-        not always the leaf's label: rules and losses may prefer another.
-
-        Parameters
-        ----------
-        data
-            As for `apply`.
-
-        Returns
-        -------
-        float64 array, shape (n_rows, n_classes)
-
-        Raises
-        ------
-        OdtError
-            As `apply`; U206 where the targets are numbers.
-        """
-        from odtdsl.predictors.prediction import predict_proba
-
-        return predict_proba(self, data)
-
-    def export(
-        self, to: str, path: str | os.PathLike[str] | None = None, *, name: str | None = None
-    ) -> str | bytes:
-        """The model in the words of another program, with the predictions of `predict`.
-
-        Parameters
-        ----------
-        to
-            What `odt export --to` takes: "text" (if-then rules), "sql" (a SELECT with a CASE),
-            "python" (a function without dependencies), "c" (C99), "onnx", "pmml", ...
-        path
-            A file to write as well.
-        name
-            Of the function (Python, C), the table (SQL) or the model; default by the format.
-
-        Returns
-        -------
-        str, or bytes for binary formats such as "onnx"
-
-        Raises
-        ------
-        OdtError
-            U370, no such format; U371, something that the format cannot carry, with the
-            reason; U372, over 10,000 splits; U373, a name that cannot be used; U374, a package
-            that is not installed; F301, a file that cannot be written.
-        """
-        return cast("str | bytes", method("Model.export")(self, to, path, name=name))
+    def alone(self, leaf: Leaf) -> Tree:
+        """The tree of one leaf."""
+        return replace(self, root=leaf)

@@ -6,10 +6,9 @@ import math
 import unicodedata
 
 from odtdsl.data.dataset import Value
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight
+from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight, as_leaf
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 
 
 def number_text(value: float) -> str:
@@ -84,14 +83,9 @@ def _weight_words(weight: Weight, *, first: bool) -> str:
     return f"{sign}{text}" if first or not sign else f"{sign} {text}"
 
 
-def terminal_words(terminal: Terminal, label: int, diagram: Diagram) -> tuple[str, str]:
+def terminal_words(terminal: Terminal, label: int, diagram: Predictor) -> tuple[str, str]:
     """A class and the counts of its terminal, such as `yes` and `31 rows, 1 error`."""
     return leaf_words(as_leaf(terminal, label), diagram)
-
-
-def as_leaf(terminal: Terminal, label: int) -> Leaf:
-    """A terminal as a leaf of a tree."""
-    return Leaf(label=label, size=terminal.size, class_weights=terminal.class_weights)
 
 
 def share_text(part: int, whole: int) -> str:
@@ -102,14 +96,14 @@ def share_text(part: int, whole: int) -> str:
     return f"{percent:.0f}%" if percent >= 1 or not part else "<1%"
 
 
-def leaf_words(leaf: Leaf, tree: Tree | Diagram) -> tuple[str, str]:
+def leaf_words(leaf: Leaf, model: Predictor) -> tuple[str, str]:
     """What a leaf predicts, and its counts, such as `yes` and `31 rows, 1 error`."""
     if leaf.label is not None:
-        return label_text(tree.classes[leaf.label]), counts_text(leaf)
+        return label_text(model.classes[leaf.label]), counts_text(leaf)
     outputs = leaf.output or ()
     if len(outputs) == 1:
         return rounded(outputs[0]), counts_text(leaf)
-    named = (f"{printable(t)} = {rounded(v)}" for t, v in zip(tree.targets, outputs, strict=True))
+    named = (f"{printable(t)} = {rounded(v)}" for t, v in zip(model.targets, outputs, strict=True))
     return ", ".join(named), counts_text(leaf)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.render import render_text
 from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, printable, rounded
 from odtdsl.presentation.pictures.diagram_text import diagram_to_text
@@ -116,14 +117,15 @@ def status_line(result: Result) -> str:
     return line.replace(" tree ", " diagram ") if joins else line
 
 
-def drawn(model: Tree | Diagram, *, missing: Asked = False) -> str:
+def drawn(model: Predictor, *, missing: Asked = False) -> str:
     """A tree or a diagram as text."""
-    if isinstance(model, Diagram):
-        return diagram_to_text(model, missing=missing)
-    return to_text(model, missing=missing)
+    if isinstance(model, Tree):
+        return to_text(model, missing=missing)
+    assert isinstance(model, Diagram), "a model is a tree or a diagram"
+    return diagram_to_text(model, missing=missing)
 
 
-def model_text(model: Tree | Diagram) -> str:
+def model_text(model: Predictor) -> str:
     """A tree or a diagram as text, as `odt solve` prints it."""
     return drawn(model).rstrip("\n")
 

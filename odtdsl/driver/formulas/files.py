@@ -98,7 +98,7 @@ def decode(
     return Result(
         status="feasible",
         stages=stages,
-        tree=tree,
+        model=tree,
         audit=audited,
         backend="assignment",
         seconds=time.monotonic() - began,

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from odtdsl.base.source import Source
     from odtdsl.compiler import Analysis
     from odtdsl.language import ast
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.presentation.pictures.picture import Notes
 
 OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
@@ -215,7 +214,7 @@ def shows_missing(analysis: Analysis) -> frozenset[str]:
     return analysis.problem.may_miss
 
 
-def missing_in(model: Tree | Diagram, analysis: Analysis) -> Notes:
+def missing_in(model: Predictor, analysis: Analysis) -> Notes:
     """What pictures say of missing cells at each split, with counts of training rows."""
     from odtdsl.predictors.missing_values import missing_notes
 

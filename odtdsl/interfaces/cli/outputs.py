@@ -12,8 +12,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 if TYPE_CHECKING:
     from odtdsl.driver.scoring import OutputScore
     from odtdsl.interfaces.cli.common import Problem
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.presentation.pictures.picture import Notes
 
 
@@ -149,7 +148,7 @@ def deliver(answer: Callable[[], object], *writes: Callable[[], object]) -> None
 
 
 def pictures(
-    model: Tree | Diagram | None,
+    model: Predictor | None,
     out: Path | None,
     svg: Path | None = None,
     dot: Path | None = None,

@@ -18,11 +18,10 @@ from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.levels import by_number, level_text
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Split, Weight
-from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.validation import check_tree
-from odtdsl.predictors.wording import as_leaf, printable
+from odtdsl.predictors.wording import printable
 
 MOST_SPLITS = 10_000
 """Larger models are not exported: compilers and databases have limits of their own nearby."""
@@ -204,7 +203,7 @@ class Plan:
                 stack.extend((item.right, item.left))
 
 
-def plan_of(model: Tree | Diagram) -> Plan:
+def plan_of(model: Predictor) -> Plan:
     """The plan of a model.
 
     Raises
@@ -213,30 +212,29 @@ def plan_of(model: Tree | Diagram) -> Plan:
         F207 to F210: the model is not well formed; U372: it has more than `MOST_SPLITS` splits,
         those of a diagram counted once for every path that leads to them.
     """
-    diagram = isinstance(model, Diagram)
-    if broken := check_diagram(model) if isinstance(model, Diagram) else check_tree(model):
+    if broken := model.faults():
         raise OdtError(broken)
     columns = _columns(model)
     reader = _Reader(columns, {type_.name: type_ for type_ in model.features})
+    n_splits, n_nodes = model.n_splits, None
     if isinstance(model, Diagram):
-        n_splits = _unrolled(model)
-        _room(n_splits, model.n_splits)
-        leaves = tuple(as_leaf(model.terminals[i], i) for i in model.reached)
-        root = _of_diagram(model, reader)
+        n_splits, n_nodes = _unrolled(model), model.n_splits
+    _room(n_splits, n_nodes)
+    if isinstance(model, Tree):
+        root = _of_tree(model.root, reader)
     else:
-        n_splits = model.n_splits
-        _room(n_splits, None)
-        leaves, root = tuple(map(_floats, model.leaves)), _of_tree(model.root, reader)
+        assert isinstance(model, Diagram), "a model is a tree or a diagram"
+        root = _of_diagram(model, reader)
     return Plan(
-        kind="diagram" if diagram else "tree",
+        kind=model.kind,
         root=root,
         columns=columns,
-        leaves=leaves,
+        leaves=tuple(map(_floats, model.leaves)),
         features=model.features,
         targets=model.targets,
         classes=model.classes,
         n_splits=n_splits,
-        n_nodes=model.n_splits if diagram else None,
+        n_nodes=n_nodes,
     )
 
 
@@ -333,12 +331,9 @@ def _unrolled(diagram: Diagram) -> int:
 # ---- columns and questions
 
 
-def _columns(model: Tree | Diagram) -> tuple[Column, ...]:
+def _columns(model: Predictor) -> tuple[Column, ...]:
     tested = set(model.tested)
-    weighed: set[str] = set()
-    if isinstance(model, Diagram):
-        planes = [n.split for n in model.nodes() if isinstance(n.split, Hyperplane)]
-        weighed = {weight.feature for plane in planes for weight in plane.weights}
+    weighed = model.weighed
     return tuple(
         _column(type_, position, type_.name in weighed)
         for position, type_ in enumerate(model.features)

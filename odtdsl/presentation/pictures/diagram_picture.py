@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
-from odtdsl.predictors.graph import End, Graph, Joint, graph_of
+from odtdsl.predictors.graph import End, Graph, Joint
 from odtdsl.predictors.wording import leaf_words, node_words, printable, share_text
 from odtdsl.presentation.pictures.diagram_layout import Item, Placed, place, target
 from odtdsl.presentation.pictures.lettering import FONT, wrapped
@@ -41,7 +41,7 @@ def diagram_picture(diagram: Diagram, *, title: str = "", notes: Notes | None = 
     Arcs say their answer and their share of the training rows, which is also their width;
     those of `no` are dashed.
     """
-    graph = graph_of(diagram)
+    graph = diagram.graph()
     places = _places(graph)
     texts = {
         place_: with_notes(_text(node, diagram), (notes or {}).get(node.number, ()))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.presentation.pictures.colours import LIGHT, class_colour
 from odtdsl.presentation.pictures.lettering import FONT
 from odtdsl.presentation.pictures.picture import (
@@ -29,7 +28,7 @@ PX_PER_INCH = 96.0
 POINTS_PER_INCH = 72.0
 
 
-def plot(model: Tree | Diagram, ax: Axes | None = None, *, notes: Notes | None = None) -> Axes:
+def plot(model: Predictor, ax: Axes | None = None, *, notes: Notes | None = None) -> Axes:
     """Draw a model; see `Tree.plot`.
 
     Raises

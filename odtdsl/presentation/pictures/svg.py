@@ -9,6 +9,7 @@ from html import escape
 from odtdsl.base.theme import Theme
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.missing_values import missing_sides
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.pictures.colours import DARK, LIGHT, class_colour
 from odtdsl.presentation.pictures.lettering import FONT, attr, px
@@ -27,7 +28,7 @@ from odtdsl.presentation.pictures.picture import (
 
 
 def to_svg(
-    model: Tree | Diagram,
+    model: Predictor,
     *,
     title: str = "",
     theme: Theme = "auto",
@@ -60,16 +61,17 @@ def to_svg(
     return drawn(picture, style(theme))
 
 
-def picture_of(model: Tree | Diagram, *, title: str = "", notes: Notes | None = None) -> Picture:
+def picture_of(model: Predictor, *, title: str = "", notes: Notes | None = None) -> Picture:
     """The model, laid out."""
     notes = missing_sides(model) if notes is None else notes
-    if isinstance(model, Diagram):
-        from odtdsl.presentation.pictures.diagram_picture import diagram_picture
+    if isinstance(model, Tree):
+        from odtdsl.presentation.pictures.tree_picture import tree_picture
 
-        return diagram_picture(model, title=title, notes=notes)
-    from odtdsl.presentation.pictures.tree_picture import tree_picture
+        return tree_picture(model, title=title, notes=notes)
+    from odtdsl.presentation.pictures.diagram_picture import diagram_picture
 
-    return tree_picture(model, title=title, notes=notes)
+    assert isinstance(model, Diagram), "a model is a tree or a diagram"
+    return diagram_picture(model, title=title, notes=notes)
 
 
 def drawn(picture: Picture, css: str | None) -> str:

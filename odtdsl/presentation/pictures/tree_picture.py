@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from odtdsl.predictors.diagram_nodes import AxisTest
-from odtdsl.predictors.graph import End, Joint, graph_of
+from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import InBin
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, leaf_words, printable, rounded, test_words
@@ -30,7 +30,7 @@ MOST_OUTPUTS = 6
 
 def tree_picture(tree: Tree, *, title: str = "", notes: Notes | None = None) -> Picture:
     """A tree, laid out."""
-    nodes = graph_of(tree).nodes
+    nodes = tree.graph().nodes
     texts = [with_notes(_text(node, tree), (notes or {}).get(node.number, ())) for node in nodes]
     xs = node_centers(tree.root, [text.width for text in texts], GAP)
     tops = _level_tops(nodes, texts)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from odtdsl.base.theme import Theme
     from odtdsl.driver.result import Show
     from odtdsl.insight.explanations import Explanation
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 CONFLICT_SECONDS = 60.0
 """What the search for a conflict may take where no time is named."""
@@ -111,9 +110,7 @@ def report(
     )
 
 
-def _pictured(
-    result: Result, show: Sequence[Show]
-) -> tuple[Tree | Diagram, dict[int, tuple[str, ...]]]:
+def _pictured(result: Result, show: Sequence[Show]) -> tuple[Predictor, dict[int, tuple[str, ...]]]:
     """The model of a result, and what a picture adds to its nodes."""
     from odtdsl.presentation.report.node_facts import SHOWS, facts_of, notes_of
 

@@ -9,9 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.data.dataset import Dataset
-from odtdsl.data.table import BoolArray, IntArray
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.data.table import BoolArray
 from odtdsl.predictors.wording import label_text, rounded
 from odtdsl.presentation.report.markup import Markup, Part, joined, section, table, tag
 from odtdsl.presentation.report.subject import Subject
@@ -77,7 +75,7 @@ def _counts(subject: Subject, sample: _Sample) -> list[list[Fraction]]:
     assert model is not None, "asked only with one"
     labels = sample.data.labels
     assert labels is not None, "class targets have labels"
-    predicted = _predicted(model, sample.data)
+    predicted = model.labels(sample.data.table)
     n = len(subject.problem.target.classes)
     weights = sample.data.weights
     return [
@@ -90,15 +88,6 @@ def _counts(subject: Subject, sample: _Sample) -> list[list[Fraction]]:
         ]
         for a in range(n)
     ]
-
-
-def _predicted(model: Tree | Diagram, data: Dataset) -> IntArray:
-    ends = model.apply(data.table)
-    if isinstance(model, Diagram):
-        return ends
-    labels = np.asarray([leaf.label for leaf in model.leaves], dtype=np.int64)
-    found: IntArray = labels[ends]
-    return found
 
 
 def _rates(subject: Subject, samples: list[_Sample]) -> Markup:
@@ -147,13 +136,12 @@ def _share(part: Fraction | int, whole: Fraction | int) -> str:
 
 def _of_numbers(subject: Subject, samples: list[_Sample]) -> Markup:
     """Mean squared and absolute error of each target; rows count alike."""
-    tree = subject.model
-    assert isinstance(tree, Tree), "diagrams are of classes"
-    outputs = np.asarray([leaf.output for leaf in tree.leaves], dtype=np.float64)
+    model = subject.model
+    assert model is not None, "errors are of a model"
     rows = []
     for one in samples:
         assert one.data.targets is not None, "number targets are there"
-        apart = (outputs[tree.apply(one.data.table)] - one.data.targets)[one.inside]
+        apart = (model.outputs(one.data.table) - one.data.targets)[one.inside]
         if not len(apart):
             continue
         for target, each in zip(subject.problem.target.names, apart.T, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.wording import (
     label_text,
@@ -75,7 +74,7 @@ def _caption(facts: Facts) -> str:
     if problem.rules:
         said.append("the rules that speak of it")
     arcs = "Rows that answer yes go to the left."
-    if isinstance(facts.graph.model, Diagram):
+    if facts.graph.model.kind == "diagram":
         arcs = "Dashed arcs answer no; an arc is as wide as its share of the rows."
     return f"{', '.join(said)}. {arcs}"
 
@@ -126,7 +125,7 @@ def _row(one: NodeFacts, facts: Facts, costs: bool, right: list[int]) -> Markup:
 
 def _indent(one: NodeFacts, facts: Facts) -> int:
     """Trees are set off by level; in diagrams a node has many above it."""
-    if isinstance(facts.graph.model, Diagram):
+    if facts.graph.model.kind == "diagram":
         return 0
     return min(one.node.level, DEEPEST_INDENT)
 

@@ -9,10 +9,9 @@ from fractions import Fraction
 from odtdsl.data.table import IntArray
 from odtdsl.driver.result import Show
 from odtdsl.insight.attribution import rules_by_node
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.graph import End, Graph, Joint, graph_of, rows_of
+from odtdsl.predictors.graph import End, Graph, Joint
 from odtdsl.predictors.missing_values import missing_notes
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.wording import rounded
 from odtdsl.presentation.pictures.picture import Notes
 from odtdsl.problem.ir.expr import GroupArg
@@ -66,7 +65,7 @@ class Facts:
         return tuple(one.node.number for one in self.nodes if rule in one.rules)
 
 
-def facts_of(model: Tree | Diagram, rows: Rows) -> Facts:
+def facts_of(model: Predictor, rows: Rows) -> Facts:
     """Of each node what is known.
 
     Raises
@@ -74,8 +73,8 @@ def facts_of(model: Tree | Diagram, rows: Rows) -> Facts:
     OdtError
         U201 to U204: the rows are not ones that the model reads.
     """
-    graph = graph_of(model)
-    inside = rows_of(graph, rows.data.table)
+    graph = model.graph()
+    inside = model.rows_of_nodes(rows.data.table)
     masks = [rows.mask(GroupArg(name=group.name)) for group in rows.problem.groups]
     costs = _costs(graph, rows)
     nodes = tuple(
@@ -148,7 +147,7 @@ def notes_of(
 def _notes(one: NodeFacts, facts: Facts, show: Sequence[Show], numbered: bool) -> Iterator[str]:
     node = one.node
     if numbered:
-        counted = isinstance(facts.graph.model, Tree) and isinstance(node, Joint)
+        counted = facts.graph.model.kind == "tree" and isinstance(node, Joint)
         yield f"#{node.number}" + (f" · {node.size} rows" if counted else "")
     yield from facts.missing.get(node.number, ())
     if "costs" in show and one.costs is not None and one.costs[1]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.table import IntArray
-from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest, Split
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.graph import End, Joint
@@ -31,7 +30,7 @@ def payload(subject: Subject) -> dict[str, Any]:
     types = {type_.name: type_ for type_ in model.features}
     tested = {name: at for at, name in enumerate(model.tested)}
     return {
-        "kind": "diagram" if isinstance(model, Diagram) else "tree",
+        "kind": model.kind,
         "root": facts.graph.root,
         "nodes": [_node(one.node, subject, tested, types) for one in facts.nodes],
         "features": [

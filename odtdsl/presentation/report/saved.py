@@ -15,9 +15,7 @@ from odtdsl.data.digest import digest
 from odtdsl.driver.class_warnings import unpredicted
 from odtdsl.driver.result import Result, Stage, problem_digest
 from odtdsl.driver.scoring import output_score, score
-from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.saving import load_saved
-from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.console import status_line
 
 if TYPE_CHECKING:
@@ -38,7 +36,6 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     """
     model, said = load_saved(path)
     found = audit(model, analysis.rows)
-    tree = model if isinstance(model, Tree) else None
     test = analysis.test
     stages = tuple(
         Stage(text=stage.text, value=value, bound=None, gap=None, proven=False)
@@ -47,8 +44,7 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     result = Result(
         status="feasible",
         stages=stages,
-        tree=tree,
-        diagram=model if isinstance(model, Diagram) else None,
+        model=model,
         audit=found,
         backend="saved",
         seconds=0.0,
@@ -58,7 +54,7 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         warnings=analysis.warnings + unpredicted(model, analysis.rows),
         rows=analysis.rows,
         test_rows=test,
-        outputs=None if tree is None else output_score(tree, analysis.rows, analysis.rows.data),
+        outputs=output_score(model, analysis.rows, analysis.rows.data),
     )
     told = _believed(result, analysis.rows, said)
     if told is None:

@@ -11,8 +11,7 @@ from odtdsl.presentation.report.node_facts import Facts, facts_of
 
 if TYPE_CHECKING:
     from odtdsl.insight.explanations import Explanation
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Problem
     from odtdsl.problem.ir.rows import Rows
 
@@ -56,7 +55,7 @@ class Subject:
         return self.rows.problem
 
     @property
-    def model(self) -> Tree | Diagram | None:
+    def model(self) -> Predictor | None:
         """The tree or diagram of the result, `None` without one."""
         return self.result.model
 

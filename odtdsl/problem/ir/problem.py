@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from odtdsl.base.source import NOWHERE, Source, Span
 from odtdsl.data.dataset import ColumnType, Value
@@ -78,6 +78,8 @@ class Costs:
 class TreeSkeleton:
     """Bounds of a tree; None where the spec has none. `leaves` also carries splits and nodes."""
 
+    kind: ClassVar[Literal["tree", "diagram"]] = "tree"
+
     depth: int | None
     leaves: int | None
     splits: Literal["axis", "hyperplane"] = "axis"
@@ -89,6 +91,8 @@ class DiagramSkeleton:
 
     `leaves`: at most so many, of such a tree; a leaf is then an arc to a class.
     """
+
+    kind: ClassVar[Literal["tree", "diagram"]] = "diagram"
 
     widths: tuple[int, ...]
     splits: Literal["axis", "hyperplane"] = "axis"
