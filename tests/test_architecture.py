@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from copy import deepcopy
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,6 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from docs.floors import drawn, floors
+from odtdsl.base.tasks import Part
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
@@ -23,7 +25,7 @@ CONTRACTS = {
         "importlinter"
     ]["contracts"]
 }
-MOST_ENTRIES = 15
+MOST_ENTRIES = 16
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +95,24 @@ def test_a_wrong_import_breaks_the_contract(
     wrong = deepcopy(imports)
     wrong.add_import(importer=importer, imported=imported)
     assert not kept(CONTRACTS[name], wrong)
+
+
+def test_parts_of_tasks_stand_on_their_floors(imports: Any) -> None:
+    """A part is found by name from its floor, so that it may import this one and those below."""
+    level = {package: at for at, floor in enumerate(floors()) for package in floor}
+    parts = {
+        name
+        for name in imports.find_descendants("odtdsl.tasks")
+        if name.count(".") == 3 and not name.endswith("__init__")
+    }
+    assert len(parts) >= 2
+    for name in parts:
+        kinds = type(import_module(name).PART).__mro__
+        (home,) = (kind.__module__ for kind in kinds if Part in kind.__bases__)
+        own = home.split(".")[1]
+        allowed = {own, *(one for one, at in level.items() if at > level[own])}
+        used = {one.split(".")[1] for one in imports.find_modules_directly_imported_by(name)}
+        assert used <= allowed, name
 
 
 def test_nothing_imports_the_root_of_the_package(imports: Any) -> None:

@@ -38,6 +38,8 @@ class Diagram(Predictor):
         The name of the target column.
     classes
         Labels in declared (else sorted) order.
+    task
+        The kind of target; empty for classes.
     """
 
     kind: ClassVar = "diagram"
@@ -48,6 +50,7 @@ class Diagram(Predictor):
     features: tuple[ColumnType, ...]
     targets: tuple[str, ...]
     classes: tuple[Value, ...]
+    task: str = ""
 
     def nodes(self) -> Iterator[Node]:
         """All nodes, layer by layer, each layer from left to right."""

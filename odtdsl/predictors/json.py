@@ -66,6 +66,7 @@ def to_json(tree: Tree) -> Object:
         "targets": list(tree.targets),
         "classes": [plain(label) for label in tree.classes],
         "root": _node_object(tree.root),
+        **({"task": tree.task} if tree.task else {}),
     }
 
 
@@ -192,7 +193,7 @@ class Reader:
     def tree(self, value: Object) -> Tree:
         """A tree from its JSON object; mistakes are recorded in `problems`."""
         keys = ("format", "version", "features", "targets", "classes", "root")
-        self.keys(value, "the top", keys)
+        self.keys(value, "the top", (*keys, "task") if "task" in value else keys)
         features = self.items(value.get("features", []), "features")
         targets = self.items(value.get("targets", []), "targets")
         classes = self.items(value.get("classes", []), "classes")
@@ -201,6 +202,7 @@ class Reader:
             targets=tuple(self.text(v, f"targets[{i}]") for i, v in enumerate(targets)),
             classes=tuple(self.value(v, f"classes[{i}]") for i, v in enumerate(classes)),
             root=self.node(value["root"], "root", 0) if "root" in value else Leaf(),
+            task=self.text(value.get("task", ""), "task"),
         )
 
     def feature(self, value: object, place: str) -> ColumnType:

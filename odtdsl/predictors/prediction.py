@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Value
 from odtdsl.data.table import FloatArray
+from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Leaf
 
 if TYPE_CHECKING:
@@ -18,19 +18,12 @@ if TYPE_CHECKING:
 
 def predict(model: Predictor, data: object) -> npt.NDArray[Any]:
     """See `Predictor.predict`."""
-    if model.classes:
-        return label_array(model.classes)[model.labels(data)]
-    outputs = model.outputs(data)
-    return outputs[:, 0] if len(model.targets) == 1 else outputs
+    return leaves_of(model).predict(model, data)
 
 
 def predict_proba(model: Predictor, data: object) -> FloatArray:
     """See `Predictor.predict_proba`."""
-    if not model.classes:
-        raise error("U206", "a tree of number targets has no class shares", helps=["use predict"])
-    many = len(model.classes)
-    shares = np.array([leaf_shares(leaf, many) for leaf in model.ends], dtype=np.float64)
-    return shares[model.apply(data)]
+    return leaves_of(model).predict_proba(model, data)
 
 
 def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:

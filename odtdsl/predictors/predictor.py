@@ -35,6 +35,8 @@ class Predictor(ABC):
         Names of the target columns (one for classes).
     classes
         Labels in declared (else sorted) order; empty for number targets.
+    task
+        The kind of target; empty where `classes` tell it: a class with them, a number without.
     """
 
     __slots__ = ()
@@ -43,8 +45,14 @@ class Predictor(ABC):
     features: tuple[ColumnType, ...]
     targets: tuple[str, ...]
     classes: tuple[Value, ...]
+    task: str
 
     # ---- its parts
+
+    @property
+    def target_kind(self) -> str:
+        """The kind of target, such as `class`: a key of `odtdsl.base.tasks.tasks()`."""
+        return self.task or ("class" if self.classes else "number")
 
     @property
     @abstractmethod

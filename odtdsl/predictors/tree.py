@@ -31,6 +31,8 @@ class Tree(Predictor):
         Names of the target columns (one for classes).
     classes
         Labels in declared (else sorted) order; empty for number targets.
+    task
+        The kind of target; empty where `classes` tell it: a class with them, a number without.
     """
 
     kind: ClassVar = "tree"
@@ -39,6 +41,7 @@ class Tree(Predictor):
     features: tuple[ColumnType, ...]
     targets: tuple[str, ...]
     classes: tuple[Value, ...] = ()
+    task: str = ""
 
     def nodes(self) -> Iterator[TreeNode]:
         """All nodes, each before its children, left before right."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.predictors.leaves import known, leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
     does not fit its column or target). Empty for a tree that can predict."""
     if tree.depth > MAX_DEPTH:
         return (wrong("F208", "root", f"the tree is deeper than {MAX_DEPTH}"),)
+    if not known(tree.target_kind):
+        return (wrong("F210", "task", f"{tree.target_kind!r} is none of the tasks"),)
+    leaves = leaves_of(tree)
     types = {type_.name: type_ for type_ in tree.features}
     found = [*repeated("features", [type_.name for type_ in tree.features])]
     found += repeated("classes", tree.classes)
@@ -30,8 +34,7 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
         found += repeated(f"features[{i}].levels", type_.levels)
     if not tree.targets:
         found.append(wrong("F207", "targets", "a tree has at least one target"))
-    if tree.classes and len(tree.targets) > 1:
-        found.append(wrong("F207", "targets", "a tree with classes has one target"))
+    found += leaves.check_model(tree)
     for node, place in _placed(tree.root):
         if isinstance(node, Leaf):
             found.extend(_check_leaf(node, place, tree))
@@ -45,21 +48,7 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
 
 
 def _check_leaf(leaf: Leaf, place: str, tree: Tree) -> Iterator[Diagnostic]:
-    if tree.classes:
-        if leaf.label is None or leaf.output is not None:
-            yield wrong("F207", place, "a leaf of a class tree has a label and no output")
-        elif not 0 <= leaf.label < len(tree.classes):
-            yield wrong(
-                "F210", place, f"label {leaf.label} is not among the {len(tree.classes)} classes"
-            )
-        if len(leaf.class_weights) not in (0, len(tree.classes)):
-            yield wrong("F207", place, f"class_weights must have {len(tree.classes)} entries")
-    elif leaf.output is None or leaf.label is not None:
-        yield wrong("F207", place, "a leaf of a number tree has an output and no label")
-    elif len(leaf.output) != len(tree.targets):
-        yield wrong("F207", place, f"output must have {len(tree.targets)} entries")
-    elif leaf.class_weights:
-        yield wrong("F207", place, "a leaf of a number tree has no class weights")
+    yield from leaves_of(tree).check(leaf, place, tree)
     if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
         yield wrong("F209", place, "outputs and class weights must be finite")
     elif not math.isfinite(sum(leaf.class_weights)):

@@ -7,6 +7,7 @@ import unicodedata
 
 from odtdsl.data.dataset import Value
 from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight, as_leaf
+from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold
 from odtdsl.predictors.predictor import Predictor
 
@@ -98,13 +99,7 @@ def share_text(part: int, whole: int) -> str:
 
 def leaf_words(leaf: Leaf, model: Predictor) -> tuple[str, str]:
     """What a leaf predicts, and its counts, such as `yes` and `31 rows, 1 error`."""
-    if leaf.label is not None:
-        return label_text(model.classes[leaf.label]), counts_text(leaf)
-    outputs = leaf.output or ()
-    if len(outputs) == 1:
-        return rounded(outputs[0]), counts_text(leaf)
-    named = (f"{printable(t)} = {rounded(v)}" for t, v in zip(model.targets, outputs, strict=True))
-    return ", ".join(named), counts_text(leaf)
+    return leaves_of(model).words(leaf, model), counts_text(leaf)
 
 
 def counts_text(leaf: Leaf) -> str:

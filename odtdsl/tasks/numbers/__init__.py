@@ -1,0 +1,5 @@
+"""Numbers: a leaf predicts an output for each target column."""
+
+from odtdsl.base.tasks import Task
+
+TASK = Task(kind="number", types=("number", "integer"))

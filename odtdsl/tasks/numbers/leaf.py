@@ -1,0 +1,44 @@
+"""Leaves that predict a number for each target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy.typing as npt
+
+from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.predictors.leaves import LeafPart
+from odtdsl.predictors.nodes import Leaf
+from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.validation import wrong
+from odtdsl.predictors.wording import printable, rounded
+
+
+class NumberLeaves(LeafPart):
+    """A leaf holds an output for each target."""
+
+    def check(self, leaf: Leaf, place: str, model: Predictor) -> Iterator[Diagnostic]:
+        """An output for each target, and no label."""
+        if leaf.output is None or leaf.label is not None:
+            yield wrong("F207", place, "a leaf of a number tree has an output and no label")
+        elif len(leaf.output) != len(model.targets):
+            yield wrong("F207", place, f"output must have {len(model.targets)} entries")
+        elif leaf.class_weights:
+            yield wrong("F207", place, "a leaf of a number tree has no class weights")
+
+    def predict(self, model: Predictor, data: object) -> npt.NDArray[Any]:
+        """The output of each row; with a second axis where there are several targets."""
+        outputs = model.outputs(data)
+        return outputs[:, 0] if len(model.targets) == 1 else outputs
+
+    def words(self, leaf: Leaf, model: Predictor) -> str:
+        """The output, under the names of the targets where there are several."""
+        outputs = leaf.output or ()
+        if len(outputs) == 1:
+            return rounded(outputs[0])
+        pairs = zip(model.targets, outputs, strict=True)
+        return ", ".join(f"{printable(target)} = {rounded(value)}" for target, value in pairs)
+
+
+PART = NumberLeaves()
