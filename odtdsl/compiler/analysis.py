@@ -18,13 +18,13 @@ from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Desk, Stop
 from odtdsl.compiler.expansion import check_categories, check_growth
 from odtdsl.compiler.namespace import WORDS, World
-from odtdsl.compiler.output_warnings import output_doubts
 from odtdsl.compiler.rows import RowChoice, with_target
 from odtdsl.compiler.rule_warnings import doubts
 from odtdsl.compiler.rules import rules, stages
 from odtdsl.compiler.skeleton import options, skeleton
 from odtdsl.compiler.sources import data_request
 from odtdsl.compiler.statements import Statements, sort_statements
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.data import readers
 from odtdsl.data.dataset import ColumnType, Dataset
 from odtdsl.data.request import DataRequest
@@ -170,7 +170,7 @@ class _Analyser:
             self.desk.check()
         assert target is not None, "a target that is given up has been filed"
         types = with_target(types, target, self.table)
-        losses = self.columns.losses(target)
+        losses = TargetPart.of(target.kind).losses(target, self.columns)
         rows = RowChoice(
             self.request,
             self.table,
@@ -287,7 +287,7 @@ class _Analyser:
         self.desk.check()
         suspects(rows, self.statements, self.desk)
         doubts(rows, self.desk)
-        output_doubts(rows, self.desk)
+        TargetPart.of(rows.problem.target.kind).check_outputs(rows, self.desk)
         self.desk.check()
         return Analysis(
             problem=problem, rows=rows, test=test, warnings=self.desk.warnings, table=self.table
@@ -344,13 +344,15 @@ class _Analyser:
 
     def _check_diagram(self, rows: Rows) -> None:
         """One terminal per class needs classes."""
-        if isinstance(rows.problem.skeleton, DiagramSkeleton) and rows.data.labels is None:
+        kind = rows.problem.target.kind
+        part = TargetPart.of(kind)
+        if isinstance(rows.problem.skeleton, DiagramSkeleton) and not part.on_diagrams:
             what = "a diagram has one terminal per class"
             if rows.problem.skeleton.tree:
                 what = "trees with hyperplane splits need a class target"
             self.desk.error(
                 "K118",
-                f"{what}, and the target is a number",
+                f"{what}, and the target is a {kind}",
                 self.statements.skeleton,
                 helps=("write `tree depth <= 3`, or use a class target",),
             )

@@ -11,6 +11,7 @@ import numpy as np
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.context import Desk, Stop
 from odtdsl.compiler.namespace import FUNCTIONS, WORDS, World
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import as_levels
 from odtdsl.data.typing import distinct, encode
@@ -163,7 +164,7 @@ class Arguments:
             )
         terms = sorted(WORDS - {"root", "feature"})
         near = [*terms, *world.lets, *world.group_names]
-        if world.target.kind == "number" and self.scope is Scope.LEAF:
+        if "number" in TargetPart.of(world.target.kind).terms and self.scope is Scope.LEAF:
             # What a leaf puts out comes first, then what else may be said of leaves.
             terms.sort(key=lambda word: Scope.LEAF not in BY_NAME[word].scopes)
             near = [*world.target.names, *terms, *world.lets, *world.group_names]
@@ -185,8 +186,8 @@ class Arguments:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""
         term = BY_NAME[name]
         word = shown or name
-        kind = self.world.target.kind
-        if term.target is not None and term.target != kind:
+        part = TargetPart.of(self.world.target.kind)
+        if term.target is not None and term.target not in part.terms:
             raise self._other_target(term, word, at)
         if self.scope not in term.scopes:
             where = " or ".join(
@@ -223,18 +224,13 @@ class Arguments:
 
     def _other_target(self, term: Term, word: str, at: ast.Node) -> Stop:
         target = self.world.target
-        wanted = "a class target" if term.target == "class" else "a number target"
-        if target.kind == "number":
-            helps = ["for a number target use `mse`, `mae` or `poisson`"]
-            if word in target.names:
-                helps.append(
-                    f"for the output of a leaf write the target in backticks: `` `{word}` ``"
-                )
-        else:
-            name = name_text(target.names[0])
-            helps = [f"write `minimize errors`, or {coded(f'target {name}: number')}"]
+        assert term.target is not None, "other terms take all targets"
+        wanted = TargetPart.of(term.target).called
         return self.desk.error(
-            "T219", f"`{word}` needs {wanted}, but the target is a {target.kind}", at, helps=helps
+            "T219",
+            f"`{word}` needs {wanted}, but the target is a {target.kind}",
+            at,
+            helps=TargetPart.of(target.kind).other_terms(word, target),
         )
 
     def _signature(self, term: Term, given: Sequence[ast.Expr], at: ast.Node) -> Signature:
@@ -293,20 +289,10 @@ class Arguments:
                 ),
             )
         target = self.world.target
-        two = len(target.classes) == 2 and target.positive is not None
-        if target.kind == "class" and not (target.ordered or two):
-            name = name_text(target.names[0])
-            positive = coded(f'target {name} positive "yes"')
-            raise self.desk.error(
-                "T228",
-                f"the classes of `{target.names[0]}` have no order",
-                at,
-                helps=(
-                    f"with two classes, say which is higher: {positive}"
-                    if len(target.classes) == 2
-                    else f"declare one: {coded(f'target {name}: ordered {{...}}')}",
-                ),
-            )
+        unordered = TargetPart.of(target.kind).unordered(target)
+        if unordered is not None:
+            message, instead = unordered
+            raise self.desk.error("T228", message, at, helps=(instead,))
 
     def _check_groups(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         """`gap` and `ratio` compare at least two groups, each named once."""

@@ -17,10 +17,10 @@ from odtdsl.base.limits import ANALYSIS, look
 from odtdsl.compiler.context import Desk
 from odtdsl.compiler.lookalikes import Written, numerals_of_all, way_of
 from odtdsl.compiler.statements import Statements
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.data.cells import number_of
 from odtdsl.data.dataset import Column, Value
 from odtdsl.data.numerals import Numerals
-from odtdsl.data.request import TestShare
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
@@ -34,8 +34,6 @@ FEW_ROWS = 20
 LEAST_NUMBERS = 5
 """Numbers among texts are levels (`2`, `3`, `4`, `5more`) where they are fewer."""
 MOST_MARKS = 3
-MOST_CLASSES = 20
-"""Whole numbers beyond so many are rarely classes."""
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
@@ -47,9 +45,7 @@ def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
     _marked_values(rows, statements, desk)
     unsaid = (one for one in rows.problem.features if one.name not in declared)
     _doubted(rows, unsaid, statements, desk)
-    _number_as_classes(rows, statements, desk)
-    _like_classes(rows, statements, desk)
-    _never_seen(rows, statements, desk)
+    TargetPart.of(rows.problem.target.kind).warn(rows, statements, desk)
 
 
 def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tuple[Diagnostic, ...]:
@@ -62,7 +58,7 @@ def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tup
     guessed = (one for one in rows.problem.features if one.name in categories)
     _doubted(rows, guessed, said, desk)
     if classes:
-        _like_classes(rows, said, desk)
+        TargetPart.of(rows.problem.target.kind).lookalikes(rows, said, desk)
     return desk.warnings
 
 
@@ -257,30 +253,6 @@ def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -
     )
 
 
-def _like_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
-    """Classes that are the same but for capitals, where the spec does not list them."""
-    target = rows.problem.target
-    said = None if statements.target is None else statements.target.type
-    if target.kind != "class" or (said is not None and said.values is not None):
-        return
-    found: dict[str, list[str]] = {}
-    for one in target.classes:
-        if isinstance(one, str):
-            found.setdefault(one.casefold(), []).append(one)
-    for same in found.values():
-        if len(same) > 1:
-            desk.warn(
-                "D222",
-                f"the classes {', '.join(map(_value, same))} differ only in capitals",
-                statements.target or statements.data,
-                helps=(
-                    "if they are one class, write them the same way in the data",
-                    "if they are different classes, list them: "
-                    + coded(f"target {name_text(target.names[0])}: class {{...}}"),
-                ),
-            )
-
-
 def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: Desk) -> None:
     """A category that is numbers with marks among them, or that has a value for each row."""
     assert column.codes is not None, "a category has codes"
@@ -386,56 +358,6 @@ def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, d
                 "`category`"
             ),
         ),
-    )
-
-
-# ---- the target
-
-
-def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
-    target = rows.problem.target
-    declared = statements.target is not None and statements.target.type is not None
-    if target.kind != "class" or declared or len(target.classes) <= MOST_CLASSES:
-        return
-    if all(not isinstance(one, str) for one in target.classes):
-        (name,) = target.names
-        desk.warn(
-            "T122",
-            f"target `{name}` is read as {len(target.classes)} classes, all of them numbers",
-            statements.target,
-            helps=(
-                (
-                    f"to predict a number, write {coded(f'target {name_text(name)}: number')} "
-                    "and `minimize mse`"
-                ),
-                f"if they are classes, write {coded(f'target {name_text(name)}: class')}",
-            ),
-        )
-
-
-def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
-    """Classes that a share of the rows took from training; declared ones are told by T108."""
-    target = rows.problem.target
-    said = None if statements.target is None else statements.target.type
-    if rows.data.labels is None or (said is not None and said.values is not None):
-        return
-    there = np.bincount(rows.data.labels, minlength=len(target.classes))
-    gone = [_value(target.classes[at]) for at in np.flatnonzero(there == 0).tolist()]
-    if not gone:
-        return
-    more = f" or {len(gone) - SHOWN} others" if len(gone) > SHOWN else ""
-    test = rows.problem.data.test
-    notes, helps = [], []
-    if isinstance(test, TestShare):
-        notes.append("all its rows are test rows")
-        if not test.stratified:
-            helps.append("add `stratified` after the share to keep rows of each class for training")
-    desk.warn(
-        "D216",
-        f"no training row has the class {', '.join(gone[:SHOWN])}{more}",
-        statements.data,
-        notes=notes,
-        helps=helps,
     )
 
 

@@ -8,11 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.tasks import task_of_type
 from odtdsl.compiler.context import Desk, Stop
 from odtdsl.compiler.literals import is_quoted, level_of, literal_constant, plain_value
 from odtdsl.compiler.statements import Statements
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.data.dataset import ColumnType, Kind, Value
-from odtdsl.data.levels import as_levels, level_text, text_index
+from odtdsl.data.levels import as_levels, level_text
 from odtdsl.data.table import RawColumn, Table
 from odtdsl.data.typing import declare_type, infer_type, levels_of
 from odtdsl.language import ast
@@ -27,7 +29,6 @@ from odtdsl.problem.ir.problem import (
     TargetDecl,
 )
 
-MOST_CLASSES = 1000
 MOST_SHARES = 10_000
 KINDS: dict[str, Kind] = {
     "number": "number",
@@ -83,80 +84,11 @@ class Columns:
         if len(set(names)) < len(names):
             raise self.desk.error("N104", "a target is named twice", statement)
         kind = "class" if statement.type is None else statement.type.kind
-        if kind in ("number", "integer"):
-            return self._number_target(statement, names)
-        if len(names) > 1:
-            raise self.desk.error(
-                "T103",
-                f"{len(names)} targets are classes; only number targets can be several",
-                statement,
-                helps=(
-                    f"write {coded('target ' + ', '.join(map(name_text, names)) + ': number')},"
-                    " or one column",
-                ),
-            )
-        return self._class_target(statement, names[0])
+        task = task_of_type(kind)
+        assert task is not None, "the grammar knows the types of targets"
+        return TargetPart.of(task.kind).declare(self, statement, tuple(names))
 
-    def _number_target(self, statement: ast.Target, names: list[str]) -> TargetDecl:
-        assert statement.type is not None
-        step = self._step(statement.type)
-        if statement.positive is not None:
-            raise self.desk.error(
-                "T105", "a number target has no positive class", statement.positive
-            )
-        return TargetDecl(names=tuple(names), kind="number", step=step)
-
-    def _class_target(self, statement: ast.Target, name: str) -> TargetDecl:
-        declared = statement.type.values if statement.type is not None else None
-        present = levels_of(self.table.columns[name])
-        if declared is not None:
-            classes = self._declared(declared, self.table.columns[name])
-        else:
-            classes = present
-            if len(present) > MOST_CLASSES or (len(present) > 20 and self._looks_continuous(name)):
-                raise self.desk.error(
-                    "T106",
-                    f"target `{name}` has {len(present)} distinct values",
-                    statement,
-                    helps=(
-                        f"if it is a number, write {coded(f'target {name_text(name)}: number')}",
-                        "if it is a class, list the classes: "
-                        + coded(f"target {name_text(name)}: class {{...}}"),
-                    ),
-                )
-        for value in present:
-            if text_index(classes, level_text(value)) is None:
-                raise self.desk.error(
-                    "T107",
-                    f"column `{name}` contains the class `{value}`, which is not declared",
-                    statement.type,
-                    notes=(f"declared: {', '.join(str(c) for c in classes)}",),
-                    helps=("add it to the classes, or declare it a missing value with `na`",),
-                )
-        for value in classes:
-            if declared is not None and text_index(present, level_text(value)) is None:
-                self.desk.warn("T108", f"no row has the class `{value}`", statement.type)
-        if len(present) == 1:
-            self.desk.warn(
-                "T121",
-                f"every row has the class `{present[0]}`: there is nothing to learn",
-                statement,
-            )
-        if not classes:
-            raise self.desk.error("D205", f"all values of target `{name}` are missing", statement)
-        positive = None
-        if statement.positive is not None:
-            positive = self.label(statement.positive, classes)
-        ordered = statement.type is not None and statement.type.kind == "ordered"
-        return TargetDecl(
-            names=(name,), kind="class", classes=classes, ordered=ordered, positive=positive
-        )
-
-    def _looks_continuous(self, name: str) -> bool:
-        numbers = self.table.columns[name].numbers
-        return numbers is not None and bool((numbers[numbers == numbers] % 1 != 0).any())
-
-    def _declared(self, literals: tuple[ast.Literal, ...], column: RawColumn) -> tuple[Value, ...]:
+    def declared(self, literals: tuple[ast.Literal, ...], column: RawColumn) -> tuple[Value, ...]:
         """The levels that a spec lists: texts of the column where it has them.
 
         Where one of them stands in quotes, all are texts.
@@ -238,8 +170,8 @@ class Columns:
 
     def _declare(self, name: str, spec: ast.TypeSpec) -> ColumnType:
         column = self.table.columns[name]
-        levels = None if spec.values is None else self._declared(spec.values, column)
-        step = self._step(spec)
+        levels = None if spec.values is None else self.declared(spec.values, column)
+        step = self.step(spec)
         kind = KINDS.get(spec.kind)
         if kind is None:
             raise self.desk.unknown("S030", "type of features", spec.kind, list(KINDS), spec)
@@ -249,7 +181,7 @@ class Columns:
             self.desk.adopt(error, spec)
             raise Stop from None
 
-    def _step(self, spec: ast.TypeSpec) -> Fraction | None:
+    def step(self, spec: ast.TypeSpec) -> Fraction | None:
         """The grid of a number; `integer` is one of step 1."""
         if spec.step is None:
             return Fraction(1) if spec.kind == "integer" else None
@@ -489,30 +421,3 @@ class Columns:
             features=tuple(prices.get(name, default or Fraction(0)) for name in names),
             shared=tuple(shared),
         )
-
-    def losses(self, target: TargetDecl) -> tuple[tuple[Fraction, ...], ...]:
-        """The loss by predicted and actual class; empty for number targets."""
-        n = len(target.classes)
-        if target.kind == "number":
-            for statement in self.statements.losses:
-                self.desk.error(
-                    "T113", "`loss` is about classes, but the target is a number", statement
-                )
-            return ()
-        matrix = [[Fraction(int(i != j)) for j in range(n)] for i in range(n)]
-        said: set[tuple[int, int]] = set()
-        for statement in self.statements.losses:
-            try:
-                predicted = self.label(statement.predicted, target.classes)
-                actual = self.label(statement.actual, target.classes)
-                if predicted == actual:
-                    raise self.desk.error("T114", "a correct prediction must cost 0", statement)
-                if statement.amount.value < 0:
-                    raise self.desk.error("T112", "a loss must be at least 0", statement.amount)
-                if (actual, predicted) in said:
-                    raise self.desk.error("N114", "this loss is given twice", statement)
-            except Stop:
-                continue
-            said.add((actual, predicted))
-            matrix[actual][predicted] = statement.amount.value
-        return tuple(tuple(row) for row in matrix)

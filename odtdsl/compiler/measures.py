@@ -12,6 +12,7 @@ from odtdsl.compiler.context import Stop
 from odtdsl.compiler.literals import level_of, literal_constant
 from odtdsl.compiler.namespace import WORDS, World
 from odtdsl.compiler.percentages import NoWhole, Unclear, Whole, shares_of_rows, whole_of
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.language import ast
 from odtdsl.language.expressions import expr_to_text
 from odtdsl.problem.ir.expr import (
@@ -35,7 +36,6 @@ from odtdsl.problem.ir.expr import (
     NotC,
     OneOf,
     OrC,
-    Scope,
     TargetArg,
 )
 from odtdsl.problem.terms.base import Kind
@@ -380,17 +380,9 @@ class Resolver(Arguments):
 
     def _output(self, expr: ast.Name) -> Apply:
         target = self.world.target
-        if target.kind != "number":
-            raise self.desk.error(
-                "T215",
-                f"`{expr.name}` is the target, and a class cannot be compared with a number",
-                expr,
-                helps=(
-                    "for rules on the label of a leaf use `majority` or `purity`"
-                    if self.scope is Scope.LEAF
-                    else 'for the share of rows predicted as a class use `rate("yes")`',
-                ),
-            )
+        wrong = TargetPart.of(target.kind).compared(expr, target, self.scope, self.desk)
+        if wrong is not None:
+            raise wrong
         self.in_scope("output", expr, shown=expr.name)
         index = target.names.index(expr.name)
         return Apply(term="output", args=(TargetArg(name=expr.name, index=index),))

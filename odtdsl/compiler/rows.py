@@ -12,7 +12,8 @@ from odtdsl.base.limits import ANALYSIS, look
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Desk
 from odtdsl.compiler.statements import Statements
-from odtdsl.data.dataset import Column, ColumnType, Dataset, Kind, Weights
+from odtdsl.compiler.targets import TargetPart
+from odtdsl.data.dataset import Column, ColumnType, Dataset, Weights
 from odtdsl.data.request import DataRequest, TestShare
 from odtdsl.data.split import Division, split_rows
 from odtdsl.data.table import BoolArray, IntArray, Table
@@ -87,7 +88,8 @@ class RowChoice:
             return everything, everything[:0]
         labels: IntArray | None = None
         if share.stratified:
-            if self.target.kind != "class":
+            labels = TargetPart.of(self.target.kind).strata(self.target, self.table.columns)
+            if labels is None:
                 self.desk.error(
                     "D206",
                     "a stratified share needs a class target",
@@ -95,8 +97,6 @@ class RowChoice:
                     helps=("leave `stratified` out",),
                 )
                 return everything, everything[:0]
-            texts = self.table.columns[self.target.names[0]].texts
-            labels = np.unique([str(text) for text in texts], return_inverse=True)[1]
         try:
             return split_rows(self.table.n_rows, share.fraction, labels, share.seed)
         except OdtError as error:
@@ -192,12 +192,7 @@ class RowChoice:
                 failed = True
         if failed:
             return None
-        labels = targets = None
-        if self.target.kind == "class":
-            labels = columns[self.target.names[0]].codes
-        else:
-            numbers = [columns[name].numbers for name in self.target.names]
-            targets = np.column_stack([n for n in numbers if n is not None])
+        labels, targets = TargetPart.of(self.target.kind).truth(self.target, columns)
         return Dataset(
             table=taken,
             columns=columns,
@@ -264,16 +259,6 @@ def with_target(
     types: dict[str, ColumnType], target: TargetDecl, table: Table
 ) -> dict[str, ColumnType]:
     """The types of all columns, those of the targets as they are declared."""
-    found = dict(types)
-    for name in target.names:
-        kind: Kind = "number"
-        if target.kind == "class":
-            kind = "ordered" if target.ordered else "category"
-        found[name] = ColumnType(
-            name=name,
-            kind=kind,
-            levels=target.classes,
-            step=target.step,
-            by_value=target.kind == "class" and table.columns[name].by_value,
-        )
-    return found
+    part = TargetPart.of(target.kind)
+    own = {name: part.column(target, name, table.columns[name]) for name in target.names}
+    return {**types, **own}

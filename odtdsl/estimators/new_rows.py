@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.data.dataset import Dataset, Weights
 from odtdsl.data.frames import read_frame
 from odtdsl.data.table import FloatArray, Table
@@ -62,14 +63,13 @@ def data_of(
         name: encode(table.columns[name], type_, closed=name in problem.target.names)
         for name, type_ in types.items()
     }
-    names = problem.target.names
-    numbers = [columns[name].numbers for name in names]
+    labels, targets = TargetPart.of(problem.target.kind).truth(problem.target, columns)
     ones = Weights(numerators=np.ones(table.n_rows, dtype=np.int64), denominator=1)
     data = Dataset(
         table=table,
         columns=columns,
-        labels=columns[names[0]].codes if problem.target.kind == "class" else None,
-        targets=None if problem.target.kind == "class" else np.column_stack(numbers),  # type: ignore[arg-type]
+        labels=labels,
+        targets=targets,
         weights=ones if weights is None else encode_weights(weights)[0],
         row_numbers=np.arange(table.n_rows, dtype=np.int64),
     )

@@ -40,14 +40,15 @@ class FeatureDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetDecl:
-    """The target columns: one class column, or one or more number columns.
+    """The target columns: one class column, one or more number columns, or what a task takes.
 
+    `kind` is that of a task (`odtdsl.base.tasks`), such as `class` or `number`.
     `classes` are in declared, else sorted order; `ordered` says that the order means
     something; `positive` is an index into `classes`.
     """
 
     names: tuple[str, ...]
-    kind: Literal["class", "number"]
+    kind: str
     classes: tuple[Value, ...] = ()
     ordered: bool = False
     positive: int | None = None

@@ -153,8 +153,8 @@ class Term(ABC):
     hint: str = ""
     fewer_is_better: bool | None = None
     """True for error-like, False for accuracy-like measures; None for neither."""
-    target: Literal["class", "number"] | None = None
-    """The kind of target that it needs; None for either."""
+    target: str | None = None
+    """The kind of target that it needs, `class` or `number` or that of another task; None: any."""
     in_floats: bool = False
     """Whether values are floats, so that comparisons allow a tolerance and are closed."""
     on_diagrams: bool = True

@@ -1,0 +1,94 @@
+"""What the compiler needs of a task: how a target is declared, encoded, and warned of."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from odtdsl.base.tasks import Part
+from odtdsl.data.dataset import Column, ColumnType
+from odtdsl.data.table import FloatArray, IntArray, RawColumn
+
+if TYPE_CHECKING:
+    from odtdsl.compiler.columns import Columns
+    from odtdsl.compiler.context import Desk, Stop
+    from odtdsl.compiler.statements import Statements
+    from odtdsl.language import ast
+    from odtdsl.problem.ir.expr import Scope
+    from odtdsl.problem.ir.problem import TargetDecl
+    from odtdsl.problem.ir.rows import Rows
+
+Truth = tuple[IntArray | None, FloatArray | None]
+"""What rows hold of the target: labels, int64 (n_rows,); numbers, float64 (n_rows, n_targets)."""
+
+
+class TargetPart(Part):
+    """The target of a task.
+
+    Attributes
+    ----------
+    called
+        What messages call such a target, with its article: `a class target`.
+    terms
+        The kinds of target whose terms it takes: a term says in `target` which it needs.
+    on_diagrams
+        Whether a diagram can predict it, which has one terminal for each class.
+    """
+
+    module: ClassVar = "target"
+
+    called: ClassVar[str]
+    terms: ClassVar[frozenset[str]]
+    on_diagrams: ClassVar[bool] = False
+
+    @abstractmethod
+    def declare(
+        self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
+    ) -> TargetDecl:
+        """The target of a statement, whose columns are known; raises `Stop` with a diagnostic."""
+
+    def column(self, target: TargetDecl, name: str, raw: RawColumn) -> ColumnType:
+        """The type of a target column."""
+        return ColumnType(name=name, kind="number", step=target.step)
+
+    def truth(self, target: TargetDecl, columns: Mapping[str, Column]) -> Truth:
+        """What rows hold, where that is a label or numbers to predict."""
+        return None, None
+
+    def strata(self, target: TargetDecl, raw: Mapping[str, RawColumn]) -> IntArray | None:
+        """int64 (n_rows,): what a stratified share of rows is like the whole in; None: nothing."""
+        return None
+
+    def losses(self, target: TargetDecl, columns: Columns) -> tuple[tuple[Fraction, ...], ...]:
+        """The loss by actual and predicted class; files `loss` statements where none has one."""
+        for statement in columns.statements.losses:
+            columns.desk.error(
+                "T113", f"`loss` is about classes, but the target is a {target.kind}", statement
+            )
+        return ()
+
+    @abstractmethod
+    def other_terms(self, word: str, target: TargetDecl) -> tuple[str, ...]:
+        """What to write in place of a term that needs another kind of target (T219)."""
+
+    def compared(self, name: ast.Name, target: TargetDecl, scope: Scope, desk: Desk) -> Stop | None:
+        """What is wrong with a target's name in an expression; None: it is a leaf's output."""
+        return desk.error(
+            "T215", f"`{name.name}` is the target, and {self.called} has no outputs", name
+        )
+
+    def unordered(self, target: TargetDecl) -> tuple[str, str] | None:
+        """Why no prediction is higher than another, and what to write; None where one is."""
+        return None
+
+    def lookalikes(self, rows: Rows, statements: Statements, desk: Desk) -> None:
+        """File warnings about values of the target that may be meant to be the same."""
+
+    def warn(self, rows: Rows, statements: Statements, desk: Desk) -> None:
+        """File what is doubtful about the target on the training rows."""
+        self.lookalikes(rows, statements, desk)
+
+    def check_outputs(self, rows: Rows, desk: Desk) -> None:
+        """File what is wrong with the rules on outputs of leaves."""

@@ -1,0 +1,61 @@
+"""A target of numbers: one column or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from odtdsl.compiler.columns import Columns
+from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.output_warnings import output_doubts
+from odtdsl.compiler.targets import TargetPart, Truth
+from odtdsl.data.dataset import Column
+from odtdsl.language import ast
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.problem import TargetDecl
+from odtdsl.problem.ir.rows import Rows
+
+
+class NumberTarget(TargetPart):
+    """Columns of numbers, which may lie on a grid."""
+
+    called: ClassVar = "a number target"
+    terms: ClassVar = frozenset({"number"})
+
+    def declare(
+        self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
+    ) -> TargetDecl:
+        """The columns, with the step of their grid."""
+        assert statement.type is not None, "a target is of numbers where its type says so"
+        step = columns.step(statement.type)
+        if statement.positive is not None:
+            raise columns.desk.error(
+                "T105", "a number target has no positive class", statement.positive
+            )
+        return TargetDecl(names=names, kind="number", step=step)
+
+    def truth(self, target: TargetDecl, columns: Mapping[str, Column]) -> Truth:
+        """The numbers of each row."""
+        numbers = [columns[name].numbers for name in target.names]
+        return None, np.column_stack([n for n in numbers if n is not None])
+
+    def other_terms(self, word: str, target: TargetDecl) -> tuple[str, ...]:
+        """The losses of numbers, or the name of the target in backticks."""
+        losses = "for a number target use `mse`, `mae` or `poisson`"
+        if word not in target.names:
+            return (losses,)
+        backticks = f"for the output of a leaf write the target in backticks: `` `{word}` ``"
+        return losses, backticks
+
+    def compared(self, name: ast.Name, target: TargetDecl, scope: Scope, desk: Desk) -> Stop | None:
+        """Nothing: the name stands for the output of a leaf."""
+        return None
+
+    def check_outputs(self, rows: Rows, desk: Desk) -> None:
+        """That some output keeps all rules, and the rows do."""
+        output_doubts(rows, desk)
+
+
+PART = NumberTarget()
