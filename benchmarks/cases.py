@@ -5,7 +5,7 @@
 As the tables of the CPTree study's section 5: CART (scikit-learn), the optimal tree without the
 rules and with them, over several draws of training and test rows, mean and standard deviation.
 Each spec is solved as it stands, and again with every midpoint where it names candidates. Both
-answers are audited: how often the free tree keeps the rules is a column too. `--docs` puts the
+answers are audited: how often the free tree satisfies the rules is a column too. `--docs` puts the
 table into `docs/explanation/cases-measured.md`.
 """
 

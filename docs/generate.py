@@ -180,7 +180,7 @@ def support() -> Iterator[str]:
         "**exact**: expressed exactly. **costly**: exactly, at a cost that the reason tells.",
         "**no**: refused, with the reason. `odt plan SPEC` says which forms a spec needs.",
         "",
-        "`greedy` expresses a form where it judges trees by it: what it answers keeps the rule,",
+        "`greedy` expresses a form where it judges trees by it: its answer satisfies the rule,",
         "but it proves nothing, and may find no tree where there is one.",
         "",
     )
@@ -247,7 +247,7 @@ def cli() -> Iterator[str]:
                 " `odt plan` without a back end",
             ),
             ("2", "a wrong option or argument"),
-            ("3", "infeasible: proven that no tree keeps all rules"),
+            ("3", "infeasible: proven that no tree satisfies all rules"),
             ("4", "a limit was met before any tree was found"),
             ("70", "a mistake of odtdsl; a report file is written and named"),
             (

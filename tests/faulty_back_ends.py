@@ -28,7 +28,7 @@ class Right(Sat):
 
 
 class NothingThere(Right):
-    """It says that no model keeps the rules."""
+    """It says that no model satisfies the rules."""
 
     def wrong(self, answer: RawAnswer) -> RawAnswer:
         return RawAnswer(status="infeasible", tree=None)

@@ -112,7 +112,7 @@ def looking(looks: Looks, work: int = WORK) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Problem:
-    """A spec, and what its best model has; `best` is None where no model keeps the rules."""
+    """A spec, and what its best model has; `best` is None where no model satisfies the rules."""
 
     text: str
     analysis: Analysis
@@ -225,7 +225,7 @@ def check(here: Problem, result: Result, told: list[Progress]) -> None:
         assert not incumbents, "announced, and lost"
         assert result.status == "unknown" or best is None, "there is a model"
         return
-    assert best is not None, "no model keeps the rules"
+    assert best is not None, "no model satisfies the rules"
     assert result.status in ("feasible", "optimal"), result.status
     assert result.audit is not None
     assert all(line.holds for line in result.audit.lines)

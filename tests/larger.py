@@ -54,7 +54,7 @@ class Larger:
         return "\n".join([*self.world.head(), stages, *written])
 
     def best(self) -> tuple[Fraction, ...] | None:
-        """The least values of the stages, in their order, over all trees that keep the rules."""
+        """The least values of the stages, in their order, over all trees that satisfy the rules."""
         wanted = [*self.rules, *self.stages]
         parts = tuple(dict.fromkeys(part for one in wanted for part in one.parts))
         found = _Table(self.world, self.local, parts).values()

@@ -79,7 +79,7 @@ def digits(value: Fraction) -> int:
 
 
 class Judge:
-    """Whether models keep all rules, and the candidates where they split.
+    """Whether models satisfy all rules, and the candidates where they split.
 
     Trees share their leaves and splits, so that what is found of one is kept.
     """

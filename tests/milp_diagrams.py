@@ -130,7 +130,7 @@ def tiny(
 
 
 def best(core: Core, diagrams: list[RawDiagram]) -> tuple[Fraction, ...] | None:
-    """The least stage values over the diagrams that keep the rules; None where none does."""
+    """The least stage values over the diagrams that satisfy the rules; None where none does."""
     values = []
     for raw in diagrams:
         evaluation = DiagramEvaluation(core, raw)

@@ -325,7 +325,7 @@ def _grown(rng: random.Random, core: Core, visit: Visit, depth: int) -> RawTree:
 
 
 def best(core: Core) -> tuple[Fraction, ...] | None:
-    """The least stage values over all trees that keep the rules; None where none does.
+    """The least stage values over all trees that satisfy the rules; None where none does.
 
     Rules are asked only of trees with less than the least so far.
     """

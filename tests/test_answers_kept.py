@@ -312,7 +312,7 @@ def test_sigterm_keeps_the_runs_of_a_tuning(hard: Path) -> None:
         process.terminate()
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "the same command goes on from there" in out
+    assert "the same command continues from there" in out
 
 
 IMPORTING = """

@@ -95,7 +95,7 @@ def test_a_conflict_is_minimal_by_fresh_searches(path: Path, data: str) -> None:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_nearest_bounds_do(path: Path, data: str) -> None:
-    """With the bound that is told a tree keeps all rules."""
+    """With the bound that is told a tree satisfies all rules."""
     if SCALE < 1 and path.stem not in SOME:
         pytest.skip("only some: `python -m tests --nightly` takes all")
     text, found = explained(path, data)

@@ -38,7 +38,7 @@ from odtdsl.presentation import console
 MOST_TREES = 500
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Tight = Callable[[Model], Fraction | None]
-"""The measure of a model where it is tightest; None where it keeps every bound."""
+"""The measure of a model where it is tightest; None where it satisfies every bound."""
 Front = list[tuple[tuple[Fraction, ...], Fraction | None]]
 
 MEASURES = (
@@ -424,7 +424,7 @@ def test_a_time_limit_is_kept(jobs: int) -> None:
     assert found.ended == "time"
     assert not found.complete
     assert not any(point.efficient for point in found.points if point.tree.depth > 3)
-    assert "not all is proven" in "\n".join(console.traced(found))
+    assert "not all of it proven" in "\n".join(console.traced(found))
     assert 'class="open"' in found.to_svg()
 
 
@@ -478,11 +478,11 @@ def test_an_unknown_rule_is_told_with_the_one_that_was_meant() -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("uses(f0)", "a curve is for rules such as"),
-        ("forall path: f0 before f1", "a curve is for rules such as"),
-        ("forall split: threshold(f0) <= 0.5", "a curve is for rules such as"),
-        ("0.2 <= accuracy <= 0.9", "write a rule for each"),
-        ("errors <= 9 and leaves <= 3", "write a rule for each"),
+        ("uses(f0)", "curves are drawn for rules such as"),
+        ("forall path: f0 before f1", "curves are drawn for rules such as"),
+        ("forall split: threshold(f0) <= 0.5", "curves are drawn for rules such as"),
+        ("0.2 <= accuracy <= 0.9", "write one rule for each"),
+        ("errors <= 9 and leaves <= 3", "write one rule for each"),
         ("leaves = 3", "write `<=` or `>=`"),
         ("errors <= 3 * leaves", "bring both to one side"),
     ],
@@ -514,8 +514,8 @@ def test_the_command_line_writes_a_table_csv_and_svg(spec: Path, single: dict[st
     args = ["explain", str(spec), "--curve", "fair", "--csv", str(table), "--svg", str(picture)]
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
-    assert "all trade-offs there are, proven" in result.output
-    assert "<= 10%, as the spec says" in result.output
+    assert "the complete trade-off, proven" in result.output
+    assert "<= 10%, the bound in the spec" in result.output
     points = single["fair"].points
     with open(table, encoding="utf-8") as file:
         found = list(csv.DictReader(file))

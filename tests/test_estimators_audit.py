@@ -88,7 +88,7 @@ def test_what_is_lacking_is_told() -> None:
     tree = odtdsl.OptimalTreeClassifier(RULES, max_depth=1).fit(X, y, sensitive_features=sex)
     with pytest.raises(OdtError, match="U609"):
         tree.audit(X, y)
-    with pytest.raises(OdtError, match="no class of the fit"):
+    with pytest.raises(OdtError, match="not a class seen in `fit`"):
         tree.audit(X, np.where(y == "p", "p", "new"), sensitive_features=sex)
     one = tree.audit(X[y == "p"], y[y == "p"], sensitive_features=sex[y == "p"])
     assert one.rows == (y == "p").sum()

@@ -74,7 +74,7 @@ def test_weights_that_are_rounded_are_told() -> None:
     rule = 'gap(recall("p"), sex) <= 20%'
     fitted = odtdsl.OptimalTreeClassifier([rule], max_depth=1).fit(X, y, sample_weight=weights)
     (said,) = [one for one in fitted.result_.warnings if one.code == "D209"]
-    assert "7 digits" in said.message or "6 digits" in said.message
+    assert "7 significant digits" in said.message or "6 significant digits" in said.message
     whole = odtdsl.OptimalTreeClassifier([rule], max_depth=1)
     whole.fit(X, y, sample_weight=np.arange(1, ROWS + 1) / 4)
     assert not whole.result_.warnings

@@ -101,7 +101,7 @@ class Case:
         return sides[True], sides[False]
 
     def kept(self) -> list[Model]:
-        """The trees that keep the rules."""
+        """The trees that satisfy the rules."""
         return self._parted[0]
 
     def broken(self) -> list[Model]:
@@ -307,7 +307,7 @@ def by_subtrees(core: Core) -> list[Live]:
 
 
 def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
-    """Some trees that keep the rules, and some that do not: the model admits just the first."""
+    """Some trees that satisfy the rules, and some that do not: the model admits just the first."""
     core = core_of(replace(case_, stages=(case_.stages[0],)))
     if choose(core, "milp").name is None:
         return Counter()
@@ -368,7 +368,7 @@ def set_on_sat(case_: Case, using: str = "sat") -> Counter[str]:
 
 
 def set_on_lazy_sat(case_: Case, trees: int = 60) -> Counter[str]:
-    """Trees that keep the rules and trees that do not, in the formula as the search has it."""
+    """Trees that satisfy the rules and trees that do not, in the formula as the search has it."""
     core = core_of(replace(case_, stages=(case_.stages[0],)))
     core = replace(core, objective=(LinearStage(measure=Additive()),))
     if choose(core, "sat").name is None:

@@ -107,7 +107,7 @@ def test_depth_three_with_other_rules() -> None:
         agrees(with_rules(rng, core, negated=0.2))
 
 
-# ---- more rows: no tree of less loss keeps the rules
+# ---- more rows: no tree of less loss satisfies the rules
 
 
 def contrary(rng: random.Random, *, most_rows: int, depth: int) -> Core:

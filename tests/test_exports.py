@@ -373,7 +373,7 @@ def test_texts_that_write_one_number_are_levels_of_their_own() -> None:
     for values in ([5], [5.0]):
         numbers: list[Row] = [{"code": x} for x in values]
         assert by_python(tree, numbers) == predicted(tree, numbers) == ["5.0"]
-    with pytest.raises(OdtError, match="different values that read as it"):
+    with pytest.raises(OdtError, match="different levels with this number"):
         predicted(tree, [{"code": 4}])
     assert by_python(tree, [{"code": 4}]) == [REFUSED]
 

@@ -1,6 +1,6 @@
 """What is said before any search of rules that cannot hold, against all trees.
 
-Whenever the analysis says that no tree keeps some rules, or that no split stands under one,
+Whenever the analysis says that no tree satisfies some rules, or that no split stands under one,
 brute force over all trees (`worlds`, nothing of the package) agrees, with these rules alone.
 """
 

@@ -23,7 +23,7 @@ from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.raw import RawDiagram
 
 ASKED = 25
-"""Diagrams that a model is asked about, of those that keep the rules and of the others."""
+"""Diagrams that a model is asked about, of those that satisfy the rules and of the others."""
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "mixed"])

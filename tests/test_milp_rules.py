@@ -1,4 +1,4 @@
-"""The trees that a `milp` model admits are exactly those that keep the rules.
+"""The trees that a `milp` model admits are exactly those that satisfy the rules.
 
 One live model per instance; the tree's columns are fixed by bounds. A model that is too
 tight is caught as well as one that is too loose, and so are the mutants at the end.

@@ -36,7 +36,7 @@ class Expected:
 
 
 def within(one: Case, near: Fraction | None) -> list[Model]:
-    """The trees that keep the rules with no worse values, or a first one within `near`."""
+    """The trees that satisfy the rules with no worse values, or a first one within `near`."""
     kept = one.kept()
     best = one.optimum
     if best is None:

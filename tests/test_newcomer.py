@@ -212,8 +212,8 @@ def test_an_infeasible_answer_says_whom_to_ask(tmp_path: Path) -> None:
 
 def test_why_says_that_no_leaf_is_of_the_class() -> None:
     result = odtdsl.solve(SPEC.format(more=""), frame=RARE)
-    assert "no row is predicted rare: no leaf is of it" in str(result.why(0, to="rare"))
-    assert "it is n as it stands" in str(result.why(0, to="n"))
+    assert "no leaf predicts rare" in str(result.why(0, to="rare"))
+    assert "the prediction is n already" in str(result.why(0, to="n"))
     with pytest.raises(OdtError) as caught:
         result.why(0, to="unheard of")
     assert caught.value.diagnostics[0].helps == ("write one of `n`, `p`, `rare`",)

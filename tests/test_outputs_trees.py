@@ -325,7 +325,7 @@ def test_soft_leaves_are_counted_and_never_optimal() -> None:
         (line,) = [one for one in result.audit.lines if one.rule == "r0"]
         assert line.soft
         assert not line.holds
-        assert line.note == "1 of 2 leaves break it"
+        assert line.note == "broken in 1 of 2 leaves"
     hard = spec(rules, "mse", 1, "solve using greedy(split = relaxed 100, leaf = relaxed 100)")
     result = odt.solve(hard, frame=frame)
     assert result.audit is not None

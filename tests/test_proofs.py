@@ -273,8 +273,9 @@ def test_what_is_written_is_read_and_proves_the_optimum(written) -> None:
     assert reached(core, [values[0], values[1] + 1], found) == (True, False)
     assert reached(core, [values[0] + 1, values[1]], found) == (False, False)
     assert [one.says for one in found] == [
-        f"no tree that keeps all rules has depth below {values[0]}",
-        f"no tree that keeps all rules has depth at most {values[0]} and leaves below {values[1]}",
+        f"no tree that satisfies all rules has depth below {values[0]}",
+        f"no tree that satisfies all rules has depth at most {values[0]}"
+        f" and leaves below {values[1]}",
     ]
 
 
@@ -323,7 +324,7 @@ def test_another_formula(written) -> None:
         if len(words) < 3:
             continue
         changed = b"\n".join([*lines[:at], b" ".join(words[1:]), *lines[at + 1 :]])
-        with pytest.raises(odtdsl.OdtError, match=rf"(?s)P105.*line {at + 1} says"):
+        with pytest.raises(odtdsl.OdtError, match=rf"(?s)P105.*line {at + 1} is"):
             check(from_bytes(changed), analysis)
 
 
@@ -431,15 +432,15 @@ def test_infeasible_and_maximized() -> None:
     result = model.solve(using="sat", frame=ROWS)
     says = [one.says for one in check(prove(analysis, result), analysis)]
     assert says == [
-        "no tree that keeps all rules has accuracy above 0.7",
-        "no tree that keeps all rules has accuracy at least 0.7 and leaves below 2",
+        "no tree that satisfies all rules has accuracy above 0.7",
+        "no tree that satisfies all rules has accuracy at least 0.7 and leaves below 2",
     ]
     model.rule("all", "errors <= 2")
     analysis = model.analyse(frame=ROWS)
     result = model.solve(using="sat", frame=ROWS)
     assert result.status == "infeasible"
     found = check(prove(analysis, result), analysis)
-    assert [one.says for one in found] == ["no tree keeps all rules"]
+    assert [one.says for one in found] == ["no tree satisfies all rules"]
 
 
 def test_a_limit_leaves_no_proof() -> None:
@@ -482,7 +483,7 @@ def test_nothing_smaller_on_the_sets_of_the_study(
     assert [stage.value for stage in result.stages] == values
     text = to_bytes(prove(analysis, result))
     found = check(from_bytes(text), analysis)
-    assert found[0].says == f"no tree that keeps all rules has depth below {depth}"
+    assert found[0].says == f"no tree that satisfies all rules has depth below {depth}"
     assert all(reached(normalized(analysis), [Fraction(v) for v in values], found))
 
     assert rejected(text.replace(b"\n0\nc end of part 1", b"\nc end of part 1"), analysis) == "P107"
@@ -547,7 +548,7 @@ def test_a_proof_from_the_command_line(spec: Path, tmp_path: Path) -> None:
     assert len(told["proof"]["parts"]) == 2
     alone = odt("audit", spec, "--proof", proof)
     assert alone.exit_code == 0
-    assert "no tree that keeps all rules has depth below" in alone.stdout
+    assert "no tree that satisfies all rules has depth below" in alone.stdout
     assert "tree is optimal" not in alone.stdout
     for file in (answer, tree):
         both = odt("audit", spec, file, "--proof", proof)

@@ -226,7 +226,7 @@ def test_it_ends_when_nothing_better_comes() -> None:
     assert found.status == "feasible"
     assert not found.interrupted
     assert found.stopped == "steady"
-    assert "no better one came" in str(found)
+    assert "no improvement" in str(found)
     last = max(at.seconds for at in found.timeline if at.incumbent == found.objective)
     assert found.seconds - last >= 0.9
 

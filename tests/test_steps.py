@@ -204,8 +204,8 @@ def test_the_text_and_the_json_tell_each_step(tmp_path: Any) -> None:
             assert len(told) == len(steps)
             for number, (line, step) in enumerate(zip(told, steps, strict=True), start=1):
                 assert line.startswith(f"{number}. {step}")
-                assert (f"up to {step.share:.0%} of the time left" in line) == (step.share < 1)
-                assert (f"in any case {step.least:g} s" in line) == (step.least > 0)
+                assert (f"up to {step.share:.0%} of the remaining time" in line) == (step.share < 1)
+                assert (f"but at least {step.least:g} s" in line) == (step.least > 0)
 
 
 NUMBERS = tuple(f"{number}." for number in range(1, 10))

@@ -46,7 +46,10 @@ def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
     assert test.baseline.errors == 2
     assert test.baseline.audit.objective == (Fraction(2, 5),)
     shown = str(result)
-    assert "on the 5 test rows (rules are kept on training rows; not there: parity):" in shown
+    assert (
+        "on the 5 test rows (rules are enforced on training rows only; broken here: parity):"
+        in shown
+    )
     assert "always predicting p: 2 errors, accuracy 60.00%" in shown
     assert "minimize expected_loss: 1.2; always predicting p 0.4" in shown
     told = result.to_json()["test"]

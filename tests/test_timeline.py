@@ -76,7 +76,7 @@ def asked(name: str, seed: int) -> Result:
 
 
 def check(result: Result, *, priced: bool = False) -> int:
-    """Every incumbent is the value of its model, which keeps all rules; how many there were."""
+    """Every incumbent is the value of its model, which satisfies all rules; how many there were."""
     assert result.rows is not None
     for at in result.timeline:
         model = at.model

@@ -144,7 +144,7 @@ def test_every_truncated_file_is_refused() -> None:
         assert codes(lambda end=end: loads(text[:end])) == ["F203"]  # type: ignore[misc]
     with pytest.raises(OdtError) as caught:
         loads(text[: text.index('"kind"')])
-    assert "cut short" in caught.value.diagnostics[0].message
+    assert "truncated" in caught.value.diagnostics[0].message
 
 
 def test_large_files_are_refused_unparsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -316,14 +316,14 @@ def test_a_setting_without_a_score_is_not_chosen_and_says_why() -> None:
     rows = made(40)
     spec = SPEC + "rule large: forall leaf: size >= bound\nlet bound = 1\nrule splits: splits >= 1"
     found = odtdsl.tune(spec, {"bound": [15, 2]}, frame=rows, cv=2)
-    assert [trial.reason for trial in found.trials] == ["fold 1: no model keeps all rules", ""]
+    assert [trial.reason for trial in found.trials] == ["fold 1: no model satisfies all rules", ""]
     assert found.chosen == 1
     none = odtdsl.tune(spec, {"bound": [18, 20]}, frame=rows, cv=2)
     assert (none.chosen, none.result, none.complete) == (None, None, True)
     rare = {**rows, "y": ["c", *rows["y"][1:]]}
     alone = odtdsl.tune(SPEC, {"depth": [1]}, frame=rare, cv=2, score='maximize recall("c")')
     assert alone.chosen is None
-    assert "was held out" in alone.trials[0].reason
+    assert "no held-out row" in alone.trials[0].reason
 
 
 # ---- as data, as picture, on the command line

@@ -99,10 +99,14 @@ def test_who_stops_to_read_does_not_stop_the_search(monkeypatch: pytest.MonkeyPa
     ("command", "good", "told"),
     [
         ("solve {spec}", "errors <= 30", r"best \d+, bound \d+"),
-        ("explain {spec}", "errors <= 30", r"search \d+, the best tree without `tree depth`"),
-        ("explain {spec}", "errors <= 0", r"search \d+, whether a tree keeps rules together"),
-        ("explain {spec} --curve good", "errors <= 30", r"search \d+, the next tighter `good`"),
-        ("report {spec} --prices", "errors <= 30", r"search \d+, the best tree without `tree dep"),
+        ("explain {spec}", "errors <= 30", r"search \d+: the best tree without `tree depth`"),
+        ("explain {spec}", "errors <= 0", r"search \d+: can a tree satisfy these rules together?"),
+        (
+            "explain {spec} --curve good",
+            "errors <= 30",
+            r"search \d+: the next tighter bound of `good`",
+        ),
+        ("report {spec} --prices", "errors <= 30", r"search \d+: the best tree without `tree dep"),
         ("tune {spec} --vary depth=1..1 --cv 2", "errors <= 30", r"2 of 2 runs are done"),
         ("compare {spec} --on greedy", "errors <= 30", ""),
     ],

@@ -190,10 +190,10 @@ def test_json_is_json(result: Result) -> None:
 @pytest.mark.parametrize(
     ("row", "more", "said"),
     [
-        (99, {}, "row 99 is no training row"),
-        (0, {"to": "q"}, "`q` is no class"),
+        (99, {}, "row 99 is not a training row"),
+        (0, {"to": "q"}, "`q` is not a class"),
         (0, {"frozen": ["aa"]}, "cannot be frozen"),
-        ({"a": [1, 2], "b": ["x", "y"]}, {}, "one row is explained at a time"),
+        ({"a": [1, 2], "b": ["x", "y"]}, {}, "give exactly one row"),
         ({"a": 1}, {}, "no column `b`"),
     ],
 )

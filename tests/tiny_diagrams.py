@@ -85,7 +85,7 @@ def unrolled(core: Core, start: RawDiagram | None = None, seconds: float | None 
 
 
 def admitted(core: Core, most: int = 12_000) -> list[tuple[Fraction, RawDiagram]]:
-    """The diagrams that keep the rules, with their values; none where there are too many."""
+    """The diagrams that satisfy the rules, with their values; none where there are too many."""
     every = list(islice(all_diagrams(core), most + 1))
     if len(every) > most:
         return []

@@ -3,7 +3,7 @@
 Which features a rule speaks of is not chosen by hand but from the free optimum, the tree that
 the same run finds without the rule. Candidates are its features, from the root downwards, then
 the others in the order of the file; taken are the first that make the free optimum break the
-rule, and the first that let it keep the rule.
+rule, and the first that let it satisfy the rule.
 """
 
 from __future__ import annotations

@@ -146,11 +146,11 @@ def _fits(model: Predictor, problem: Problem) -> None:
     target = problem.target
     if isinstance(model, Diagram) != isinstance(problem.skeleton, DiagramSkeleton):
         one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")
-        raise error("U301", f"this model is a {one}, and the spec asks for a {other}")
+        raise error("U301", f"the model is a {one}, but the spec asks for a {other}")
     if model.classes != target.classes or model.targets != target.names:
         raise error(
             "U301",
-            "this model predicts something else than the spec asks for",
+            "the model does not predict the target of the spec",
             notes=(
                 f"model: {', '.join(model.targets)} {_shown(model.classes)}",
                 f"spec: {', '.join(target.names)} {_shown(target.classes)}",
@@ -174,7 +174,7 @@ def _weights(rows: Judged) -> list[Checked]:
     if not rows.rounding:
         return []
     note = f"off by at most {float(rows.rounding):.2g} of the largest"
-    text = "row weights are those of the data"
+    text = "row weights match the data"
     return [Checked(rule="weights", text=text, holds=rows.may_round, note=note)]
 
 
@@ -186,7 +186,7 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
     over = instances(rule, here)
     line = Checked(rule=rule.name, text=rule.text, holds=True, instances=len(over))
     if not over:
-        return replace(line, note=f"vacuous: the {here.kind} has no such {rule.scope.value}")
+        return replace(line, note=f"vacuous: the {here.kind} has no {rule.scope.value}")
     try:
         line = replace(line, holds=all(holds(rule.condition, instance) for instance in over))
         sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]
@@ -205,7 +205,7 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
         bound=bound,
         slack=slack,
         rows=behind(rule.condition, over[at]),
-        note="vacuous: nothing is predicted so" if vacuous else "",
+        note="vacuous: no row is predicted as that class" if vacuous else "",
     )
 
 

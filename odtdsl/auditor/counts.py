@@ -37,14 +37,12 @@ def counted(model: TreeOn | DiagramOn) -> Iterator[Checked]:
     nodes = len(model.leaves) + len(model.splits)
     wrong = [one.told for one in counts if one.differs]
     if wrong and any(one.said for one in counts):
-        yield _broken(
-            model, "counts", "sizes and class weights are those of the rows", wrong, nodes
-        )
+        yield _broken(model, "counts", "node sizes and class weights match the rows", wrong, nodes)
     if wrong := _columns(model):
-        said = "features, their order, types and levels are those of the spec"
+        said = "features, their order, types and levels match the spec"
         yield _broken(model, "columns", said, wrong, len(model.rows.problem.features))
     if wrong := _missing(model):
-        said = "missing cells go where the spec says, or most of the rows"
+        said = "missing cells go to the side that the spec names, or to the larger side"
         yield _broken(model, "missing", said, wrong, len(model.splits))
 
 
@@ -128,7 +126,7 @@ def _columns(model: TreeOn | DiagramOn) -> list[str]:
     said = (model.tree if isinstance(model, TreeOn) else model.diagram).features
     asked = tuple(feature.type for feature in model.rows.problem.features)
     if len(said) != len(asked):
-        return [f"{len(said)} features, the spec has {len(asked)}"]
+        return [f"{len(said)} features, but the spec has {len(asked)}"]
     return [
         mine.name for mine, theirs in zip(said, asked, strict=True) if _key(mine) != _key(theirs)
     ]

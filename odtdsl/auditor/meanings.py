@@ -22,7 +22,7 @@ from odtdsl.predictors.nodes import Threshold
 from odtdsl.problem.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem
 
-NO_ROW = "there is no such row"
+NO_ROW = "no row to measure"
 
 INFINITE = Fraction(10**300)
 """Stands for a loss without bound: `poisson` where 0 is predicted for more."""
@@ -241,7 +241,7 @@ def count_predicted(model: ModelOn, call: Apply) -> Fraction:
 
 def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
     """The measure inside `gap` or `ratio`, of each of the groups that follow."""
-    assert call.of is not None, "analysis demands a measure"
+    assert call.of is not None, "analysis requires a measure"
     of = call.of
     found = [MEANINGS[of.term](model, replace(of, args=(*of.args, arg))) for arg in call.args]
     return [value for value in found if isinstance(value, Fraction)]
@@ -329,7 +329,7 @@ def half_deviance(y: FloatArray, p: FloatArray) -> FloatArray:
 @means("same_leaf")
 def same_leaf(model: TreeOn, call: Apply) -> bool:
     if not model.rows.training:
-        raise NoValue("it names training rows")
+        raise NoValue("the measure refers to training rows")
     first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
     return bool(model.leaf_of[first] == model.leaf_of[second])
 

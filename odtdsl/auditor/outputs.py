@@ -54,7 +54,7 @@ def on_outputs(rule: RuleDecl) -> bool:
 def softened(line: Checked, rule: RuleDecl, model: TreeOn) -> Checked:
     """The line of a rule that leaves may break, with how many do."""
     broken = sum(not holds(rule.condition, leaf) for leaf in model.leaves)
-    note = f"{broken} of {len(model.leaves)} leaves break it" if broken else ""
+    note = f"broken in {broken} of {len(model.leaves)} leaves" if broken else ""
     return replace(line, soft=True, note=note)
 
 
@@ -75,7 +75,7 @@ def audited_outputs(model: TreeOn, growth: Growth) -> Iterator[Checked]:
 
 
 def kept(tree: Predictor, rows: Rows) -> BoolArray:
-    """bool (n_leaves,): which leaves' outputs keep all rules on outputs, and the grid."""
+    """bool (n_leaves,): which leaves' outputs satisfy all rules on outputs, and the grid."""
     problem = rows.problem
     model = model_on(tree, Judged(problem, rows.data))
     assert isinstance(model, TreeOn), "outputs are of trees"
@@ -106,7 +106,9 @@ def _best(model: TreeOn) -> Checked:
         text=f"every leaf's output is {CALLED_FOR[loss]}",
         holds=worst <= FLOAT_TOLERANCE,
         instances=len(model.leaves),
-        note="" if worst <= FLOAT_TOLERANCE else f"off by {float(worst):.3g} of the spread",
+        note=""
+        if worst <= FLOAT_TOLERANCE
+        else f"off by {float(worst):.3g} times the spread of the targets",
     )
 
 
@@ -124,10 +126,13 @@ def _medoids(model: TreeOn) -> Checked:
             wrong += bool(allowed.any())
     return Checked(
         rule="tree outputs",
-        text="every leaf's output is one of its rows', if one obeys the rules",
+        text=(
+            "every leaf's output is the target of one of its rows, if any of them satisfies the "
+            "rules"
+        ),
         holds=not wrong,
         instances=len(model.leaves),
-        note=f"not in {wrong} leaves" if wrong else "",
+        note=f"broken in {wrong} leaves" if wrong else "",
     )
 
 
@@ -146,15 +151,15 @@ def _best_of_rows(model: TreeOn) -> Checked:
         wrong += mine > best * (1 + ROUNDING * 1e-3) + ROUNDING * 1e-3
     return Checked(
         rule="tree outputs",
-        text="no row of a leaf that obeys the rules is a better output",
+        text="no target of a leaf's rows that satisfies the rules is a better output",
         holds=not wrong,
         instances=len(model.leaves),
-        note=f"one is in {wrong} leaves" if wrong else "",
+        note=f"broken in {wrong} leaves" if wrong else "",
     )
 
 
 def _admitted(leaf: LeafOn, most: int) -> tuple[FloatArray, BoolArray]:
-    """The rows of a leaf, and which of the first of them would keep the rules as outputs."""
+    """The rows of a leaf, and which of the first of them would satisfy the rules as outputs."""
     inside = leaf.rows.truth[leaf.inside]
     problem = leaf.rows.problem
     rules = [rule.condition for rule in problem.rules if on_outputs(rule)]
@@ -198,7 +203,7 @@ def _grid(model: TreeOn, step: Fraction) -> Checked:
         text=f"every output is a multiple of {step}",
         holds=not off,
         instances=len(model.leaves),
-        note=f"{off} outputs are not" if off else "",
+        note=f"{off} outputs are off the grid" if off else "",
     )
 
 

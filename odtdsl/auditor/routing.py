@@ -243,8 +243,8 @@ class DiagramOn(ModelOn):
             if len(ended) + sum(map(len, here.values())) > MOST_PATHS:
                 raise error(
                     "U330",
-                    f"the diagram has more than {MOST_PATHS} paths that ask differently",
-                    helps=("bound its depth, or leave out the rules of paths",),
+                    f"the diagram has more than {MOST_PATHS} paths that test different features",
+                    helps=("bound its depth, or remove the path rules",),
                 )
         return tuple(PathOn(rows=self.rows, asked=asked) for asked in ended)
 
@@ -337,7 +337,7 @@ def _readable(model: Predictor, rows: Judged) -> None:
     for type_ in model.features:
         if type_.name in model.tested and not _fits(model, type_, rows):
             model.apply(rows.table)
-            raise error("X201", f"the cells of `{type_.name}` cannot be read under its type")
+            raise error("X201", f"the cells of `{type_.name}` do not fit its type")
 
 
 def _fits(model: Predictor, type_: ColumnType, rows: Judged) -> bool:

@@ -173,7 +173,7 @@ class Judged:
                 return self.missing(condition.column)
             case RowIn():
                 if not self.training:
-                    raise NoValue("it names training rows")
+                    raise NoValue("the measure refers to training rows")
                 found = np.isin(np.arange(self.n_rows), condition.rows)
                 return found
             case CellNot():

@@ -65,7 +65,7 @@ def _arcs_of_a_tree(model: DiagramOn, skeleton: DiagramSkeleton) -> Iterator[Che
         shared += len(led) - len(set(led))
     yield Checked(
         rule="tree",
-        text="one arc leads into every node",
+        text="exactly one arc leads into every node",
         holds=not shared,
         instances=len(model.splits),
         note=f"{shared} arcs too many" if shared else "",
@@ -83,13 +83,13 @@ def _no_idle_node(model: DiagramOn) -> Checked:
     )
     return Checked(
         rule="diagram reduced",
-        text="every arc of a node carries a training row, to two places",
+        text="both arcs of every node carry training rows, to different places",
         holds=smallest >= 1 and not same,
         value=Fraction(smallest),
         bound=Fraction(1),
         slack=Fraction(smallest - 1),
         instances=len(model.splits),
-        note=f"{same} nodes with both arcs to one place" if same else "",
+        note=f"{same} nodes whose arcs lead to the same place" if same else "",
     )
 
 

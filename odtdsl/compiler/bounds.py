@@ -1,6 +1,6 @@
 """What data, skeleton and rules leave to any tree: bounds that hold without a search.
 
-A `Room` holds facts about every tree that keeps some rules: rows that no admitted test
+A `Room` holds facts about every tree that satisfies some rules: rows that no admitted test
 parts, features that no split tests, the most leaves and levels. `refute` says whether rules
 contradict each other by these facts. It never says so of rules that a tree can keep; it may
 miss a contradiction.
@@ -69,7 +69,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refutation:
-    """Why no tree keeps the rules: a clause that is plainly false, or two at odds."""
+    """Why no tree satisfies the rules: a clause that is plainly false, or two at odds."""
 
     clauses: tuple[Clause, ...]
 

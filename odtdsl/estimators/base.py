@@ -103,7 +103,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         OdtError
-            The mistakes of rules and spec, with their text. U607: no model keeps all rules,
+            The mistakes of rules and spec, with their text. U607: no model satisfies all rules,
             proven. U608: none was found within the limits. U613: no rows to hold out.
         ValueError, TypeError
             Wrong shapes and cells, as scikit-learn says it.
@@ -270,21 +270,23 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         if result.model is None and result.status == "infeasible":
             raise error(
                 "U607",
-                f"no {self._model_name[:-1]} keeps all rules, which is proven",
+                f"no {self._model_name[:-1]} satisfies all rules (proven)",
                 helps=(f"`{name}(...).to_model(X, y).explain()` says which rules conflict",),
             )
         if result.model is None:
             raise error(
                 "U608",
-                f"no {self._model_name[:-1]} that keeps all rules was found in"
-                f" {result.seconds:.1f} s",
-                notes=("there may be one: nothing is proven",),
-                helps=("raise `time_limit`, or loosen the rules or the skeleton",),
+                (
+                    f"no {self._model_name[:-1]} that satisfies all rules was found in "
+                    f"{result.seconds:.1f} s"
+                ),
+                notes=("infeasibility is not proven, so there may be one",),
+                helps=("raise `time_limit`, or relax the rules or the skeleton",),
             )
         awaited = (awaited and result.backend not in WITHOUT_PROOF) or result.interrupted
         if result.status == "feasible" and awaited:
             gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
-            ended = "was interrupted" if result.interrupted else "met its limit"
+            ended = "was interrupted" if result.interrupted else "reached its limit"
             warnings.warn(
                 f"{name} {ended} after {result.seconds:.1f} s: the {self._model_name[:-1]} is the"
                 f" best one found{gap}; raise `time_limit` for a proof",
@@ -344,8 +346,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         if rows is None:
             raise error(
                 "U609",
-                "the estimator was pickled, without the rows that its rules are read on",
-                helps=("ask for the audit before, or fit again",),
+                "a pickled estimator does not keep the training rows, which the audit needs",
+                helps=("audit before pickling, or fit again",),
             )
         may_miss = self.missing != "refuse"
         cells = read_features(self, X, known=self._kinds, may_miss=may_miss, instead=self._instead)
@@ -466,13 +468,17 @@ def _with_digits(
     said = Diagnostic(
         code="D209",
         severity="warning",
-        message=f"row weights are rounded to {digits} digits of the largest, since rules multiply"
-        " them beyond exact arithmetic",
-        notes=(
-            f"no weight changes by more than {far:.1g} of the largest; objective, bound and audit"
-            " are of the rounded weights",
+        message=(
+            f"row weights are rounded to {digits} significant digits of the largest weight, "
+            "because the rules multiply them beyond the range of exact arithmetic"
         ),
-        helps=("give whole or short weights, such as 3 or 0.25: they are kept exactly",),
+        notes=(
+            (
+                f"no weight changes by more than {far:.1g} of the largest; objective, bound and "
+                "audit use the rounded weights"
+            ),
+        ),
+        helps=("use weights with few digits, such as 3 or 0.25: they are kept exactly",),
     )
     return table, (said,)
 
@@ -500,8 +506,8 @@ def _clash(names: set[str]) -> OdtError:
     listed = ", ".join(f"`{name}`" for name in sorted(names))
     return error(
         "U605",
-        f"more than one column is called {listed}",
-        notes=("features, targets and sensitive features share the words of the rules",),
+        f"more than one column is named {listed}",
+        notes=("features, targets and sensitive features share one namespace in the rules",),
         helps=("rename one of them",),
     )
 

@@ -35,9 +35,9 @@ class Kind:
 NUMBER = Kind(word="number")
 CATEGORY = Kind(word="category")
 APART = (
-    "if they are codes: give them as texts, such as `X.astype(str)`, or as categories",
-    "if they name rows: leave the column out",
-    "if they measure something: subtract a constant, or write fewer digits",
+    "if they are codes: pass them as strings, such as `X.astype(str)`, or as categories",
+    "if they identify rows: leave the column out",
+    "if they are measurements: subtract a constant, or round them",
 )
 """What to do with numbers that float64 would merge: a rule cannot declare what `X` holds."""
 
@@ -112,7 +112,7 @@ def _check_names(given: Any) -> None:
         raise error(
             "U605",
             f"two columns of the frame are named `{twice}`",
-            helps=("give every column a name of its own",),
+            helps=("give every column a different name",),
         )
 
 
@@ -243,7 +243,7 @@ def check_labels(y: npt.NDArray[Any]) -> None:
         found = error(
             "U604",
             f"Input y contains NaN: {int(lacks.sum())} of {len(y)} rows have no class",
-            helps=("leave these rows out, of `X` too",),
+            helps=("remove these rows from `X` and `y`",),
         )
         raise LabelError(found.diagnostics)
 
@@ -289,7 +289,7 @@ def read_sensitive(given: Any, n_rows: int) -> Cells:
         raise error(
             "U606",
             f"sensitive_features has {table.n_rows} rows, and X has {n_rows}",
-            helps=("give a cell for each row of X",),
+            helps=("pass one value per row of X",),
         )
     kinds = {
         name: NUMBER if column.numbers is not None else CATEGORY

@@ -50,7 +50,9 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
         check_labels(column)
         known = dict(zip(self.classes_.tolist(), labels_of(self.classes_), strict=True))
         cells = np.empty(len(column), dtype=object)
-        cells[:] = [known.get(label, f"{label} (no class of the fit)") for label in column.tolist()]
+        cells[:] = [
+            known.get(label, f"{label} (not a class seen in `fit`)") for label in column.tolist()
+        ]
         return {names[0]: cells}
 
     def _labels(self, places: Any) -> npt.NDArray[Any]:
@@ -89,7 +91,7 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
 
 
 class OptimalTreeClassifier(TreeMethods, _Classifier):
-    """A decision tree that is proven best among all that keep the rules.
+    """A decision tree that is proven best among all that satisfy the rules.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
 
 
 class OptimalDiagramClassifier(_Classifier):
-    """A decision diagram, whose branches may join again, best among all that keep the rules.
+    """A decision diagram, whose branches may join again, best among all that satisfy the rules.
 
     Parameters
     ----------

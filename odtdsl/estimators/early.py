@@ -47,8 +47,8 @@ def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Tab
     if not isinstance(share, int | float | np.number) or not 0 < share < 1:
         raise error(
             "U613",
-            f"`validation_fraction` is a share of the rows, not {share!r}",
-            helps=("give a number between 0 and 1, such as 0.1",),
+            f"`validation_fraction` must be a fraction of the rows, not {share!r}",
+            helps=("pass a number between 0 and 1, such as 0.1",),
         )
     n_rows = len(next(iter(table.values())))
     codes = np.zeros(n_rows, dtype=np.int64)
@@ -62,8 +62,8 @@ def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Tab
     if not held.any():
         raise error(
             "U613",
-            f"{float(share):g} of {n_rows} rows are none to hold out",
-            helps=("raise `validation_fraction`, or leave `early_stopping` out",),
+            f"a fraction of {float(share):g} of {n_rows} rows holds out no row",
+            helps=("raise `validation_fraction`, or turn `early_stopping` off",),
         )
     return _rows(table, ~held), _rows(table, held)
 

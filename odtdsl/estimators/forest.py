@@ -109,7 +109,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         outputs, names, self._flat = read_numbers(y)
         check_consistent_length(X, outputs)
         if self.n_estimators < 1:
-            raise error("U332", f"a forest of {self.n_estimators} trees predicts nothing")
+            raise error("U332", f"`n_estimators` must be at least 1, not {self.n_estimators}")
         if features.n_rows < self.min_samples_leaf:
             raise ValueError(
                 f"Found array with {features.n_rows} sample(s) while a minimum of"
@@ -183,5 +183,7 @@ def _grown(model: Model, table: dict[str, Any], rows: IntArray) -> Tree:
     frame = {name: column[rows] for name, column in table.items()}
     tree = model.solve(frame=frame).tree
     if tree is None:
-        raise error("U332", "no tree of the forest keeps the rules", helps=("loosen leaf sizes",))
+        raise error(
+            "U332", "a tree of the forest cannot satisfy the rules", helps=("relax the leaf sizes",)
+        )
     return tree

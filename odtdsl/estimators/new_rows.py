@@ -50,8 +50,8 @@ def data_of(
     if lacking := [name for name in types if name not in cells]:
         raise error(
             "U609",
-            f"the column `{lacking[0]}` is not among these rows, and the fit had it",
-            helps=("give `sensitive_features` with the columns that `fit` was given",),
+            f"these rows have no column `{lacking[0]}`, which `fit` had",
+            helps=("pass `sensitive_features` with the same columns as in `fit`",),
         )
     weight = None
     given = {name: cells[name] for name in types}

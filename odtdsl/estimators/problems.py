@@ -99,7 +99,7 @@ def spec_model(spec: Any) -> Model:
         return load(spec)
     if isinstance(spec, str):
         return load(spec) if re.fullmatch(r"[^\r\n]*\.odt", spec) else parse(spec)
-    raise values.wrong("`spec`", spec, "give the text of a spec, a path, or a Model")
+    raise values.wrong("`spec`", spec, "pass the text of a spec, a path, or a Model")
 
 
 def only(model: Model, kind: type[Any]) -> Any:
@@ -111,7 +111,7 @@ def problem(wishes: Wishes, target: Target, columns: Columns) -> Model:
     """The model that an estimator solves, for the frame of all its columns."""
     for place, said in (("`groups`", wishes.groups), ("`settings`", wishes.settings)):
         if not isinstance(said, Mapping):
-            raise values.wrong(place, said, "give a mapping of names, such as a dict")
+            raise values.wrong(place, said, "pass a mapping of names, such as a dict")
     base = spec_model(wishes.spec)
     given = [one for one in base.spec.statements if not isinstance(one, ast.Data)]
     model = Model(base=base.base)
@@ -161,8 +161,11 @@ def _target(model: Model, target: Target, *, classes: bool, step: float | None) 
         what = "classes" if classes else "numbers"
         raise error(
             "U603",
-            f"`spec` predicts {'numbers' if numbers else 'classes'}, this estimator {what}",
-            helps=(f"take a {'Regressor' if numbers else 'Classifier'}, or another target",),
+            (
+                f"`spec` predicts {'numbers' if numbers else 'classes'}, but this estimator "
+                f"predicts {what}"
+            ),
+            helps=(f"use a {'Regressor' if numbers else 'Classifier'}, or change the target",),
         )
     if classes:
         present = tuple(values.label(label) for label in target.labels)
@@ -246,8 +249,8 @@ def add_weights(model: Model, name: str) -> None:
     if only(model, ast.Weight) is not None:
         raise error(
             "U602",
-            "weights are given twice: by `sample_weight`, and by `weight` of the spec",
-            helps=("leave one of them out",),
+            "weights are given twice: by `sample_weight` and by `weight` in the spec",
+            helps=("remove one of them",),
         )
     model.weight(name)
 
@@ -273,7 +276,7 @@ DEPTH = 3
 def _skeleton(model: Model, wishes: Wishes) -> None:
     for bound, place in ((wishes.depth, "`max_depth`"), (wishes.leaves, "`max_leaf_nodes`")):
         if bound is not None and values.whole(bound, place) < (place != "`max_depth`"):
-            raise values.wrong(place, bound, "give a number of levels from 0, of leaves from 1")
+            raise values.wrong(place, bound, "pass a depth of at least 0, and at least 1 leaf")
     tree: ast.Tree | None = only(model, ast.Tree)
     diagram: ast.Diagram | None = only(model, ast.Diagram)
     if (tree is not None and wishes.widths is not None) or (
@@ -282,9 +285,11 @@ def _skeleton(model: Model, wishes: Wishes) -> None:
         asked = "tree" if wishes.widths is None else "diagram"
         raise error(
             "U603",
-            f"`spec` asks for a {'diagram' if tree is None else 'tree'}, this estimator"
-            f" for a {asked}",
-            helps=("take the other estimator, or change the skeleton",),
+            (
+                f"`spec` asks for a {'diagram' if tree is None else 'tree'}, but this estimator "
+                f"fits a {asked}"
+            ),
+            helps=("use the other estimator, or change the skeleton",),
         )
     if wishes.widths is not None:
         if diagram is None:
@@ -304,13 +309,13 @@ def _objective(model: Model, wishes: Wishes, target: Target) -> None:
     if wishes.objective is not None and said is not None:
         raise error(
             "U602",
-            "the objective is given twice: by `objective`, and by the spec",
-            helps=("leave one of them out",),
+            "the objective is given twice: by `objective` and by the spec",
+            helps=("remove one of them",),
         )
     if said is None:
         _minimize(model, wishes.objective, _model_loss(model, target))
         said = only(model, ast.Objective)
-    assert said is not None, "an objective has just been said"
+    assert said is not None, "an objective has just been added"
     if wishes.price:
         first = said.stages[0]
         per = "leaves" if wishes.widths is None else "splits"
@@ -348,7 +353,7 @@ def _sizes(model: Model, wishes: Wishes) -> None:
     ):
         exact = values.exact(size)
         if exact is None or exact <= 0 or (exact > 1 and exact.denominator != 1):
-            raise values.wrong(f"`{name}`", size, "give a number of rows, or a share below 1")
+            raise values.wrong(f"`{name}`", size, "pass a number of rows, or a fraction below 1")
         if isinstance(size, float) and exact < 1:
             bound: ast.Expr = ast.Percent(value=exact * 100)
         elif exact > least:
@@ -373,8 +378,8 @@ def _settings(model: Model, settings: Mapping[str, Any]) -> None:
             known = ", ".join(f"`{one}`" for one in lets) or "none"
             raise error(
                 "U601",
-                f"`settings` names `{name}`, and no `let` of the spec does",
-                helps=(f"names of `let` statements: {known}",),
+                f"`settings` names `{name}`, but the spec has no `let {name}`",
+                helps=(f"the spec defines by `let`: {known}",),
             )
         _put(model, lets[name], say.let(name, value))
 
@@ -411,8 +416,8 @@ def _options(wishes: Wishes) -> tuple[ast.SolveOption, ...]:
         if using not in (None, "greedy"):
             raise error(
                 "U602",
-                f"`split` and `leaf` are ways of `greedy`, and the back end is `{using}`",
-                helps=('leave `backend` out, or write `backend="greedy"`',),
+                f"`split` and `leaf` are options of `greedy`, but the back end is `{using}`",
+                helps=('omit `backend`, or write `backend="greedy"`',),
             )
         using = "greedy(split = {}, leaf = {})".format(*wishes.growth)
     given = {

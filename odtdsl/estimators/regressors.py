@@ -83,7 +83,7 @@ class _Regressor(TreeMethods, RegressorMixin, OptimalEstimator):  # type: ignore
 
 
 class OptimalTreeRegressor(_Regressor):
-    """A regression tree of least loss among all that keep the rules.
+    """A regression tree of least loss among all that satisfy the rules.
 
     Parameters
     ----------

@@ -90,8 +90,8 @@ def _named(rules: Rules) -> Iterator[tuple[str | None, Any]]:
 
 
 _RULE_HELP = (
-    'give a list of texts such as "forall leaf: size >= 5", conditions of `odtdsl.words`, pairs of'
-    " a scope and a condition, or models; or a mapping of names to them"
+    'pass a list of strings such as "forall leaf: size >= 5", conditions of `odtdsl.words`, '
+    "pairs of a scope and a condition, or models; or a mapping of names to them"
 )
 
 

@@ -100,7 +100,7 @@ class Why:
     steps: tuple[Step, ...]
     tight: tuple[str, ...]
     counterfactual: Counterfactual | None
-    stays: str = "no admitted change leads to another prediction"
+    stays: str = "no allowed change leads to another prediction"
     """What is said where there is no counterfactual."""
 
     def lines(self) -> Iterator[str]:
@@ -109,7 +109,7 @@ class Why:
             rules = ", ".join(step.rules)
             yield step.text + (f"   (rules: {rules})" if rules else "")
         if self.tight:
-            yield f"without slack: {', '.join(self.tight)}"
+            yield f"tight rules (no slack): {', '.join(self.tight)}"
         if self.counterfactual is None:
             yield self.stays
             return
@@ -178,13 +178,13 @@ def why(
 def _stays(tree: Tree, here: int, wanted: int | None) -> str:
     """Why no other prediction can be had."""
     if wanted is None:
-        return "no admitted change leads to another prediction"
+        return "no allowed change leads to another prediction"
     asked = printable(str(tree.classes[wanted]))
     if tree.leaves[here].label == wanted:
-        return f"it is {asked} as it stands"
+        return f"the prediction is {asked} already"
     if all(leaf.label != wanted for leaf in tree.leaves):
-        return f"no row is predicted {asked}: no leaf is of it"
-    return f"no admitted change leads to {asked}"
+        return f"no leaf predicts {asked}"
+    return f"no allowed change leads to {asked}"
 
 
 # ---- what is asked
@@ -199,7 +199,7 @@ def _wanted(tree: Tree, to: Value | None) -> int | None:
     near = closest(str(to), [str(label) for label in tree.classes])
     raise error(
         "U207",
-        f"`{to}` is no class of this tree",
+        f"`{to}` is not a class of this tree",
         helps=(_classes(tree) if near is None else f"did you mean `{near}`?",),
     )
 
@@ -207,7 +207,7 @@ def _wanted(tree: Tree, to: Value | None) -> int | None:
 def _classes(tree: Tree) -> str:
     shown = [f"`{label}`" for label in tree.classes[:12]]
     if not shown:
-        return "it predicts numbers: leave `to` out"
+        return "the tree predicts numbers: omit `to`"
     return "write one of " + ", ".join(shown) + (", ..." if len(tree.classes) > 12 else "")
 
 
@@ -218,7 +218,7 @@ def _frozen(tree: Tree, frozen: Iterable[str]) -> frozenset[str]:
         near = closest(name, names)
         raise error(
             "U207",
-            f"`{name}` is no feature of this tree, so it cannot be frozen",
+            f"`{name}` is not a feature of this tree, so it cannot be frozen",
             helps=() if near is None else (f"did you mean `{near}`?",),
         )
     return kept
@@ -231,8 +231,8 @@ def _one_row(tree: Tree, rows: Rows, row: object) -> Table:
         if not at.size:
             raise error(
                 "U207",
-                f"row {row} is no training row",
-                helps=("count from 0 in the file as read, or give the cells as a mapping",),
+                f"row {row} is not a training row",
+                helps=("count rows from 0 in the data file, or give the cells as a mapping",),
             )
         return rows.data.table.take(at)
     if isinstance(row, Mapping):
@@ -242,7 +242,7 @@ def _one_row(tree: Tree, rows: Rows, row: object) -> Table:
         }
     table = as_table(tree, row)
     if table.n_rows != 1 and tree.tested:
-        raise error("U207", f"one row is explained at a time: there are {table.n_rows}")
+        raise error("U207", f"give exactly one row, not {table.n_rows}")
     return table if tree.tested else Table(name=table.name, columns=table.columns, n_rows=1)
 
 
@@ -285,7 +285,7 @@ def _value(tree: Tree, feature: str, cells: dict[str, Cells]) -> Value | None:
         return int(number) if number == int(number) and abs(number) < 2**53 else number
     levels = next(type_.levels for type_ in tree.features if type_.name == feature)
     code = int(column.codes[0])
-    return levels[code] if code >= 0 else "a value that training does not have"
+    return levels[code] if code >= 0 else "a value not seen in training"
 
 
 # ---- the counterfactual

@@ -41,7 +41,7 @@ def recounted(
     parts = [
         (
             "result figures",
-            "sizes and errors are those of the model",
+            "sizes and errors match the model",
             list(_figures(said, model, audit)),
         )
     ]
@@ -51,7 +51,7 @@ def recounted(
         parts += [
             (
                 "result objective",
-                "the objective and each rule are as counted",
+                "the objective and every rule match the recount",
                 [
                     *_objective(said, stages, audit),
                     *_rules(said.get("audit"), audit_to_json(audit)),
@@ -59,7 +59,7 @@ def recounted(
             ),
             (
                 "result status",
-                "status and bounds do not contradict the objective",
+                "status and bounds agree with the objective",
                 list(_status(said, senses, audit)),
             ),
         ]
@@ -67,7 +67,7 @@ def recounted(
     if said.get("test") is not None and test is not None and test.n_rows:
         found = score(model, test, analysis.rows).to_json()
         apart = list(_differing(said["test"], found, "test", rules=mine))
-        parts.append(("result test", "figures of test rows are as counted", apart))
+        parts.append(("result test", "figures on test rows match the recount", apart))
     return tuple(
         Checked(
             rule=name,
@@ -122,26 +122,26 @@ def _status(said: Mapping[str, Any], senses: Sequence[str], audit: Audit) -> Ite
     stages = said["stages"] if isinstance(said["stages"], list) else []
     proven = [_get(stage, "proven") is True for stage in stages]
     if status not in ("optimal", "feasible"):
-        yield f"status {status}, beside a model"
+        yield f"status {status}, although there is a model"
     if status == "optimal" and not (proven and all(proven)):
-        yield "status optimal, and a stage is not proven"
+        yield "status optimal, although a stage is not proven"
     bounds = only(tuple(_get(stage, "bound") for stage in stages))
     if not _same(said.get("bound"), bounds):
-        yield f"bound {_short(said.get('bound'))}, of the stages {_short(bounds)}"
+        yield f"bound {_short(said.get('bound'))}, but the stages have {_short(bounds)}"
     for at, (stage, done) in enumerate(zip(stages, proven, strict=True)):
         if at >= len(audit.objective):
             break
         bound, value, place = _get(stage, "bound"), as_number(audit.objective[at]), f"stages[{at}]"
         if bound is None or value is None:
             if done:
-                yield f"{place}: proven, without a bound"
+                yield f"{place}: proven, but without a bound"
             continue
         if not _is_number(bound):
-            yield f"{place}: bound {_short(bound)} is no number"
+            yield f"{place}: bound {_short(bound)} is not a number"
         elif done and not _same(bound, value):
-            yield f"{place}: proven with bound {bound}, counted {value}"
+            yield f"{place}: proven with bound {bound}, but counted {value}"
         elif (bound > value) == (senses[at] == "minimize") and not _same(bound, value):
-            yield f"{place}: bound {bound} is beyond the counted {value}"
+            yield f"{place}: bound {bound} contradicts the counted {value}"
 
 
 # ---- comparing

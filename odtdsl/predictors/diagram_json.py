@@ -103,7 +103,7 @@ def from_json(value: object, *, name: str = "the model") -> Diagram:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise error(
             "F204",
-            f"{name} is not a saved diagram: it does not begin with the format mark",
+            f"{name} is not a saved diagram: it has no format mark",
             helps=[f'a saved diagram is an object with "format": "{FORMAT}"'],
         )
     check_version(value, name)
@@ -159,7 +159,7 @@ class _DiagramReader(Reader):
             "layers",
             "terminals",
         )
-        self.keys(value, "the top", keys)
+        self.keys(value, "the top level", keys)
 
         def listed(key: str) -> list[Any]:
             return self.items(value.get(key, []), key)
@@ -218,7 +218,7 @@ class _DiagramReader(Reader):
             entry = self.entry(value, place, ("split", "feature", "test", "missing"))
             missing: Side = "left" if entry.get("missing", "left") == "left" else "right"
             if entry.get("missing", "left") not in ("left", "right"):
-                self.wrong("F207", f"{place}.missing", 'it is not "left" or "right"')
+                self.wrong("F207", f"{place}.missing", 'it must be "left" or "right"')
             return AxisTest(
                 feature=self.text(entry.get("feature", ""), f"{place}.feature"),
                 test=self.test(entry.get("test"), f"{place}.test"),
@@ -233,7 +233,7 @@ class _DiagramReader(Reader):
                     self.weight(v, f"{place}.weights[{i}]") for i, v in enumerate(weights)
                 ),
             )
-        self.wrong("F207", place, 'a split is an object with "split": "axis" or "hyperplane"')
+        self.wrong("F207", place, 'a split must be an object with "split": "axis" or "hyperplane"')
         return AxisTest(feature="", test=Threshold(value=0), missing="left")
 
     def weight(self, value: object, place: str) -> Weight:

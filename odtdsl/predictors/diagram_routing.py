@@ -96,9 +96,11 @@ def _refuse_missing(diagram: Diagram, cells: dict[str, Cells], name: str) -> Non
             problems.append(
                 Diagnostic(
                     code="U208",
-                    message=f"`{feature}` of {name} has {count} missing cells, the first in row"
-                    f" {row}; a hyperplane weighs it",
-                    helps=("fill the cells, or leave the rows out",),
+                    message=(
+                        f"`{feature}` of {name} has {count} missing cells, the first in row "
+                        f"{row}, but a hyperplane uses it"
+                    ),
+                    helps=("fill the cells, or remove the rows",),
                 )
             )
     if problems:

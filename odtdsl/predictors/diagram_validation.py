@@ -27,11 +27,13 @@ def check_diagram(diagram: Diagram) -> tuple[Diagnostic, ...]:
     for i, type_ in enumerate(diagram.features):
         found += repeated(f"features[{i}].levels", type_.levels)
     if len(diagram.targets) != 1 or not diagram.classes:
-        found.append(wrong("F207", "targets", "a diagram has one target, with classes"))
+        found.append(wrong("F207", "targets", "a diagram must have one target, with classes"))
     found += _terminals(diagram)
     found += _arc(diagram.entry, "entry", diagram, -1)
     if (diagram.entry.node is None) == bool(diagram.layers):
-        found.append(wrong("F207", "entry", "a diagram with layers begins at a node"))
+        found.append(
+            wrong("F207", "entry", "the entry of a diagram with layers must lead to a node")
+        )
     types = {type_.name: type_ for type_ in diagram.features}
     for level, layer in enumerate(diagram.layers):
         for position, node in enumerate(layer):
@@ -45,7 +47,7 @@ def check_diagram(diagram: Diagram) -> tuple[Diagnostic, ...]:
 def _terminals(diagram: Diagram) -> Iterator[Diagnostic]:
     many = len(diagram.classes)
     if len(diagram.terminals) != many:
-        yield wrong("F207", "terminals", f"there must be {many}, one for each class")
+        yield wrong("F207", "terminals", f"there must be {many}, one per class")
     for i, terminal in enumerate(diagram.terminals):
         weights = terminal.class_weights
         if len(weights) not in (0, many):
@@ -60,7 +62,7 @@ def _terminals(diagram: Diagram) -> Iterator[Diagnostic]:
 
 def _arc(arc: Arc, place: str, diagram: Diagram, level: int) -> Iterator[Diagnostic]:
     if (arc.node is None) == (arc.label is None):
-        yield wrong("F207", place, "an arc leads to a node or to a class, not to both or neither")
+        yield wrong("F207", place, "an arc must lead to either a node or a class")
     elif arc.label is not None:
         if not 0 <= arc.label < len(diagram.classes):
             yield wrong(
@@ -80,17 +82,17 @@ def _split(
         if split.feature in types:
             yield from check_test(split.test, place, types[split.feature])
         else:
-            yield wrong("F210", place, f"`{split.feature}` is none of the features")
+            yield wrong("F210", place, f"`{split.feature}` is not one of the features")
         return
     if not split.weights:
-        yield wrong("F207", place, "a hyperplane weighs at least one feature")
+        yield wrong("F207", place, "a hyperplane must have at least one feature")
     if not math.isfinite(split.bound):
         yield wrong("F209", place, "the bound of a hyperplane must be finite")
     for weight in split.weights:
         if weight.feature in types:
             yield from _weight(weight, place, types[weight.feature])
         else:
-            yield wrong("F210", place, f"`{weight.feature}` is none of the features")
+            yield wrong("F210", place, f"`{weight.feature}` is not one of the features")
 
 
 def _weight(weight: Weight, place: str, type_: ColumnType) -> Iterator[Diagnostic]:
@@ -98,8 +100,16 @@ def _weight(weight: Weight, place: str, type_: ColumnType) -> Iterator[Diagnosti
         yield wrong("F209", place, "the weights of a hyperplane must be finite")
     if weight.value is None:
         if type_.kind in ("category", "binary"):
-            yield wrong("F207", place, f"`{type_.name}` is {type_.kind}: weigh one of its values")
+            yield wrong(
+                "F207",
+                place,
+                f"`{type_.name}` is {type_.kind}: a hyperplane must use one of its levels",
+            )
     elif type_.kind in ("number", "ordered"):
-        yield wrong("F207", place, f"`{type_.name}` is {type_.kind}: its cells count themselves")
+        yield wrong(
+            "F207",
+            place,
+            f"`{type_.name}` is {type_.kind}: a hyperplane must use it without a level",
+        )
     elif weight.value not in type_.levels:
-        yield wrong("F210", place, f"{weight.value!r} is none of the levels of `{type_.name}`")
+        yield wrong("F210", place, f"{weight.value!r} is not one of the levels of `{type_.name}`")

@@ -99,10 +99,7 @@ def _not_a_number(column: RawColumn, table: str) -> OdtError:
         "U203",
         f"column `{column.name}` of {table} must hold numbers: {row_place(row)} has {_quote(text)}",
         notes=[f"{len(bad)} of {len(column.texts)} cells are not finite numbers"],
-        helps=[
-            "leave a cell empty where its value is missing, or name the mark that stands for it"
-            f" there: {_marked(str(text))}"
-        ],
+        helps=[(f"leave missing cells empty, or name their marker: {_marked(str(text))}")],
     )
 
 
@@ -117,10 +114,12 @@ def _not_a_level(column: RawColumn, type_: ColumnType, unseen: IntArray, table: 
     levels = ", ".join(_quote(level) for level in type_.levels)
     return error(
         "U204",
-        f"the ordered column `{column.name}` of {table} has {_quote(column.texts[row])} in "
-        f"{row_place(row)}, which is none of its levels",
-        notes=[f"the levels are {levels}", f"{len(unseen)} such cells in all"],
-        helps=["an ordered column cannot place a value that training did not know"],
+        (
+            f"the ordered column `{column.name}` of {table} has {_quote(column.texts[row])} in "
+            f"{row_place(row)}, which is not one of its levels"
+        ),
+        notes=[f"the levels are {levels}", f"there are {len(unseen)} such cells"],
+        helps=["a level that was not seen in training has no place in the order"],
     )
 
 
@@ -129,9 +128,11 @@ def _unclear(column: RawColumn, text: str, levels: list[Value], table: str) -> O
     listed = " and ".join(map(_quote, levels))
     return error(
         "U214",
-        f"column `{column.name}` of {table} has the number {text} in {row_place(row)}, and"
-        f" {listed} are different values that read as it",
-        helps=["give the column as texts, written as in the training data"],
+        (
+            f"column `{column.name}` of {table} has the number {text} in {row_place(row)}, but "
+            f"{listed} are different levels with this number"
+        ),
+        helps=["give the column as strings, written as in the training data"],
     )
 
 

@@ -100,8 +100,8 @@ def _of_array(tree: Asks, data: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]
         raise error(
             "U202",
             f"an array to predict on must have shape (rows, {width}), this one has {data.shape}",
-            notes=[f"its columns are the features in order: {names}" + ", ..." * (width > 10)],
-            helps=["give a frame or a dict of columns to go by names"],
+            notes=[f"its columns must be the features, in order: {names}" + ", ..." * (width > 10)],
+            helps=["use a frame or a dict of columns to match columns by name"],
         )
     return {type_.name: data[:, i] for i, type_ in enumerate(tree.features)}
 
@@ -113,7 +113,7 @@ def _check_mapping(columns: Mapping[str, Any]) -> int:
             raise error(
                 "U205",
                 f"column `{name}` is a single value",
-                helps=["give a list with a cell for each row, of one cell for one row"],
+                helps=["give a list with one value per row, also for a single row"],
             )
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:

@@ -123,7 +123,9 @@ def loads(data: str | bytes, *, name: str = "the model") -> Tree:
 def parsed(data: str | bytes, name: str) -> object:
     """What a JSON text or its bytes hold; F202, F203, F208 and F209 as `loads`."""
     if len(data) > MAX_BYTES:
-        raise error("F202", f"{name} is over {MAX_BYTES // 1_000_000} MB: too large for a model")
+        raise error(
+            "F202", f"{name} is larger than {MAX_BYTES // 1000000} MB, the limit for a model"
+        )
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         found: object = json.loads(
@@ -135,9 +137,9 @@ def parsed(data: str | bytes, name: str) -> object:
     except json.JSONDecodeError as caught:
         raise _not_json(name, text, caught) from caught
     except RecursionError as caught:
-        raise error("F208", f"{name} is nested deeper than any tree ({MAX_DEPTH})") from caught
+        raise error("F208", f"{name} is nested deeper than a tree can be ({MAX_DEPTH})") from caught
     except ValueError as caught:  # more digits than Python turns into an integer
-        raise error("F209", f"{name} holds a number with too many digits") from caught
+        raise error("F209", f"{name} contains a number with too many digits") from caught
 
 
 def from_json(value: object, *, name: str = "the model") -> Tree:
@@ -151,8 +153,8 @@ def from_json(value: object, *, name: str = "the model") -> Tree:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise error(
             "F204",
-            f"{name} is not a saved tree: it does not begin with the format mark",
-            helps=[f'a saved tree is an object with "format": "{FORMAT}"'],
+            f"{name} is not a saved tree: it has no format mark",
+            helps=[f'a saved tree must be an object with "format": "{FORMAT}"'],
         )
     check_version(value, name)
     reader = Reader(value["version"])
@@ -169,9 +171,11 @@ def check_version(value: Object, name: str) -> None:
     if type(version) is not int or version not in VERSIONS:
         raise error(
             "F205",
-            f"{name} has version {json.dumps(version, default=repr)[:40]}, "
-            f"this reader knows versions 1 to {VERSION}",
-            helps=["a newer odtdsl may read it"],
+            (
+                f"{name} has version {json.dumps(version, default=repr)[:40]}, but this version "
+                f"of odtdsl reads versions 1 to {VERSION}"
+            ),
+            helps=["a newer version of odtdsl may read it"],
         )
 
 
@@ -193,7 +197,7 @@ class Reader:
     def tree(self, value: Object) -> Tree:
         """A tree from its JSON object; mistakes are recorded in `problems`."""
         keys = ("format", "version", "features", "targets", "classes", "root")
-        self.keys(value, "the top", (*keys, "task") if "task" in value else keys)
+        self.keys(value, "the top level", (*keys, "task") if "task" in value else keys)
         features = self.items(value.get("features", []), "features")
         targets = self.items(value.get("targets", []), "targets")
         classes = self.items(value.get("classes", []), "classes")
@@ -212,7 +216,7 @@ class Reader:
         kinds: tuple[Kind, ...] = get_args(Kind)
         kind = next((kind for kind in kinds if kind == entry.get("kind")), None)
         if kind is None and "kind" in entry:
-            self.wrong("F207", f"{place}.kind", f"{_short(entry['kind'])} is no kind of column")
+            self.wrong("F207", f"{place}.kind", f"{_short(entry['kind'])} is not a column kind")
         levels = self.items(entry.get("levels", []), f"{place}.levels")
         by_value = entry.get("by_value", self.version == 1 and kind != "number")
         if not isinstance(by_value, bool):
@@ -235,7 +239,7 @@ class Reader:
             return self.branch(value, place, depth)
         if isinstance(value, dict) and value.get("node") == "leaf":
             return self.leaf(value, place)
-        self.wrong("F207", place, 'a node is an object with "node": "leaf" or "branch"')
+        self.wrong("F207", place, 'a node must be an object with "node": "leaf" or "branch"')
         return Leaf()
 
     def branch(self, value: Object, place: str, depth: int) -> Branch:
@@ -298,7 +302,9 @@ class Reader:
                 high=math.inf if high is None else self.number(high, f"{place}.high"),
                 closed=closed is True,
             )
-        self.wrong("F207", place, 'a test is an object with "test": "threshold", "equals" or "bin"')
+        self.wrong(
+            "F207", place, 'a test must be an object with "test": "threshold", "equals" or "bin"'
+        )
         return Threshold(value=0)
 
     def keys(self, value: Object, place: str, keys: tuple[str, ...]) -> None:
@@ -308,9 +314,9 @@ class Reader:
                 self.wrong("F206", place, f'the key "{key}" is missing')
         for key in value:
             if isinstance(key, _Repeated):
-                self.wrong("F206", place, f"the key {_short(str(key))} is there twice")
+                self.wrong("F206", place, f"the key {_short(str(key))} occurs twice")
             elif key not in keys:
-                self.wrong("F206", place, f"the key {_short(key)} is not known")
+                self.wrong("F206", place, f"the key {_short(key)} is unknown")
 
     def entry(self, value: object, place: str, keys: tuple[str, ...]) -> Object:
         """The value as an object with exactly these keys; else a mistake."""
@@ -331,7 +337,7 @@ class Reader:
         """The value as a text, else a mistake and an empty text."""
         if isinstance(value, str) and _writable(value):
             return value
-        self.wrong("F207", place, f"{_short(value)} is not a text")
+        self.wrong("F207", place, f"{_short(value)} is not a string")
         return ""
 
     def count(self, value: object, place: str) -> int:
@@ -357,7 +363,7 @@ class Reader:
                 return value
             self.wrong("F209", place, f"{_short(value)} is not a finite number")
         else:
-            self.wrong("F207", place, f"{_short(value)} is not a text or a number")
+            self.wrong("F207", place, f"{_short(value)} is not a string or a number")
         return 0
 
     def step(self, value: object, place: str) -> Fraction | None:
@@ -392,18 +398,20 @@ def _object_once(pairs: list[tuple[str, Any]]) -> Object:
 
 
 def _refuse_constant(text: str) -> float:
-    raise error("F209", f"the model holds {text}, which is not a finite number")
+    raise error("F209", f"the model contains {text}, which is not a finite number")
 
 
 def _not_json(name: str, text: str, caught: json.JSONDecodeError) -> OdtError:
     if not text.strip():
-        return error("F203", f"{name} is empty: no model in it")
+        return error("F203", f"{name} is empty")
     if caught.pos >= len(text.rstrip()):
-        return error("F203", f"{name} is cut short: it ends at line {caught.lineno} inside a value")
+        return error(
+            "F203", f"{name} is truncated: it ends at line {caught.lineno}, inside a value"
+        )
     return error(
         "F203",
         f"{name} is not JSON: {caught.msg} at line {caught.lineno}, column {caught.colno}",
-        helps=("a saved model is what `odt solve SPEC --out tree.json` writes",),
+        helps=("use a model saved by `odt solve SPEC --out tree.json`",),
     )
 
 

@@ -36,7 +36,9 @@ class LeafPart(Part):
 
     def predict_proba(self, model: Predictor, data: object) -> FloatArray:
         """See `Predictor.predict_proba`; U206 where a task has no shares of classes."""
-        raise error("U206", "a tree of number targets has no class shares", helps=["use predict"])
+        raise error(
+            "U206", "a tree with number targets has no class probabilities", helps=["use `predict`"]
+        )
 
     @abstractmethod
     def words(self, leaf: Leaf, model: Predictor) -> str:

@@ -154,7 +154,7 @@ def absent(feature: str, columns: Iterable[str], name: str) -> Diagnostic:
     more = f" and {len(known) - 10} more" if len(known) > 10 else ""
     return Diagnostic(
         code="U201",
-        message=f"{name} has no column `{feature}`, which the model tests",
-        notes=() if near else (f"it has {shown}{more}",),
+        message=f"{name} has no column `{feature}`, which the model needs",
+        notes=() if near else (f"its columns are {shown}{more}",),
         helps=(f"did you mean `{near}`? rename it to `{feature}`",) if near else (),
     )

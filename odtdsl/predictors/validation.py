@@ -33,14 +33,14 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
     for i, type_ in enumerate(tree.features):
         found += repeated(f"features[{i}].levels", type_.levels)
     if not tree.targets:
-        found.append(wrong("F207", "targets", "a tree has at least one target"))
+        found.append(wrong("F207", "targets", "a tree must have at least one target"))
     found += leaves.check_model(tree)
     for node, place in _placed(tree.root):
         if isinstance(node, Leaf):
             found.extend(_check_leaf(node, place, tree))
         elif node.feature not in types:
             found.append(
-                wrong("F210", place, f"`{node.feature}` is none of the features of the tree")
+                wrong("F210", place, f"`{node.feature}` is not one of the features of the tree")
             )
         else:
             found.extend(check_test(node.test, place, types[node.feature]))
@@ -61,20 +61,24 @@ def check_test(test: Test, place: str, type_: ColumnType) -> Iterator[Diagnostic
     """What does not fit between a test and its column."""
     if isinstance(test, InBin):
         if type_.kind != "number":
-            yield wrong("F207", place, f"`{type_.name}` is {type_.kind}: a bin needs a number")
+            yield wrong("F207", place, f"`{type_.name}` is {type_.kind}: bins are only for numbers")
         elif math.isnan(test.low) or math.isnan(test.high):
             yield wrong("F209", place, "the edges of a bin must not be NaN")
         elif test.low > test.high or test.low == math.inf or test.high == -math.inf:
             yield wrong("F207", place, f"the bin from {test.low} to {test.high} is empty")
     elif type_.kind == "number":
         if isinstance(test.value, str):
-            yield wrong("F207", place, f"`{type_.name}` is a number: no text to compare with")
+            yield wrong(
+                "F207", place, f"`{type_.name}` is a number: it cannot be compared with text"
+            )
         elif not _finite(test.value):
-            yield wrong("F209", place, f"a test of `{type_.name}` must compare a finite number")
+            yield wrong(
+                "F209", place, f"a test of `{type_.name}` must compare with a finite number"
+            )
     elif isinstance(test, Threshold) and type_.kind == "category":
-        yield wrong("F207", place, f"`{type_.name}` is a category: it has no thresholds")
+        yield wrong("F207", place, f"`{type_.name}` is a category: it cannot have thresholds")
     elif isinstance(test, (Threshold, Equals)) and test.value not in type_.levels:
-        yield wrong("F210", place, f"{test.value!r} is none of the levels of `{type_.name}`")
+        yield wrong("F210", place, f"{test.value!r} is not one of the levels of `{type_.name}`")
 
 
 def repeated(place: str, values: Iterable[Value]) -> Iterator[Diagnostic]:
@@ -82,7 +86,7 @@ def repeated(place: str, values: Iterable[Value]) -> Iterator[Diagnostic]:
     seen: set[Value] = set()
     for i, value in enumerate(values):
         if value in seen:
-            yield wrong("F207", f"{place}[{i}]", f"{value!r} is there twice")
+            yield wrong("F207", f"{place}[{i}]", f"{value!r} occurs twice")
         seen.add(value)
 
 

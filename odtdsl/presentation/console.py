@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from odtdsl.predictors.missing_values import Asked
 
 STATUS = {
-    "optimal": "optimal: proven, no admitted tree is better",
-    "feasible": "feasible: the best tree found, not proven best",
-    "infeasible": "infeasible: no tree keeps all rules, proven",
-    "unknown": "unknown: no tree was found, and none was ruled out",
+    "optimal": "optimal: proven; no tree that satisfies the rules is better",
+    "feasible": "feasible: the best tree found, not proven optimal",
+    "infeasible": "infeasible: proven; no tree satisfies all rules",
+    "unknown": "unknown: no tree was found, and infeasibility is not proven",
 }
 
 
@@ -65,8 +65,8 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
 
 CONTENT = {
     "": "",
-    "gap": "the gap that was asked for is met",
-    "steady": "no better one came for as long as was asked",
+    "gap": "the requested gap is reached",
+    "steady": "no improvement within the requested time",
     "held out": "the best one on held-out rows",
 }
 """Why a search ended without a proof."""
@@ -87,15 +87,15 @@ def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
             yield "  " + _outputs_line(result.outputs)
             yield from (f"  {line}" for line in feasible_text(result.outputs.feasible))
     elif result.status == "infeasible":
-        yield "  `odt explain` says which rules conflict, and what would do"
+        yield "  `odt explain` says which rules conflict, and which changes would help"
     elif result.status == "unknown":
         for stage in result.stages:
             if stage.bound is not None:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
         yield (
-            "  another back end (`--using auto`) or looser rules may find one"
+            "  another back end (`--using auto`) or looser rules may help"
             if result.backend == "greedy"
-            else "  more time (`--within`) or looser rules may find one"
+            else "  more time (`--within`) or looser rules may help"
         )
     if result.test is not None:
         yield "  " + test_line(result.test)
@@ -141,7 +141,7 @@ def decoded(result: Result, name: str, *, missing: Asked = False) -> Iterator[st
     assert result.tree is not None, "a model is a tree"
     yield to_text(result.tree, missing=missing).rstrip("\n")
     yield ""
-    yield f"the tree of the model in {name}"
+    yield f"the tree decoded from {name}"
     for stage in result.stages:
         yield f"  {stage.text}: {shown(stage.value)}"
     yield "  " + size_line(result)
@@ -235,8 +235,11 @@ HEADS = ("rule", "holds", "value", "bound", "slack", "rows", "says")
 def audited_test(audit: AuditOfRows) -> Iterator[str]:
     """The rules on test rows, and which of them do not hold there."""
     broken = [line.rule for line in audit.lines if not line.holds and not line.soft]
-    said = f"; not there: {', '.join(broken)}" if broken else ""
-    yield f"on the {counted(audit.n_rows, 'test row')} (rules are kept on training rows{said}):"
+    said = f"; broken here: {', '.join(broken)}" if broken else ""
+    yield (
+        f"on the {counted(audit.n_rows, 'test row')} (rules are enforced on training rows "
+        f"only{said}):"
+    )
     yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
 
 
@@ -336,15 +339,15 @@ def _encoding(size: tuple[tuple[str, int], ...]) -> str:
 
 def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
     """A step, when it is taken, its part of the time, and the size of its encoding."""
-    when = ", once a diagram is known" if step.improves else ""
-    told = [str(step) + (", for a search that is stopped" if step.brief else when)]
+    when = ", once there is a diagram" if step.improves else ""
+    told = [str(step) + (", in case the search is stopped" if step.brief else when)]
     if step.share < 1:
-        least = f", in any case {step.least:g} s" if step.least else ""
-        told.append(f"up to {step.share:.0%} of the time left{least}")
+        least = f", but at least {step.least:g} s" if step.least else ""
+        told.append(f"up to {step.share:.0%} of the remaining time{least}")
     if step.brief:
-        told.append("the first good tree will do")
+        told.append("stops at the first good tree")
     if size and step.kind == "rest":
-        told.append(f"its encoding of the whole problem: {_encoding(size)}; it builds less")
+        told.append(f"encoding of the whole problem: {_encoding(size)}; it builds only part of it")
     elif size:
         told.append(_encoding(size))
     return "; ".join(told)
@@ -380,7 +383,7 @@ def compared(comparison: Comparison) -> Iterator[str]:
 def explained(found: Explanation) -> Iterator[str]:
     """Conflicts with their source lines, or what each rule costs."""
     if found.status == "feasible":
-        yield "feasible: a tree keeps all rules"
+        yield "feasible: a tree satisfies all rules"
     if found.prices is not None:
         yield from priced(found.prices)
         yield ""
@@ -394,12 +397,12 @@ def explained(found: Explanation) -> Iterator[str]:
 
 
 ENDED = {
-    "tightest": "no tree is tighter than the last",
-    "points": "there may be tighter ones: `--points` ended it",
-    "time": "the time was over: there may be more",
-    "interrupted": "interrupted: there may be more",
-    "undecided": "the search ended without an answer: there may be more",
-    "refused": "there may be tighter ones, which the back end cannot search",
+    "tightest": "no tree satisfies a tighter bound",
+    "points": "stopped at `--points`: there may be tighter bounds",
+    "time": "stopped at the time limit: there may be more points",
+    "interrupted": "interrupted: there may be more points",
+    "undecided": "the search ended without an answer: there may be more points",
+    "refused": "there may be tighter bounds, which the back end cannot search",
 }
 
 
@@ -408,13 +411,17 @@ def traced(curve: Curve) -> Iterator[str]:
     rule = curve.rule
     if not curve.points:
         proven = curve.status == "infeasible"
-        yield "infeasible: no tree keeps the other rules, proven" if proven else ENDED[curve.ended]
+        yield (
+            "infeasible: proven; no tree satisfies the other rules"
+            if proven
+            else ENDED[curve.ended]
+        )
     else:
         yield f"the best tree for every bound of `{rule.rule.name}`: {_with_scope(curve)}"
         yield ""
         yield from table(list(_points(curve)), indent="  ")
         yield ""
-        which = "all trade-offs there are, proven" if curve.complete else "not all is proven"
+        which = "the complete trade-off, proven" if curve.complete else "not all of it proven"
         yield f"{counted(len(curve.points), 'point')}, {which}; {ENDED[curve.ended]}"
     yield from curve.notes
     searches = counted(curve.searches, "search", "searches")
@@ -435,7 +442,7 @@ def _points(curve: Curve) -> Iterator[Sequence[str]]:
     for point in curve.points:
         proven = "yes" if point.proven else f"no, gap {_percent(point.gap)}"
         if point.proven and not point.efficient:
-            proven = "yes, but maybe tighter"
+            proven = "yes, but a tighter bound may do as well"
         yield (
             "any" if point.measure is None else rule.shown(point.measure),
             *map(shown, point.objective),
@@ -443,7 +450,9 @@ def _points(curve: Curve) -> Iterator[Sequence[str]]:
             str(point.tree.depth),
             str(point.tree.n_leaves),
             proven,
-            f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says" if point is marked else "",
+            f"<- {rule.op} {rule.shown(rule.bound)}, the bound in the spec"
+            if point is marked
+            else "",
         )
     if marked is None:
         yield (
@@ -453,7 +462,7 @@ def _points(curve: Curve) -> Iterator[Sequence[str]]:
             "",
             "",
             "",
-            f"<- {rule.op} {rule.shown(rule.bound)}, as the spec says: "
+            f"<- {rule.op} {rule.shown(rule.bound)}, the bound in the spec: "
             + ("no tree" if curve.ended == "tightest" else "not reached"),
         )
 
@@ -507,7 +516,10 @@ def priced(found: Prices) -> Iterator[str]:
     )
     yield from table(rows, indent="  ")
     if in_rows and not exact:
-        yield "  errors: of the two trees found; other trees as good may have more or fewer"
+        yield (
+            "  errors: those of the two trees found; other trees that are as good may have more "
+            "or fewer"
+        )
 
 
 def _ranges(found: Iterable[Range | None]) -> str:
@@ -545,7 +557,7 @@ def listed(found: Alternatives, *, missing: Asked = False) -> Iterator[str]:
         yield f"tree {at}: {values}; {counted(one.tree.n_leaves, 'leaf', 'leaves')}"
         yield to_text(one.tree, missing=missing)
     if (more := len(found.trees) - SHOWN_TREES) > 0:
-        yield f"and {more} more: `--json` has them all"
+        yield f"and {more} more: `--json` lists all"
         yield ""
     yield from _listed_status(found)
     yield ""
@@ -565,10 +577,8 @@ def _listed_status(found: Alternatives) -> Iterator[str]:
 
     trees = counted(len(found.trees), "distinct tree")
     which = f"within {found.near} of the best" if found.near else "as good as the best"
-    yield f"{trees} {which}: " + (
-        "complete, there are no others"
-        if found.complete
-        else f"incomplete, {STOPPED[found.stopped]}"
+    yield f"{trees} {which}; the list is " + (
+        "complete" if found.complete else f"incomplete: {STOPPED[found.stopped]}"
     )
     for stage in found.result.stages:
         yield "  " + stage_line(stage)

@@ -51,20 +51,20 @@ def _choice(tuning: Tuning) -> Iterator[str]:
         yield (
             "stopped before all runs were done"
             if not tuning.complete
-            else ("no setting can be chosen: none has a score on every fold")
+            else ("no setting can be chosen: none has a score on all folds")
         )
         if not tuning.complete and tuning.keep is not None and tuning.unkept is None:
-            yield f"what was done is in {tuning.keep}: the same command goes on from there"
+            yield f"completed runs are in {tuning.keep}: the same command continues from there"
         return
     called = tuning.called(tuning.trials[tuning.chosen].setting)
     if tuning.rule == "best":
-        yield f"chosen: {called}, the best mean"
+        yield f"chosen: {called}, with the best mean"
         return
     side = "at least" if tuning.maximizes else "at most"
     assert tuning.limit is not None, "there is a best setting"
     yield (
-        f"chosen: {called}, the fewest splits with {side} {tuning.limit:.4f},"
-        " one standard error from the best"
+        f"chosen: {called}, with the fewest splits within one standard error of the best"
+        f" ({side} {tuning.limit:.4f})"
     )
 
 
@@ -74,13 +74,15 @@ def _estimate(tuning: Tuning) -> Iterator[str]:
     if tuning.estimate is None:
         if tuning.complete:
             failed = [f for f in tuning.outer if f.run is None or f.run.score is None]
-            why = next((f.run.reason for f in failed if f.run is not None), "no choice there")
+            why = next(
+                (f.run.reason for f in failed if f.run is not None), "no setting was chosen there"
+            )
             yield f"nested: no estimate, {counted(len(failed), 'outer fold')} failed: {why}"
         return
     mean, error = tuning.estimate
     yield (
-        f"nested: {tuning.measure} {mean:.4f} ± {error:.4f} on"
-        f" {len(tuning.outer)} folds that no choice has seen"
+        f"nested: {tuning.measure} {mean:.4f} ± {error:.4f} on {len(tuning.outer)} folds "
+        "not used to choose"
     )
     chosen = Counter(fold.setting for fold in tuning.outer if fold.setting is not None)
     each = ", ".join(

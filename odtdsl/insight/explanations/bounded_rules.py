@@ -148,7 +148,11 @@ def find(name: str, rows: Rows) -> Bounded:
     raise error(
         "U310",
         f"the spec has no rule `{name}`",
-        notes=(f"it has {', '.join(f'`{one}`' for one in names)}" if names else "it has no rules",),
+        notes=(
+            f"its rules and bounds are {', '.join(f'`{one}`' for one in names)}"
+            if names
+            else "the spec has no rules",
+        ),
         helps=(f"did you mean `{near}`?",) if near is not None else (),
     )
 
@@ -191,11 +195,13 @@ def _of_skeleton(name: str, problem: Problem) -> Bounded | None:
 def _no_bound(rule: RuleDecl, problem: Problem) -> OdtError:
     """What keeps a rule from having a curve, and what to write instead."""
     condition = rule.condition
-    note = "it is no comparison of a measure with a number"
-    hint = "a curve is for rules such as `accuracy(women) >= 90%` or `forall path: cost <= 150`"
+    note = "it does not compare a measure with a number"
+    hint = (
+        "curves are drawn for rules such as `accuracy(women) >= 90%` or `forall path: cost <= 150`"
+    )
     if isinstance(condition, AndC):
-        note = "it is several conditions"
-        hint = "write a rule for each: `rule a: ...` and `rule b: ...`"
+        note = "it consists of several conditions"
+        hint = "write one rule for each: `rule a: ...` and `rule b: ...`"
     elif isinstance(condition, Compare) and condition.op in ("=", "!="):
         note = f"`{condition.op}` has no looser or tighter bound"
         hint = "write `<=` or `>=`"
@@ -207,7 +213,7 @@ def _no_bound(rule: RuleDecl, problem: Problem) -> OdtError:
         [
             Diagnostic(
                 code="U311",
-                message=f"rule `{rule.name}` has no bound to move",
+                message=f"rule `{rule.name}` has no bound to vary",
                 labels=labels,
                 notes=(note,),
                 helps=(hint,),

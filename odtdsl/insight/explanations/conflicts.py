@@ -1,4 +1,4 @@
-"""Why no tree keeps all rules: conflicts, what to drop, and the nearest bounds."""
+"""Why no tree satisfies all rules: conflicts, what to drop, and the nearest bounds."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def explain(
     seconds = options.seconds if seconds is None else seconds
     given = analysis.problem.skeleton
     if not isinstance(given, TreeSkeleton):
-        raise error("B102", "rules of diagrams cannot be explained yet")
+        raise error("B102", "`odt explain` does not support diagrams yet")
     core = replace(normalize(_of_all_levels(analysis, given, deeper)), skeleton=given)
     choice = choose(core, backend or options.backend)
     if choice.name is None:
@@ -111,7 +111,7 @@ def suspects(problem: Problem, deeper: int = DEEPER) -> tuple[Suspect, ...]:
         for rule in problem.rules
     ]
     skeleton = problem.skeleton
-    assert isinstance(skeleton, TreeSkeleton), "diagrams are refused before"
+    assert isinstance(skeleton, TreeSkeleton), "diagrams have been rejected"
     spans = _skeleton_spans(problem)
     if skeleton.leaves is not None:
         text = f"leaves <= {skeleton.leaves}"

@@ -31,7 +31,7 @@ class Point:
         What was asked: the rule strictly tighter than this; None for the first point, the spec
         without the rule.
     measure
-        What the tree has: the tightest bound that it keeps. None where it keeps every bound,
+        What the tree has: the tightest bound that it keeps. None where it satisfies every bound,
         because there is nothing to measure (a precision without predictions).
     objective
         The value of each stage.
@@ -114,7 +114,7 @@ class Curve:
 
     @property
     def status(self) -> Literal["feasible", "infeasible", "undecided"]:
-        """Whether some tree keeps the other rules."""
+        """Whether some tree satisfies the other rules."""
         if self.points:
             return "feasible"
         return "infeasible" if self.ended == "tightest" else "undecided"

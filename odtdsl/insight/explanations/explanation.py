@@ -16,7 +16,7 @@ from odtdsl.insight.explanations.oracle import Suspect
 from odtdsl.insight.explanations.prices import Prices
 
 FORESEEN = ("R107", "R108")
-"""Warnings that no tree keeps some rules."""
+"""Warnings that no tree satisfies some rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Conflict:
     Attributes
     ----------
     minimal
-        Proven: without any one of them, a tree keeps the others.
+        Proven: without any one of them, a tree satisfies the others.
     smallest
         Proven: no fewer rules and bounds of the spec conflict.
     """
@@ -43,7 +43,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearestBound:
-    """A bound that would do, proven: the nearest one at which a tree keeps the others.
+    """A bound that would do, proven: the nearest one at which a tree satisfies the others.
 
     `others` is `spec` if it is the only thing to change, else `conflict`: then some other
     rules conflict too.
@@ -58,16 +58,20 @@ class NearestBound:
         """The bound in a sentence."""
         one, value = self.suspect, shown(self.found)
         if one.kind == "depth":
-            return f"with depth {value} the other rules hold"
+            return f"with depth {value}, all other rules can be satisfied"
         if one.kind == "leaves":
-            return f"with {value} leaves the other rules hold"
-        way = f"from {value} on" if self.found.op == "<=" else f"up to {value}"
-        return f"`{one.name}` would hold {way}"
+            return f"with {value} leaves, all other rules can be satisfied"
+        way = (
+            f"with a bound of at least {value}"
+            if self.found.op == "<="
+            else f"with a bound of at most {value}"
+        )
+        return f"`{one.name}` can be satisfied {way}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why no tree keeps all rules, or what each costs; only what is proven is said.
+    """Why no tree satisfies all rules, or what each costs; only what is proven is said.
 
     Attributes
     ----------
@@ -79,11 +83,11 @@ class Explanation:
     complete
         Whether `conflicts` holds every minimal conflict.
     drop
-        The fewest rules without which a tree keeps the others; None where that was not decided.
+        The fewest rules without which a tree satisfies the others; None where that was not decided.
     nearest
         For rules of the first conflict.
     prices
-        Where a tree keeps all rules: the best one, and what each rule costs; None otherwise, or
+        Where a tree satisfies all rules: the best one, and what each rule costs; None otherwise, or
         where the time was over.
     questions
         How many searches that took, and how many of them ended without an answer.
@@ -124,15 +128,15 @@ class Explanation:
         notes = (f"the search ended without an answer after {self.seconds:.1f} s",)
         helps: tuple[str, ...] = ("give it more time with `--within`",)
         if self.interrupted:
-            notes, helps = (f"it was interrupted after {self.seconds:.1f} s",), ()
+            notes, helps = (f"the search was interrupted after {self.seconds:.1f} s",), ()
         elif self.backend in WITHOUT_PROOF:
-            notes = (f"`{self.backend}` found none, and cannot prove that there is none",)
-            helps = ("ask a back end that proves, as with `--using exact` or `--using milp`",)
+            notes = (f"`{self.backend}` found no such tree, and cannot prove that none exists",)
+            helps = ("use a back end that can prove it: `--using exact` or `--using milp`",)
         return Diagnostic(
             code="R402",
             severity="warning",
             source=self.source,
-            message="whether a tree keeps all rules is undecided",
+            message="it is undecided whether any tree satisfies all rules",
             notes=notes,
             helps=helps,
         )
@@ -140,7 +144,9 @@ class Explanation:
     def _told(self, at: int, conflict: Conflict) -> Diagnostic:
         first = at == 0
         count = len(conflict.suspects)
-        message = f"no tree keeps {_listed(conflict.suspects)}" + (" together" if count > 1 else "")
+        message = f"no tree satisfies {_listed(conflict.suspects)}" + (
+            " together" if count > 1 else ""
+        )
         spans = [one.span for one in conflict.suspects if one.span.start >= 0]
         return Diagnostic(
             code="R401",
@@ -154,31 +160,37 @@ class Explanation:
     def _proof(self, conflict: Conflict) -> str:
         """What is proven of a conflict, in words."""
         if len(conflict.suspects) == 1:
-            return "proven; it alone is enough" if conflict.minimal else "proven"
+            return "proven; no tree satisfies it even alone" if conflict.minimal else "proven"
         if not conflict.minimal:
-            return "proven; whether all of them are needed is undecided"
-        minimal = "proven; without any one of them a tree keeps the others"
+            return "proven; it is undecided whether a smaller set of them conflicts"
+        minimal = "proven; drop any one of them, and a tree satisfies the others"
         if conflict.smallest:
-            return minimal + ", and no fewer conflict"
+            return minimal + "; no smaller set conflicts"
         if len(self.conflicts[0].suspects) < len(conflict.suspects):
             return minimal
-        return minimal + "; whether fewer conflict is undecided"
+        return minimal + "; it is undecided whether a smaller set conflicts"
 
     def _notes(self, conflict: Conflict) -> Iterable[str]:
         kinds = {one.kind for one in conflict.suspects}
         if self.deepest is not None and "depth" not in kinds:
-            yield f"that is of trees up to depth {self.deepest}; deeper ones were not looked at"
+            yield (
+                f"this holds for trees up to depth {self.deepest}; deeper trees were not searched"
+            )
         if len(self.conflicts) > 1 or self.complete:
             number = len(self.conflicts)
-            these = "this is the only conflict" if number == 1 else f"{number} conflicts in all"
-            yield these if self.complete else f"{number} conflicts, and there may be more"
+            these = (
+                "this is the only conflict"
+                if number == 1
+                else f"there are {number} conflicts in total"
+            )
+            yield these if self.complete else f"{number} conflicts were found; there may be more"
 
     def _helps(self) -> Iterable[str]:
         for one in self.nearest:
-            yield one.says + ("" if one.others == "spec" else ", but other rules conflict too")
+            yield one.says + ("" if one.others == "spec" else ", but other rules still conflict")
         if self.drop is not None:
-            fewer = "; no fewer rules to drop are enough" if len(self.drop) > 1 else ""
-            yield f"without {_listed(self.drop)} the others hold{fewer}"
+            fewer = "; dropping fewer is not enough" if len(self.drop) > 1 else ""
+            yield f"without {_listed(self.drop)}, all other rules can be satisfied{fewer}"
 
     def to_json(self) -> dict[str, Any]:
         """One object as `odt explain --json` writes it."""

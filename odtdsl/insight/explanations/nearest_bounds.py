@@ -1,6 +1,6 @@
 """The nearest bound of a rule that the other rules leave room for.
 
-Measures of a tree take finitely many values. A tree that keeps the other rules has one of them;
+Measures of a tree take finitely many values. A tree that satisfies the other rules has one of them;
 either no tree has less, which is then proven, or one has, and so on. Bounds half-way between
 what is refuted and what is met make that quick.
 """
@@ -93,7 +93,7 @@ class _Descent:
         self.without = oracle.without(oracle.everyone - (among - {suspect}))
 
     def run(self, tree: RawTree) -> Fraction | None:
-        """The nearest bound, given a tree that keeps the others."""
+        """The nearest bound, given a tree that satisfies the others."""
         if (best := self._best()) is not None:
             return best
         met = self._value(self.without, tree)
@@ -108,7 +108,7 @@ class _Descent:
             if found.feasible is None:
                 return None
             if found.feasible:
-                assert found.tree is not None, "what is feasible has a tree"
+                assert found.tree is not None, "a feasible answer has a tree"
                 value = self._value(core, found.tree)
                 if value is not None and not self._is_nearer(value, met):
                     return None  # kept otherwise than by its value

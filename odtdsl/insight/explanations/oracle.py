@@ -85,7 +85,7 @@ class Oracle:
         self.tell = tell
         self.core, self.suspects, self.backend, self.limits = core, suspects, backend, limits
         self.deeper = deeper
-        assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
+        assert isinstance(core.skeleton, TreeSkeleton), "diagrams have been rejected"
         self.skeleton = core.skeleton
         self.questions = self.undecided = 0
         self.everyone: Members = frozenset(range(len(suspects)))
@@ -109,7 +109,7 @@ class Oracle:
 
     def _count(self) -> None:
         self.questions += 1
-        self.tell(f"search {self.questions}, whether a tree keeps rules together")
+        self.tell(f"search {self.questions}: can a tree satisfy these rules together?")
 
     def _answer(self, members: Members) -> Answer:
         if any(one <= members for one in self._infeasible):
@@ -140,7 +140,7 @@ class Oracle:
             )
             return Answer(feasible=False)
         if not keeps(core, reply.tree):
-            raise RuntimeError("the formula admits a tree that breaks what was asked")
+            raise RuntimeError("the formula admits a tree that breaks a required rule")
         self._trees.append(reply.tree)
         return Answer(feasible=True, tree=reply.tree)
 
@@ -328,7 +328,7 @@ class _Against:
 
 
 def keeps(core: Core, tree: RawTree) -> bool:
-    """Whether a tree keeps every rule and bound of a core."""
+    """Whether a tree satisfies every rule and bound of a core."""
     try:
         return not violations(core, tree)
     except NotEvaluable:
@@ -372,7 +372,7 @@ def _wishes(core: Core, backend: str) -> list[_Wish]:
     """Objectives to try: nothing at all, the measures of the rules themselves, that of the spec.
 
     Under nothing a back end proves best that there is no tree; a measure leads to the trees
-    that keep its rule, and the rule's bound is then one of the objective. Only `exact` is
+    that satisfy its rule, and the rule's bound is then one of the objective. Only `exact` is
     asked by turns: a program is not built for a moment.
     """
     own = _Wish(name="", objective=core.objective)

@@ -232,7 +232,7 @@ class _Optima:
         asked = without(self.analysis, self.everyone - members, self.deeper)
         known, began = self.known(members), time.monotonic()
         self.searches += 1
-        self.tell(f"search {self.searches}, {self._wanted(members)}")
+        self.tell(f"search {self.searches}: {self._wanted(members)}")
         try:
             result = solve(
                 asked,
@@ -314,7 +314,7 @@ def price_rules(
     deeper
         The depth counts as relaxed where so many levels more are allowed.
     start
-        A tree that keeps all rules.
+        A tree that satisfies all rules.
     tell
         Called before each search with what is searched for, in words.
 

@@ -171,7 +171,7 @@ class Walk:
         if left == 0.0:
             return "time"
         self.searches += 1
-        self.tell(f"search {self.searches}, the next tighter `{self.bounded.rule.name}`")
+        self.tell(f"search {self.searches}: the next tighter bound of `{self.bounded.rule.name}`")
         try:
             result = self._solve(bound, beyond, None if left is None else SHARE * left)
         except OdtError as failure:
@@ -214,7 +214,7 @@ class Walk:
     def _point(self, result: Result, bound: Fraction | None) -> Point:
         count = len(self.problem.objective)
         stages = result.stages[:count]
-        assert result.tree is not None, "asked of results with a tree"
+        assert result.tree is not None, "called for results with a tree"
         found = audit(result.tree, self.reader)
         line = found.lines[-1]  # rules come last, and there is one
         proven = all(stage.proven for stage in stages)
@@ -297,7 +297,7 @@ def trace(
     now = time.monotonic()
     began = began or now
     if not isinstance(analysis.problem.skeleton, TreeSkeleton):
-        raise error("B102", "rules of diagrams cannot be traced yet")
+        raise error("B102", "curves do not support diagrams yet")
     bounded = find(rule, analysis.rows)
     base = _without(analysis, bounded)
     options = analysis.problem.options
@@ -325,7 +325,7 @@ def _without(analysis: Analysis, bounded: Bounded) -> Analysis:
     """The spec without the rule; the leaves are bounded by the depth if it is about them."""
     problem = analysis.problem
     skeleton = problem.skeleton
-    assert isinstance(skeleton, TreeSkeleton), "diagrams are refused before"
+    assert isinstance(skeleton, TreeSkeleton), "diagrams have been rejected"
     if bounded.of_skeleton:
         about_leaves = bounded.text == "leaves"
         wider = relaxed(skeleton, deeper=0, leaves=about_leaves)

@@ -29,7 +29,7 @@ def without(analysis: Analysis, dropped: Set[Suspect], deeper: int) -> Analysis:
     problem = analysis.problem
     names = {one.name for one in dropped if one.kind == "rule"}
     kinds = {one.kind for one in dropped}
-    assert isinstance(problem.skeleton, TreeSkeleton), "diagrams are refused before"
+    assert isinstance(problem.skeleton, TreeSkeleton), "diagrams have been rejected"
     return varied(
         analysis,
         replace(

@@ -125,17 +125,17 @@ def _same_problem(proof: Proof, analysis: Analysis) -> None:
         wrong.append(
             Diagnostic(
                 code="P103",
-                message="the proof is of other data: the training rows differ",
-                helps=("check it with the data that it was written for: `--data FILE`",),
+                message="the proof was written for other data: the training rows differ",
+                helps=("check it with the data it was written for: `--data FILE`",),
             )
         )
     if differing := _differing(proof.spec, asked(analysis.problem)):
         wrong.append(
             Diagnostic(
                 code="P104",
-                message="the proof is of another spec",
+                message="the proof was written for another spec",
                 notes=differing,
-                helps=("check it with the spec that it was written for",),
+                helps=("check it with the spec it was written for",),
                 source=analysis.problem.source,
             )
         )
@@ -149,7 +149,7 @@ def _differing(proof: Sequence[str], spec: Sequence[str]) -> tuple[str, ...]:
     here = [f"only in the proof: {line}" for line in proof if line not in lines]
     there = [f"only in the spec: {line}" for line in lines if line not in proof]
     if not here and not there and list(proof) != lines:
-        return ("the same in another order",)
+        return ("the lines are the same, in another order",)
     return (*here, *there)
 
 
@@ -159,24 +159,27 @@ def _sensible(core: Core, part: Part) -> None:
     stages = len(core.objective)
     wrong = ""
     if claim.stage is not None and (claim.stage >= stages or len(claim.earlier) != claim.stage):
-        wrong = f"it speaks of stage {claim.stage + 1} after {len(claim.earlier)}, of {stages}"
+        wrong = (
+            f"it names stage {claim.stage + 1} after {len(claim.earlier)} earlier values; the "
+            f"objective has {stages} stages"
+        )
     else:
         values = [*claim.earlier, *([] if claim.below is None else [claim.below])]
         for stage, value in enumerate(values):
             if not _can_be(core, stage, value):
                 wrong = f"stage {stage + 1} cannot be {value}"
     if not wrong and depth_of(core, claim) > DEEPEST:
-        wrong = f"it is of trees deeper than {DEEPEST}"
+        wrong = f"it is about trees deeper than {DEEPEST}"
     if not wrong and made is None and depth_of(core, claim) >= 0:
-        wrong = "it does not hold by itself, and nothing is refuted"
+        wrong = "it does not hold trivially, but the part has no refutation"
     if made is not None and made.rows and max(made.rows) >= core.n_rows:
-        wrong = f"row {max(made.rows)} is none of the {core.n_rows} training rows"
+        wrong = f"row {max(made.rows)} is not one of the {core.n_rows} training rows"
     if made is not None and not wrong and depth_of(core, claim) < 0:
-        wrong = "it holds by itself, and yet something is refuted"
+        wrong = "it holds trivially, but the part has a refutation"
     if wrong:
         raise error(
             "P101",
-            f"the claim in line {part.line + 2} of the proof makes no sense: {wrong}",
+            f"line {part.line + 2} of the proof: the claim is invalid: {wrong}",
             helps=("write the proof again: `odt solve SPEC --proof FILE`",),
         )
 
@@ -202,7 +205,7 @@ def _part(
     lowered = formula(core, part.claim, () if made.rows is None else made.rows)
     if (made.rows is None) != lowered.shape.every:
         raise _other_formula(
-            number, "it is on all rows" if made.rows is None else "rows are left out"
+            number, "it uses all rows" if made.rows is None else "it leaves rows out"
         )
     _same_formula(lowered.formula, made, number)
     steps = engine().check_rup(made.formula, made.steps, interrupted)
@@ -228,8 +231,10 @@ def _same_formula(own: Formula, made: Refutation, number: int) -> None:
     if own.top != made.variables or len(mine) != len(theirs):
         raise _other_formula(
             number,
-            f"it has {made.variables} variables and {int((theirs == 0).sum())} clauses,"
-            f" that of the spec {own.top} and {len(own.clauses)}",
+            (
+                f"it has {made.variables} variables and {int((theirs == 0).sum())} clauses; the "
+                f"formula of the spec has {own.top} and {len(own.clauses)}"
+            ),
         )
 
 
@@ -241,21 +246,23 @@ def _flat(own: Formula) -> Literals:
 
 def _difference(own: Formula, made: Refutation, index: int) -> tuple[str, ...]:
     group = [one for one in own.groups if one.first <= index]
-    of = f" (of: {group[-1].title})" if group else ""
+    of = f" (from: {group[-1].title})" if group else ""
     line = made.first_clause + index
     here = " ".join(map(str, (*clause_at(made.formula, index), 0)))
     there = " ".join(map(str, (*own.clauses[index], 0)))
-    return (f"line {line} says `{here}`", f"the spec and the data make `{there}` of it{of}")
+    return (f"line {line} is `{here}`", f"the spec and the data give `{there}`{of}")
 
 
 def _other_formula(number: int, *notes: str) -> OdtError:
     return error(
         "P105",
-        f"part {number} of the proof refutes another formula than that of the claim",
+        f"part {number} of the proof refutes a formula that is not that of the claim",
         notes=notes,
         helps=(
-            "other versions of odtdsl or python-sat may make other clauses: write it again with"
-            " `odt solve SPEC --proof FILE`",
+            (
+                "other versions of odtdsl or python-sat may generate other clauses: write the "
+                "proof again with `odt solve SPEC --proof FILE`"
+            ),
         ),
     )
 
@@ -270,25 +277,31 @@ def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -
         case "not_implied":
             raise error(
                 "P106",
-                f"line {line}: this step of part {number} does not follow from the formula"
-                " and the steps before it by unit propagation",
+                (
+                    f"line {line}: this step of part {number} does not follow by unit "
+                    "propagation from the formula and the earlier steps"
+                ),
                 notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
             )
         case "no_empty":
             raise error(
                 "P107",
-                f"part {number} of the proof never comes to the empty clause",
+                f"part {number} of the proof never derives the empty clause",
                 notes=(unproven,),
                 helps=("its last step should be the line `0`",),
             )
         case "malformed":
             raise error(
                 "P101",
-                f"line {line}: a step of part {number} is no clause",
+                f"line {line}: a step of part {number} is not a clause",
                 notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
             )
         case _:
-            raise error("P202", "stopped before the proof was checked", notes=(unproven,))
+            raise error(
+                "P202",
+                "the check of the proof was stopped before it was complete",
+                notes=(unproven,),
+            )
 
 
 def _step(made: Refutation, line: int) -> str:

@@ -18,14 +18,14 @@ MADE_BY = "ordered thresholds, 1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """No tree keeps all rules, is no worse than `earlier`, and is better than `below`.
+    """No tree satisfies all rules, is no worse than `earlier`, and is better than `below`.
 
     Values are those of the core's stages: signed, so that less is better.
 
     Attributes
     ----------
     stage
-        The stage that could be better, from 0; None claims that no tree keeps all rules.
+        The stage that could be better, from 0; None claims that no tree satisfies all rules.
     earlier
         The values of the stages before it.
     below
@@ -46,8 +46,8 @@ def of_trees(core: Core) -> None:
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error(
             "B102",
-            "proofs are of trees, and this spec asks for a diagram",
-            helps=("leave out `--proof`; the answer of `--using sat` is proven, without a file",),
+            "proof files support trees only, but this spec asks for a diagram",
+            helps=("omit `--proof`; `--using sat` still proves its answer, without a file",),
         )
 
 
@@ -79,7 +79,7 @@ def formula(core: Core, claim: Claim, rows: Iterable[int]) -> Lowered:
     lowered.add_rows(sorted(rows))
     for stage, value in enumerate(claim.earlier):
         if stage or not depth_first(core):
-            lowered.formula.group(f"stage {stage + 1} is {value} at most", "objective")
+            lowered.formula.group(f"stage {stage + 1} is at most {value}", "objective")
             Goal(lowered, stage).at_most(value)
     if claim.below is not None and not claim.by_depth(core):
         assert claim.stage is not None
@@ -94,7 +94,7 @@ def formula(core: Core, claim: Claim, rows: Iterable[int]) -> Lowered:
 def in_words(core: Core, texts: tuple[str, ...], claim: Claim) -> str:
     """A claim in the words of the spec; `texts` are its stages, such as `minimize errors`."""
     if claim.stage is None:
-        return "no tree keeps all rules"
+        return "no tree satisfies all rules"
     has = [
         f"{_measure(texts[i])} {_side(core, i)} {user_value(core, i, value)}"
         for i, value in enumerate(claim.earlier)
@@ -103,7 +103,7 @@ def in_words(core: Core, texts: tuple[str, ...], claim: Claim) -> str:
     better = "above" if _turned(core, claim.stage) else "below"
     last = f"{better} {user_value(core, claim.stage, claim.below)}"
     kept = " and ".join([*has, f"{_measure(texts[claim.stage])} {last}"])
-    return f"no tree that keeps all rules has {kept}"
+    return f"no tree that satisfies all rules has {kept}"
 
 
 def user_value(core: Core, stage: int, value: Fraction) -> str:

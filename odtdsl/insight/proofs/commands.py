@@ -32,8 +32,8 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     if named not in ("auto", "sat"):
         raise error(
             "U316",
-            f"`{named}` writes no proofs; `sat` does",
-            helps=("write `--using sat`, or leave it out",),
+            f"`{named}` cannot write proofs; `sat` can",
+            helps=("write `--using sat`, or omit `--using`",),
         )
     of_trees(normalize(analysis.rows))
     return "sat"
@@ -80,9 +80,9 @@ def shortfalls(
     return tuple(
         Diagnostic(
             code="P108",
-            message=f"the proof does not show that the tree is best at `{stage.text}`",
-            notes=("proven is only:", *(one.says for one in found)),
-            helps=("give the answer that the proof was written with",),
+            message=f"the proof does not show that the tree is optimal for `{stage.text}`",
+            notes=("it proves only:", *(one.says for one in found)),
+            helps=("give the result that was saved together with the proof",),
         )
         for stage, fine in zip(analysis.problem.objective, stages, strict=True)
         if not fine

@@ -5,7 +5,7 @@
     c data 5f..                 SHA-256 of the training rows
     c spec minimize depth       what is asked, a line each
     c part 1 of 2
-    c says no tree that keeps all rules has depth below 4
+    c says no tree that satisfies all rules has depth below 4
     c claim stage 1 below 4     as `Claim` has it, stages counted from 1
     c rows 0 3 17               whose classes are in the formula; `all`
     p cnf 380 1961
@@ -163,7 +163,7 @@ def read(path: Path) -> Proof:
         raise error(
             "P101",
             f"the proof `{path}` cannot be read: {failure.strerror or failure}",
-            helps=("give a file that `odt solve --proof` has written",),
+            helps=("give a file written by `odt solve --proof`",),
         ) from failure
     return from_bytes(text, name=str(path))
 
@@ -194,14 +194,14 @@ class _Reader:
             part, count = self._part(len(parts) + 1, count if parts else None)
             parts.append(part)
         if self.at < len(self.text):
-            raise self._wrong("there is something behind the last part")
+            raise self._wrong("there is text after the last part")
         return Proof(made_by=made_by, data=data, spec=tuple(spec), parts=tuple(parts))
 
     def _part(self, number: int, known: int | None) -> tuple[Part, int]:
         line = self.line
         match = re.fullmatch(r"(\d{1,9}) of (\d{1,9})", said := self._field("part"))
         if match is None or int(match[1]) != number or known not in (None, int(match[2])):
-            raise self._wrong(f"`part {said}` is not the part that comes here", -1)
+            raise self._wrong(f"`part {said}` is out of order", -1)
         says, claim = self._field("says"), self._claim()
         made = None
         if self._peek() == "c holds by itself":
@@ -223,13 +223,13 @@ class _Reader:
             earlier = tuple(Fraction(one) for one in (match[3] or "").split())
             return Claim(stage=int(match[1]) - 1, below=Fraction(match[2]), earlier=earlier)
         except (ValueError, ZeroDivisionError):
-            raise self._wrong(f"`{text}` is no claim", -1) from None
+            raise self._wrong(f"`{text}` is not a claim", -1) from None
 
     def _refutation(self) -> Refutation:
         rows = self._rows()
         match = re.fullmatch(r"p cnf (\d{1,9}) (\d{1,12})", head := self._next())
         if match is None:
-            raise self._wrong(f"`{_short(head)}` stands where `p cnf` does", -1)
+            raise self._wrong(f"expected `p cnf`, not `{_short(head)}`", -1)
         first_clause = self.line
         formula = self._formula(self._until("c refuted by"), int(match[1]), int(match[2]))
         first_step = self.line
@@ -248,24 +248,28 @@ class _Reader:
         if text == "all":
             return None
         if re.fullmatch(r"(\d{1,9}( \d{1,9})*)?", text) is None:
-            raise self._wrong(f"`{_short(text)}` are no rows", -1)
+            raise self._wrong(f"`{_short(text)}` is not a list of rows", -1)
         return tuple(map(int, text.split()))
 
     def _formula(self, text: bytes, variables: int, clauses: int) -> Literals:
         first = self.line - text.count(b"\n") - 1
         lines = text.split(b"\n")[:-1]
         if len(lines) != clauses:
-            told = f"`p cnf` tells of {clauses} clauses, and {len(lines)} follow"
+            told = f"`p cnf` announces {clauses} clauses, but {len(lines)} follow"
             raise self._wrong(told, first - self.line - 1)
         for number, line in enumerate(lines):
             if line != b"0" and (not line.endswith(b" 0") or b" 0 " in line):
-                raise self._wrong("here is no clause", first + number - self.line)
+                raise self._wrong("this is not a clause", first + number - self.line)
         try:
             found = np.array(text.split(), dtype=np.bytes_).astype(np.int64)
         except ValueError:
-            raise self._wrong("the formula holds what is no literal", first - self.line) from None
+            raise self._wrong(
+                "the formula contains something that is not a literal", first - self.line
+            ) from None
         if len(found) and abs(found).max() > variables:
-            raise self._wrong("the formula has variables beyond `p cnf`", first - self.line)
+            raise self._wrong(
+                "the formula has more variables than `p cnf` announces", first - self.line
+            )
         return found.astype(np.int32)
 
     # ---- lines
@@ -295,28 +299,28 @@ class _Reader:
 
     def _take(self, wanted: str) -> None:
         if (line := self._next()) != wanted:
-            raise self._wrong(f"`{_short(line)}` stands where `{wanted}` does", -1)
+            raise self._wrong(f"expected `{wanted}`, not `{_short(line)}`", -1)
 
     def _field(self, name: str) -> str:
         line = self._next()
         if line == f"c {name}":
             return ""
         if not line.startswith(f"c {name} "):
-            raise self._wrong(f"`{_short(line)}` stands where `c {name}` does", -1)
+            raise self._wrong(f"expected `c {name}`, not `{_short(line)}`", -1)
         return line[len(name) + 3 :]
 
     def _wrong(self, what: str, offset: int = 0) -> OdtError:
         return error(
             "P101",
-            f"`{self.name}` is no proof of odt: line {self.line + offset}: {what}",
-            helps=("give a file as `odt solve --proof` has written it",),
+            f"`{self.name}` is not a proof of odt: line {self.line + offset}: {what}",
+            helps=("give a file written by `odt solve --proof`",),
         )
 
     def _cut(self) -> OdtError:
         total = self.text.count(b"\n") + 1
         return error(
             "P102",
-            f"the proof `{self.name}` is cut short: it ends in line {total}, within a part",
+            f"the proof `{self.name}` is truncated: it ends at line {total}, inside a part",
             helps=("write it again: `odt solve SPEC --proof FILE`",),
         )
 

@@ -60,9 +60,11 @@ def prove(
     if not found:
         raise error(
             "P201",
-            f"there is nothing to write a proof of: the answer is {result.status}, and no"
-            " stage of its objective is proven",
-            helps=("give it more time: `--within 10min`",),
+            (
+                f"there is nothing to prove: the status is {result.status}, and no stage of the "
+                "objective is proven"
+            ),
+            helps=("allow more time: `--within 10min`",),
         )
     limits = Limits(deadline=deadline, interrupted=interrupted)
     texts = tuple(stage.text for stage in analysis.problem.objective)
@@ -117,7 +119,7 @@ def refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
         raise error(
             "P202",
             "no proof was written: the search was stopped before it was complete",
-            helps=("give it more time: `--within 10min`",),
+            helps=("allow more time: `--within 10min`",),
         ) from None
     finally:
         live.close()
@@ -130,7 +132,7 @@ def _must_fail(live: object) -> None:
 
     assert isinstance(live, Live)
     if live.tree([]) is not None:
-        raise RuntimeError("a better tree was found than the one that was proven best")
+        raise RuntimeError("a tree was found that is better than the one proven optimal")
 
 
 def _ended(steps: list[str]) -> bytes:

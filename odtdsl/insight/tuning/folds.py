@@ -40,12 +40,12 @@ def deal(rows: Rows, chosen: IntArray, count: int, seed: Sequence[int]) -> list[
         U343: fewer than two folds, or fewer rows than folds.
     """
     if count < 2:
-        raise error("U343", f"{count} folds hold nothing out", helps=("take 2 at least",))
+        raise error("U343", f"{count} folds hold out no rows", helps=("use at least 2",))
     if len(chosen) < count:
         raise error(
             "U343",
             f"{len(chosen)} rows cannot be divided into {count} folds",
-            helps=(f"take {len(chosen)} folds at most",) if len(chosen) > 1 else (),
+            helps=(f"use at most {len(chosen)} folds",) if len(chosen) > 1 else (),
         )
     draw = np.random.Generator(np.random.PCG64(seed))
     at = np.searchsorted(rows.data.row_numbers, chosen)

@@ -54,8 +54,8 @@ class Grid:
         if len(found) > MOST_SETTINGS:
             raise error(
                 "U341",
-                f"these values make more than {MOST_SETTINGS:,} settings",
-                helps=("vary fewer names at a time, or give fewer values",),
+                f"these values give more than {MOST_SETTINGS:,} settings",
+                helps=("vary fewer parameters, or give fewer values",),
             )
         return found
 
@@ -107,7 +107,7 @@ def grid_of(vary: Mapping[str, Any]) -> Grid:
 
 def _grid(found: Mapping[str, tuple[str, ...]]) -> Grid:
     if not found:
-        raise _wrong("nothing is varied")
+        raise _wrong("no parameter is varied")
     for name, values in found.items():
         if not values:
             raise _wrong(f"`{name}` has no values")
@@ -129,7 +129,7 @@ def _named(name: str, text: str, values: str) -> tuple[str, ...]:
         return _listed(text, values)
     found = tuple(" ".join(part.split()) for part in values.split(";"))
     if not all(found):
-        raise _wrong(f"`--vary {text}` lacks a value")
+        raise _wrong(f"`--vary {text}` has an empty value")
     return found
 
 
@@ -139,7 +139,7 @@ def _listed(text: str, values: str) -> tuple[str, ...]:
         return tuple(_range(text, match[1], match[2], match[3]))
     parts = [part.strip() for part in _parts(values)]
     if not all(parts):
-        raise _wrong(f"`--vary {text}` lacks a value")
+        raise _wrong(f"`--vary {text}` has an empty value")
     return tuple(parts)
 
 
@@ -148,7 +148,7 @@ def _range(text: str, low: str, high: str, step: str | None) -> Iterator[str]:
         start, end = Fraction(low), Fraction(high)
         by = Fraction(1) if step is None else Fraction(step)
     except ValueError:
-        raise _wrong(f"`--vary {text}` is no range") from None
+        raise _wrong(f"`--vary {text}` is not a range") from None
     if end < start or by <= 0:
         raise _wrong(f"the range of `--vary {text}` is empty")
     if (end - start) / by > MOST_SETTINGS:
@@ -192,7 +192,9 @@ def _text(name: str, value: Any) -> str:
         return "-".join(str(values.whole(width, "a width")) for width in value)
     number = values.exact(value)
     if number is None:
-        raise values.wrong(f"a value of `{name}`", value, "give numbers, or texts of the language")
+        raise values.wrong(
+            f"a value of `{name}`", value, "give numbers, or expressions of the language as text"
+        )
     if number.denominator == 1:
         return str(number.numerator)
     power = number.denominator
@@ -262,8 +264,8 @@ def _unknown(statements: list[ast.Statement], name: str) -> OdtError:
     known = ", ".join(f"`{one}`" for one in (*skeleton, SKELETON, *lets, *OPTIONS))
     return error(
         "U342",
-        f"the spec has nothing that is called `{name}`",
-        notes=(f"what can be varied: {known}",),
+        f"the spec has no parameter `{name}` to vary",
+        notes=(f"these can be varied: {known}",),
         helps=(
             *((f"did you mean `{near}`?",) if near else ()),
             f"or name the number in the spec: `let {name} = ...`",
@@ -297,7 +299,7 @@ def _skeleton(statements: list[ast.Statement], value: str) -> None:
 
 def _bounded(tree: ast.Tree, name: str, value: str) -> ast.Tree:
     if not re.fullmatch(r"\d{1,9}", value):
-        raise error("U342", f"a bound of {name} is a whole number, not `{value}`")
+        raise error("U342", f"the bound on {name} must be a whole number, not `{value}`")
     bound = ast.SkeletonBound(
         measure=name, op="<=", value=ast.Number(value=Fraction(value), text=value)
     )
@@ -308,7 +310,7 @@ def _bounded(tree: ast.Tree, name: str, value: str) -> ast.Tree:
 def _widths(value: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d{1,9}(-\d{1,9})*", value):
         raise error(
-            "U342", f"`{value}` is no list of widths", helps=("write `--vary widths=1-2,1-2-4`",)
+            "U342", f"`{value}` is not a list of widths", helps=("write `--vary widths=1-2,1-2-4`",)
         )
     return tuple(map(int, value.split("-")))
 

@@ -103,15 +103,15 @@ def tune(
     """
     began = time.monotonic()
     if wish.repeats < 1 or wish.outer == 1 or wish.outer < 0:
-        raise error("U343", "rows are divided at least once, into 2 outer folds or none at all")
+        raise error("U343", "`repeats` must be at least 1, and `outer` must be 0 or at least 2")
     score = default_score(spec) if wish.score is None else parse_score(wish.score)
     settings = grid.settings()
     plan = _plan(analysis, wish)
     if len(settings) * len(plan.inner) > MOST_RUNS:
         raise error(
             "U341",
-            f"{len(settings)} settings on {len(plan.inner)} folds are too many runs",
-            helps=(f"at most {MOST_RUNS:,}: give fewer values or folds",),
+            f"{len(settings)} settings on {len(plan.inner)} folds give too many runs",
+            helps=(f"the limit is {MOST_RUNS:,}: give fewer values or folds",),
         )
     _check(spec, source, analysis, grid, settings, score)
     job = Job(
@@ -229,7 +229,7 @@ def _check(
             if choice.name is None:
                 raise refused(choice, under.problem.options.backend, source)
         except OdtError as failure:
-            note = f"under the setting {shown(grid.names, setting)}"
+            note = f"with the setting {shown(grid.names, setting)}"
             raise OdtError([_noted(one, note) for one in failure.diagnostics]) from None
 
 

@@ -54,7 +54,9 @@ def parse_score(text: str) -> Score:
     found = parse(Source(name="<score>", text=head + said)).statements
     if len(found) != 1 or not isinstance(found[0], ast.Objective) or len(found[0].stages) != 1:
         raise error(
-            "U344", f"`{text}` is not one measure", helps=("write one, such as `error_rate`",)
+            "U344",
+            f"`{text}` is not a single measure",
+            helps=("write one measure, such as `error_rate`",),
         )
     stage = found[0].stages[0]
     assert stage.sense is not None, "the first stage has one"
@@ -128,7 +130,7 @@ def parted(analysis: Analysis) -> tuple[Analysis, Expr]:
         raise error(
             "U344",
             f"the score `{score.text.partition(' ')[2]}` multiplies or divides measures",
-            helps=("take a sum of measures, each times a number",),
+            helps=("use a sum of measures, each multiplied by a number",),
         )
     solved = replace(problem, objective=tuple(stages))
     rows = Rows(solved, analysis.rows.data)
@@ -177,7 +179,7 @@ def measured(model: Tree | Diagram, analysis: Analysis, measure: Expr, data: Dat
     except NoValue as reason:
         raise error(
             "U345",
-            "the score has no value: none of the rows it is a share of was held out",
+            "the score has no value: no held-out row is in its denominator",
             notes=(str(reason),),
         ) from None
 

@@ -60,15 +60,17 @@ class Cell:
         """The inverse of `to_json`; TypeError or ValueError for what is no cell."""
         score = value["score"]
         if score is not None and not re.fullmatch(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", score):
-            raise ValueError("a score is a fraction in digits")  # `1e999999999` takes for ever
+            raise ValueError(
+                "a score must be a fraction written in digits"
+            )  # `1e999999999` takes for ever
         found = cls(**{**value, "score": None if score is None else Fraction(score)})
         whole = (found.splits, found.leaves, found.depth)
         if not all(one is None or type(one) is int for one in whole):
-            raise TypeError("sizes are whole numbers")
+            raise TypeError("sizes must be whole numbers")
         if not (isinstance(found.seconds, int | float) and found.seconds >= 0):
-            raise TypeError("seconds are a number")
+            raise TypeError("seconds must be a number")
         if not (isinstance(found.status, str) and isinstance(found.reason, str)):
-            raise TypeError("status and reason are texts")
+            raise TypeError("status and reason must be strings")
         return found
 
 
@@ -146,7 +148,11 @@ class Job:
 
 
 def _without_model(status: str) -> str:
-    return "no model keeps all rules" if status == "infeasible" else "no model was found in time"
+    return (
+        "no model satisfies all rules"
+        if status == "infeasible"
+        else "no model was found within the time limit"
+    )
 
 
 # ---- names of runs
@@ -189,7 +195,7 @@ def packed(job: Job) -> bytes:
 @lru_cache(maxsize=4)
 def _unpacked(job: bytes) -> Job:
     found = pickle.loads(job)
-    assert isinstance(found, Job), "jobs are what is sent"
+    assert isinstance(found, Job), "only jobs are sent"
     return found
 
 

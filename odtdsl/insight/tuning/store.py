@@ -84,7 +84,7 @@ def _read(path: Path) -> dict[str, Cell]:
     if value.get("version") != VERSION:
         raise error(
             "F310",
-            f"`{path}` keeps runs in the format of another version of odtdsl",
+            f"`{path}` has the format of another version of odtdsl",
             helps=("name another file", "or delete it"),
         )
     try:
@@ -96,7 +96,7 @@ def _read(path: Path) -> dict[str, Cell]:
 def _foreign(path: Path) -> OdtError:
     return error(
         "F310",
-        f"`{path}` is there, and keeps no runs of `odt tune`",
+        f"`{path}` exists, but does not contain runs of `odt tune`",
         helps=("name another file with `--keep`, or delete it",),
     )
 

@@ -48,8 +48,8 @@ def pool(jobs: int, backend: str | None, address: str | None) -> Iterator[Pool]:
     if backend in _LOCAL and address is not None:
         raise error(
             "U347",
-            f"`{backend}` runs on this machine: it takes no address",
-            helps=("write `--backend dask`, or leave `--address` out",),
+            f"`{backend}` runs on this machine and takes no address",
+            helps=("write `--backend dask`, or omit `--address`",),
         )
     if jobs == 1 and backend in (None, "sequential"):
         yield here
@@ -109,7 +109,7 @@ def _unreachable(backend: str, address: str | None, failure: Exception) -> OdtEr
     where = f" at {address}" if address else ""
     return error(
         "U347",
-        f"no {backend} cluster{where} answers: {failure}",
+        f"no {backend} cluster{where} responds: {failure}",
         helps=("start one: `dask scheduler`, and `dask worker ADDRESS` on each machine",)
         if backend == "dask"
         else (),
@@ -137,10 +137,9 @@ def _parallel(tasks: Iterable[Task], jobs: int, backend: str | None) -> Iterator
     except Exception as failure:
         raise error(
             "U348",
-            f"runs on {backend or 'worker processes'} broke off:"
-            f" {type(failure).__name__}: {failure}",
-            notes=("runs that were done are kept in the file of `--keep`, where one was named",),
-            helps=("run the same command again: it goes on where this one ended",),
+            f"runs on {backend or 'worker processes'} failed: {type(failure).__name__}: {failure}",
+            notes=("completed runs are in the file of `--keep`, if you gave one",),
+            helps=("run the same command again: it continues where this one ended",),
         ) from failure
 
 

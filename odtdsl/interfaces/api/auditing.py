@@ -65,7 +65,7 @@ def check_proof(
     model
         A model, a text or a path.
     tree
-        A tree, a result or a path: the proof must show that it is optimal, too. That it keeps
+        A tree, a result or a path: the proof must show that it is optimal, too. That it satisfies
         all rules is for `audit` to say.
     inputs
         As in `Inputs`.

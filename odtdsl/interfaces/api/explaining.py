@@ -1,4 +1,4 @@
-"""Why no tree keeps all rules, what each rule costs, and curves over a bound."""
+"""Why no tree satisfies all rules, what each rule costs, and curves over a bound."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def compile(
         The file to write, whole or not at all.
     to
         A mixed-integer program: `"lp"` or `"mps"`; a formula: `"cnf"` (is there a tree that
-        keeps the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean), both with the
+        satisfies the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean), both with the
         objective. Default by the ending of the file, else `"lp"`.
     model
         The formulation of programs, `"pattern"` (default), `"subtrees"` or `"cptree"`.

@@ -144,7 +144,7 @@ def solve(
     Returns
     -------
     Result
-        Also where no tree was found, or none keeps all rules: see its `status`.
+        Also where no tree was found, or none satisfies all rules: see its `status`.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class _Picture(Plot):
         keeps_all = self.curve.points[-1].measure is None
         if self.curve.ended != "tightest" or keeps_all or width < 1:
             return
-        yield self.shade("none", last, self.tightest, "no tree keeps such a bound")
+        yield self.shade("none", last, self.tightest, "no tree satisfies such a bound")
         if width > text_width("no tree"):
             middle = (last + self.tightest) / 2
             yield label(middle, self.bottom - 8, "no tree", "quiet", at="middle")
@@ -94,13 +94,13 @@ class _Picture(Plot):
         path = [("M", self.loosest, self.up(_value(self.points[0])))]
         places = [self.place(point) for point in self.points]
         last = self.curve.points[-1]
-        if last.measure is None:  # it keeps every bound
+        if last.measure is None:  # it satisfies every bound
             places.append((self.tightest, self.up(_value(last))))
         steps = (step for x, y in places for step in (("V", y), ("H", x)))
         return line("line", *path, *steps)
 
     def _marker(self, point: Point) -> str:
-        assert point.measure is not None, "points without a measure have no place"
+        assert point.measure is not None, "points without a measure have no position"
         says = f"{_shown(point.objective[0], self.curve.units[0])} at {self._bound(point.measure)}"
         proof = "" if point.proven else ", not proven"
         kind = "point" if point.proven else "open"
@@ -137,7 +137,7 @@ class _Picture(Plot):
 
 
 def _measure(point: Point) -> float:
-    assert point.measure is not None, "points without a measure have no place"
+    assert point.measure is not None, "points without a measure have no position"
     return float(point.measure)
 
 

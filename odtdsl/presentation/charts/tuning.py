@@ -66,7 +66,7 @@ class _Picture(Plot):
         folds = f"{self.tuning.cv} folds"
         if self.tuning.repeats > 1:
             folds += f" x {self.tuning.repeats}"
-        head = printable(f"{self.tuning.measure}, mean of {folds} and standard error")
+        head = printable(f"{self.tuning.measure}: mean and standard error over {folds}")
         yield label(MARGIN, 24, fitting(head, self.width - 2 * MARGIN))
         yield label(self.width - MARGIN, TOP - 8, "splits", "quiet", at="end")
 
@@ -97,7 +97,7 @@ class _Picture(Plot):
         text = f"nested: {mean:.4g}"
         half = text_width(text) / 2
         at = min(max(x, self.left + half), self.right - half)
-        folds = f"on {len(self.tuning.outer)} folds that no choice has seen"
+        folds = f"on {len(self.tuning.outer)} folds not used to choose"
         yield line("spec", ("M", x, TOP), ("V", self.bottom))
         title = f"{folds}: {mean:.4g} ± {error:.2g}"
         yield label(at, TOP - 8, text, "told", at="middle", title=title)

@@ -74,8 +74,8 @@ def program_name(name: str | None, default: str) -> str:
     if not plain or taken:
         raise error(
             "U373",
-            f"{value_text(name)} cannot be the name of a function",
-            helps=("write letters, digits and `_`, with a letter first: `--name predict_risk`",),
+            f"{value_text(name)} is not a valid function name",
+            helps=("use letters, digits and `_`, starting with a letter: `--name predict_risk`",),
         )
     return name
 
@@ -105,8 +105,8 @@ def check_name(name: str | None, to: str, bad: re.Pattern[str], what: str) -> No
     if name is not None and bad.search(name):
         raise error(
             "U373",
-            f"the name {value_text(name)} has {what}: {to} cannot carry it",
-            helps=("write another `--name`",),
+            f"the name {value_text(name)} contains {what}, which {to} cannot represent",
+            helps=("choose another `--name`",),
         )
 
 
@@ -132,7 +132,7 @@ def refuse_texts(plan: Plan, to: str, bad: re.Pattern[str], what: str) -> None:
     found = [
         Diagnostic(
             code="U371",
-            message=f"{place} {value_text(text)} has {what}: {to} cannot carry it",
+            message=f"{place} {value_text(text)} contains {what}, which {to} cannot represent",
             helps=("rename it in the data, or export to python, which can",)
             if to != "python"
             else ("rename it in the data",),
@@ -162,4 +162,4 @@ def _texts(plan: Plan) -> Iterable[tuple[str, str]]:
 
 
 LONE = re.compile("[\ud800-\udfff]")
-HALF = "half of a surrogate pair, which no file can hold"
+HALF = "half of a surrogate pair, which no file can store"

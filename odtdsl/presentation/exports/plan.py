@@ -247,13 +247,17 @@ def _room(n_splits: int, n_nodes: int | None) -> None:
         return
     whole = f"a tree of {n_splits:,} splits"
     if n_nodes is not None:
-        whole = f"a diagram of {n_nodes:,} nodes that makes {whole}, shared nodes being repeated,"
+        whole = (
+            f"a diagram of {n_nodes:,} nodes, which becomes {whole} once shared nodes are repeated,"
+        )
     raise error(
         "U372",
-        f"{whole} is not exported: the most is {MOST_SPLITS:,}",
+        f"{whole} is too large to export: the limit is {MOST_SPLITS:,} splits",
         helps=(
-            "ask for fewer layers or splits, or keep the JSON file and predict with"
-            " `odtdsl.load_model`",
+            (
+                "use fewer layers or splits, or keep the JSON file and predict with "
+                "`odtdsl.load_model`"
+            ),
         ),
     )
 

@@ -63,7 +63,7 @@ def format_named(to: str) -> Format:
         known = ", ".join(FORMATS)
         raise error(
             "U370",
-            f"`{to}` is no format of exports",
+            f"`{to}` is not an export format",
             helps=(f"did you mean `{near}`?" if near else f"write one of {known}",),
         )
     return FORMATS[to]
@@ -76,6 +76,6 @@ def format_of(path: Path) -> str:
             return to
     raise error(
         "U370",
-        f"the name of `{path}` tells no format of exports",
-        helps=(f"write one: `--to {' | '.join(FORMATS)}`",),
+        f"the name of `{path}` does not determine an export format",
+        helps=(f"name the format: `--to {' | '.join(FORMATS)}`",),
     )

@@ -59,8 +59,8 @@ def subject_of(
     if result.rows is None:
         raise error(
             "U361",
-            "this result has no training rows to report on",
-            helps=("take the result of `solve`, or `odt report SPEC --model FILE`",),
+            "the result has no training rows to report on",
+            helps=("use the result of `solve`, or `odt report SPEC --model FILE`",),
         )
     explanation, untold = None, ""
     if prices or result.status == "infeasible":
@@ -115,11 +115,11 @@ def _pictured(result: Result, show: Sequence[Show]) -> tuple[Predictor, dict[int
     from odtdsl.presentation.report.node_facts import SHOWS, facts_of, notes_of
 
     if result.model is None or result.rows is None:
-        raise error("U361", f"there is no model to draw: the answer is {result.status}")
+        raise error("U361", f"there is no model to draw: the status is {result.status}")
     if wrong := sorted(set(show) - set(SHOWS)):
         raise error(
             "U362",
-            f"`{wrong[0]}` is nothing that pictures show",
+            f"`{wrong[0]}` is not something that pictures show",
             helps=(f"write some of {', '.join(SHOWS)}",),
         )
     return result.model, notes_of(facts_of(result.model, result.rows), show)

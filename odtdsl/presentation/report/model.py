@@ -66,16 +66,16 @@ _TOOLS = (
 
 def _caption(facts: Facts) -> str:
     problem = facts.rows.problem
-    said = ["Every node: its number, its training rows"]
+    said = ["Every node shows its number and its training rows"]
     if any(one.costs for one in facts.nodes):
-        said.append("what a path to its end costs so far")
+        said.append("the cost of the path so far")
     if problem.groups:
         said.append("rows of each group")
     if problem.rules:
-        said.append("the rules that speak of it")
-    arcs = "Rows that answer yes go to the left."
+        said.append("the rules that apply to it")
+    arcs = "Rows that pass the test go left."
     if facts.graph.model.kind == "diagram":
-        arcs = "Dashed arcs answer no; an arc is as wide as its share of the rows."
+        arcs = "Dashed arcs mean no; the width of an arc is its share of the rows."
     return f"{', '.join(said)}. {arcs}"
 
 
@@ -87,7 +87,7 @@ def _nodes(facts: Facts) -> Markup:
     costs = any(one.costs is not None for one in facts.nodes)
     heads = [
         "node",
-        "asks or predicts",
+        "test or prediction",
         "reached by",
         "rows",
         "share",

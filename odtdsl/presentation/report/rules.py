@@ -32,7 +32,7 @@ def spec(subject: Subject) -> Markup:
     conflict = _conflicting(subject.explanation)
     lines = _lines(source, subject.problem.rules, conflict, subject.model is not None)
     said = tag("pre", joined(lines), class_="spec")
-    hint = "A rule is a link: it shows the nodes that it speaks of, and its line in the audit."
+    hint = "Click a rule to see the nodes that it applies to, and its line in the audit."
     some = subject.problem.rules and subject.model is not None
     return section("The spec", "spec", tag("p", hint, class_="hint screen") if some else None, said)
 
@@ -94,9 +94,11 @@ def audit(subject: Subject) -> Markup:
         "audit",
         tag(
             "p",
-            "Checked on the training rows by code that shares nothing with the solver. "
-            "Value and bound are where the rule is tightest; rows are those that its measures are "
-            "taken over.",
+            (
+                "Checked on the training rows by code that shares nothing with the solver. "
+                "Value and bound are taken where the rule is tightest; rows are those that its "
+                "measures cover."
+            ),
             class_="hint",
         ),
         table("Rules and skeleton", heads, rows, numbers=(2, 3, 4, 5)),
@@ -164,10 +166,14 @@ def _conflict(found: Explanation, subject: Subject) -> Markup:
         near = nearest.get(one.name)
         name = one.name if at is None else tag("a", one.name, href=f"#spec-{at}")
         only = near is not None and near.others != "spec"
-        would = "-" if near is None else near.says + (", but others conflict too" if only else "")
+        would = (
+            "-"
+            if near is None
+            else near.says + (", but other rules still conflict" if only else "")
+        )
         rows.append((name, one.text, would, "yes" if one.name in drop else ""))
-    heads = ("rule or bound", "says", "nearest bound that would do", "enough to drop")
-    return table("A conflict: these cannot hold together, proven", heads, rows)
+    heads = ("rule or bound", "says", "nearest bound that works", "enough to drop")
+    return table("A proven conflict: these cannot hold together", heads, rows)
 
 
 def _prices(found: Prices, subject: Subject) -> Markup:
@@ -181,8 +187,10 @@ def _prices(found: Prices, subject: Subject) -> Markup:
         "prices",
         tag(
             "p",
-            "How much better the best model is without the rule: the price is in the units of "
-            "the objective, errors are of the two models that were found.",
+            (
+                "How much better the best model is without the rule. The price is in the units "
+                "of the objective; errors are those of the two models found."
+            ),
             class_="hint",
         ),
         table("What each rule costs", heads, rows, numbers=(1, 2, 4, 5, 6, 7)),

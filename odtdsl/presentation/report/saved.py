@@ -58,8 +58,8 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     )
     told = _believed(result, analysis.rows, said)
     if told is None:
-        return result, "a saved model, audited here; whether a better one exists was not asked"
-    return told, f"{status_line(told)}; as saved, audited here"
+        return result, "a saved model, audited here; no search was made for a better one"
+    return told, f"{status_line(told)}; as saved, and audited here"
 
 
 def _believed(result: Result, rows: Rows, said: Any) -> Result | None:

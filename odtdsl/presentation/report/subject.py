@@ -46,7 +46,7 @@ class Subject:
     @property
     def rows(self) -> Rows:
         """The training rows of the result."""
-        assert self.result.rows is not None, "reports are of results with rows"
+        assert self.result.rows is not None, "a report needs a result with rows"
         return self.result.rows
 
     @property

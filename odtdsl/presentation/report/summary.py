@@ -71,7 +71,7 @@ def objective(subject: Subject) -> Markup:
     return section(
         "Objective",
         "objective",
-        table("Stages, in order of importance", heads, rows, numbers=(1, 2, 3)),
+        table("Objective stages, in order of priority", heads, rows, numbers=(1, 2, 3)),
     )
 
 
@@ -97,5 +97,5 @@ def search(subject: Subject) -> Markup:
     ]
     if not parts:
         return Markup("")
-    inside = tag("details", tag("summary", "size of the encoding, and what was counted"), *parts)
+    inside = tag("details", tag("summary", "size of the encoding, and search statistics"), *parts)
     return section("Search", "search", inside)

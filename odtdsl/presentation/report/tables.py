@@ -35,8 +35,8 @@ def _prices(facts: Facts) -> Markup:
             tested = "yes" if feature.name in asked else "no"
             also = " + ".join(_exact(amount) for amount in shared)
             rows.append((feature.name, _exact(price), also or "-", tested))
-    heads = ("feature", "price", "shared, once per path", "asked by the model")
-    return table("Price of asking", heads, rows, numbers=(1, 2))
+    heads = ("feature", "price", "shared, once per path", "tested by the model")
+    return table("Cost of features", heads, rows, numbers=(1, 2))
 
 
 def _paths(facts: Facts) -> Markup:
@@ -50,9 +50,9 @@ def _paths(facts: Facts) -> Markup:
         names = ", ".join(dict.fromkeys(asked)) or "nothing"
         rows.append((names, label, nodes, str(len(inside)), _exact(cost)))
     if weight:
-        rows.append(("expected cost of a row", "", "", "", rounded(float(total / weight))))
-    heads = ("asks for", "predicts", "ends at", "rows", "cost")
-    return table("Cost of the paths that rows take", heads, rows, numbers=(3, 4))
+        rows.append(("expected cost per row", "", "", "", rounded(float(total / weight))))
+    heads = ("tests", "predicts", "ends at", "rows", "cost")
+    return table("Cost of the paths taken", heads, rows, numbers=(3, 4))
 
 
 def _taken(facts: Facts) -> Iterator[tuple[list[str], list[int], str, Markup]]:
@@ -90,8 +90,8 @@ def thresholds(subject: Subject) -> Markup:
         return Markup("")
     heads = ("node", "feature", "threshold", "next below", "next above", "rows yes", "rows no")
     said = (
-        "Next below and above: the nearest values among the training rows that reach the node. "
-        "No row tells thresholds between them apart."
+        "Next below and above: the nearest values among the training rows that reach the "
+        "node. Any threshold between them splits these rows in the same way."
     )
     return section(
         "Thresholds",
@@ -159,9 +159,9 @@ def _feasible(subject: Subject) -> Markup | None:
     if found is None:
         return None
     lines = found.lines(subject.problem.target.names)
-    head = "The feasible set: every output keeps all of this."
+    head = "The feasible set: every output satisfies all of these."
     if len(lines) > 1:
-        head = f"The feasible set has {len(lines)} pieces: every output lies in one of them."
+        head = f"The feasible set has {len(lines)} parts: every output lies in one of them."
     return tag("div", tag("p", head), tag("ul", *(tag("li", line) for line in lines)))
 
 
@@ -186,6 +186,8 @@ def shared(subject: Subject) -> Markup:
                 (node_links((one.node.number,)), asks, str(len(into)), arcs, str(one.node.size))
             )
     if not rows:
-        return section("Shared nodes", "shared", tag("p", "No split is reached by several arcs."))
+        return section(
+            "Shared nodes", "shared", tag("p", "No node is reached by more than one arc.")
+        )
     heads = ("node", "asks", "arcs", "from", "rows")
     return section("Shared nodes", "shared", table("Shared nodes", heads, rows, numbers=(2, 4)))

@@ -19,7 +19,7 @@ def held_out(subject: Subject) -> Markup:
         return Markup("")
     parts = [
         table(
-            "On rows that no search has seen",
+            "On test rows, which no search has seen",
             _heads(test),
             list(_figures(subject, test)),
             numbers=(1, 2, 3),
@@ -31,8 +31,10 @@ def held_out(subject: Subject) -> Markup:
         parts += [
             tag(
                 "p",
-                "Rules are kept on training rows; here is what they come to on others. One "
-                "over few rows moves by much with one of them.",
+                (
+                    "Rules are enforced on training rows; this table shows their values on test "
+                    "rows. A value over few rows changes a lot with each of them."
+                ),
                 class_="hint",
             ),
             table("Rules on test rows", heads, rows, numbers=(2, 3, 4, 5)),

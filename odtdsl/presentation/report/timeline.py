@@ -28,7 +28,7 @@ def timeline(subject: Subject) -> Markup:
     rows = [_row(one) for one in result.timeline]
     steps = table("Steps", heads, rows, numbers=range(4))
     return section(
-        "Timeline", "timeline", *parts, tag("details", tag("summary", "in numbers"), steps)
+        "Timeline", "timeline", *parts, tag("details", tag("summary", "as a table"), steps)
     )
 
 

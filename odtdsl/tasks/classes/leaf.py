@@ -25,7 +25,9 @@ class ClassLeaves(LeafPart):
         """A label among the classes, and no output."""
         many = len(model.classes)
         if leaf.label is None or leaf.output is not None:
-            yield wrong("F207", place, "a leaf of a class tree has a label and no output")
+            yield wrong(
+                "F207", place, "a leaf of a classification tree must have a label and no output"
+            )
         elif not 0 <= leaf.label < many:
             yield wrong("F210", place, f"label {leaf.label} is not among the {many} classes")
         if len(leaf.class_weights) not in (0, many):
@@ -34,7 +36,7 @@ class ClassLeaves(LeafPart):
     def check_model(self, model: Predictor) -> Iterator[Diagnostic]:
         """One target."""
         if len(model.targets) > 1:
-            yield wrong("F207", "targets", "a tree with classes has one target")
+            yield wrong("F207", "targets", "a tree with classes must have exactly one target")
 
     def predict(self, model: Predictor, data: object) -> npt.NDArray[Any]:
         """The label of each row."""

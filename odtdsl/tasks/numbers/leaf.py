@@ -21,11 +21,13 @@ class NumberLeaves(LeafPart):
     def check(self, leaf: Leaf, place: str, model: Predictor) -> Iterator[Diagnostic]:
         """An output for each target, and no label."""
         if leaf.output is None or leaf.label is not None:
-            yield wrong("F207", place, "a leaf of a number tree has an output and no label")
+            yield wrong(
+                "F207", place, "a leaf of a regression tree must have an output and no label"
+            )
         elif len(leaf.output) != len(model.targets):
             yield wrong("F207", place, f"output must have {len(model.targets)} entries")
         elif leaf.class_weights:
-            yield wrong("F207", place, "a leaf of a number tree has no class weights")
+            yield wrong("F207", place, "a leaf of a regression tree must have no class weights")
 
     def predict(self, model: Predictor, data: object) -> npt.NDArray[Any]:
         """The output of each row; with a second axis where there are several targets."""

@@ -64,7 +64,7 @@ def _check(plan: Plan) -> None:
     if len(plan.targets) > 1:
         raise error(
             "U371",
-            f"a tree of PMML predicts one target, and this one {len(plan.targets)}",
+            f"a PMML tree predicts one target, but this tree predicts {len(plan.targets)}",
             helps=("export to onnx, sql, python or c",),
         )
     names = [*plan.targets, *(column.name for column in plan.columns)]
@@ -73,7 +73,7 @@ def _check(plan: Plan) -> None:
             what = "an empty name" if not name else f"`{printable(name)}` as target and as feature"
             raise error(
                 "U371",
-                f"PMML knows fields by their names, and here is {what}",
+                f"PMML identifies fields by name, but there is {what}",
                 helps=("rename it in the data, or export to onnx, sql, python or c",),
             )
 

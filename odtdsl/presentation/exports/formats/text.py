@@ -47,7 +47,7 @@ def to_rules(plan: Plan, name: str | None = None) -> str:
     """
     rules = [_rule(plan, path, leaf) for path, leaf in _paths(plan) if path is not None]
     many = f"{len(rules)} rules, of which exactly one" if len(rules) != 1 else "1 rule, which"
-    head = f"{plan.title}: {many} holds for each row."
+    head = f"{plan.title}: {many} applies to each row."
     return "\n\n".join(["\n".join([head, *rank_lines(plan)]), *rules]) + "\n"
 
 

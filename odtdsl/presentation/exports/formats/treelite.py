@@ -65,7 +65,7 @@ def to_treelite(plan: Plan, name: str | None = None) -> bytes:
     if any(isinstance(fork.question, Plane) for fork in plan.forks()):
         raise error(
             "U371",
-            "treelite compares one feature in a node, and this model has hyperplanes",
+            "treelite tests one feature per node, but this model has hyperplanes",
             helps=("export to onnx, pmml, sql, python or c",),
         )
     root = _tests(plan, plan.root)
@@ -73,8 +73,10 @@ def to_treelite(plan: Plan, name: str | None = None) -> bytes:
     if len(nodes) > 2 * MOST_SPLITS + 1:
         raise error(
             "U372",
-            f"a model of {len(nodes):,} nodes is not exported: bins and sets of numbers"
-            " take several",
+            (
+                f"a model of {len(nodes):,} nodes is too large to export; bins and sets of "
+                "numbers take several nodes each"
+            ),
             helps=("export to onnx, sql, python or c",),
         )
     return _built(plan, nodes)
