@@ -15,13 +15,13 @@ from weakref import WeakKeyDictionary
 
 from odtdsl.auditor.candidates import candidates
 from odtdsl.auditor.counts import counted
-from odtdsl.auditor.meanings import Share, wrong
-from odtdsl.auditor.outputs import audited_outputs, growth_of, on_outputs, softened
+from odtdsl.auditor.meanings import Share
 from odtdsl.auditor.results import Audit, AuditOfRows, Checked
 from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
 from odtdsl.auditor.rows import Judged, NoValue
 from odtdsl.auditor.skeleton import diagram_form, tree_form
 from odtdsl.auditor.support import behind
+from odtdsl.auditor.targets import AuditPart
 from odtdsl.auditor.values import holds, instances, number
 from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Dataset
@@ -55,26 +55,16 @@ def audit(model: Predictor, rows: Rows, *, backend: str | None = None) -> Audit:
         it cannot read. R304: a stage of the objective is a share of no row.
     """
     here = judge(model, rows.problem, rows.data)
-    soft = False
+    part = AuditPart.of(rows.problem.target.kind)
     if isinstance(here, DiagramOn):
         lines = [*diagram_form(here), candidates(here), *counted(here)]
     else:
-        lines = [*tree_form(here), candidates(here), *counted(here)]
-        if rows.problem.target.kind == "number":
-            growth = growth_of(rows.problem, backend)
-            soft = growth.leaf in ("relaxed", "average")
-            lines += audited_outputs(here, growth)
+        lines = [*tree_form(here), candidates(here), *counted(here), *part.lines(here, backend)]
     lines += _weights(here.rows)
-    for rule in rows.problem.rules:
-        line = _check(rule, here)
-        if soft and isinstance(here, TreeOn) and on_outputs(rule):
-            line = softened(line, rule, here)
-        lines.append(line)
+    rules = rows.problem.rules
+    lines += [part.ruled(_check(rule, here), rule, here, backend) for rule in rules]
     objective = tuple(_stage(stage, here) for stage in rows.problem.objective)
-    errors = None
-    if rows.problem.target.kind == "class":
-        errors = here.rows.weight(wrong(here))
-    return Audit(lines=tuple(lines), objective=objective, errors=errors)
+    return Audit(lines=tuple(lines), objective=objective, errors=part.errors(here))
 
 
 def audit_rows(model: Predictor, problem: Problem, data: Dataset) -> AuditOfRows:
@@ -147,19 +137,20 @@ def _fits(model: Predictor, problem: Problem) -> None:
     if isinstance(model, Diagram) != isinstance(problem.skeleton, DiagramSkeleton):
         one, other = ("diagram", "tree") if isinstance(model, Diagram) else ("tree", "diagram")
         raise error("U301", f"the model is a {one}, but the spec asks for a {other}")
-    if model.classes != target.classes or model.targets != target.names:
+    spoken = (model.target_kind, model.classes, model.targets)
+    if spoken != (target.kind, target.classes, target.names):
         raise error(
             "U301",
             "the model does not predict the target of the spec",
             notes=(
-                f"model: {', '.join(model.targets)} {_shown(model.classes)}",
-                f"spec: {', '.join(target.names)} {_shown(target.classes)}",
+                f"model: {', '.join(model.targets)} {_shown(model.classes, model.target_kind)}",
+                f"spec: {', '.join(target.names)} {_shown(target.classes, target.kind)}",
             ),
         )
 
 
-def _shown(classes: Sequence[object]) -> str:
-    return "{" + ", ".join(map(str, classes)) + "}" if classes else ": number"
+def _shown(classes: Sequence[object], kind: str) -> str:
+    return "{" + ", ".join(map(str, classes)) + "}" if classes else f": {kind}"
 
 
 def plain(value: Fraction | Share) -> Fraction:

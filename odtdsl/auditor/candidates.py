@@ -9,6 +9,7 @@ import numpy as np
 from odtdsl.auditor.results import Checked
 from odtdsl.auditor.routing import ModelOn, SplitOn
 from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.targets import AuditPart
 from odtdsl.data.candidates import guessed_cuts
 from odtdsl.data.table import FloatArray
 from odtdsl.predictors.nodes import InBin, Threshold
@@ -49,7 +50,7 @@ def _guessed(rows: Judged) -> Guessed:
     }
     if not columns:
         return {}
-    target = rows.classes if rows.problem.target.kind == "class" else rows.truth
+    target = AuditPart.of(rows.problem.target.kind).truth(rows)
     return guessed_cuts(columns, target, seed=rows.problem.options.seed)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from odtdsl.auditor.routing import TreeOn
+from odtdsl.auditor.targets import AuditPart
 from odtdsl.data.dataset import ColumnType
 from odtdsl.predictors.nodes import Branch, InBin, Leaf, Side, Threshold, TreeNode
-from odtdsl.problem.ir.problem import TargetDecl
 
 MISSING = math.nan
 """The probe of a missing value."""
@@ -34,11 +34,12 @@ def is_monotone(model: TreeOn, feature: str, *, increasing: bool) -> bool:
         for _, way in ends
     ]
     others = [name for name in probes if name != feature]
+    part = AuditPart.of(target.kind)
     for low, (low_leaf, _) in zip(reach, ends, strict=True):
         for high, (high_leaf, _) in zip(reach, ends, strict=True):
             first, second = (low_leaf, high_leaf) if increasing else (high_leaf, low_leaf)
             if (
-                not _in_order(first, second, target)
+                not part.in_order(first, second, target)
                 and low[feature]
                 and high[feature]
                 and min(low[feature]) < max(high[feature])
@@ -54,18 +55,6 @@ def _ends(node: TreeNode, way: Way) -> Iterator[tuple[Leaf, Way]]:
     else:
         yield from _ends(node.left, (*way, (node, "left")))
         yield from _ends(node.right, (*way, (node, "right")))
-
-
-def _in_order(below: Leaf, above: Leaf, target: TargetDecl) -> bool:
-    """Whether the first may stand where the feature is smaller: of classes, the order is the
-    declared one; of two with a positive one, that is the higher."""
-    if below.output is not None and above.output is not None:
-        return all(b <= a for b, a in zip(below.output, above.output, strict=True))
-    assert below.label is not None
-    assert above.label is not None
-    if len(target.classes) == 2 and target.positive is not None:
-        return above.label == target.positive or below.label != target.positive
-    return below.label <= above.label
 
 
 def _probes(model: TreeOn, type_: ColumnType) -> list[float]:

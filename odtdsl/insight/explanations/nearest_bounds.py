@@ -23,6 +23,7 @@ from odtdsl.problem.ir.forms import Core, Linear
 from odtdsl.problem.ir.problem import RuleDecl, TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of, walk
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.ir.targets import ProblemPart
 from odtdsl.problem.terms.base import EmptyDenominator, Unsupported
 from odtdsl.problem.terms.formulas import TooManyCases
 from odtdsl.problem.terms.normalize import rule_forms
@@ -77,7 +78,7 @@ def nearest(oracle: Oracle, rows: Rows, suspect: int, among: Members) -> Nearest
 
 def _bounded(rule: RuleDecl, rows: Rows) -> Bounded | None:
     """The rule as a comparison of one measure with a constant, if it is one."""
-    if rows.problem.target.kind == "number":
+    if ProblemPart.of(rows.problem.target.kind).in_floats:
         return None
     found = bounded_of(rule, rows)
     return found if found is not None and isinstance(found.measure, Apply) else None

@@ -37,6 +37,7 @@ from odtdsl.insight.explanations.oracle import relaxed, unheard
 from odtdsl.insight.explanations.variants import compared, signed, varied
 from odtdsl.problem.ir.expr import Apply, Scope
 from odtdsl.problem.ir.problem import Problem, StageDecl, TreeSkeleton
+from odtdsl.problem.ir.targets import ProblemPart
 from odtdsl.problem.terms.base import Kind
 from odtdsl.problem.terms.normalize import normalize
 from odtdsl.problem.terms.registry import BY_NAME
@@ -341,7 +342,7 @@ def _chosen(base: Analysis, bounded: Bounded, wish: str) -> tuple[str, bool]:
     choice = choose(normalize(varied(base, ruled).rows), wish)
     if choice.name is None:
         raise refused(choice, wish, problem.source)
-    if bounded.rule.scope is not Scope.MODEL or problem.target.kind == "number":
+    if bounded.rule.scope is not Scope.MODEL or ProblemPart.of(problem.target.kind).in_floats:
         return choice.name, False
     staged = replace(ruled, objective=(*ruled.objective, _measure_stage(bounded)))
     try:

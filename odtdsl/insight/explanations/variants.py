@@ -11,6 +11,7 @@ from odtdsl.insight.explanations.oracle import Suspect, relaxed
 from odtdsl.problem.ir.problem import Problem, TreeSkeleton
 from odtdsl.problem.ir.regression import near
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.ir.targets import ProblemPart
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
@@ -58,7 +59,7 @@ def compared(problem: Problem, a: Vector, b: Vector) -> int:
     What is left open below counts as least. Losses of number targets are floats: near ones are
     equal.
     """
-    floats = problem.target.kind == "number"
+    floats = ProblemPart.of(problem.target.kind).in_floats
     for x, y in zip(a, b, strict=False):
         if x != y and not (floats and near(x, y)):
             return -1 if x < y else 1

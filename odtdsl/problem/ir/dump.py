@@ -74,6 +74,7 @@ from odtdsl.problem.ir.forms import (
 )
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import Candidates, DiagramSkeleton, Problem, TreeSkeleton
+from odtdsl.problem.ir.targets import ProblemPart
 
 SHOWN_ROWS = 12
 
@@ -94,18 +95,11 @@ def dump_core(core: Core) -> str:
 def _problem(problem: Problem) -> Iterator[str]:
     yield f"data {_data(problem.data)}"
     target = problem.target
-    if target.kind == "class":
-        labels = ", ".join(_value(label) for label in target.classes)
-        order = "ordered" if target.ordered else "class"
-        positive = "" if target.positive is None else f" positive {target.positive}"
-        yield f"target {target.names[0]}: {order} {{{labels}}}{positive}"
-    else:
-        step = "" if target.step is None else f" step {_number(target.step)}"
-        yield f"target {', '.join(target.names)}: number{step}"
+    yield f"target {', '.join(target.names)}: {ProblemPart.of(target.kind).text(target)}"
     for feature in problem.features:
         kind: str = feature.type.kind
         if feature.type.levels:
-            kind += " {" + ", ".join(_value(level) for level in feature.type.levels) + "}"
+            kind += " {" + ", ".join(value_text(level) for level in feature.type.levels) + "}"
         elif kind == "number":
             kind += f" at {_candidates(feature.candidates)}"
         yield f"feature {feature.name}: {kind}, missing {feature.missing}"
@@ -113,13 +107,13 @@ def _problem(problem: Problem) -> Iterator[str]:
         yield f"weight {problem.weight}"
     for feature, price in zip(problem.features, problem.costs.features, strict=True):
         if price:
-            yield f"cost {feature.name} = {_number(price)}"
+            yield f"cost {feature.name} = {number_text(price)}"
     for shared in problem.costs.shared:
         names = ", ".join(problem.features[index].name for index in shared.features)
-        yield f"cost {{{names}}} shared = {_number(shared.amount)}"
+        yield f"cost {{{names}}} shared = {number_text(shared.amount)}"
     for actual, row in enumerate(problem.losses):
         if any(amount != (actual != guess) for guess, amount in enumerate(row)):
-            yield f"losses of class {actual}: {', '.join(map(_number, row))}"
+            yield f"losses of class {actual}: {', '.join(map(number_text, row))}"
     for group in problem.groups:
         yield f"group {group.name}: {_cells(group.condition)}"
     yield _skeleton(problem.skeleton)
@@ -129,15 +123,15 @@ def _problem(problem: Problem) -> Iterator[str]:
         yield f"rule {rule.name} of {rule.scope.value}: {_condition(rule.condition)}"
     options = problem.options
     yield (
-        f"solve {options.backend}, seconds {options.seconds}, gap {_number(options.gap)},"
+        f"solve {options.backend}, seconds {options.seconds}, gap {number_text(options.gap)},"
         f" threads {options.threads}, seed {options.seed}, memory {options.memory_bytes}"
     )
     if options.steady is not None or options.steps is not None:
         yield f"ends when steady for {options.steady} s, after {options.steps} steps"
     growth = options.growth
     if options.backend == "greedy":
-        yield f"growth split {growth.split} {_number(growth.split_penalty)}, " + (
-            f"leaf {growth.leaf} {_number(growth.leaf_penalty)}"
+        yield f"growth split {growth.split} {number_text(growth.split_penalty)}, " + (
+            f"leaf {growth.leaf} {number_text(growth.leaf_penalty)}"
         )
 
 
@@ -164,7 +158,7 @@ def _data(request: DataRequest) -> str:
             parts.append(f'test "{path}"')
         case TestShare() as share:
             kind = "stratified " if share.stratified else ""
-            parts.append(f"test {_number(share.fraction)} {kind}seed {share.seed}")
+            parts.append(f"test {number_text(share.fraction)} {kind}seed {share.seed}")
         case None:
             pass
     return ", ".join(parts)
@@ -175,7 +169,7 @@ def _candidates(candidates: Candidates) -> str:
         case "quantiles" | "bins":
             return f"{candidates.place} {candidates.count}"
         case "values":
-            return "{" + ", ".join(map(_number, candidates.values)) + "}"
+            return "{" + ", ".join(map(number_text, candidates.values)) + "}"
         case _:
             return candidates.place
 
@@ -195,10 +189,10 @@ def _skeleton(skeleton: TreeSkeleton | DiagramSkeleton) -> str:
 def _expr(expr: Expr) -> str:
     match expr:
         case Const():
-            return _number(expr.value)
+            return number_text(expr.value)
         case RowShare():
             of = "" if expr.group is None else f" of {expr.group.name}"
-            return f"[{_number(expr.share)} of the rows{of}]"
+            return f"[{number_text(expr.share)} of the rows{of}]"
         case Apply():
             shown = [] if expr.of is None else [_expr(expr.of)]
             shown += [_arg(arg) for arg in expr.args]
@@ -234,11 +228,11 @@ def _condition(condition: Condition) -> str:
         case Compare():
             return f"{_expr(condition.left)} {condition.op} {_expr(condition.right)}"
         case OneOf():
-            return f"{_expr(condition.item)} in {{{', '.join(map(_number, condition.values))}}}"
+            return f"{_expr(condition.item)} in {{{', '.join(map(number_text, condition.values))}}}"
         case Level():
-            return f"{_expr(condition.item)} in {{{', '.join(map(_value, condition.values))}}}"
+            return f"{_expr(condition.item)} in {{{', '.join(map(value_text, condition.values))}}}"
         case MultipleOf():
-            return f"{_expr(condition.item)} multiple of {_number(condition.step)}"
+            return f"{_expr(condition.item)} multiple of {number_text(condition.step)}"
         case NotC():
             return f"not ({_condition(condition.operand)})"
         case AndC():
@@ -252,9 +246,9 @@ def _condition(condition: Condition) -> str:
 def _cells(condition: CellCondition) -> str:
     match condition:
         case CellCompare():
-            return f"{condition.column} {condition.op} {_value(condition.value)}"
+            return f"{condition.column} {condition.op} {value_text(condition.value)}"
         case CellIn():
-            return f"{condition.column} in {{{', '.join(map(_value, condition.values))}}}"
+            return f"{condition.column} in {{{', '.join(map(value_text, condition.values))}}}"
         case CellMissing():
             return f"{condition.column} is missing"
         case RowIn():
@@ -269,7 +263,7 @@ def _cells(condition: CellCondition) -> str:
             assert_never(condition)
 
 
-def _number(value: Fraction | int) -> str:
+def number_text(value: Fraction | int) -> str:
     """A fraction, as a decimal where it ends."""
     value = Fraction(value)
     rest = value.denominator
@@ -281,8 +275,9 @@ def _number(value: Fraction | int) -> str:
     return f"{float(value):.12f}".rstrip("0")
 
 
-def _value(value: Fraction | str | float) -> str:
-    return f'"{value}"' if isinstance(value, str) else _number(Fraction(str(value)))
+def value_text(value: Fraction | str | float) -> str:
+    """A label, level or number as dumps show it."""
+    return f'"{value}"' if isinstance(value, str) else number_text(Fraction(str(value)))
 
 
 # ---- the core
@@ -375,9 +370,9 @@ def _atom(atom: Atom, core: Core) -> str:
         case OutputSet():
             return f"OutputSet({_condition(atom.condition)})"
         case LossBound():
-            return f"LossBound({_loss(atom.loss)} <= {_number(atom.at_most)})"
+            return f"LossBound({_loss(atom.loss)} <= {number_text(atom.at_most)})"
         case MaximaBound():
-            return f"MaximaBound({_with_maxima(atom, core)} <= {_number(atom.at_most)})"
+            return f"MaximaBound({_with_maxima(atom, core)} <= {number_text(atom.at_most)})"
         case _:
             assert_never(atom)
 
@@ -386,12 +381,12 @@ def _with_maxima(atom: MaximaBound, core: Core) -> str:
     parts = [f"{_additive(atom.measure, core)} [over {atom.measure.denominator}]"]
     for factor, measures in atom.maxima:
         each = ", ".join(f"{_additive(m, core)} [over {m.denominator}]" for m in measures)
-        parts.append(f"{_number(factor)} times the largest of {each}")
+        parts.append(f"{number_text(factor)} times the largest of {each}")
     return " + ".join(parts)
 
 
 def _loss(loss: TargetLoss) -> str:
-    factors = ", ".join(map(_number, loss.factors))
+    factors = ", ".join(map(number_text, loss.factors))
     return f"mean {loss.kind} error times {factors}, weight {int(loss.weights.sum())}"
 
 
@@ -463,7 +458,7 @@ def _stage(stage: StageForm, core: Core) -> Iterator[str]:
             denominator = stage.measure.denominator
             yield f"minimize {_additive(stage.measure, core)} [over {denominator}{sign}]"
             for factor, measures in stage.maxima:
-                yield f"  + {_number(factor)} times the largest of"
+                yield f"  + {number_text(factor)} times the largest of"
                 for measure in measures:
                     yield f"    {_additive(measure, core)} [over {measure.denominator}]"
             if (paths := stage.path_sum) is not None:

@@ -273,7 +273,7 @@ def feasible_lines(rows: Rows) -> tuple[str, ...]:
         for rule in rows.problem.rules
         if any(call.term == "output" for call in applications(rule.condition))
     ]
-    if target.kind != "number" or not (conditions or target.step is not None):
+    if not conditions and target.step is None:
         return ()
     try:
         found = compiled(conditions, (target.step,) * len(target.names))

@@ -1,0 +1,36 @@
+"""The audit of classes: what is predicted wrongly, and which class is higher."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from odtdsl.auditor.meanings import wrong
+from odtdsl.auditor.routing import DiagramOn, TreeOn
+from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.targets import AuditPart
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.predictors.nodes import Leaf
+from odtdsl.problem.ir.problem import TargetDecl
+
+
+class ClassAudit(AuditPart):
+    """A prediction is right or wrong."""
+
+    def errors(self, model: TreeOn | DiagramOn) -> Fraction | None:
+        """The weight of the rows whose class is another than predicted."""
+        return model.rows.weight(wrong(model))
+
+    def truth(self, rows: Judged) -> IntArray | FloatArray:
+        """The class of each row."""
+        return rows.classes
+
+    def in_order(self, below: Leaf, above: Leaf, target: TargetDecl) -> bool:
+        """The order is the declared one; of two classes the positive one is the higher."""
+        assert below.label is not None, "a tree that fits the target has labels"
+        assert above.label is not None, "a tree that fits the target has labels"
+        if len(target.classes) == 2 and target.positive is not None:
+            return above.label == target.positive or below.label != target.positive
+        return below.label <= above.label
+
+
+PART = ClassAudit()
