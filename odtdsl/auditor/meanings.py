@@ -86,10 +86,12 @@ def means(
 
 
 def class_of(call: Apply) -> int:
+    """The index of the class among the arguments of a term."""
     return next(arg.index for arg in call.args if isinstance(arg, LabelArg))
 
 
 def features_of(call: Apply) -> tuple[str, ...]:
+    """The names of the features among the arguments of a term."""
     return tuple(arg.name for arg in call.args if isinstance(arg, FeatureArg))
 
 
@@ -124,16 +126,19 @@ def predicted_so(model: ModelOn, call: Apply) -> BoolArray:
 
 @means("depth")
 def depth(model: ModelOn, _: Apply) -> Fraction:
+    """The number of splits on the longest path."""
     return Fraction(model.depth)
 
 
 @means("splits")
 def splits(model: ModelOn, _: Apply) -> Fraction:
+    """The number of splits; of a diagram, of its nodes."""
     return Fraction(len(model.splits))
 
 
 @means("leaves")
 def leaves(model: ModelOn, _: Apply) -> Fraction:
+    """The number of leaves; of a tree of hyperplanes one more than its splits."""
     skeleton = model.rows.problem.skeleton
     if isinstance(skeleton, DiagramSkeleton) and skeleton.tree:  # its arcs make a tree
         return Fraction(len(model.splits) + 1)
@@ -142,11 +147,13 @@ def leaves(model: ModelOn, _: Apply) -> Fraction:
 
 @means("nodes")
 def nodes(model: ModelOn, call: Apply) -> Fraction:
+    """The number of splits and leaves together."""
     return splits(model, call) + leaves(model, call)
 
 
 @means("root")
 def root(model: ModelOn, call: Apply) -> bool:
+    """Whether the first split tests only features that the rule names; a single leaf passes."""
     return not model.splits or set(model.splits[0].features) <= set(features_of(call))
 
 
@@ -169,21 +176,25 @@ def part(rows: Judged, some: BoolArray, whole: BoolArray) -> Fraction:
 
 @means("errors", over=whole)
 def errors(model: ModelOn, call: Apply) -> Fraction:
+    """The weight of the rows of the group whose prediction is wrong."""
     return model.rows.weight(whole(model, call) & wrong(model))
 
 
 @means("error_rate", over=whole)
 def error_rate(model: ModelOn, call: Apply) -> Fraction:
+    """The weight of wrong rows over that of all rows of the group; `NoValue` without any."""
     return part(model.rows, wrong(model), whole(model, call))
 
 
 @means("accuracy", over=whole)
 def accuracy(model: ModelOn, call: Apply) -> Fraction:
+    """The weight of right rows over that of all rows of the group; `NoValue` without any."""
     return part(model.rows, ~wrong(model), whole(model, call))
 
 
 @means("loss", over=whole)
 def loss(model: ModelOn, call: Apply) -> Fraction:
+    """The sum of weight times loss[actual class][predicted class] over the rows of the group."""
     rows = np.flatnonzero(whole(model, call))
     losses = model.rows.problem.losses
     paid = np.zeros((len(losses), len(losses)), dtype=model.rows.units.dtype)
@@ -201,6 +212,7 @@ def loss(model: ModelOn, call: Apply) -> Fraction:
 
 @means("expected_loss", over=whole)
 def expected_loss(model: ModelOn, call: Apply) -> Fraction:
+    """`loss` over the weight of the group's rows; `NoValue` without any."""
     weight = model.rows.weight(whole(model, call))
     if not weight:
         raise NoValue(NO_ROW)
@@ -209,26 +221,33 @@ def expected_loss(model: ModelOn, call: Apply) -> Fraction:
 
 @means("rate", over=whole)
 def rate(model: ModelOn, call: Apply) -> Fraction:
+    """The share, by weight, of the group's rows predicted as the class."""
     return part(model.rows, model.predicted == class_of(call), whole(model, call))
 
 
 @means("recall", over=of_class, called="{}")
 def recall(model: ModelOn, call: Apply) -> Fraction:
+    """The share, by weight, of the group's rows of the class predicted as it."""
     return part(model.rows, model.predicted == class_of(call), of_class(model, call))
 
 
 @means("false_positive_rate", over=of_others, called="not {}")
 def false_positive_rate(model: ModelOn, call: Apply) -> Fraction:
+    """The share, by weight, of the group's rows of other classes predicted as the class."""
     return part(model.rows, model.predicted == class_of(call), of_others(model, call))
 
 
 @means("specificity", over=of_others, called="not {}")
 def specificity(model: ModelOn, call: Apply) -> Fraction:
+    """The share, by weight, of the group's rows of other classes that are not predicted as the
+    class.
+    """
     return part(model.rows, model.predicted != class_of(call), of_others(model, call))
 
 
 @means("precision", over=predicted_so, called="predicted {}")
 def precision(model: ModelOn, call: Apply) -> Share:
+    """The share, by weight, of the group's rows predicted as the class that belong to it."""
     predicted = predicted_so(model, call)
     right = predicted & (model.rows.classes == class_of(call))
     return Share(over=model.rows.weight(right), under=model.rows.weight(predicted))
@@ -236,6 +255,7 @@ def precision(model: ModelOn, call: Apply) -> Share:
 
 @means("count_predicted", over=whole)
 def count_predicted(model: ModelOn, call: Apply) -> Fraction:
+    """The number of the group's rows, without weights, predicted as the class."""
     return model.rows.count(predicted_so(model, call))
 
 
@@ -249,12 +269,14 @@ def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
 
 @means("gap")
 def gap(model: ModelOn, call: Apply) -> Fraction:
+    """The largest minus the smallest value of the measure over the groups."""
     values = over_groups(model, call)
     return max(values) - min(values)
 
 
 @means("ratio")
 def ratio(model: ModelOn, call: Apply) -> Fraction:
+    """The smallest over the largest value of the measure over the groups; 1 if all are 0."""
     values = over_groups(model, call)
     return min(values) / max(values) if max(values) else Fraction(1)
 
@@ -271,6 +293,7 @@ def price(problem: Problem, asked: frozenset[str]) -> Fraction:
 
 @means("expected_cost", over=whole)
 def expected_cost(model: ModelOn, _: Apply) -> Fraction:
+    """The mean price of the features tested for a row, by weight; `NoValue` without rows."""
     rows = model.rows
     weight = rows.weight(rows.everyone)
     if not weight:
@@ -302,16 +325,19 @@ def _mean_loss(
 
 @means("mse", over=whole, in_floats=True)
 def mse(model: TreeOn, call: Apply) -> Fraction:
+    """The mean squared error of one target or all, by weight."""
     return _mean_loss(model, call, lambda y, p: (y - p) ** 2)
 
 
 @means("mae", over=whole, in_floats=True)
 def mae(model: TreeOn, call: Apply) -> Fraction:
+    """The mean absolute error of one target or all, by weight."""
     return _mean_loss(model, call, lambda y, p: np.abs(y - p))
 
 
 @means("poisson", over=whole, in_floats=True)
 def poisson(model: TreeOn, call: Apply) -> Fraction:
+    """The mean half Poisson deviance of one target or all, by weight."""
     return _mean_loss(model, call, half_deviance)
 
 
@@ -328,6 +354,7 @@ def half_deviance(y: FloatArray, p: FloatArray) -> FloatArray:
 
 @means("same_leaf")
 def same_leaf(model: TreeOn, call: Apply) -> bool:
+    """Whether two training rows reach the same leaf; `NoValue` on other rows."""
     if not model.rows.training:
         raise NoValue("the measure refers to training rows")
     first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
@@ -336,16 +363,19 @@ def same_leaf(model: TreeOn, call: Apply) -> bool:
 
 @means("different_leaf")
 def different_leaf(model: TreeOn, call: Apply) -> bool:
+    """Whether two training rows reach different leaves; `NoValue` on other rows."""
     return not same_leaf(model, call)
 
 
 @means("increasing")
 def increasing(model: TreeOn, call: Apply) -> bool:
+    """Whether predictions never fall when only the feature rises."""
     return is_monotone(model, *features_of(call), increasing=True)
 
 
 @means("decreasing")
 def decreasing(model: TreeOn, call: Apply) -> bool:
+    """Whether predictions never rise when only the feature rises."""
     return is_monotone(model, *features_of(call), increasing=False)
 
 
@@ -354,12 +384,14 @@ def decreasing(model: TreeOn, call: Apply) -> bool:
 
 @means("uses")
 def uses(place: PathOn | ModelOn, call: Apply) -> bool:
+    """Whether a path, or any path of the model, tests the feature."""
     (name,) = features_of(call)
     return any(name in asked for asked in _asked(place))
 
 
 @means("tests")
 def tests(place: PathOn | ModelOn, call: Apply) -> Fraction:
+    """How many splits of a path, or of the model, test one of the features."""
     named = set(features_of(call))
     return Fraction(sum(not named.isdisjoint(asked) for asked in _asked(place)))
 
@@ -373,6 +405,7 @@ def _asked(place: PathOn | ModelOn) -> list[tuple[str, ...]]:
 
 @means("before")
 def before(path: PathOn, call: Apply) -> bool:
+    """Whether no split on the second feature stands above or at one on the first, on this path."""
     first, second = features_of(call)
     return not any(
         first in lower and second in upper
@@ -383,6 +416,7 @@ def before(path: PathOn, call: Apply) -> bool:
 
 @means("requires")
 def requires(path: PathOn, call: Apply) -> bool:
+    """Whether every split on the first feature has one on the second above it, on this path."""
     needing, needed = features_of(call)
     above: set[str] = set()
     for asked in path.asked:
@@ -394,11 +428,13 @@ def requires(path: PathOn, call: Apply) -> bool:
 
 @means("cost")
 def cost(path: PathOn, _: Apply) -> Fraction:
+    """The price of the features that the path tests, each once, with shared prices."""
     return price(path.rows.problem, frozenset(name for asked in path.asked for name in asked))
 
 
 @means("length")
 def length(path: PathOn, _: Apply) -> Fraction:
+    """The number of splits on the path."""
     return Fraction(len(path.asked))
 
 
@@ -407,17 +443,20 @@ def length(path: PathOn, _: Apply) -> Fraction:
 
 @means("size")
 def size(place: LeafOn | SplitOn, call: Apply) -> Fraction:
+    """How many of the group's rows reach the leaf or split, without weights."""
     return place.rows.count(place.rows.of_group(call.args)[place.inside])
 
 
 @means("purity")
 def purity(leaf: LeafOn, _: Apply) -> Share:
+    """The share, by weight, of a leaf's rows that belong to the class it predicts."""
     right = leaf.inside[leaf.rows.classes[leaf.inside] == leaf.leaf.label]
     return Share(over=leaf.rows.weight(right), under=leaf.rows.weight(leaf.inside))
 
 
 @means("majority")
 def majority(leaf: LeafOn, _: Apply) -> bool:
+    """Whether no class weighs more in the leaf than the one it predicts."""
     classes = leaf.rows.classes[leaf.inside]
     mine = leaf.rows.weight(leaf.inside[classes == leaf.leaf.label])
     others = (leaf.rows.weight(leaf.inside[classes == label]) for label in np.unique(classes))
@@ -426,6 +465,7 @@ def majority(leaf: LeafOn, _: Apply) -> bool:
 
 @means("output", in_floats=True)
 def output(leaf: LeafOn, call: Apply) -> Fraction:
+    """What the leaf predicts for the target, exactly as the float it is."""
     (index,) = (arg.index for arg in call.args if isinstance(arg, TargetArg))
     assert leaf.leaf.output is not None, "a tree for number targets has outputs"
     return Fraction(leaf.leaf.output[index])
@@ -436,6 +476,7 @@ def output(leaf: LeafOn, call: Apply) -> Fraction:
 
 @means("threshold")
 def threshold(split: SplitOn, _: Apply) -> Fraction:
+    """The threshold of the split."""
     assert isinstance(split.test, Threshold), "the rule ranges over thresholds only"
     assert not isinstance(split.test.value, str)
     return Fraction(split.test.value)
@@ -443,9 +484,11 @@ def threshold(split: SplitOn, _: Apply) -> Fraction:
 
 @means("feature")
 def feature(split: SplitOn, call: Apply) -> bool:
+    """Whether the split tests only features that the rule names."""
     return set(split.features) <= set(features_of(call))
 
 
 @means("level")
 def level(split: SplitOn, _: Apply) -> Fraction:
+    """The depth of the split; the root has 0."""
     return Fraction(split.level)

@@ -65,6 +65,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
+        """Whether every line holds; soft lines may fail."""
         return all(line.holds or line.soft for line in self.lines)
 
 

@@ -83,6 +83,7 @@ class SplitOn:
 
     @property
     def inside(self) -> IntArray:
+        """int64 (size,): the rows that reach the split, those that go left first."""
         return np.concatenate([self.left, self.right])
 
 
@@ -174,10 +175,12 @@ class TreeOn(ModelOn):
 
     @cached_property
     def paths(self) -> tuple[PathOn, ...]:
+        """One path per leaf, from left to right."""
         return tuple(PathOn(rows=self.rows, asked=asked) for asked in self._asked)
 
     @cached_property
     def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+        """Per leaf, the features tested on its path, and its rows."""
         return tuple(
             (frozenset(name for names in asked for name in names), leaf.inside)
             for asked, leaf in zip(self._asked, self.leaves, strict=True)
@@ -228,6 +231,10 @@ class DiagramOn(ModelOn):
 
     @cached_property
     def paths(self) -> tuple[PathOn, ...]:
+        """All paths, one for each sequence of tested features.
+
+        Raises U330 beyond `MOST_PATHS` of them.
+        """
         ended: dict[Asked, None] = {}
         here: dict[int | None, dict[Asked, None]] = {self.diagram.entry.node: {(): None}}
         if self.diagram.entry.node is None:
@@ -250,6 +257,7 @@ class DiagramOn(ModelOn):
 
     @cached_property
     def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+        """The sets of features that rows are tested on, each with its rows, ascending."""
         used = list(dict.fromkeys(name for split in self.splits for name in split.features))
         asked = np.zeros((self.rows.n_rows, len(used)), dtype=bool)
         for split in self.splits:

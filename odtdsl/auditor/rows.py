@@ -125,6 +125,7 @@ class Judged:
 
     @cached_property
     def everyone(self) -> BoolArray:
+        """bool (n_rows,): all rows."""
         return np.ones(self.n_rows, dtype=bool)
 
     @cached_property
@@ -139,6 +140,7 @@ class Judged:
         return np.column_stack([self.numbers(name) for name in self.problem.target.names])
 
     def count(self, rows: BoolArray) -> Fraction:
+        """How many rows a mask, bool (n_rows,), has."""
         return Fraction(int(rows.sum()))
 
     def weight(self, rows: BoolArray | IntArray) -> Fraction:

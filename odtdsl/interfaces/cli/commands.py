@@ -181,6 +181,7 @@ class Commands(click.Group):
     """The commands of `odt`, in the order in which they are told."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands in the order of the help, not of the alphabet."""
         return list(self.commands)
 
 

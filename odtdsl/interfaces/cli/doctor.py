@@ -15,6 +15,7 @@ class Doctor(Command):
     as_json: Json = False
 
     def run(self) -> int:
+        """Print what is installed and whether it works; exits with 1 if something does not."""
         from odtdsl.interfaces import health
 
         found = health.examine()

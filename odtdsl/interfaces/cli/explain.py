@@ -44,6 +44,7 @@ class Explain(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Print why no tree satisfies the rules, what each rule costs, or the curve of a rule."""
         began = time.monotonic()
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_seconds

@@ -42,6 +42,7 @@ class Export(Command):
     as_json: Json = False
 
     def run(self) -> int:
+        """Write a saved model in the format of `--to` or of the name of `--out`."""
         from odtdsl.interfaces.api import load_model
         from odtdsl.presentation.exports.plan import plan_of
         from odtdsl.presentation.exports.registry import export_plan, format_named, format_of

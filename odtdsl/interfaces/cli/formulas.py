@@ -46,6 +46,7 @@ class Compile(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Write the problem as LP, MPS, CNF, WCNF or OPB."""
         from odtdsl.backends.variants import named
         from odtdsl.driver import pipeline
         from odtdsl.driver.formulas.files import parse_bound
@@ -88,6 +89,7 @@ class Decode(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Turn a solver's assignment of a written formula into a tree, audited."""
         from odtdsl.base.diagnostics.model import error
         from odtdsl.driver import pipeline
         from odtdsl.driver.formulas import files

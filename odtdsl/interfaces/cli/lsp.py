@@ -23,6 +23,10 @@ class Lsp(Command):
     ] = True
 
     def run(self) -> int:
+        """Serve the Language Server Protocol on standard input and output until the editor ends it.
+
+        Raises U351 if pygls is not installed.
+        """
         if find_spec("pygls") is None:
             raise error(
                 "U351",

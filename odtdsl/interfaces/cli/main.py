@@ -55,6 +55,10 @@ class Check(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Check the spec against its data.
+
+        Exits with 0 if a back end can solve it, else 1; the diagnostics are printed.
+        """
         from odtdsl.driver.choice import choose, refused
         from odtdsl.presentation import console
         from odtdsl.problem.terms.normalize import normalize
@@ -97,6 +101,10 @@ class Fmt(Command):
     ] = False
 
     def run(self) -> int:
+        """Format the spec.
+
+        Prints it, or writes the file. With `--check` exits with 1 if the file is not formatted.
+        """
         from odtdsl.base.files import write_text
         from odtdsl.language.printer import format_source
 
@@ -123,6 +131,7 @@ class Plan(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Print which back end would run, in which steps, and what the others do not support."""
         from odtdsl.backends.variants import named
         from odtdsl.driver import pipeline
         from odtdsl.presentation import console
@@ -189,6 +198,7 @@ class Rules(Command):
     as_json: Json = False
 
     def run(self) -> int:
+        """Print the catalogue of terms, or the page of one."""
         from odtdsl.problem.terms import catalogue
 
         if self.as_json:

@@ -35,6 +35,7 @@ class Predict(Command):
     as_json: Json = False
 
     def run(self) -> int:
+        """Print or write what a saved model predicts for the rows of a file."""
         from odtdsl.base.files import holds, write_text
         from odtdsl.data.readers import read
         from odtdsl.data.request import DataRequest
@@ -87,6 +88,7 @@ class Audit(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Audit a saved model, check a proof, or both; exits with 1 if something does not hold."""
         from odtdsl.insight.verification import audited
         from odtdsl.presentation.verification import lines
 
@@ -116,6 +118,7 @@ class Why(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Print why a saved tree predicts what it does for one row, and the smallest change."""
         from odtdsl.auditor import audit as checker
         from odtdsl.insight.counterfactuals import why
         from odtdsl.interfaces.api import load_tree

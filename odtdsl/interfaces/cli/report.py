@@ -52,6 +52,7 @@ class Report(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Solve the spec, or read a saved model, and write the HTML page."""
         began = time.monotonic()
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_seconds

@@ -77,6 +77,11 @@ class Solve(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Solve the spec, print the model with its status and audit, and write the files asked for.
+
+        The exit code tells the status, see `docs/reference/cli.md`; it is 1 if a file could not be
+        written.
+        """
         began = time.monotonic()
         from odtdsl.backends.variants import named, owner
         from odtdsl.base.interrupts import interruptible
@@ -288,6 +293,7 @@ class Compare(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Solve the spec on every back end that supports it, and print a table."""
         began = time.monotonic()
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_gap, parse_seconds

@@ -67,6 +67,7 @@ class Tune(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
+        """Try every setting on held-out rows, print the choice, and write what was asked for."""
         from odtdsl.base.files import write_text
         from odtdsl.base.limits import parse_gap, parse_seconds
         from odtdsl.insight.tuning.grid import parse_vary

@@ -100,10 +100,12 @@ class DiagramEvaluation(Measured):
 
     @property
     def predicted(self) -> IntArray:
+        """int64 (n_rows,): the class of the terminal that each row reaches."""
         return self._predicted
 
     @property
     def depth(self) -> int:
+        """The number of layers."""
         return len(self.diagram.layers)
 
     @cached_property
@@ -166,15 +168,18 @@ class DiagramEvaluation(Measured):
     # ---- measures
 
     def of_model(self, measure: Additive) -> int:
+        """The numerator of a measure of the whole diagram; terminals count as leaves."""
         total = self.over_rows(measure, np.arange(self.core.n_rows))
         if measure.columns is not None:
             total += sum(int(measure.columns[c]) for columns in self.tested for c in columns)
         return total + measure.leaves * len(self.terminals) + measure.splits * len(self.visits)
 
     def of_loss(self, loss: TargetLoss) -> Fraction:
+        """Always raises `NotEvaluable`: diagrams predict classes."""
         raise NotEvaluable("a diagram has one terminal per class, so it cannot have number targets")
 
     def over_paths(self, paths: PathSum) -> int:
+        """The numerator of a path sum: every row weighs the path that it takes."""
         return sum(
             int(paths.weights[rows].sum())
             * path_numerator(paths.measure, tuple(chain.from_iterable(path)), len(path))
@@ -184,6 +189,7 @@ class DiagramEvaluation(Measured):
     # ---- conditions
 
     def violations(self) -> tuple[Violation, ...]:
+        """All that fails: skeleton, arcs, splits and filters, then clauses in their order."""
         broken: list[Violation] = [*self._skeleton(), *self._arcs(), *self.bad_splits()]
         broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
         return tuple(broken)

@@ -190,6 +190,7 @@ class Evaluation(Measured):
 
     @cached_property
     def splits(self) -> tuple[tuple[Visit, RawSplit], ...]:
+        """The splits with their visits, in the order of `walk`."""
         return tuple((v, v.node) for v in self.visits if isinstance(v.node, RawSplit))
 
     @cached_property
@@ -208,6 +209,7 @@ class Evaluation(Measured):
 
     @property
     def depth(self) -> int:
+        """The number of splits on the longest path."""
         return max(leaf.level for leaf in self.leaves)
 
     @cached_property
@@ -218,16 +220,19 @@ class Evaluation(Measured):
     # ---- measures
 
     def of_model(self, measure: Additive) -> int:
+        """The numerator of a measure of the whole tree."""
         total = self.over_rows(measure, np.arange(self.core.n_rows))
         if measure.columns is not None:
             total += sum(int(measure.columns[column]) for column in self.tested)
         return total + measure.leaves * len(self.leaves)
 
     def of_loss(self, loss: TargetLoss) -> Fraction:
+        """The value of a loss of number targets, summed over the training rows."""
         outputs = [leaf.node.output for leaf in self.leaves if isinstance(leaf.node, RawLeaf)]
         return loss_of(self.core, loss, np.asarray(outputs, dtype=np.float64)[self.leaf_of])
 
     def over_paths(self, paths: PathSum) -> int:
+        """The numerator of a path sum: every row weighs the path to its leaf."""
         return sum(
             int(paths.weights[leaf.rows].sum()) * path_numerator(paths.measure, leaf.above)
             for leaf in self.leaves
@@ -236,6 +241,7 @@ class Evaluation(Measured):
     # ---- conditions
 
     def violations(self) -> tuple[Violation, ...]:
+        """All that fails: skeleton, splits and filters, then clauses in their order."""
         broken: list[Violation] = [*self._skeleton(), *self.bad_splits()]
         broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
         return tuple(broken)

@@ -32,6 +32,8 @@ class FeatureArg:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetArg:
+    """A target column; `index` counts the targets of the problem."""
+
     name: str
     index: int
 
@@ -95,6 +97,8 @@ class Apply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arith:
+    """A sum, difference, product or quotient of two numbers."""
+
     op: Literal["+", "-", "*", "/"]
     left: Expr
     right: Expr
@@ -102,11 +106,15 @@ class Arith:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minus:
+    """A number with the opposite sign."""
+
     operand: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abs:
+    """The absolute value of a number."""
+
     operand: Expr
 
 
@@ -154,6 +162,8 @@ MIRRORED: dict[CompareOp, CompareOp] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare:
+    """A comparison of two numbers."""
+
     op: CompareOp
     left: Expr
     right: Expr
@@ -177,17 +187,23 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultipleOf:
+    """Whether a number is a whole multiple of `step`, which is positive."""
+
     item: Expr
     step: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotC:
+    """The negation of a condition."""
+
     operand: Condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AndC:
+    """The conjunction of conditions; true without any."""
+
     items: tuple[Condition, ...]
 
 
@@ -240,12 +256,16 @@ class CellCompare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellIn:
+    """Whether a cell is one of the values; false where it is missing."""
+
     column: str
     values: tuple[Fraction | str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellMissing:
+    """Whether a cell is missing."""
+
     column: str
 
 
@@ -258,16 +278,22 @@ class RowIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellNot:
+    """The negation of a condition on cells."""
+
     operand: CellCondition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellAnd:
+    """The conjunction of conditions on cells."""
+
     items: tuple[CellCondition, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellOr:
+    """The disjunction of conditions on cells."""
+
     items: tuple[CellCondition, ...]
 
 

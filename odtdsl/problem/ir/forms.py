@@ -109,6 +109,7 @@ class Additive:
         )
 
     def scaled(self, factor: Fraction) -> Additive:
+        """The measure times a factor, exactly: numerators and denominator are multiplied."""
         up = factor.numerator
         return Additive(
             constant=self.constant * up,
@@ -122,6 +123,7 @@ class Additive:
 
     @property
     def is_constant(self) -> bool:
+        """Whether the measure is the same for every model."""
         parts = (self.rows, self.output, self.columns)
         counts = self.leaves or self.splits
         return not counts and not any(part is not None and part.any() for part in parts)
@@ -170,6 +172,7 @@ class PathMeasure:
         )
 
     def scaled(self, factor: Fraction) -> PathMeasure:
+        """The measure times a factor, exactly."""
         up = factor.numerator
         return PathMeasure(
             per_test=tuple(x * up for x in self.per_test),
@@ -202,6 +205,7 @@ class PathSum:
     denominator: int = 1
 
     def scaled(self, factor: Fraction) -> PathSum:
+        """The sum times a factor, exactly."""
         weights = _scaled(self.weights, factor.numerator)
         assert weights is not None, "weights are there"
         return PathSum(
@@ -243,6 +247,7 @@ class TargetLoss:
     weights: IntArray = field(repr=False)
 
     def scaled(self, factor: Fraction) -> TargetLoss:
+        """The loss times a factor, exactly."""
         factors = tuple(factor * one for one in self.factors)
         return TargetLoss(kind=self.kind, factors=factors, weights=self.weights)
 

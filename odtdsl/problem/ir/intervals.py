@@ -38,6 +38,7 @@ class RealSet:
 
     @staticmethod
     def points(values: Iterable[float]) -> RealSet:
+        """The set of finitely many numbers."""
         return RealSet(tuple(((x, 0), (x, 1)) for x in sorted(set(values))))
 
     @staticmethod
@@ -47,13 +48,16 @@ class RealSet:
 
     @staticmethod
     def below(value: float, *, closed: bool) -> RealSet:
+        """All numbers below `value`; with `closed`, `value` too."""
         return RealSet(((LOWEST, (value, 1 if closed else 0)),))
 
     @staticmethod
     def above(value: float, *, closed: bool) -> RealSet:
+        """All numbers above `value`; with `closed`, `value` too."""
         return RealSet((((value, 0 if closed else 1), HIGHEST),))
 
     def complement(self) -> RealSet:
+        """All numbers that are not in the set, infinite ones included."""
         edges: list[Cut] = [LOWEST]
         for low, high in self.pieces:
             edges += (low, high)

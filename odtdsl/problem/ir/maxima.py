@@ -90,6 +90,7 @@ MOST_CASES = 2_000
 
 
 def n_cases(atom: MaximaBound) -> int:
+    """How many linear bounds the atom stands for: the product of the sizes of its maxima."""
     return prod(len(parts) for _, parts in atom.maxima)
 
 

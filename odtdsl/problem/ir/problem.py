@@ -29,12 +29,15 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureDecl:
+    """A feature: its column type, where it may be split, and where its missing cells go."""
+
     type: ColumnType
     candidates: Candidates = Candidates()
     missing: MissingPolicy = "refuse"
 
     @property
     def name(self) -> str:
+        """The name of the column."""
         return self.type.name
 
 
@@ -57,12 +60,16 @@ class TargetDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDecl:
+    """A named group: the rows whose cells satisfy a condition."""
+
     name: str
     condition: CellCondition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedCost:
+    """A price paid once per path that tests any of the features (indices into the features)."""
+
     features: tuple[int, ...]
     amount: Fraction
 
@@ -181,9 +188,3 @@ class Problem:
         """The features of which a cell that a model sees can be missing."""
         asked = ("left", "right", "branch")
         return frozenset(one.name for one in self.features if one.missing in asked)
-
-    def feature_index(self, name: str) -> int | None:
-        for index, feature in enumerate(self.features):
-            if feature.name == name:
-                return index
-        return None

@@ -77,4 +77,5 @@ def walk(tree: RawTree, level: int = 0) -> Iterator[tuple[RawTree, int]]:
 
 
 def depth_of(tree: RawTree) -> int:
+    """The number of splits on the longest path; 0 for a leaf."""
     return max(level for _, level in walk(tree))

@@ -57,10 +57,12 @@ class Rows:
 
     @property
     def n_rows(self) -> int:
+        """The number of training rows."""
         return self.data.n_rows
 
     @property
     def n_classes(self) -> int:
+        """The number of classes; 0 for number targets."""
         return len(self.problem.target.classes)
 
     @cached_property

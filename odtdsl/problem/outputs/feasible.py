@@ -48,14 +48,17 @@ class FeasibleSet:
 
     @cached_property
     def native(self) -> Any:
+        """The set in the engine; floats, projections and membership come from there."""
         return _native(self.union)
 
     @property
     def n_targets(self) -> int:
+        """The number of targets, the length of an output vector."""
         return len(self.union.steps)
 
     @property
     def is_empty(self) -> bool:
+        """Whether no output vector satisfies the rules."""
         return not self.union.pieces
 
     @property
@@ -65,6 +68,7 @@ class FeasibleSet:
 
     @property
     def everything(self) -> bool:
+        """Whether every output vector satisfies the rules."""
         return bool(self.native.everything)
 
     def contains(self, outputs: FloatArray) -> BoolArray:

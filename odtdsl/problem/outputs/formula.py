@@ -35,11 +35,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class All:
+    """All items hold; true without any."""
+
     items: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Any:
+    """Some item holds; false without any."""
+
     items: tuple[Formula, ...] = ()
 
 
@@ -80,6 +84,7 @@ def formula(condition: Condition, *, positive: bool = True) -> Formula:
 
 
 def conjunction(items: Sequence[Formula]) -> Formula:
+    """The conjunction, flattened and without repeated items."""
     flat: list[Formula] = []
     for item in items:
         if item == FALSE:

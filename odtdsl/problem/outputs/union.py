@@ -70,6 +70,7 @@ def meet(a: Interval, b: Interval) -> Interval:
 
 
 def is_empty(a: Interval) -> bool:
+    """Whether the interval holds no number; None is an open end."""
     return a[0] is not None and a[1] is not None and a[0] > a[1]
 
 
@@ -81,6 +82,7 @@ def within(a: Interval, b: Interval) -> bool:
 
 
 def apart(a: Interval, b: Interval) -> bool:
+    """Whether two intervals have no number in common."""
     return is_empty(meet(a, b))
 
 

@@ -65,11 +65,15 @@ class Holds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllOf:
+    """The conjunction of formulas; true without any."""
+
     items: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyOf:
+    """The disjunction of formulas; false without any."""
+
     items: tuple[Formula, ...] = ()
 
 

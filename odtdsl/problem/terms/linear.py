@@ -55,6 +55,7 @@ class LinearForm:
 
     @property
     def is_constant(self) -> bool:
+        """Whether the form has no measure, only a number."""
         return not (self.parts or self.counts or self.maxima)
 
     def mentions(self, kind: type[Measure]) -> bool:
@@ -99,6 +100,7 @@ def _of_term(call: Apply, rows: Rows, scope: Scope) -> LinearForm:
 
 
 def plus(left: LinearForm, right: LinearForm) -> LinearForm:
+    """The sum of two forms."""
     return LinearForm(
         constant=left.constant + right.constant,
         parts=left.parts + right.parts,

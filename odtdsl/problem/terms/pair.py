@@ -9,6 +9,7 @@ PAIR = (Signature(params=(Param.FEATURE, Param.FEATURE), names=("first", "second
 
 
 def features_of(call: Apply) -> tuple[FeatureArg, FeatureArg]:
+    """The two features that are the arguments of a term."""
     first, second = call.args
     assert isinstance(first, FeatureArg)
     assert isinstance(second, FeatureArg)

@@ -31,6 +31,10 @@ class ShareOf(Term):
         """bool (n_rows,): the rows that the share is of."""
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """The weight of the rows of `among` predicted as the class, over the weight of `among`.
+
+        Raises EmptyDenominator if `among` weighs nothing.
+        """
         mask = self.among(rows, call)
         label = argument(call, LabelArg)
         of = described(call, "" if label is None else label.text)

@@ -29,10 +29,12 @@ def argument(call: Apply, kind: type[A]) -> A | None:
 
 
 def group_of(call: Apply) -> GroupArg | None:
+    """The group among the arguments of a term; None for all rows."""
     return argument(call, GroupArg)
 
 
 def label_of(call: Apply) -> int:
+    """The index of the class among the arguments of a term."""
     label = argument(call, LabelArg)
     assert label is not None, "the signature demands a class"
     return label.index

@@ -30,6 +30,7 @@ class Accuracy(Term):
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """The weights of the group's rows where the output is their class, over those of all."""
         mask = rows.mask(group_of(call))
         output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
         output[np.arange(rows.n_rows), rows.labels] = np.where(mask, rows.weights, 0)

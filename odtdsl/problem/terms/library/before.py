@@ -31,5 +31,6 @@ class Before(Term):
     hint = "write `forall path: a before b`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """No test of the first feature has one of the second above it."""
         first, second = features_of(call)
         return Holds(atom=Order(here=first.index, above=second.index), positive=False)

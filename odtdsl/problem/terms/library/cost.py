@@ -27,6 +27,7 @@ class Cost(Term):
     hint = "write `forall path: cost <= 150`, or `expected_cost` for the average over rows"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
+        """Each feature's price once per path, and shared prices once per set, in whole units."""
         costs = rows.problem.costs
         common = lcm(
             *(price.denominator for price in costs.features),

@@ -25,6 +25,7 @@ class CountPredicted(Term):
     kind = Kind.ROW_COUNT
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """Each row of the group counts 1 where the output is the class."""
         output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
         output[:, label_of(call)] = rows.mask(group_of(call))
         return Additive(output=output)

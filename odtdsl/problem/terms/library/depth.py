@@ -20,4 +20,5 @@ class Depth(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> DepthMeasure:
+        """The depth of the model."""
         return DepthMeasure()

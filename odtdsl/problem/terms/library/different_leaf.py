@@ -24,5 +24,6 @@ class DifferentLeaf(Term):
     kind = Kind.CONDITION
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """The negation of a `Link` of the two rows."""
         first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
         return Holds(atom=Link(first=first, second=second), positive=False)

@@ -26,5 +26,6 @@ class ErrorRate(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """The weights of the group's rows where the output is wrong, over those of all."""
         mask = rows.mask(group_of(call))
         return share(rows, mask, when_wrong(rows, mask), described(call))

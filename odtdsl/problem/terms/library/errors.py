@@ -26,5 +26,6 @@ class Errors(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """The weights of the group's rows, where the output is not the row's class."""
         mask = rows.mask(group_of(call))
         return Additive(output=when_wrong(rows, mask), denominator=rows.weight_denominator)

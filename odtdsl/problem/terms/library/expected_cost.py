@@ -24,6 +24,7 @@ class ExpectedCost(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathSum:
+        """The sum of weight times path cost, over the weight of all rows."""
         total = nonzero(rows, rows.mask(None), described(call))
         measure = Cost().translate(rows, Scope.PATH, call)
         return PathSum(weights=rows.weights, measure=measure, denominator=total)

@@ -28,6 +28,7 @@ class ExpectedLoss(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """`loss` over the weight of the group's rows."""
         total = nonzero(rows, rows.mask(group_of(call)), described(call))
         per_weight = Fraction(rows.weight_denominator, total)
         return Loss().translate(rows, scope, call).scaled(per_weight)

@@ -27,5 +27,6 @@ class FalsePositiveRate(ShareOf):
     fewer_is_better = True
 
     def among(self, rows: Rows, call: Apply) -> BoolArray:
+        """bool (n_rows,): the rows of the group that do not belong to the class."""
         mask: BoolArray = rows.mask(group_of(call)) & (rows.labels != label_of(call))
         return mask

@@ -23,4 +23,5 @@ class Feature(Term):
     hint = "write `forall split: feature in {age, sex}`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        """Always raises Unsupported: rules on features of splits become a `SplitFilter`."""
         raise Unsupported("a split's feature goes into a SplitFilter")

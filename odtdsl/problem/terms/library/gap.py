@@ -30,6 +30,7 @@ class Gap(OverGroups):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Largest:
+        """The largest of all differences of two groups' measures."""
         each = self._measures(rows, scope, call)
         minus = Fraction(-1)
         pairs = [

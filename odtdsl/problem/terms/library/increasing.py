@@ -27,6 +27,7 @@ class Increasing(Term):
     kind = Kind.CONDITION
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """A `Monotone` atom, turned where class indices fall as the order of classes rises."""
         feature = argument(call, FeatureArg)
         assert feature is not None
         upwards = rises_with_index(rows.problem.target)

@@ -21,6 +21,7 @@ class Leaves(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """1 per leaf; of a tree of hyperplanes its splits plus 1."""
         return Additive(splits=1, constant=1) if arcs_make_a_tree(rows) else Additive(leaves=1)
 
 

@@ -20,6 +20,7 @@ class Length(Term):
     hint = "write `forall path: length <= 3`, or `depth` for the longest path"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> PathMeasure:
+        """1 per test of a path; 1 per split where splits are hyperplanes."""
         n = len(rows.problem.features)
         if rows.problem.skeleton.splits == "hyperplane":
             return PathMeasure(per_test=(0,) * n, once=(0,) * n, per_split=1)

@@ -19,4 +19,5 @@ class Level(Term):
     hint = "write `forall split: if level = 0 then feature in {age, sex}`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        """Always raises Unsupported: rules on levels become a `SplitFilter`."""
         raise Unsupported("a split's level goes into a SplitFilter")

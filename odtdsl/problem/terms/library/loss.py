@@ -38,6 +38,7 @@ class Loss(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """The weight of each row times the loss of its class and the output, in whole units."""
         matrix, common = _matrix(rows)
         mask = rows.mask(group_of(call))
         weights = np.where(mask, rows.weights, 0)

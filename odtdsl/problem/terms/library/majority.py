@@ -29,6 +29,8 @@ class Majority(Term):
     hint = "write `forall leaf: majority`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """For every class a linear bound: its weight in the leaf is at most that of the label."""
+
         def beats(label: int) -> Formula:
             output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
             output[np.arange(rows.n_rows), rows.labels] = -rows.weights

@@ -28,4 +28,5 @@ class Mse(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:
+        """The mean squared error of one target or all, by weight."""
         return target_loss(rows, call, "squared")

@@ -22,4 +22,5 @@ class Nodes(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """Splits plus leaves."""
         return Splits().translate(rows, scope, call) + Leaves().translate(rows, scope, call)

@@ -27,4 +27,5 @@ class Output(Term):
     hint = "write `forall leaf: price >= 0` for the output of every leaf"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        """Always raises Unsupported: rules on outputs become an `OutputSet`."""
         raise Unsupported("a leaf's output is not linear in rows: it goes into an OutputSet")

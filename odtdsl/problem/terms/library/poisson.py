@@ -26,4 +26,5 @@ class Poisson(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> TargetLoss:
+        """The mean half Poisson deviance of one target or all, by weight."""
         return target_loss(rows, call, "poisson")

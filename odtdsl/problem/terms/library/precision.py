@@ -28,6 +28,7 @@ class Precision(Term):
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
+        """The weight predicted rightly as the class, over all weight predicted as the class."""
         label, mask = label_of(call), rows.mask(group_of(call))
         right = mask & (rows.labels == label)
         return Quotient(

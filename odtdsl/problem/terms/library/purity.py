@@ -28,6 +28,7 @@ class Purity(Term):
     hint = "write `forall leaf: purity >= 80%`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:
+        """The weight of the label's rows in the leaf, over the weight of the leaf."""
         output = np.zeros((rows.n_rows, rows.n_classes), dtype=np.int64)
         output[np.arange(rows.n_rows), rows.labels] = rows.weights
         return Quotient(over=Additive(output=output), under=Additive(rows=rows.weights))

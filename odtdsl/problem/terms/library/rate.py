@@ -27,4 +27,5 @@ class Rate(ShareOf):
     target = "class"
 
     def among(self, rows: Rows, call: Apply) -> BoolArray:
+        """bool (n_rows,): the rows of the group."""
         return rows.mask(group_of(call))

@@ -26,4 +26,5 @@ class RatioOver(OverGroups):
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Smallest:
+        """The smallest over the largest of the groups' measures."""
         return Smallest(of=tuple(self._measures(rows, scope, call)))

@@ -26,5 +26,6 @@ class Recall(ShareOf):
     fewer_is_better = False
 
     def among(self, rows: Rows, call: Apply) -> BoolArray:
+        """bool (n_rows,): the rows of the group that belong to the class."""
         mask: BoolArray = rows.mask(group_of(call)) & (rows.labels == label_of(call))
         return mask

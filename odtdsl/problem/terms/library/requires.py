@@ -33,6 +33,7 @@ class Requires(Term):
     hint = "write `forall path: b requires a`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """No test of the first feature has the second absent above it."""
         needing, needed = features_of(call)
         atom = Order(here=needing.index, above=needed.index, absent=True)
         return Holds(atom=atom, positive=False)

@@ -25,5 +25,6 @@ class Root(Term):
     hint = "write `root in {age, sex}`, without `forall`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """An atom on the columns that the root may test."""
         columns = sorted({arg.index for arg in call.args if isinstance(arg, FeatureArg)})
         return Holds(atom=RootAtom(columns=tuple(columns)))

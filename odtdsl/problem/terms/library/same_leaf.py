@@ -26,5 +26,6 @@ class SameLeaf(Term):
     kind = Kind.CONDITION
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """A `Link` of the two rows."""
         first, second = (arg.index for arg in call.args if isinstance(arg, RowArg))
         return Holds(atom=Link(first=first, second=second))

@@ -31,4 +31,5 @@ class Size(Term):
     hint = "write `forall leaf: size >= 5`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """Each row of the group counts 1."""
         return Additive(rows=rows.mask(group_of(call)).astype(np.int64))

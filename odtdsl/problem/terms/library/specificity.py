@@ -28,5 +28,6 @@ class Specificity(FalsePositiveRate):
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """1 minus the share of other classes' rows predicted as the class."""
         predicted_so = super().translate(rows, scope, call)
         return Additive(constant=1) + predicted_so.scaled(Fraction(-1))

@@ -23,6 +23,7 @@ class Splits(Term):
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
+        """Leaves minus 1; of a diagram the number of its nodes."""
         if isinstance(rows.problem.skeleton, DiagramSkeleton):
             return Additive(splits=1)
         return Additive(leaves=1, constant=-1)

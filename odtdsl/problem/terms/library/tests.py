@@ -26,6 +26,10 @@ class Tests(Term):
     signatures = (Signature(params=(Param.FEATURE,), repeat=True),)
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive | PathMeasure:
+        """1 per test of one of the features, on a path or in the model.
+
+        Raises Unsupported for several features where splits are hyperplanes.
+        """
         wanted = {arg.index for arg in call.args if isinstance(arg, FeatureArg)}
         if rows.problem.skeleton.splits == "hyperplane" and len(wanted) > 1:
             raise Unsupported(

@@ -27,4 +27,5 @@ class Threshold(Term):
     hint = "write `forall split: threshold(age) in [20, 80]`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:
+        """Always raises Unsupported: comparisons with constants become a `SplitFilter`."""
         raise Unsupported("a threshold can be compared only with constants")

@@ -28,6 +28,7 @@ class Uses(Term):
     kind = Kind.CONDITION
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Formula:
+        """A `Used` atom of the feature's column."""
         feature = argument(call, FeatureArg)
         assert feature is not None
         return Holds(atom=Used(column=feature.index))
