@@ -13,8 +13,7 @@ from sklearn.base import clone
 from odtdsl import OptimalTreeClassifier, OptimalTreeRegressor
 from odtdsl.auditor.audit import audit
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.driver.class_warnings import unpredicted
-from odtdsl.driver.scoring import output_score
+from odtdsl.driver.scoring import model_warnings, output_score
 from odtdsl.estimators import early
 from odtdsl.estimators.early import HeldOut, parted
 
@@ -97,7 +96,7 @@ def test_all_that_is_told_is_of_the_model_that_is_kept(heard: list[Heard]) -> No
         ).fit(noisy()[0], rare)
     result = classes.result_
     told = [one for one in result.warnings if one.code == "O104"]
-    assert told == list(unpredicted(classes.tree_, result.rows))
+    assert told == list(model_warnings(classes.tree_, result.rows))
 
 
 def test_a_proof_on_the_rows_of_the_fit_is_not_told(heard: list[Heard]) -> None:

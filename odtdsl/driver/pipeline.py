@@ -299,7 +299,7 @@ def _result(
     from odtdsl.backends.answers import model_of
     from odtdsl.backends.decode import idle_splits
     from odtdsl.backends.decoding import simplified, to_predictor
-    from odtdsl.driver.class_warnings import unpredicted
+    from odtdsl.driver.scoring import model_warnings
 
     answer, name = ran.answer, ran.steps[-1].backend
     _must_be_founded(analysis, core, answer)
@@ -314,7 +314,7 @@ def _result(
         audited = audit(model, analysis.rows, backend=name)
         _must_be_founded(analysis, core, answer)
         _must_agree(analysis, core, answer, audited)
-        warnings += unpredicted(model, analysis.rows)
+        warnings += model_warnings(model, analysis.rows)
     stages = _stages(analysis, core, answer, audited)
     return Result(
         status=answer.status,
@@ -439,7 +439,7 @@ def with_other_model(result: Result, model: Tree | Diagram) -> Result:
 
     Bounds are of the problem, and stay; nothing is proven of the model.
     """
-    from odtdsl.driver.class_warnings import unpredicted
+    from odtdsl.driver.scoring import model_warnings
 
     rows = result.rows
     assert rows is not None, "the result was not stripped of its rows"
@@ -457,7 +457,7 @@ def with_other_model(result: Result, model: Tree | Diagram) -> Result:
         audit=seen,
         test=_test(model, result.test_rows, rows),
         outputs=output_score(model, rows, rows.data),
-        warnings=(*kept, *unpredicted(model, rows)),
+        warnings=(*kept, *model_warnings(model, rows)),
     )
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
+from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.base.numbers import as_number
-from odtdsl.predictors.nodes import Leaf
+from odtdsl.base.tasks import Part
 from odtdsl.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     from odtdsl.data.dataset import Dataset, Value
-    from odtdsl.data.table import FloatArray
     from odtdsl.problem.ir.rows import Rows
 
 
@@ -70,6 +69,8 @@ class TestScore:
         best on the training rows where every row gets the same. Rules are not asked.
     predicts
         What such a constant predicts, a value for each target; nothing for other models.
+    measures
+        Of other tasks than classes and numbers, their measures by name.
     """
 
     __test__ = False
@@ -82,24 +83,31 @@ class TestScore:
     audit: AuditOfRows | None = field(default=None, compare=False, repr=False)
     baseline: TestScore | None = field(default=None, compare=False, repr=False)
     predicts: tuple[Value, ...] = ()
+    measures: tuple[tuple[str, float], ...] = ()
 
     @property
     def accuracy(self) -> float | None:
         """The share of correct predictions; `None` for number targets."""
         return None if self.errors is None else 1 - self.errors / self.rows
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """All measures by name: errors and accuracy, `mse` and `mae`, or those of the task."""
+        said = {
+            "errors": self.errors,
+            "accuracy": self.accuracy,
+            "mse": self.mse,
+            "mae": self.mae,
+            **dict(self.measures),
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
     def to_json(self) -> dict[str, Any]:
-        """Rows with errors and accuracy, or with the mean errors of number targets."""
-        if self.errors is None:
-            found = {
-                "rows": self.rows,
-                "mse": as_number(self.mse),
-                "mae": as_number(self.mae),
-            }
-            if self.outputs is not None:
-                found["outputs"] = self.outputs.to_json()
-        else:
-            found = {"rows": self.rows, "errors": self.errors, "accuracy": self.accuracy}
+        """Rows and the `figures`; where they are asked for, also objective, rules, baseline."""
+        found: dict[str, Any] = {"rows": self.rows}
+        found |= {name: as_number(value) for name, value in self.figures.items()}
+        if self.outputs is not None:
+            found["outputs"] = self.outputs.to_json()
         if self.audit is not None:
             found["objective"] = [as_number(value) for value in self.audit.objective]
             found["audit"] = audit_to_json(self.audit)
@@ -111,24 +119,42 @@ class TestScore:
         return found
 
 
+class ScorePart(Part):
+    """The scores of a task."""
+
+    module: ClassVar = "score"
+
+    @abstractmethod
+    def score(self, model: Predictor, data: Dataset) -> TestScore:
+        """How a model does on some rows, which count alike."""
+
+    @abstractmethod
+    def constants(
+        self, model: Predictor, rows: Rows
+    ) -> Iterator[tuple[Predictor, tuple[Value, ...]]]:
+        """Models without a split, the likeliest first, and what each predicts for each target."""
+
+    def outputs(self, model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:
+        """The outputs target by target, where there are several or rules on them."""
+        return None
+
+    def warnings(self, model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
+        """What is doubtful about a model on its training rows."""
+        return ()
+
+    @abstractmethod
+    def measure(self, words: Collection[str]) -> str:
+        """The measure of held-out rows, where none is asked for; `words` are of the objective."""
+
+
 def output_score(model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:
     """The predictions of a model of several targets, or under rules on outputs; else None."""
-    from odtdsl.auditor.outputs import kept, on_outputs
-    from odtdsl.problem.outputs.feasible import feasible_lines
+    return ScorePart.of(rows.problem.target.kind).outputs(model, rows, data)
 
-    target = rows.problem.target
-    ruled = target.step is not None or any(on_outputs(rule) for rule in rows.problem.rules)
-    if target.kind != "number" or not (ruled or len(target.names) > 1):
-        return None
-    assert data.targets is not None, "number targets are there"
-    each = ((model.outputs(data.table) - data.targets) ** 2).mean(axis=0).tolist()
-    broken = ~kept(model, rows)[model.apply(data.table)]
-    return OutputScore(
-        rows=data.n_rows,
-        mse=tuple(zip(target.names, each, strict=True)),
-        infeasible=int(broken.sum()),
-        feasible=feasible_lines(rows),
-    )
+
+def model_warnings(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
+    """What is doubtful about a model on its training rows."""
+    return ScorePart.of(rows.problem.target.kind).warnings(model, rows)
 
 
 def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScore:
@@ -137,15 +163,17 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     With `rows`, those of training, also the objective and every rule on the test rows, and the
     same of the best constant.
     """
-    found = _score(model, test, rows)
+    part = ScorePart.of(model.target_kind)
+    found = part.score(model, test)
     if rows is None:
         return found
     constant, predicts = best_constant(model, rows)
     return replace(
         found,
+        outputs=part.outputs(model, rows, test),
         audit=audit_rows(model, rows.problem, test),
         baseline=replace(
-            _score(constant, test, None),
+            part.score(constant, test),
             predicts=predicts,
             audit=audit_rows(constant, rows.problem, test),
         ),
@@ -171,43 +199,7 @@ def best_constant(model: Predictor, rows: Rows) -> tuple[Predictor, tuple[Value,
         )
 
     senses = [stage.sense == "maximize" for stage in rows.problem.objective]
-    constant, predicts = min(_constants(model, rows), key=lambda one: worth(one[0]))
-    return constant, predicts
-
-
-def _constants(model: Predictor, rows: Rows) -> Iterator[tuple[Predictor, tuple[Value, ...]]]:
-    if rows.data.targets is not None:
-        for outputs in _outputs(rows.data.targets.reshape(rows.n_rows, -1), rows):
-            yield model.alone(Leaf(output=outputs, size=rows.n_rows)), outputs
-        return
-    weights = np.bincount(rows.labels, rows.weights, minlength=len(model.classes))
-    for label in np.argsort(-weights, kind="stable").tolist():
-        yield model.alone(Leaf(label=label, size=rows.n_rows)), (model.classes[label],)
-
-
-def _outputs(targets: FloatArray, rows: Rows) -> Iterator[tuple[float, ...]]:
-    """The weighted means, which `mse` and `poisson` like best, and the medians, which `mae` does.
-
-    `targets` is float64 (n_rows, n_targets).
-    """
-    yield tuple(np.average(targets, axis=0, weights=rows.weights).tolist())
-    medians = []
-    for column in targets.T:
-        order = np.argsort(column, kind="stable")
-        below = np.cumsum(rows.weights[order], dtype=np.float64)
-        medians.append(float(column[order][np.searchsorted(below, below[-1] / 2)]))
-    yield tuple(medians)
-
-
-def _score(model: Predictor, test: Dataset, rows: Rows | None) -> TestScore:
-    if test.labels is not None:
-        errors = int((model.labels(test.table) != test.labels).sum())
-        return TestScore(rows=test.n_rows, errors=errors)
-    assert test.targets is not None, "number targets are there"
-    apart = model.outputs(test.table) - test.targets
-    return TestScore(
-        rows=test.n_rows,
-        mse=float((apart**2).mean()),
-        mae=float(np.abs(apart).mean()),
-        outputs=None if rows is None else output_score(model, rows, test),
+    constant, predicts = min(
+        ScorePart.of(model.target_kind).constants(model, rows), key=lambda one: worth(one[0])
     )
+    return constant, predicts

@@ -69,7 +69,7 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
     OdtError
         As of `auditor.audit.audit`, `insight.proofs.file.read` and `insight.proofs.check.check`.
     """
-    from odtdsl.driver.class_warnings import unpredicted
+    from odtdsl.driver.scoring import model_warnings
     from odtdsl.insight.saved_results import recounted
     from odtdsl.predictors.saving import load_saved
 
@@ -79,7 +79,7 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
         saved, said = load_saved(model)
         found = audit(saved, analysis.rows)
         found = replace(found, lines=found.lines + recounted(said, saved, analysis, found))
-        warnings = unpredicted(saved, analysis.rows)
+        warnings = model_warnings(saved, analysis.rows)
     proven: tuple[Verified, ...] | None = None
     shortfalls: tuple[Diagnostic, ...] = ()
     if proof is not None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.tasks import task_of_type
+from odtdsl.driver.scoring import ScorePart
 from odtdsl.language import ast
 from odtdsl.problem.ir.expr import Abs, Arith, Const, Expr, Minus
 from odtdsl.problem.ir.rows import Rows
@@ -80,9 +82,10 @@ def default_score(spec: ast.Spec) -> Score:
         for stage in s.stages
         for word in _words(stage.measure)
     }
-    if target is not None and target.type is not None and target.type.kind in ("number", "integer"):
-        return parse_score(next((word for word in ("mae", "poisson") if word in said), "mse"))
-    return parse_score("expected_loss" if said & {"loss", "expected_loss"} else "error_rate")
+    type_ = "class" if target is None or target.type is None else target.type.kind
+    task = task_of_type(type_)
+    assert task is not None, "the grammar knows the types of targets"
+    return parse_score(ScorePart.of(task.kind).measure(said))
 
 
 def _words(expr: ast.Node) -> Iterator[str]:

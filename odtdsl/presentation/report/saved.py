@@ -12,9 +12,8 @@ from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
 from odtdsl.base.numbers import as_number
 from odtdsl.data.digest import digest
-from odtdsl.driver.class_warnings import unpredicted
 from odtdsl.driver.result import Result, Stage, problem_digest
-from odtdsl.driver.scoring import output_score, score
+from odtdsl.driver.scoring import model_warnings, output_score, score
 from odtdsl.predictors.saving import load_saved
 from odtdsl.presentation.console import status_line
 
@@ -51,7 +50,7 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         seed=analysis.problem.options.seed,
         digest=digest(analysis.rows.data.table),
         test=None if test is None or not test.n_rows else score(model, test, analysis.rows),
-        warnings=analysis.warnings + unpredicted(model, analysis.rows),
+        warnings=analysis.warnings + model_warnings(model, analysis.rows),
         rows=analysis.rows,
         test_rows=test,
         outputs=output_score(model, analysis.rows, analysis.rows.data),

@@ -71,5 +71,5 @@ def _figures(subject: Subject, test: TestScore) -> Iterator[tuple[Part, ...]]:
 
 def _counts(test: TestScore) -> list[tuple[str, str]]:
     if test.accuracy is None:
-        return [("mse", f"{test.mse:.6g}"), ("mae", f"{test.mae:.6g}")]
+        return [(name, f"{value:.6g}") for name, value in test.figures.items()]
     return [("errors", str(test.errors)), ("accuracy", f"{test.accuracy:.2%}")]

@@ -1,26 +1,51 @@
-"""The warning about classes that a model never predicts, which a small total of errors hides."""
+"""Scores of classes: errors, and the warning about classes that a model never predicts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
+from odtdsl.auditor.audit import judge
 from odtdsl.base.diagnostics.model import Diagnostic, Label
-from odtdsl.data.dataset import Value
+from odtdsl.data.dataset import Dataset, Value
+from odtdsl.driver.scoring import ScorePart, TestScore
+from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.rows import Rows
 
 SHOWN = 5
 
 
+class ClassScore(ScorePart):
+    """Predictions are right or wrong."""
+
+    def score(self, model: Predictor, data: Dataset) -> TestScore:
+        """Wrong predictions."""
+        assert data.labels is not None, "class targets have labels"
+        errors = int((model.labels(data.table) != data.labels).sum())
+        return TestScore(rows=data.n_rows, errors=errors)
+
+    def constants(
+        self, model: Predictor, rows: Rows
+    ) -> Iterator[tuple[Predictor, tuple[Value, ...]]]:
+        """Each class, those of more weight first."""
+        weights = np.bincount(rows.labels, rows.weights, minlength=len(model.classes))
+        for label in np.argsort(-weights, kind="stable").tolist():
+            yield model.alone(Leaf(label=label, size=rows.n_rows)), (model.classes[label],)
+
+    def warnings(self, model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
+        """Classes that are never predicted (O104), which a small total of errors hides."""
+        return unpredicted(model, rows)
+
+    def measure(self, words: Collection[str]) -> str:
+        """Wrong predictions, or what they cost where the spec speaks of losses."""
+        return "expected_loss" if {"loss", "expected_loss"} & set(words) else "error_rate"
+
+
 def unpredicted(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
     """One warning about all classes of training rows that the model predicts for none (O104)."""
-    from odtdsl.auditor.audit import judge
-
     target = rows.problem.target
-    if target.kind != "class":
-        return ()
     n_classes = len(target.classes)
     there = np.bincount(rows.labels, minlength=n_classes)
     said = np.bincount(judge(model, rows.problem, rows.data).predicted, minlength=n_classes)
@@ -72,3 +97,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def _value(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+PART = ClassScore()
