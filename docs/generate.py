@@ -204,10 +204,11 @@ def support() -> Iterator[str]:
 
 def _back_ends() -> dict[str, Callable[..., Any]]:
     from odtdsl.backends.milp.support import cptree_supports
-    from odtdsl.driver.choice import available, back_end
+    from odtdsl.backends.registry import back_end
+    from odtdsl.base.back_ends import names
 
     found: dict[str, Callable[..., Any]] = {}
-    for name in available():
+    for name in names():
         found[f"`{name}`"] = back_end(name).supports
         if name == "milp":
             found["`milp --model cptree`"] = cptree_supports

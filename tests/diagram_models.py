@@ -24,15 +24,16 @@ from brute_diagrams import Key, all_diagrams, best_priced, key
 from pysat.solvers import Solver
 from random_specs import Case, case, read, rule
 
+from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import Limits
 from odtdsl.backends.clauses.diagram_rules import ruled
 from odtdsl.backends.clauses.diagrams import DiagramCode
 from odtdsl.backends.clauses.sums import Terms
 from odtdsl.backends.cpsat.diagrams import Diagrams
 from odtdsl.backends.cpsat.program import Cost, Program
+from odtdsl.backends.steps import Step
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.driver.choice import after_exact, back_end, choose
-from odtdsl.driver.execution import run
+from odtdsl.driver.choice import back_end, choose
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram
@@ -180,8 +181,9 @@ def same_optimum(name: str, using: str) -> Counter[str]:
         start = rng.choice(list(wanted.values()))
     together = using != "exact" and not back_end("exact").objections(core)
     if rng.random() < 0.5 and together:
-        steps = after_exact(using, grows=False)
-        answer = run(core, steps, back_end(using), Limits(), start, None).answer
+        before = back_end("exact").steps_before_another(core)
+        steps = (*before, Step(kind="rest", backend=using))
+        answer = Portfolio(steps, back_end(using)).solve(core, Limits(), start, None)
     else:
         answer = back_end(using).solve(core, Limits(), start, None)
     values = [

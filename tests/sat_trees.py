@@ -115,7 +115,7 @@ class Lazy:
 @contextmanager
 def without_start() -> Iterator[None]:
     """Searches that no greedy tree begins: what the formula cannot find is not found."""
-    with patch("odtdsl.driver.execution.best_start", return_value=None):
+    with patch("odtdsl.backends.auto.portfolio.best_start", return_value=None):
         yield
 
 

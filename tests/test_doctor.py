@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from odtdsl.base.back_ends import names
 from odtdsl.interfaces import health
 from odtdsl.interfaces.cli.main import app
 
@@ -29,7 +30,7 @@ def test_the_doctor_finds_all_that_is_needed_working() -> None:
     assert found["ok"], [one for one in found["findings"] if one["state"] != "ok"]
     assert result.exit_code == 0
     states = {one["name"]: one["state"] for one in found["findings"]}
-    assert {f"back end {name}" for name in health.BACK_ENDS} <= set(states)
+    assert {f"back end {name}" for name in names()} <= set(states)
     assert set(states.values()) <= {"ok", "missing"}
 
 

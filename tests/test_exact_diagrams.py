@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -17,8 +18,8 @@ from tiny_diagrams import PRICES, RULES, core_of
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.exact import diagrams
+from odtdsl.base.back_ends import ENTRIES
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.driver import choice
 from odtdsl.driver.choice import back_end
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 
@@ -158,9 +159,10 @@ def test_a_back_end_by_name_is_alone(monkeypatch: pytest.MonkeyPatch, using: str
 def test_a_wrong_answer_is_told(
     monkeypatch: pytest.MonkeyPatch, text: str, fault: str, other: str
 ) -> None:
-    monkeypatch.setitem(choice._WHERE, "sat", "faulty_back_ends:Right")
+    entry = ENTRIES["sat"]
+    monkeypatch.setitem(ENTRIES, "sat", replace(entry, home="faulty_back_ends:Right"))
     assert odtdsl.compare(text, frame=PARITY, backends=["sat", other]).status == "optimal"
-    monkeypatch.setitem(choice._WHERE, "sat", f"faulty_back_ends:{fault}")
+    monkeypatch.setitem(ENTRIES, "sat", replace(entry, home=f"faulty_back_ends:{fault}"))
     for order in (["sat", other], [other, "sat"]):
         with pytest.raises(OdtError, match="X102"), without_start():
             odtdsl.compare(text, frame=PARITY, backends=order)
@@ -191,8 +193,6 @@ def test_a_later_stage_is_compared_only_after_equal_losses() -> None:
     text = "data frame target y: number tree depth <= 2 minimize mse then leaves"
     model = odtdsl.solve(text, frame=frame, using="exact")
     (first, second) = model.stages
-    from dataclasses import replace
-
     from odtdsl.driver.comparison import contradictions
 
     assert first.value is not None

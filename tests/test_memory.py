@@ -11,6 +11,7 @@ import pytest
 
 from odtdsl.backends.base import Limits
 from odtdsl.base import memory
+from odtdsl.base.back_ends import variant
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
@@ -95,7 +96,7 @@ def test_a_limit_that_is_met_before_is_refused() -> None:
 
 def test_a_solver_that_cannot_be_stopped_is_refused() -> None:
     with pytest.raises(OdtError) as caught:
-        pipeline.solve(analysed(), solver="cadical153", memory_bytes=MANY)
+        pipeline.solve(analysed(), variant=variant(solver="cadical153"), memory_bytes=MANY)
     assert [one.code for one in caught.value.diagnostics] == ["B106"]
 
 

@@ -14,9 +14,10 @@ import odtdsl
 from odtdsl.backends.answers import values_of
 from odtdsl.backends.base import RawAnswer, StageOutcome
 from odtdsl.backends.exact.diagrams import DiagramSearch
+from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import SEARCHED_START, START, Step
+from odtdsl.base.back_ends import names as available
 from odtdsl.driver import pipeline
-from odtdsl.driver.choice import available, back_end
 from odtdsl.driver.pipeline import Plan
 from odtdsl.interfaces.cli.main import app
 from odtdsl.problem.ir.diagrams import evaluated
@@ -165,7 +166,6 @@ def test_all_steps_run_where_none_closes_the_problem(
 
     for method in ("by_moves", "by_trees", "by_shapes"):
         monkeypatch.setattr(DiagramSearch, method, opened(method))
-    monkeypatch.setattr("odtdsl.driver.execution._better", lambda core, *_: core)
     for using, steps in planned.items():
         if steps:
             asked.clear()

@@ -19,6 +19,7 @@ from odtdsl.auditor.results import Checked
 from odtdsl.auditor.routing import LeafOn, TreeOn, model_on
 from odtdsl.auditor.rows import Judged
 from odtdsl.auditor.values import FLOAT_TOLERANCE, holds
+from odtdsl.base.back_ends import takes
 from odtdsl.data.table import BoolArray, FloatArray
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.expr import Apply, TargetArg, applications
@@ -41,9 +42,10 @@ ROUNDING = 1e-6
 
 
 def growth_of(problem: Problem, backend: str | None) -> Growth:
-    """How leaves were to be filled: as the spec says of `greedy`, else by the best output."""
+    """How leaves were to be filled: as the spec says, where the back end heeds it; else by the best
+    output."""
     name = backend or problem.options.backend
-    return problem.options.growth if name == "greedy" else Growth()
+    return problem.options.growth if takes(name, "leaf") else Growth()
 
 
 def on_outputs(rule: RuleDecl) -> bool:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
+from odtdsl.backends.steps import SEARCHED_START, START, Step
+from odtdsl.base.back_ends import Variant
 from odtdsl.base.memory import Guard, held_bytes
 from odtdsl.problem.ir.forms import Core, Form, Origin
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
 if TYPE_CHECKING:
     from odtdsl.backends.improvements import Found
+    from odtdsl.base.diagnostics.model import OdtError
     from odtdsl.predictors.diagram import Diagram
     from odtdsl.predictors.tree import Tree
+    from odtdsl.problem.ir.problem import Options
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -176,6 +181,8 @@ class RawAnswer:
     counters
         What the search did and pruned, and by which bound: names to counts. Those of `exact`
         are listed in `docs/reference/counters.md`.
+    steps
+        Those of a portfolio that were taken.
     """
 
     status: Status
@@ -186,6 +193,7 @@ class RawAnswer:
     size: tuple[tuple[str, int], ...] = ()
     counters: tuple[tuple[str, int], ...] = ()
     interrupted: bool = False
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,28 +210,126 @@ def started(start: RawModel | None) -> RawTree | None:
     return None if isinstance(start, RawDiagram) else start
 
 
-class BackEnd(Protocol):
-    """A back end. `start` is a tree or diagram that keeps all rules, or None."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A tree that keeps what was asked, or else names that no tree keeps together."""
 
-    name: str
+    tree: RawTree | None
+    conflict: frozenset[str] = frozenset()
 
+
+DEPTH_BOUND, LEAVES_BOUND = "depth ", "leaves "
+"""Names of the bounds of a skeleton beside those of rules, none of which is called so."""
+
+
+class Assumptions(Protocol):
+    """A problem whose rules each stand under a name, asked with some of them at a time."""
+
+    def ask(self, names: Iterable[str], deadline: float | None = None) -> Reply | None:
+        """A tree that keeps the rules and bounds of these names; None where time ended first."""
+        ...
+
+
+class Stepwise(Protocol):
+    """A search that is taken in steps; each answers with all that is known so far."""
+
+    def answer(self) -> RawAnswer:
+        """What is known."""
+        ...
+
+    def take(self, step: Step, deadline: float | None) -> RawAnswer:
+        """Take a step."""
+        ...
+
+    def left_open(self) -> Core:
+        """The problem of what would be better, for another back end."""
+        ...
+
+
+class BackEnd(ABC):
+    """A back end with its options: a frozen dataclass whose fields are named as users write them.
+
+    Its entry in `odtdsl.base.back_ends` says what is known of it before it is loaded.
+    """
+
+    name: ClassVar[str]
+
+    asks_by_turns: ClassVar[bool] = False
+    """Whether a search begins at once, so that one objective can be tried for a moment, then
+    another: nothing large is built before it."""
+
+    for_questions: ClassVar[Variant] = Variant()
+    """Options that suit many small questions of whether a tree keeps some rules."""
+
+    refutes_by_bounds: ClassVar[bool] = False
+    """Whether the bounds of a measure that is made small soon say that a rule on it cannot be
+    kept."""
+
+    @classmethod
+    def of(cls, options: Options, given: Mapping[str, str]) -> Self:
+        """The back end with the settings of a spec and the options of a user."""
+        return cls(**given)
+
+    @abstractmethod
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether it expresses a form, alone or inside a disjunction."""
-        ...
+
+    def missing(self) -> OdtError | None:
+        """What is not installed, as the error to raise; None where all is there."""
+        return None
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What in the numbers or the shape of this very problem keeps it from being taken.
 
         Asked only where every form is supported.
         """
-        ...
+        return ()
+
+    def check(self, core: Core) -> None:  # noqa: B027
+        """Raise B102 for what its options do not express of a problem; as a rule nothing."""
+
+    def same_as_default(self, core: Core) -> str:
+        """Why its options change nothing on a problem; empty where they do."""
+        return ""
+
+    def starts(self, core: Core) -> tuple[Step, ...]:
+        """What finds a first model for it, if these back ends can take part."""
+        return (START, SEARCHED_START)
+
+    def for_start(self, way: str, *, brief: bool) -> BackEnd:
+        """With the options of a start: how splits are scored, and whether a first model will do."""
+        return self
+
+    def steps(self, core: Core) -> tuple[Step, ...]:
+        """What it does for a problem, one after the other."""
+        return (Step(kind="whole", backend=self.name),)
+
+    def steps_before_another(self, core: Core) -> tuple[Step, ...]:
+        """What it does before another back end, which takes what is left open; none as a rule."""
+        return ()
+
+    def begin(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> Stepwise:
+        """The search that is taken step by step, where the steps are several."""
+        raise NotImplementedError(f"`{self.name}` is asked as a whole")
+
+    def assuming(
+        self, core: Core, limits: Limits, *, depth: int | None, leaves: int | None
+    ) -> Assumptions | None:
+        """What answers many such questions at once; None where it has nothing of the kind."""
+        return None
+
+    def answered(self, core: Core) -> Core:
+        """The problem that its answers keep: rules may be soft under its options."""
+        return core
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding, as `RawAnswer.size`; empty where there is none to speak of."""
-        ...
+        return ()
 
+    @abstractmethod
     def solve(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
-        """Search, and keep to the limits."""
-        ...
+        """Search, and keep to the limits. `start` is a model that keeps all rules, or None."""

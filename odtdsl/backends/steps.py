@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from odtdsl.base.back_ends import able
+
 Kind = Literal["start", "whole", "moves", "trees", "shapes", "rest"]
 
 
@@ -15,8 +17,8 @@ class Step:
     Attributes
     ----------
     kind
-        `start`: a first model. `whole`: the problem. `moves`, `trees` and `shapes`: diagrams by
-        `exact`. `rest`: what these leave open.
+        `start`: a first model. `whole`: the problem. `moves`, `trees` and `shapes`: parts of a
+        search for diagrams. `rest`: what these leave open.
     share
         The most that it may take of the time that is left then.
     least
@@ -29,7 +31,7 @@ class Step:
     improves
         Whether it waits for a model to improve on, and is left out where none is known.
     visits
-        Of a start by `search`: how often it may visit each cell, on average.
+        Of a start that improves another: how often it may visit each cell, on average.
     """
 
     kind: Kind
@@ -54,15 +56,12 @@ class Step:
                 return f"{self.backend} on what is left open"
 
 
-WITHOUT_PROOF = ("search", "greedy")
-"""Back ends that find models and prove nothing."""
-
-START = Step(kind="start", backend="greedy", share=0.5, least=0.5)
+START = Step(kind="start", backend=able("grow"), share=0.5, least=0.5)
 """A limit that has passed is no reason to have no model, so that it has some time in any case."""
 
 BRIEF_START = replace(START, brief=True)
 
-SEARCHED_START = Step(kind="start", backend="search", share=0.25, visits=3_000)
+SEARCHED_START = Step(kind="start", backend=able("improve"), share=0.25, visits=3_000)
 """Before another back end's trees: enough to grow trees with optimal bottoms and to move some."""
 
 VECTOR_START = replace(START, ways=("optimal", "average"))
@@ -70,17 +69,3 @@ VECTOR_START = replace(START, ways=("optimal", "average"))
 
 START_OF_DIAGRAMS = replace(START, share=0.25)
 """Moves soon make more of a diagram than more starts do."""
-
-OF_DIAGRAMS = (
-    Step(kind="moves", backend="exact", share=0.4),
-    Step(kind="trees", backend="exact", share=0.35),
-    Step(kind="shapes", backend="exact", share=0.9),
-    Step(kind="moves", backend="exact"),
-)
-
-BEFORE_ANOTHER = (
-    *OF_DIAGRAMS[:2],
-    replace(OF_DIAGRAMS[2], share=0.75, improves=True),
-    replace(OF_DIAGRAMS[3], share=0.8),
-)
-"""The same where another back end takes what is left open, and may be the first to find any."""

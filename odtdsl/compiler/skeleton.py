@@ -6,13 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, assert_never
 
+from odtdsl.base.back_ends import takes, wishes
 from odtdsl.compiler.context import Desk, Stop
 from odtdsl.language import ast
 from odtdsl.problem.ir.problem import DEEPEST, DiagramSkeleton, Growth, Options, TreeSkeleton
 
 MOST_LAYERS = 64
 MOST_PLANE_LAYERS = 6
-BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "search", "greedy")
 WAYS = ("optimal", "relaxed", "medoid", "average")
 SECONDS = {"s": 1, "min": 60, "h": 3600}
 LONGEST = 1000 * 3600
@@ -208,10 +208,10 @@ def options(statements: list[ast.Solve], desk: Desk) -> Options:
 def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
     match option:
         case ast.Using():
-            if option.backend not in BACKENDS:
-                raise desk.unknown("K115", "back end", option.backend, BACKENDS, option)
+            if option.backend not in wishes():
+                raise desk.unknown("K115", "back end", option.backend, wishes(), option)
             found = replace(found, backend=option.backend)
-            if option.backend == "search":
+            if takes(option.backend, "steps"):
                 return replace(found, steps=_steps(option, desk))
             return replace(found, growth=_growth(option, desk))
         case ast.Within():
@@ -275,7 +275,7 @@ def _steps(option: ast.Using, desk: Desk) -> int | None:
 
 
 def _growth(option: ast.Using, desk: Desk) -> Growth:
-    if option.settings and option.backend != "greedy":
+    if option.settings and not takes(option.backend, "split"):
         raise desk.error(
             "K117",
             f"`{option.backend}` takes no settings",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.base import Limits, Report, Status
+from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import DECIMAL
@@ -366,7 +367,7 @@ def alternatives(
         _price_of_an_error(core, analysis.rows)
     result = pipeline.solve(
         analysis,
-        backend="exact",
+        backend=able("list"),
         seconds=seconds,
         gap=Fraction(0),
         threads=threads,
@@ -449,21 +450,22 @@ _ENDED: dict[Ended, Stopped] = {
 
 
 def _check(analysis: Analysis, core: Core, wish: str) -> None:
-    """Only `exact` lists trees, and only trees with classes."""
+    """One back end lists trees, and only trees with classes."""
     from odtdsl.backends.exact.enumeration import enumerate_objections
     from odtdsl.driver.choice import choose, refused
 
-    if wish not in ("auto", "exact"):
+    lists = able("list")
+    if wish not in (AUTO, lists):
         raise error(
             "B103",
             f"`{wish}` finds one tree: it cannot list equally good ones",
-            helps=("write `using exact`, or `--using exact`",),
+            helps=(f"write `using {lists}`, or `--using {lists}`",),
         )
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error("B103", "only trees can be listed, not diagrams")
-    choice = choose(core, "exact")
+    choice = choose(core, lists)
     if choice.name is None:
-        raise refused(choice, "exact", analysis.problem.source)
+        raise refused(choice, lists, analysis.problem.source)
     if core.targets is not None:
         raise error("B103", "trees can be listed only for class targets, not for number targets")
     objections = tuple(enumerate_objections(core))

@@ -8,10 +8,11 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Status
-from odtdsl.backends.variants import Formulation, variants, varied
+from odtdsl.backends.registry import back_end
+from odtdsl.base.back_ends import Variant, entry_of, names, read_variant, variants
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.numbers import as_number
-from odtdsl.driver.choice import available, back_end, choose
+from odtdsl.driver.choice import choose
 from odtdsl.driver.pipeline import solve
 from odtdsl.driver.result import Result
 from odtdsl.problem.ir.forms import Core, RegressionStage
@@ -117,14 +118,13 @@ def compare(
         B101: an unknown back end; U302, U318: an unknown formulation or solver. X102: proven
         answers that disagree, a mistake of this package.
     """
-    names = tuple(backends) if backends is not None else _all()
-    for name in names:
-        _engine(name)
+    asked = [(name, *read_variant(name)) for name in (_all() if backends is None else backends)]
+    for _, engine, variant in asked:
+        back_end(engine, variant)
     core = normalize(analysis.rows)
     entries: list[Entry] = []
-    for name in names:
-        engine, formulation, solver = _engine(name)
-        reason = _refusal(core, engine, formulation)
+    for name, engine, variant in asked:
+        reason = _refusal(core, engine, variant)
         if reason:
             entries.append(Entry(name=name, reason=reason))
             continue
@@ -133,8 +133,7 @@ def compare(
         result = solve(  # by name, so that nothing but a start comes before it
             analysis,
             backend=engine,
-            formulation=formulation,
-            solver=solver,
+            variant=variant,
             seconds=seconds,
             gap=gap,
             threads=threads,
@@ -149,40 +148,28 @@ def compare(
 
 
 def _all() -> tuple[str, ...]:
-    """All but `search`, which is a part of `exact`, and ends only by a limit."""
-    names: list[str] = []
-    for name in available():
-        if name == "search":
-            continue
-        names.append(name)
-        names += [f"{name} ({other})" for other in variants(name)]
-    return tuple(names)
+    """All with their formulations, but those that end only by a limit."""
+    found: list[str] = []
+    for name in names():
+        if entry_of(name).ends:
+            found.append(name)
+            found += [f"{name} ({value})" for one in variants(name) for _, value in one.given]
+    return tuple(found)
 
 
-def _engine(name: str) -> tuple[str, Formulation | None, str | None]:
-    """The back end, formulation and solver of a name such as `sat (glucose4)`."""
-    engine, _, inner = name.removesuffix(")").partition(" (")
-    made = back_end(engine)
-    formulation = next((one for one in variants(engine) if one == inner), None)
-    solver = inner if inner and formulation is None else None
-    varied(made, formulation, solver)
-    return engine, formulation, solver
-
-
-def _refusal(core: Core, engine: str, formulation: Formulation | None) -> str:
+def _refusal(core: Core, engine: str, variant: Variant) -> str:
     """Why a back end cannot take the problem; empty where it can."""
     refusals = dict(choose(core, engine).refusals)[engine]
     if refusals:
         first = refusals[0]
         return f"{first.need.form.value} of `{first.need.origin.rule}`: {first.reason}"
-    if formulation is not None:
-        check = getattr(varied(back_end(engine), formulation, None), "check")  # noqa: B009
-        try:
-            check(core)
-        except OdtError as refused:
-            first_one = refused.diagnostics[0]
-            return "; ".join((first_one.message, *first_one.notes))
-    return ""
+    made = back_end(engine, variant)
+    try:
+        made.check(core)
+    except OdtError as refused:
+        first_one = refused.diagnostics[0]
+        return "; ".join((first_one.message, *first_one.notes))
+    return made.same_as_default(core)
 
 
 # ---- proofs against each other

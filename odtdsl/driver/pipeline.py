@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from odtdsl.auditor.audit import Audit, audit
-from odtdsl.backends.answers import never_worse, same, unfounded, with_model
+from odtdsl.backends.answers import same, unfounded, with_model
+from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import (
-    BackEnd,
     Limits,
     Progress,
     RawAnswer,
@@ -23,23 +23,21 @@ from odtdsl.backends.base import (
 )
 from odtdsl.backends.progress import Told
 from odtdsl.backends.stopping import Patience
-from odtdsl.backends.variants import Formulation, owner, varied
+from odtdsl.base.back_ends import Variant, able, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
 from odtdsl.data.digest import digest
 from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, supported
-from odtdsl.driver.execution import Ran, run
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import TestScore, output_score, score
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.forms import Core
-from odtdsl.problem.ir.problem import Options, Problem
+from odtdsl.problem.ir.problem import Options
 from odtdsl.problem.ir.raw import RawModel
-from odtdsl.problem.ir.regression import loss_in
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -50,8 +48,12 @@ if TYPE_CHECKING:
     from odtdsl.problem.ir.rows import Rows
 
 
+DEFAULT = Variant()
+"""No option of a back end is asked for."""
+
 STEADY = 10.0
-"""Seconds without a better model after which `search` ends where it was given no limit at all."""
+"""Seconds without a better model after which a search that has no end of its own is ended, where it
+was given no limit at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,8 +87,7 @@ def plan(
     analysis: Analysis,
     *,
     backend: str | None = None,
-    formulation: Formulation | None = None,
-    solver: str | None = None,
+    variant: Variant = DEFAULT,
 ) -> Plan:
     """The steps that `solve` would take and why, and the sizes of their encodings.
 
@@ -96,19 +97,13 @@ def plan(
         B102: the formulation cannot express the problem. U302, U318: as in `solve`.
     """
     core = normalize(analysis.rows)
-    wish = backend or owner(formulation, solver) or analysis.problem.options.backend
-    choice = choose(core, wish)
+    options = analysis.problem.options
+    choice = choose(core, backend or variant.owner or options.backend)
+    sizes: tuple[tuple[tuple[str, int], ...], ...] = ()
     if choice.name is not None:
-        _check_growth(analysis.problem, core, choice.name)
-    last = len(choice.steps) - 1
-    sizes = tuple(
-        ()
-        if step.kind in ("start", "shapes")  # one scans candidates, the other reads `trees`
-        else varied(back_end(step.backend), formulation, solver).size(core)
-        if at == last
-        else back_end(step.backend).size(core)
-        for at, step in enumerate(choice.steps)
-    )
+        engine = back_end(choice.name, variant, options)
+        engine.check(core)
+        sizes = Portfolio(choice.steps, engine).sizes(core)
     return Plan(core=core, choice=choice, sizes=sizes, support=supported(core))
 
 
@@ -116,8 +111,7 @@ def solve(
     analysis: Analysis,
     *,
     backend: str | None = None,
-    formulation: Formulation | None = None,
-    solver: str | None = None,
+    variant: Variant = DEFAULT,
     seconds: float | None = None,
     gap: Fraction | None = None,
     threads: int | None = None,
@@ -136,11 +130,9 @@ def solve(
         The spec, resolved.
     backend
         `auto` or a name.
-    formulation
-        Of `milp`: `pattern` (default), `subtrees`, `cptree` or `odd`; of `sat`: `ordered`
-        (default) or `paper`. The back end is then theirs where none is named.
-    solver
-        Of `sat`: the name of a solver of python-sat.
+    variant
+        Options of one back end, as a formulation of `milp` or a solver of `sat`. The back end is
+        then that one where none is named.
     seconds
         Wall time, counted from `began`, compiling included.
     gap
@@ -173,8 +165,6 @@ def solve(
         limit is met before the search, or cannot be watched. B108: the time limit is. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
-    from odtdsl.backends.greedy.outputs import is_soft, softened
-
     began = time.monotonic() if began is None else began
     options = analysis.problem.options
     seconds = options.seconds if seconds is None else seconds
@@ -183,14 +173,15 @@ def solve(
         asked = pressed if stop is None else lambda: pressed() or stop()
         with counting(began, seconds):
             core = normalize(analysis.rows)
-        wish = backend or owner(formulation, solver) or options.backend
+        wish = backend or variant.owner or options.backend
         gap = options.gap if gap is None else gap
         patience = _patience(core, wish, options, seconds, gap, asked)
         memory = Guard(options.memory_bytes if memory_bytes is None else memory_bytes, patience)
         choice = choose(core, wish)
         if choice.name is None:
             raise refused(choice, wish, analysis.problem.source)
-        _check_growth(analysis.problem, core, choice.name)
+        engine = back_end(choice.name, variant, options)
+        engine.check(core)
         memory.begin()
         limits = Limits(
             deadline=None if seconds is None else began + seconds,
@@ -201,22 +192,18 @@ def solve(
             steps=options.steps,
             interrupted=memory,
         )
-        soft = choice.name == "greedy" and is_soft(analysis.problem.options.growth)
-        answered = softened(core) if soft else core
-        unpacking = Unpacking(analysis.rows, answered, soft=soft)
+        answered = engine.answered(core)
+        unpacking = Unpacking(analysis.rows, answered, engine)
         told = Told(began, reporting(core, patience, report, unpacking))
         given = _given(analysis, core, start)
-        grown = _with_growth(back_end(choice.name), analysis.problem)
-        engine = varied(grown, formulation, solver)
-        ran = run(core, choice.steps, engine, limits, given, told)
-    answer = replace(ran.answer, timeline=tuple(told.timeline))
+        answer = Portfolio(choice.steps, engine).solve(core, limits, given, told)
+    answer = replace(answer, timeline=tuple(told.timeline))
     if (memory.full or patience.over) and not asked():  # nobody asked to stop
         answer = replace(answer, interrupted=False)
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
-    ran = replace(ran, answer=never_worse(core, answer, ran.start))
-    ended = () if ran.answer.status in ("optimal", "infeasible") else memory.told()
-    result = _result(analysis, answered, ran, unpacking, chosen_seed, began, ended)
+    ended = () if answer.status in ("optimal", "infeasible") else memory.told()
+    result = _result(analysis, answered, answer, unpacking, chosen_seed, began, ended)
     unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted
     return replace(result, stopped=patience.over) if asked_for else result
@@ -231,44 +218,11 @@ def _patience(
     asked: Callable[[], bool],
 ) -> Patience:
     steady = options.steady
-    if wish == "search" and seconds is None and options.steps is None and steady is None:
+    endless = not entry_of(wish).ends and seconds is None and options.steps is None
+    if endless and steady is None:
         steady = STEADY
     near = gap if gap >= 1 and len(core.objective) == 1 else None
     return Patience(asked, steady, near)
-
-
-def _check_growth(problem: Problem, core: Core, name: str) -> None:
-    """Ways of greedy growth are for number targets, and violations are priced for two losses."""
-    growth = problem.options.growth
-    ways = {growth.split, growth.leaf}
-    if name != "greedy" or ways == {"optimal"}:
-        return
-    other = ", ".join(sorted(ways - {"optimal"}))
-    if core.targets is None:
-        raise error(
-            "B102",
-            (
-                f"`greedy` can score splits by `{other}` only for number targets, and the "
-                "target is a class"
-            ),
-            helps=("write `using greedy`",),
-        )
-    loss = loss_in(core)
-    if "relaxed" in ways and loss is not None and loss.kind == "poisson":
-        raise error(
-            "B102",
-            "`relaxed` works with `mse` and `mae`, not with `poisson`",
-            helps=("use `optimal`, `medoid` or `average`",),
-        )
-
-
-def _with_growth(engine: BackEnd, problem: Problem) -> BackEnd:
-    """`greedy` with the spec's ways of scoring splits and filling leaves."""
-    from odtdsl.backends.greedy.backend import GreedyBackEnd
-
-    if isinstance(engine, GreedyBackEnd):
-        return GreedyBackEnd(problem.options.growth)
-    return engine
 
 
 def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawModel | None:
@@ -290,7 +244,7 @@ def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawM
 def _result(
     analysis: Analysis,
     core: Core,
-    ran: Ran,
+    answer: RawAnswer,
     unpacking: Unpacking,
     seed: int,
     began: float,
@@ -301,7 +255,7 @@ def _result(
     from odtdsl.backends.decoding import simplified, to_predictor
     from odtdsl.driver.scoring import model_warnings
 
-    answer, name = ran.answer, ran.steps[-1].backend
+    name = answer.steps[-1].backend
     _must_be_founded(analysis, core, answer)
     model: Tree | Diagram | None = None
     audited: Audit | None = None
@@ -328,7 +282,7 @@ def _result(
         timeline=tuple(as_written(core, at, unpacking) for at in answer.timeline),
         size=answer.size,
         counters=answer.counters,
-        steps=tuple(str(step) for step in ran.steps),
+        steps=tuple(str(step) for step in answer.steps),
         interrupted=answer.interrupted,
         test=_test(model, analysis.test, analysis.rows),
         warnings=warnings,
@@ -465,7 +419,7 @@ def compile_to(
     analysis: Analysis,
     path: str | Path,
     to: str,
-    formulation: Formulation | None = None,
+    variant: Variant = DEFAULT,
     *,
     depth: int | None = None,
     bounds: Sequence[Fraction] = (),
@@ -476,8 +430,8 @@ def compile_to(
     ----------
     analysis, path, to
         The spec, resolved; where to; `lp`, `mps`, `cnf`, `wcnf` or `opb`.
-    formulation
-        Of programs: `pattern` (default), `subtrees`, `cptree` or `odd`.
+    variant
+        Of programs: a formulation.
     depth, bounds
         Of formulas: see `odtdsl.driver.formulas.encoding.encode`.
 
@@ -496,20 +450,21 @@ def compile_to(
     formula = formula_format(to)
     check_format(to)
     if formula is not None:
-        if formulation is not None:
-            raise _other("U302", f"--model {formulation}", "--to lp")
+        for name, value in variant.given:
+            raise _other("U302", f"--{name} {value}", "--to lp")
         from odtdsl.driver.formulas.files import write_formula
 
         return write_formula(analysis, Path(path), formula, depth=depth, bounds=bounds)
     if depth is not None or bounds:
         raise _other("U320", "--bound" if depth is None else "--depth", "--to cnf")
     core = normalize(analysis.rows)
-    choice = choose(core, "milp")
+    writer = able("write programs")
+    choice = choose(core, writer)
     if choice.name is None:
-        raise refused(choice, "milp", analysis.problem.source)
+        raise refused(choice, writer, analysis.problem.source)
     from odtdsl.backends.milp.writer import write
 
-    form: Literal["pattern", "cptree"] = "cptree" if formulation == "cptree" else "pattern"
+    form: Literal["pattern", "cptree"] = "cptree" if variant.get("model") == "cptree" else "pattern"
     return write(core, Path(path), "lp" if to == "lp" else "mps", form)
 
 
@@ -540,7 +495,6 @@ def _other(code: str, option: str, instead: str) -> OdtError:
 
 
 __all__ = [
-    "Formulation",
     "Plan",
     "Progress",
     "Status",

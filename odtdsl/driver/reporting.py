@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from odtdsl.backends.base import Progress, Report
+from odtdsl.backends.base import BackEnd, Progress, Report
 from odtdsl.backends.improvements import Found
 from odtdsl.backends.stopping import Patience
 from odtdsl.predictors.diagram import Diagram
@@ -25,12 +25,12 @@ class Unpacking:
         The problem with its training rows.
     core
         The same normalized, as the searches had it; None to normalize again where it is needed.
-    soft
-        Whether outputs were kept soft (see `backends.greedy.outputs.softened`).
+    engine
+        The back end, by which some rules may be soft; None where none are.
     """
 
-    def __init__(self, rows: Rows, core: Core | None = None, *, soft: bool = False) -> None:
-        self.rows, self.soft = rows, soft
+    def __init__(self, rows: Rows, core: Core | None = None, engine: BackEnd | None = None) -> None:
+        self.rows, self.engine = rows, engine
         self._core = core
         self._memo: dict[str, Any] = {}
 
@@ -40,7 +40,7 @@ class Unpacking:
         self._memo = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"rows": self.rows, "soft": self.soft, "_core": None, "_memo": {}}
+        return {"rows": self.rows, "engine": self.engine, "_core": None, "_memo": {}}
 
     def __call__(self, found: Found) -> Tree | Diagram:
         """The predictor, without splits that say nothing."""
@@ -51,12 +51,11 @@ class Unpacking:
         return to_predictor(core, self.rows, simplified(core, raw))
 
     def _normalized(self) -> Core:
-        from odtdsl.backends.greedy.outputs import softened
         from odtdsl.problem.terms.normalize import normalize
 
         if self._core is None:
             core = normalize(self.rows)
-            self._core = softened(core) if self.soft else core
+            self._core = core if self.engine is None else self.engine.answered(core)
         return self._core
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from odtdsl.backends.steps import WITHOUT_PROOF
+from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.driver.scoring import TestScore, score
@@ -283,7 +283,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                 notes=("infeasibility is not proven, so there may be one",),
                 helps=("raise `time_limit`, or relax the rules or the skeleton",),
             )
-        awaited = (awaited and result.backend not in WITHOUT_PROOF) or result.interrupted
+        awaited = (awaited and proves(result.backend)) or result.interrupted
         if result.status == "feasible" and awaited:
             gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
             ended = "was interrupted" if result.interrupted else "reached its limit"

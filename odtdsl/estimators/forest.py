@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.estimators.base import free_name
@@ -155,7 +156,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
             step=self.step,
             outputs=True,
             growth=(self.split, self.leaf),
-            backend="greedy",
+            backend=able("grow"),
         )
         columns = Columns(features=features, sensitive=None, masks=())
         return problem(wishes, Target(names=names), columns)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import number_indices, text_index
@@ -411,15 +412,15 @@ def only_deep(model: Model) -> bool:
 
 
 def _options(wishes: Wishes) -> tuple[ast.SolveOption, ...]:
-    using = wishes.backend
+    using, grower = wishes.backend, able("grow")
     if wishes.growth != ("optimal", "optimal"):
-        if using not in (None, "greedy"):
+        if using not in (None, grower):
             raise error(
                 "U602",
-                f"`split` and `leaf` are options of `greedy`, but the back end is `{using}`",
-                helps=('omit `backend`, or write `backend="greedy"`',),
+                f"`split` and `leaf` are options of `{grower}`, but the back end is `{using}`",
+                helps=(f'omit `backend`, or write `backend="{grower}"`',),
             )
-        using = "greedy(split = {}, leaf = {})".format(*wishes.growth)
+        using = "{}(split = {}, leaf = {})".format(grower, *wishes.growth)
     given = {
         "using": using,
         "within": wishes.limit,

@@ -10,20 +10,12 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+from odtdsl.base.back_ends import ENTRIES
+
 State = Literal["ok", "missing", "broken"]
 
 SOLVERS = ("highspy", "pyomo", "python-sat", "pindakaas", "ortools")
 """Packages whose versions decide what a search answers, and when."""
-
-BACK_ENDS: dict[str, tuple[str, ...]] = {
-    "exact": (),
-    "milp": ("pyomo", "highspy"),
-    "sat": ("python-sat", "pindakaas"),
-    "cpsat": ("ortools",),
-    "search": (),
-    "greedy": (),
-}
-"""What each back end runs on, besides the engine."""
 
 EXTRAS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("Parquet files", "reading", ("pyarrow", "polars"), "pyarrow"),
@@ -39,7 +31,7 @@ EXTRAS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 )
 """What can be added: what it is for, its kind, the packages of which one will do, how to get it."""
 
-TINY = "data frame target y {skeleton} minimize errors"
+TINY = "data frame target y tree depth <= 1 minimize errors"
 ROWS = {"a": [0, 1, 2, 3], "y": ["n", "n", "p", "p"]}
 
 
@@ -160,19 +152,18 @@ def _needed() -> Iterator[Finding]:
 
 
 def _back_ends() -> Iterator[Finding]:
-    for name, packages in BACK_ENDS.items():
-        found = {package: installed(package) for package in packages}
+    for name, entry in ENTRIES.items():
+        found = {package: installed(package) for package in entry.packages}
         absent = [package for package, has in found.items() if has is None]
-        needed = name != "cpsat"
         if absent:
-            how = "odtdsl[cpsat]" if name == "cpsat" else " ".join(absent)
+            how = f"odtdsl[{entry.extra}]" if entry.extra else " ".join(absent)
             state: State = "missing"
             note = f'pip install "{how}"' if "[" in how else f"pip install {how}"
         else:
             wrong = _try(name)
             state = "broken" if wrong else "ok"
             note = wrong or ", ".join(f"{package} {has}" for package, has in found.items())
-        yield Finding(name=f"back end {name}", state=state, note=note, needed=needed)
+        yield Finding(name=f"back end {name}", state=state, note=note, needed=entry.extra is None)
 
 
 def _try(name: str) -> str:
@@ -180,8 +171,7 @@ def _try(name: str) -> str:
     from odtdsl.interfaces.api import solve
 
     try:
-        skeleton = "diagram widths 1" if name == "cpsat" else "tree depth <= 1"
-        result = solve(TINY.format(skeleton=skeleton), using=name, frame=ROWS, within=20)
+        result = solve(TINY, using=name, frame=ROWS, within=20)
     except Exception as failure:  # whatever a broken solver raises is what is to be told
         return f"{type(failure).__name__}: {str(failure).splitlines()[0]}"
     return "" if result.objective == 0 else f"gave {result.objective} for an objective of 0"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from odtdsl.base.back_ends import gives_up
 from odtdsl.base.diagnostics.render import render_text
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
@@ -94,7 +95,7 @@ def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
                 yield f"  {stage.text}: no value, bound {shown(stage.bound)}"
         yield (
             "  another back end (`--using auto`) or looser rules may help"
-            if result.backend == "greedy"
+            if gives_up(result.backend)
             else "  more time (`--within`) or looser rules may help"
         )
     if result.test is not None:

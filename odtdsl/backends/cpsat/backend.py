@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import ClassVar
 
-from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.base import EXACT, BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -35,10 +37,11 @@ _COSTLY = {
 }
 
 
-class CpSat:
+@dataclass(frozen=True, slots=True)
+class CpSat(BackEnd):
     """Trees and diagrams by clauses and sums."""
 
-    name = "cpsat"
+    name: ClassVar[str] = "cpsat"
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether clauses express a form, alone or inside a disjunction."""

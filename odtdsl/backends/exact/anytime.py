@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.steps import START, Step
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.raw import RawModel
 
 
-class Search:
+@dataclass(frozen=True, slots=True)
+class Search(BackEnd):
     """Good trees early, and no proof: `docs/explanation/exact.md`, "Before a proof".
 
     What it does under a seed and a limit of steps is the same on every machine.
     """
 
-    name = "search"
+    name: ClassVar[str] = "search"
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         if form is Form.DIAGRAM:
@@ -30,6 +33,10 @@ class Search:
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
         return Exact().objections(core)
+
+    def starts(self, core: Core) -> tuple[Step, ...]:
+        """It makes its own of what is grown."""
+        return (START,)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         return Exact().size(core)

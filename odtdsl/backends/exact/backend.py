@@ -6,12 +6,14 @@ Trees are searched here and in the modules beside; diagrams by moves, trees and 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from odtdsl.backends.base import (
     EXACT,
+    BackEnd,
     Limits,
     Objection,
     Progress,
@@ -23,7 +25,13 @@ from odtdsl.backends.base import (
     started,
 )
 from odtdsl.backends.exact import regression
-from odtdsl.backends.exact.diagrams import Rest, diagram_objections, diagram_size, solve_diagram
+from odtdsl.backends.exact.diagrams import (
+    STEPS,
+    STEPS_BEFORE_ANOTHER,
+    DiagramSearch,
+    diagram_objections,
+    diagram_size,
+)
 from odtdsl.backends.exact.lowering import (
     Features,
     Losses,
@@ -46,14 +54,15 @@ from odtdsl.backends.exact.ruled import ruled_objections
 from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted
 from odtdsl.backends.needs import Need, needs, refusals
-from odtdsl.backends.steps import OF_DIAGRAMS, Step
+from odtdsl.backends.steps import BRIEF_START, START_OF_DIAGRAMS, VECTOR_START, Step
+from odtdsl.backends.stepwise import take
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.engine import engine
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.forms import Core, DepthStage, Form, LinearStage, MaximaBound
 from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
-from odtdsl.problem.ir.raw import RawModel, RawTree, depth_of
+from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
 
 _REFUSED = {
     Form.HYPERPLANE: "the search tests one feature at a split",
@@ -80,10 +89,12 @@ _PLAIN = {
 }
 
 
-class Exact:
+@dataclass(frozen=True, slots=True)
+class Exact(BackEnd):
     """Branch and bound over sub-trees: `docs/explanation/exact.md`."""
 
-    name = "exact"
+    name: ClassVar[str] = "exact"
+    asks_by_turns: ClassVar[bool] = True
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         reason = _REFUSED.get(form)
@@ -116,6 +127,22 @@ class Exact:
             return (*special, *about_rules(core), *regression.objections(core))
         return () if plain_of(core) is not None else tuple(ruled_objections(core))
 
+    def starts(self, core: Core) -> tuple[Step, ...]:
+        """One that is brief, before trees: it grows its own, but for those of output vectors."""
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return (START_OF_DIAGRAMS,)
+        vectors = core.targets is not None and regression.takes_vectors(core)
+        return (VECTOR_START if vectors else BRIEF_START,)
+
+    def steps(self, core: Core) -> tuple[Step, ...]:
+        """Diagrams by moves, trees and shapes; trees in one."""
+        diagram = isinstance(core.skeleton, DiagramSkeleton)
+        return STEPS if diagram else BackEnd.steps(self, core)
+
+    def steps_before_another(self, core: Core) -> tuple[Step, ...]:
+        """The same for diagrams, with time left for the other."""
+        return STEPS_BEFORE_ANOTHER if isinstance(core.skeleton, DiagramSkeleton) else ()
+
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
@@ -134,7 +161,7 @@ class Exact:
         """
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
-            return self.diagrams(core, OF_DIAGRAMS, limits, start, report)[0]
+            return take(self.begin(core, limits, start, report), STEPS, limits)
         first = started(start)
         if core.targets is not None:
             return regression.RegressionSearch(engine(), core, limits, first, report).run()
@@ -144,17 +171,12 @@ class Exact:
             return PlainSearch(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report, engine()).run()
 
-    def diagrams(
-        self,
-        core: Core,
-        steps: tuple[Step, ...],
-        limits: Limits,
-        start: RawModel | None,
-        report: Report | None,
-        rest: Rest | None = None,
-    ) -> tuple[RawAnswer, tuple[Step, ...]]:
-        """Diagrams by steps; `rest` answers for another back end what these leave open."""
-        return solve_diagram(core, steps, limits, start, report, self._of_trees, rest)
+    def begin(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> DiagramSearch:
+        """The search for diagrams."""
+        first = start if isinstance(start, RawDiagram) else None
+        return DiagramSearch(core, limits, first, report, self._of_trees)
 
     def _of_trees(self, core: Core, limits: Limits) -> RawAnswer | None:
         return None if refusals(self, core) else self.solve(core, limits, None, None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
 from odtdsl.backends.exact.lowering import about_objective, size_of
@@ -12,11 +12,35 @@ from odtdsl.backends.exact.moves import PATIENCE, Moves
 from odtdsl.backends.exact.unrolled import TreeSolver, Unrolled, as_trees
 from odtdsl.backends.steps import Step
 from odtdsl.base.engine import engine
-from odtdsl.problem.ir.forms import Core, Form, LinearStage, Origin
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Clause,
+    Core,
+    Form,
+    Linear,
+    LinearStage,
+    Origin,
+    SignedAtom,
+)
 from odtdsl.problem.ir.problem import DiagramSkeleton
-from odtdsl.problem.ir.raw import RawDiagram, RawModel
+from odtdsl.problem.ir.raw import RawDiagram
 
-CLOSED = ("optimal", "infeasible")
+NAME = "exact"
+
+STEPS = (
+    Step(kind="moves", backend=NAME, share=0.4),
+    Step(kind="trees", backend=NAME, share=0.35),
+    Step(kind="shapes", backend=NAME, share=0.9),
+    Step(kind="moves", backend=NAME),
+)
+
+STEPS_BEFORE_ANOTHER = (
+    *STEPS[:2],
+    replace(STEPS[2], share=0.75, improves=True),
+    replace(STEPS[3], share=0.8),
+)
+"""The same where another back end takes what is left open, and may be the first to find any."""
 
 
 def diagram_objections(core: Core) -> Iterator[Objection]:
@@ -76,6 +100,29 @@ class DiagramSearch:
         self.bound = 0
         self.moves: Moves | None = None
 
+    def answer(self) -> RawAnswer:
+        """The best diagram and the bound of all steps so far."""
+        return self.trees.answer(self.bound)
+
+    def take(self, step: Step, deadline: float | None) -> RawAnswer:
+        """Take a step."""
+        match step.kind:
+            case "moves":
+                return self.by_moves(deadline)
+            case "trees":
+                return self.by_trees(deadline)
+            case _:
+                return self.by_shapes(deadline)
+
+    def left_open(self) -> Core:
+        """The problem of a diagram that is better than the best, in the room that is left."""
+        trees = self.trees
+        if trees.best is None:
+            return trees.core
+        most, widths = trees.room()
+        value = trees.upper() + trees.least
+        return better(trees.core, value, trees.floor_of(self.bound), most, widths)
+
     def by_moves(self, deadline: float | None) -> RawAnswer:
         """Good diagrams early, without a proof; the bound stays as it is."""
         if self.moves is None:
@@ -95,70 +142,29 @@ class DiagramSearch:
         return self.trees.answer(self.bound)
 
 
-Rest = Callable[[DiagramSearch, RawAnswer], RawAnswer]
+ORIGIN = Origin(rule="objective")
 
 
-def solve_diagram(
-    core: Core,
-    todo: tuple[Step, ...],
-    limits: Limits,
-    start: RawModel | None,
-    report: Report | None,
-    of_trees: TreeSolver,
-    rest: Rest | None = None,
-) -> tuple[RawAnswer, tuple[Step, ...]]:
-    """Take the steps of diagrams in turn until the problem is closed or a limit is met.
-
-    Parameters
-    ----------
-    core
-        A problem without `diagram_objections`.
-    todo
-        Those of a choice, the start left out; the last one may be the `rest`.
-    limits, start, report
-        As for a back end.
-    of_trees
-        What answers problems of trees under rules.
-    rest
-        What answers the step `rest`, given the search and the answer so far.
-
-    Returns
-    -------
-    The answer, and the steps that were taken.
-    """
-    raw = start if isinstance(start, RawDiagram) else None
-    search = DiagramSearch(core, limits, raw, report, of_trees)
-    answer = search.trees.answer(search.bound)
-    ran: list[Step] = []
-    for step in todo:
-        if ran and _closed(answer, limits):
-            break
-        if step.improves and answer.diagram is None:
-            continue
-        deadline = limits.part(step.share).deadline
-        match step.kind:
-            case "rest":
-                assert rest is not None, "a choice with this step names who does it"
-                answer = rest(search, answer)
-            case "moves":
-                answer = search.by_moves(deadline)
-            case "trees":
-                answer = search.by_trees(deadline)
-            case _:
-                answer = search.by_shapes(deadline)
-        ran.append(step)
-    if answer.status not in CLOSED and limits.interrupted():
-        answer = replace(answer, interrupted=True)
-    return answer, tuple(ran)
+def better(core: Core, value: int, floor: int, most: int, widths: tuple[int, ...]) -> Core:
+    """The problem of a diagram with a smaller numerator than `value`; not below `floor`."""
+    (stage,) = core.objective
+    assert isinstance(stage, LinearStage)
+    assert isinstance(core.skeleton, DiagramSkeleton)
+    measure = stage.measure
+    bounds = (
+        (measure, value - 1),
+        (measure.scaled(Fraction(-1)), -floor),
+        (Additive(splits=1), most),
+    )
+    return replace(
+        core,
+        skeleton=replace(core.skeleton, widths=widths),
+        clauses=(*core.clauses, *(_clause(m, at_most) for m, at_most in bounds)),
+    )
 
 
-def _closed(answer: RawAnswer, limits: Limits) -> bool:
-    """Whether nothing is left to ask, or no time for it."""
-    if answer.status in CLOSED or answer.interrupted or limits.interrupted():
-        return True
-    if limits.deadline is not None and time.monotonic() >= limits.deadline:
-        return True
-    (stage,) = answer.stages
-    if stage.value is None or stage.bound is None:
-        return False
-    return stage.value - stage.bound <= limits.gap * abs(stage.value)
+def _clause(measure: Additive, at_most: int) -> Clause:
+    atom = Linear(measure=replace(measure, denominator=1), at_most=at_most)
+    return Clause(
+        scope=Scope.MODEL, literals=(SignedAtom(atom=atom, positive=True),), origin=ORIGIN
+    )

@@ -7,11 +7,13 @@ valid by `problem.ir.evaluate`; where it meets no valid tree it says `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from odtdsl.backends.base import (
     EXACT,
+    BackEnd,
     Limits,
     Objection,
     RawAnswer,
@@ -31,10 +33,12 @@ from odtdsl.backends.greedy.outputs import OutputGrowth, is_soft, softened
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.regression import RegressionGrowth
 from odtdsl.backends.greedy.tables import Node, Tables
+from odtdsl.backends.steps import Step
+from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, DepthStage, Form, Origin, Used
-from odtdsl.problem.ir.problem import DiagramSkeleton, Growth
+from odtdsl.problem.ir.problem import DiagramSkeleton, Growth, Options
 from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawTree
 from odtdsl.problem.ir.regression import loss_in
 from odtdsl.problem.outputs.feasible import feasible_set
@@ -49,11 +53,13 @@ BRIEF, TRIALS = 2_000_000, 4
 """Of a brief run: cells scanned at most once a valid tree is known, four times as many before, and
 trees grown at most where rules bound predictions, two times as many before; else the first tree
 will do."""
+OPTIMAL = Growth()
 TRIMS = 40
 """Trees of more splits are not trimmed by trying every fold."""
 
 
-class GreedyBackEnd:
+@dataclass(frozen=True, slots=True)
+class GreedyBackEnd(BackEnd):
     """CART under the rules of a spec.
 
     Parameters
@@ -64,11 +70,48 @@ class GreedyBackEnd:
         Whether the first good tree will do: for a search that finds better ones by itself.
     """
 
-    name = "greedy"
+    name: ClassVar[str] = "greedy"
 
-    def __init__(self, growth: Growth | None = None, *, brief: bool = False) -> None:
-        self.growth = Growth() if growth is None else growth
-        self.brief = brief
+    growth: Growth = OPTIMAL
+    brief: bool = False
+
+    @classmethod
+    def of(cls, options: Options, given: Mapping[str, str]) -> GreedyBackEnd:
+        """With the ways of the spec."""
+        return cls(options.growth)
+
+    def check(self, core: Core) -> None:
+        """Ways of growth are for number targets, and violations are priced for two losses."""
+        ways = {self.growth.split, self.growth.leaf}
+        if ways == {"optimal"}:
+            return
+        other = ", ".join(sorted(ways - {"optimal"}))
+        if core.targets is None:
+            raise error(
+                "B102",
+                f"`greedy` can score splits by `{other}` only for number targets, and the target is"
+                " a class",
+                helps=("write `using greedy`",),
+            )
+        loss = loss_in(core)
+        if "relaxed" in ways and loss is not None and loss.kind == "poisson":
+            raise error(
+                "B102",
+                "`relaxed` works with `mse` and `mae`, not with `poisson`",
+                helps=("use `optimal`, `medoid` or `average`",),
+            )
+
+    def starts(self, core: Core) -> tuple[Step, ...]:
+        """None: it is what starts are grown by."""
+        return ()
+
+    def for_start(self, way: str, *, brief: bool) -> GreedyBackEnd:
+        """With the way of a start."""
+        return GreedyBackEnd(Growth(split=way), brief)
+
+    def answered(self, core: Core) -> Core:
+        """Ways that may break rules on outputs make these soft."""
+        return softened(core) if is_soft(self.growth) else core
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether trees are judged by a form; `greedy` promises nothing but validity."""
@@ -103,7 +146,7 @@ class GreedyBackEnd:
             from odtdsl.backends.greedy.diagrams import grow
 
             return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
-        judged = softened(core) if is_soft(self.growth) else core
+        judged = self.answered(core)
         judge: Judge[RawTree] = Judge(judged, limits, report)
         if (first := started(start)) is not None:
             judge.offer(first)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from odtdsl.backends.base import Limits, Objection, RawAnswer, Report, Support, started
+from dataclasses import dataclass
+from typing import ClassVar
+
+from odtdsl.backends.base import (
+    BackEnd,
+    Limits,
+    Objection,
+    RawAnswer,
+    Report,
+    Support,
+    started,
+)
 from odtdsl.backends.milp.support import Formulation, cptree_supports, flow_supports
 from odtdsl.backends.needs import needs
-from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.back_ends import Variant
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.problem.ir.forms import Core, DepthStage, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
@@ -14,41 +26,46 @@ SHOWN_DEPTH = 3
 """`size` of a tree without a depth is told at this one."""
 
 
-class Milp:
+@dataclass(frozen=True, slots=True)
+class Milp(BackEnd):
     """Trees and diagrams by mixed-integer programming.
 
     Parameters
     ----------
-    formulation
-        `pattern`: pattern flow with ordered thresholds. `cptree`: the CPTree study's first
-        formulation, repaired and tightened, for what that study has. `subtrees`: one column per
-        subtree below the root, of trees up to depth 2 with few candidates; else `pattern`. `odd`:
-        diagrams by the ODD study's formulation.
+    model
+        The formulation. `pattern`: pattern flow with ordered thresholds. `cptree`: the CPTree
+        study's first one, repaired and tightened, for what that study has. `subtrees`: one column
+        per subtree below the root, of trees up to depth 2 with few candidates; else `pattern`.
+        `odd`: diagrams by the ODD study's formulation.
     """
 
-    name = "milp"
+    name: ClassVar[str] = "milp"
+    refutes_by_bounds: ClassVar[bool] = True
+    for_questions: ClassVar[Variant] = Variant((("model", "subtrees"),))
 
-    def __init__(self, formulation: Formulation = "pattern") -> None:
-        self.formulation = formulation
-
-    def with_formulation(self, formulation: Formulation) -> Milp:
-        """The same back end with another formulation."""
-        return Milp(formulation)
+    model: Formulation = "pattern"
 
     def check(self, core: Core) -> None:
-        """Raise B102 for what the formulation does not express, or leaves to another one."""
-        refuse(core, self.formulation)
-        if self.formulation == "subtrees":
-            from odtdsl.backends.milp.search import deepest
-            from odtdsl.backends.milp.subtrees import fits
+        """Raise B102 for what the formulation does not express."""
+        refuse(core, self.model)
 
-            if not fits(core, deepest(core)):
-                message = "whole subtrees are for trees of depth 1 or 2 with few candidates"
-                raise error("B102", message, notes=("`milp` is then the same by pattern flow",))
+    def same_as_default(self, core: Core) -> str:
+        """Whole subtrees are left to pattern flow where they are too many."""
+        if self.model != "subtrees":
+            return ""
+        from odtdsl.backends.milp.search import deepest
+        from odtdsl.backends.milp.subtrees import fits
+
+        if fits(core, deepest(core)):
+            return ""
+        return (
+            "whole subtrees are for trees of depth 1 or 2 with few candidates;"
+            " `milp` is then the same by pattern flow"
+        )
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether the formulation expresses a form, alone or inside a disjunction."""
-        return supports(form, inside_or=inside_or, formulation=self.formulation)
+        return supports(form, inside_or=inside_or, formulation=self.model)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Orders of predictions over more thresholds than a model may have columns for."""
@@ -61,15 +78,15 @@ class Milp:
         where the depth is for the search to find)."""
         from odtdsl.backends.milp.search import deepest, lower
 
-        refuse(core, self.formulation)
+        refuse(core, self.model)
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.milp.diagram_search import lower_diagram
 
             widths = ("nodes", sum(core.skeleton.widths))
-            return (widths, *lower_diagram(core, 0, formulation=self.formulation).program.size())
+            return (widths, *lower_diagram(core, 0, formulation=self.model).program.size())
         first = core.objective[0]
         depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
-        lowered = lower(core, depth, 0, formulation=self.formulation, lookahead=False)
+        lowered = lower(core, depth, 0, formulation=self.model, lookahead=False)
         return (("depth", depth), *lowered.program.size())
 
     def solve(
@@ -100,7 +117,7 @@ class Milp:
         """
         from odtdsl.backends.milp.search import Search
 
-        refuse(core, self.formulation)
+        refuse(core, self.model)
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.milp.diagram_search import DiagramSearch
 
@@ -109,9 +126,9 @@ class Milp:
                 limits,
                 start if isinstance(start, RawDiagram) else None,
                 report,
-                self.formulation,
+                self.model,
             ).run()
-        return Search(core, limits, started(start), report, self.formulation).run()
+        return Search(core, limits, started(start), report, self.model).run()
 
 
 def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Support:

@@ -27,7 +27,7 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.intervals import FULL
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 
-Formulation = Literal["pattern", "cptree", "subtrees", "odd"]
+Formulation = Literal["pattern", "subtrees", "cptree", "odd"]
 
 
 def _costly(reason: str) -> Support:

@@ -8,11 +8,11 @@ no tree keeps what is asked, the assumptions that the refutation used are a conf
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from odtdsl.backends.base import Limits
+from odtdsl.backends.base import DEPTH_BOUND, LEAVES_BOUND, Limits, Reply
 from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, deepest, demand_of, shape_of
 from odtdsl.backends.clauses.sums import at_most
 from odtdsl.backends.sat.search import Live, Stopped
@@ -25,14 +25,6 @@ from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawTree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """A tree that keeps what was asked, or else names that no tree keeps together."""
-
-    tree: RawTree | None
-    conflict: frozenset[str] = frozenset()
-
-
 class Assuming:
     """The rules of a problem, each under its name, and two bounds of the skeleton.
 
@@ -41,11 +33,8 @@ class Assuming:
     core
         The problem; its objective is not read. Its skeleton is the widest that is asked about.
     depth, leaves
-        Bounds that count under the names `DEPTH` and `LEAVES`; None for none.
+        Bounds that count under the names `DEPTH_BOUND` and `LEAVES_BOUND`; None for none.
     """
-
-    DEPTH, LEAVES = "depth ", "leaves "
-    """Names that no rule has."""
 
     def __init__(
         self, core: Core, limits: Limits, *, depth: int | None, leaves: int | None
@@ -62,7 +51,7 @@ class Assuming:
         self.core, self.formula, self.tree = core, lowered.formula, lowered.tree
         self.live = Live(lowered, limits)
         names = {clause.origin.rule for clause in core.clauses}
-        names |= {one.origin.rule for one in core.filters} | {self.DEPTH, self.LEAVES}
+        names |= {one.origin.rule for one in core.filters} | {DEPTH_BOUND, LEAVES_BOUND}
         self.selector = {name: self.formula.variable(f"asked: {name}") for name in sorted(names)}
         self._demanded: set[int] = set()
         for clause in core.clauses:
@@ -132,10 +121,10 @@ class Assuming:
         if depth is not None and depth < tree.depth:
             assert tree.idle is not None, "nodes may be no split"
             for node in tree.at_level(depth):
-                formula.add(-self.selector[self.DEPTH], int(tree.idle[node - 1]))
+                formula.add(-self.selector[DEPTH_BOUND], int(tree.idle[node - 1]))
         if leaves is not None:
             terms = lowered.rules.terms(Additive(leaves=1), Scope.MODEL, 0)
-            at_most(formula, terms, leaves, (-self.selector[self.LEAVES],))
+            at_most(formula, terms, leaves, (-self.selector[LEAVES_BOUND],))
 
     def _demand(self, rows: Iterable[int]) -> None:
         """What demands of no error ask of rows that are in the formula."""

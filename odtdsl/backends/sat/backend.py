@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from odtdsl.backends.base import EXACT, Limits, Objection, RawAnswer, Report, Support, started
+from odtdsl.backends.base import (
+    EXACT,
+    Assumptions,
+    BackEnd,
+    Limits,
+    Objection,
+    RawAnswer,
+    Report,
+    Support,
+    started,
+)
+from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, WHOLE_CALLS, known
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -39,7 +51,8 @@ _COSTLY = {
 }
 
 
-class Sat:
+@dataclass(frozen=True, slots=True)
+class Sat(BackEnd):
     """Trees and diagrams by clauses.
 
     Parameters
@@ -57,31 +70,22 @@ class Sat:
         U318: an unknown solver. U302: one that the encoding has no use for.
     """
 
-    name = "sat"
+    name: ClassVar[str] = "sat"
 
-    def __init__(self, solver: str | None = None, encoding: Encoding = "ordered") -> None:
-        from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, known
+    solver: str = DEFAULT
+    encoding: Encoding = "ordered"
 
-        self.solver, self.encoding = known(solver or DEFAULT), encoding
-        if encoding == "paper" and self.solver == MAXSAT:
+    def __post_init__(self) -> None:
+        known(self.solver)
+        if self.encoding == "paper" and self.solver == MAXSAT:
             raise error(
                 "U302",
                 "the study's encoding has no sums for a MaxSAT solver",
                 helps=(f"leave out `--solver {MAXSAT}` or `--encoding paper`",),
             )
 
-    def with_formulation(self, encoding: Encoding) -> Sat:
-        """The same back end with another encoding."""
-        return Sat(self.solver, encoding)
-
-    def with_solver(self, solver: str) -> Sat:
-        """The same back end with another solver."""
-        return Sat(solver, self.encoding)
-
     def check(self, core: Core) -> None:
         """Raise B102 for what the encoding, or MaxSAT, does not express."""
-        from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT
-
         plain = self.encoding == "ordered" and self.solver != MAXSAT
         if isinstance(core.skeleton, DiagramSkeleton) and not plain:
             option = f"--solver {MAXSAT}" if self.solver == MAXSAT else "--encoding paper"
@@ -123,6 +127,16 @@ class Sat:
             " write `minimize depth then ...`, or bound the depth"
         )
         return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),)
+
+    def assuming(
+        self, core: Core, limits: Limits, *, depth: int | None, leaves: int | None
+    ) -> Assumptions | None:
+        """One formula for all questions, where each rule has clauses of its own."""
+        from odtdsl.backends.sat.assumptions import Assuming
+
+        if not Assuming.takes(core):
+            return None
+        return Assuming(core, limits, depth=depth, leaves=leaves)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the formula with all rows, at the depth that the skeleton allows (at most 3
@@ -175,7 +189,6 @@ class Sat:
             looks at none.
         """
         from odtdsl.backends.sat.search import Search
-        from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, WHOLE_CALLS
 
         self.check(core)
         if self.solver in WHOLE_CALLS and limits.memory_bytes is not None:

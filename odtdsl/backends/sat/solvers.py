@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.suggest import closest
+
 DEFAULT = "minisat22"
 """The fastest where clauses are added between calls, see `benchmarks/sat.py solvers`."""
 
@@ -39,7 +42,11 @@ def known(name: str) -> str:
         U318: there is no such solver.
     """
     if name not in NAMES:
-        from odtdsl.backends.variants import unknown_solver
-
-        raise unknown_solver(name, NAMES)
+        near = closest(name, NAMES)
+        hints = (f"did you mean `{near}`?",) if near is not None else ()
+        raise error(
+            "U318",
+            f"`{name}` is no solver of python-sat that is known here",
+            helps=(*hints, f"the solvers: {', '.join(NAMES)}"),
+        )
     return name

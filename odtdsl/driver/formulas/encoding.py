@@ -18,6 +18,7 @@ from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, Shape, deepest, shape_of
 from odtdsl.backends.clauses.names import SpecNames
 from odtdsl.backends.clauses.sums import Terms, at_most
+from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
 from odtdsl.driver.choice import choose, refused
 from odtdsl.problem.ir.expr import Scope
@@ -116,9 +117,10 @@ def encode(
             helps=("for a diagram, use `odt solve --using sat` or `--using cpsat`",),
         )
     core = _within(core, depth, bounds)
-    choice = choose(core, "sat")
+    writer = able("write formulas")
+    choice = choose(core, writer)
     if choice.name is None:
-        raise refused(choice, "sat", rows.problem.source)
+        raise refused(choice, writer, rows.problem.source)
     if deepest(core) > DEEPEST:
         raise error(
             "B223",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from odtdsl.backends.steps import WITHOUT_PROOF
+from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.render import to_json
 from odtdsl.base.numbers import as_number
@@ -129,7 +129,7 @@ class Explanation:
         helps: tuple[str, ...] = ("give it more time with `--within`",)
         if self.interrupted:
             notes, helps = (f"the search was interrupted after {self.seconds:.1f} s",), ()
-        elif self.backend in WITHOUT_PROOF:
+        elif not proves(self.backend):
             notes = (f"`{self.backend}` found no such tree, and cannot prove that none exists",)
             helps = ("use a back end that can prove it: `--using exact` or `--using milp`",)
         return Diagnostic(

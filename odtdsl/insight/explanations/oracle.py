@@ -10,9 +10,15 @@ from typing import Literal
 
 import numpy as np
 
-from odtdsl.backends.base import BackEnd, Limits, Progress
-from odtdsl.backends.sat.assumptions import Assuming
-from odtdsl.backends.steps import WITHOUT_PROOF
+from odtdsl.backends.base import (
+    DEPTH_BOUND,
+    LEAVES_BOUND,
+    Assumptions,
+    BackEnd,
+    Limits,
+    Progress,
+)
+from odtdsl.base.back_ends import proves
 from odtdsl.base.source import Span
 from odtdsl.compiler.bounds import Frame, Room
 from odtdsl.driver.choice import back_end, choose
@@ -93,7 +99,10 @@ class Oracle:
         self._asked: dict[Members, Answer] = {}
         self._infeasible: list[Members] = []
         self._served = ""
-        self._live = self._live_formula()
+        bare = back_end(backend)
+        self.proves = proves(backend)
+        self.engine = back_end(backend, bare.for_questions)
+        self._live = self._assumptions()
 
     # ---- sets of suspects
 
@@ -122,7 +131,7 @@ class Oracle:
             self._infeasible.append(members)
         return found
 
-    def _assumed(self, live: Assuming, members: Members) -> Answer:
+    def _assumed(self, live: Assumptions, members: Members) -> Answer:
         """An answer under assumptions; a refutation may name fewer suspects than were asked."""
         core = self.without(self.everyone - members)
         for tree in reversed(self._trees):
@@ -144,13 +153,11 @@ class Oracle:
         self._trees.append(reply.tree)
         return Answer(feasible=True, tree=reply.tree)
 
-    def _live_formula(self) -> Assuming | None:
-        """One formula for all sets of suspects, where the back end has assumptions."""
+    def _assumptions(self) -> Assumptions | None:
+        """What answers for all sets of suspects at once, where the back end has that."""
         widest = self.without(self.everyone)
         everything = replace(self.core, skeleton=widest.skeleton)
-        if self.backend != "sat" or not Assuming.takes(everything):
-            return None
-        return Assuming(
+        return self.engine.assuming(
             everything, self.limits, depth=self.skeleton.depth, leaves=self.skeleton.leaves
         )
 
@@ -188,11 +195,11 @@ class Oracle:
     def _search(self, core: Core) -> Answer:
         if self.stopped():
             return Answer(feasible=None)
-        if self.backend not in WITHOUT_PROOF and _plainly_refuted(core):
+        if self.proves and _plainly_refuted(core):
             return Answer(feasible=False)
         self._count()
         end, slice_ = self._deadline(), FIRST_SLICE
-        if self.backend == "milp" and (rule := _widest(core)) is not None:
+        if self.engine.refutes_by_bounds and (rule := _widest(core)) is not None:
             found = self._relaxing(core, rule, end)
             self.undecided += found.feasible is None
             return found
@@ -216,7 +223,7 @@ class Oracle:
 
     def _wishes(self, core: Core) -> list[_Wish]:
         """What to make small meanwhile, first what the last answer came by."""
-        wishes = _wishes(core, self.backend)
+        wishes = _wishes(core, self.engine)
         wishes.sort(key=lambda one: one.name != self._served)
         return wishes
 
@@ -224,14 +231,14 @@ class Oracle:
         """One search until its first tree."""
         first = _FirstTree(self.limits.interrupted)
         limits = replace(self.limits, deadline=deadline, interrupted=first.stop)
-        engine = self._engine()
+        engine = self.engine
         answer = engine.solve(core, limits, None, first.report)
         if answer.tree is None and first.seen and not self.stopped():
             answer = engine.solve(core, replace(limits, interrupted=first.asked), None, None)
         if answer.tree is not None and keeps(core, answer.tree):
             self._trees.append(answer.tree)
             return Answer(feasible=True, tree=answer.tree)
-        if answer.status == "infeasible" and self.backend not in WITHOUT_PROOF:
+        if answer.status == "infeasible" and self.proves:
             return Answer(feasible=False)
         return Answer(feasible=None)
 
@@ -247,7 +254,7 @@ class Oracle:
             objective=(LinearStage(measure=atom.measure),),
         )
         limits = replace(self.limits, deadline=deadline, interrupted=told.stop)
-        answer = self._engine().solve(asked, limits, None, told.report)
+        answer = self.engine.solve(asked, limits, None, told.report)
         if answer.tree is not None and keeps(core, answer.tree):
             self._trees.append(answer.tree)
             return Answer(feasible=True, tree=answer.tree)
@@ -263,22 +270,14 @@ class Oracle:
             return None
         self._count()
         end = self._deadline()
-        if self.backend == "exact":
+        if self.engine.asks_by_turns:
             end = _earlier(end, time.monotonic() + BEST_SLICE)
         limits = replace(self.limits, deadline=end, gap=Fraction(0))
-        answer = self._engine().solve(asked, limits, None, None)
+        answer = self.engine.solve(asked, limits, None, None)
         if answer.tree is None or not keeps(core, answer.tree):
             return None
         self._trees.append(answer.tree)
         return answer.tree if answer.status == "optimal" else None
-
-    def _engine(self) -> BackEnd:
-        """The back end; `milp` by whole subtrees, whose questions of small trees end early."""
-        if self.backend == "milp":
-            from odtdsl.backends.milp import Milp
-
-            return Milp("subtrees")
-        return back_end(self.backend)
 
     def stopped(self) -> bool:
         """Whether the time is over, or the user has interrupted."""
@@ -293,7 +292,7 @@ class Oracle:
 
 
 def _name_of(suspect: Suspect) -> str:
-    return {"depth": Assuming.DEPTH, "leaves": Assuming.LEAVES}.get(suspect.kind, suspect.name)
+    return {"depth": DEPTH_BOUND, "leaves": LEAVES_BOUND}.get(suspect.kind, suspect.name)
 
 
 class _FirstTree:
@@ -368,21 +367,20 @@ class _Wish:
     objective: tuple[StageForm, ...]
 
 
-def _wishes(core: Core, backend: str) -> list[_Wish]:
+def _wishes(core: Core, engine: BackEnd) -> list[_Wish]:
     """Objectives to try: nothing at all, the measures of the rules themselves, that of the spec.
 
     Under nothing a back end proves best that there is no tree; a measure leads to the trees
-    that satisfy its rule, and the rule's bound is then one of the objective. Only `exact` is
-    asked by turns: a program is not built for a moment.
+    that satisfy its rule, and the rule's bound is then one of the objective. Where something
+    large is built first, nothing is asked by turns: a program is not built for a moment.
     """
     own = _Wish(name="", objective=core.objective)
     if core.targets is not None:
         return [own]
     nothing = _Wish(name="nothing", objective=(LinearStage(measure=Additive()),))
-    if backend != "exact":
-        return [
-            nothing if choose(replace(core, objective=nothing.objective), backend).name else own
-        ]
+    if not engine.asks_by_turns:
+        asked = replace(core, objective=nothing.objective)
+        return [nothing if choose(asked, engine.name).name else own]
     rules = [
         _Wish(
             name=clause.origin.rule,

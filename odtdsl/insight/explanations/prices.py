@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.auditor.audit import Audit, Checked, audit
+from odtdsl.backends.registry import back_end
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.pipeline import solve
@@ -239,7 +240,7 @@ class _Optima:
                 backend=self.backend,
                 seconds=seconds,
                 gap=Fraction(0),
-                formulation="subtrees" if self.backend == "milp" else None,
+                variant=back_end(self.backend).for_questions,
                 memory_bytes=self.memory_bytes,
                 start=None if known.met is None else known.met.tree,
             )

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.auditor.audit import audit
-from odtdsl.backends.steps import WITHOUT_PROOF
+from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.driver.choice import choose, refused
@@ -209,7 +209,7 @@ class Walk:
             return "tightest"
         if self.stop():
             return "interrupted"
-        limited = self.until is not None and self.backend not in WITHOUT_PROOF
+        limited = self.until is not None and proves(self.backend)
         return "time" if limited else "undecided"
 
     def _point(self, result: Result, bound: Fraction | None) -> Point:

@@ -17,6 +17,7 @@ import numpy as np
 
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import DEEPEST
+from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.engine import engine
 from odtdsl.data.digest import digest
@@ -83,9 +84,10 @@ def check(
     _same_problem(proof, analysis)
     core = normalize(analysis.rows)
     of_trees(core)
-    choice = choose(core, "sat")
+    prover = able("write proofs")
+    choice = choose(core, prover)
     if choice.name is None:
-        raise refused(choice, "sat", analysis.problem.source)
+        raise refused(choice, prover, analysis.problem.source)
     texts = tuple(stage.text for stage in analysis.problem.objective)
     found = []
     for number, part in enumerate(proof.parts, 1):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.insight.proofs.check import Verified, check, reached
 from odtdsl.insight.proofs.claims import of_trees
@@ -28,15 +29,15 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     OdtError
         U316: something does. B102: the spec asks for a diagram.
     """
-    named = wish or analysis.problem.options.backend
-    if named not in ("auto", "sat"):
+    named, prover = wish or analysis.problem.options.backend, able("write proofs")
+    if named not in (AUTO, prover):
         raise error(
             "U316",
-            f"`{named}` cannot write proofs; `sat` can",
-            helps=("write `--using sat`, or omit `--using`",),
+            f"`{named}` cannot write proofs; `{prover}` can",
+            helps=(f"write `--using {prover}`, or omit `--using`",),
         )
     of_trees(normalize(analysis.rows))
-    return "sat"
+    return prover
 
 
 def log(

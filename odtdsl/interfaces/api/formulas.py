@@ -61,6 +61,7 @@ def compile(
         With all mistakes of spec and data; B codes: the encoding cannot express the problem;
         F301: the file cannot be written.
     """
+    from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
 
     form = to or pipeline.format_of(Path(path))
@@ -69,7 +70,7 @@ def compile(
             as_model(spec).analyse(**inputs),
             Path(path),
             form,
-            model,
+            variant(model=model),
             depth=depth,
             bounds=_bounds(bound),
         )

@@ -83,11 +83,11 @@ def plan(
     OdtError
         With all mistakes of spec and data.
     """
+    from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
 
-    return pipeline.plan(
-        as_model(model).analyse(**inputs), backend=using, formulation=encoding, solver=solver
-    )
+    asked = variant(encoding=encoding, solver=solver)
+    return pipeline.plan(as_model(model).analyse(**inputs), backend=using, variant=asked)
 
 
 def solve(
@@ -160,22 +160,21 @@ def solve(
     >>> result.tree.predict({"age": [25, 70]}).tolist()
     ['no', 'yes']
     """
-    from odtdsl.backends.variants import named, owner
+    from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
 
     began = time.monotonic()
     spec = as_model(model_or_spec)
     seconds, relative_gap, memory_bytes = limits_of(within, gap, memory)
     analysis = analysed(spec, began, seconds, inputs)
-    formulation = named(model=model, encoding=encoding)
-    chosen = using or owner(formulation, solver)
+    asked = variant(model=model, encoding=encoding, solver=solver)
+    chosen = using or asked.owner
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))
     result = pipeline.solve(
         analysis,
         backend=chosen,
-        formulation=formulation,
-        solver=solver,
+        variant=asked,
         seconds=seconds,
         gap=relative_gap,
         threads=threads,

@@ -47,7 +47,7 @@ class Compile(OnSpec):
 
     def run(self) -> int:
         """Write the problem as LP, MPS, CNF, WCNF or OPB."""
-        from odtdsl.backends.variants import named
+        from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
         from odtdsl.driver.formulas.files import parse_bound
 
@@ -60,7 +60,7 @@ class Compile(OnSpec):
         check_outputs({"out": path}, files_of(problem), self.force)
         analysis = problem.analysis()
         size = pipeline.compile_to(
-            analysis, path, form, named(model=self.model), depth=self.depth, bounds=bounds
+            analysis, path, form, variant(model=self.model), depth=self.depth, bounds=bounds
         )
         if self.as_json:
             print_json({"file": str(path), "size": dict(size)})

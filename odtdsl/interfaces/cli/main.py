@@ -132,18 +132,14 @@ class Plan(OnSpec):
 
     def run(self) -> int:
         """Print which back end would run, in which steps, and what the others do not support."""
-        from odtdsl.backends.variants import named
+        from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
         from odtdsl.presentation import console
         from odtdsl.problem.ir.dump import dump_core
 
         analysis = self.problem().analysis()
-        planned = pipeline.plan(
-            analysis,
-            backend=self.using,
-            formulation=named(encoding=self.encoding),
-            solver=self.solver,
-        )
+        asked = variant(encoding=self.encoding, solver=self.solver)
+        planned = pipeline.plan(analysis, backend=self.using, variant=asked)
         if self.as_json:
             print_json(_plan_json(planned))
         else:

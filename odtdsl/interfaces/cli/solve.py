@@ -83,13 +83,13 @@ class Solve(OnSpec):
         written.
         """
         began = time.monotonic()
-        from odtdsl.backends.variants import named, owner
+        from odtdsl.base.back_ends import variant
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_gap, parse_seconds
         from odtdsl.driver import pipeline
         from odtdsl.interfaces.cli.progress import Waiting
 
-        formulation = named(model=self.model, encoding=self.encoding)
+        asked = variant(model=self.model, encoding=self.encoding, solver=self.solver)
         wish = _list_wish(self.all_optimal, self.near, self.most, self.gap)
         problem = self.problem()
         outputs = {"out": self.out, "svg": self.svg, "dot": self.dot, "proof": self.proof}
@@ -100,7 +100,7 @@ class Solve(OnSpec):
         if not self.as_json:
             warn(analysis.warnings)
         first = _start_tree(self.start or _start_of(analysis, self.spec))
-        chosen = self.using or owner(formulation, self.solver)
+        chosen = self.using or asked.owner
         if self.proof is not None:
             chosen = _proving(analysis, chosen, wish)
         options: dict[str, Any] = {
@@ -123,8 +123,7 @@ class Solve(OnSpec):
             with Waiting(quiet=self.as_json) as waiting:
                 result = pipeline.solve(
                     analysis,
-                    formulation=formulation,
-                    solver=self.solver,
+                    variant=asked,
                     gap=None if self.gap is None else parse_gap(self.gap),
                     report=waiting,
                     began=began,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from odtdsl.base.back_ends import wishes
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Span
 from odtdsl.interfaces.editor.data_facts import ColumnFacts, Facts
 from odtdsl.interfaces.editor.keywords import (
-    BACKENDS,
     ENCODINGS,
     FUNCTIONS,
     MEANINGS,
@@ -136,7 +136,7 @@ class _Asked:
             case "SPLITS":
                 yield from self._words(SPLITS)
             case "USING":
-                yield from self._words(BACKENDS)
+                yield from self._words(wishes())
             case "HEADER":
                 yield from self._words(("none",))
             case "DATA":

@@ -110,5 +110,4 @@ SCOPES: dict[str, str] = {
 }
 POLICIES = ("refuse", "drop", "left", "right", "branch")
 SPLITS = ("axis", "hyperplane")
-BACKENDS = ("auto", "exact", "milp", "sat", "cpsat", "search", "greedy")
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")

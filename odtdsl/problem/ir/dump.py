@@ -12,6 +12,7 @@ from typing import assert_never
 
 import numpy as np
 
+from odtdsl.base.back_ends import takes
 from odtdsl.data.request import DataRequest, TestFile, TestShare
 from odtdsl.data.table import IntArray
 from odtdsl.problem.ir.expr import (
@@ -129,7 +130,7 @@ def _problem(problem: Problem) -> Iterator[str]:
     if options.steady is not None or options.steps is not None:
         yield f"ends when steady for {options.steady} s, after {options.steps} steps"
     growth = options.growth
-    if options.backend == "greedy":
+    if takes(options.backend, "split"):
         yield f"growth split {growth.split} {number_text(growth.split_penalty)}, " + (
             f"leaf {growth.leaf} {number_text(growth.leaf_penalty)}"
         )

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from odtdsl.backends.answers import model_of
 from odtdsl.backends.base import STEP, Limits, Report
+from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import Step
 from odtdsl.problem.ir.forms import Core
-from odtdsl.problem.ir.problem import Growth
 from odtdsl.problem.ir.raw import RawModel
 
 MOST_STEPS = 600
-"""Of a start by `search`: about a quarter of a minute where no time is given and cells are many."""
+"""Of a start by visits: about a quarter of a minute where no time is given and cells are many."""
 
 
 def best_start(
@@ -39,30 +39,26 @@ def best_start(
     RawModel or None
         None where none was met.
     """
-    if step.backend == "search":
-        return searched(core, step, limits, given, report)
-    from odtdsl.backends.greedy.backend import GreedyBackEnd
-
+    if step.visits:
+        return improved(core, step, limits, given, report)
     brief = step.brief or given is not None
     if limits.deadline is not None:
         now = time.monotonic()
         share = step.share * (limits.deadline - now)
         brief = brief or share < step.least
         limits = replace(limits, deadline=now + max(step.least, share))
-    best = given
+    engine, best = back_end(step.backend), given
     for way in step.ways:
-        grower = GreedyBackEnd(Growth(split=way), brief=brief)
+        grower = engine.for_start(way, brief=brief)
         best = model_of(grower.solve(core, limits, best, report))
     return best
 
 
-def searched(
+def improved(
     core: Core, step: Step, limits: Limits, given: RawModel | None, report: Report | None
 ) -> RawModel | None:
-    """What `search` makes of a model within the visits that the step allows."""
-    from odtdsl.backends.exact.anytime import Search
-
+    """What a search makes of a model within the visits that the step allows."""
     cells = core.n_rows * len(core.columns)
     steps = min(Fraction(MOST_STEPS), Fraction(step.visits * cells, STEP))
     limits = replace(limits.part(step.share), steps=steps, threads=1)
-    return model_of(Search().solve(core, limits, given, report)) or given
+    return model_of(back_end(step.backend).solve(core, limits, given, report)) or given

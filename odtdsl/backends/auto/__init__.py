@@ -1,0 +1,1 @@
+"""The portfolio: starts, then one back end or several in turn."""

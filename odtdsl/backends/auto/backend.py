@@ -1,0 +1,128 @@
+"""The `auto` back end: starts, then the back end that suits a problem, or several in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from odtdsl.backends.auto.portfolio import Portfolio
+from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.needs import Refusal, needs, refusals
+from odtdsl.backends.registry import back_end
+from odtdsl.backends.steps import Step
+from odtdsl.base.back_ends import AUTO, names, preferred
+from odtdsl.problem.ir.forms import Core, Form
+from odtdsl.problem.ir.problem import DiagramSkeleton
+from odtdsl.problem.ir.raw import RawModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The steps to take, why, and what keeps each back end from the problem.
+
+    Attributes
+    ----------
+    steps
+        What `solve` does in turn until the problem is closed; nothing where no back end can.
+    refusals
+        Of each back end; empty where it can.
+    """
+
+    steps: tuple[Step, ...]
+    reason: str
+    refusals: tuple[tuple[str, tuple[Refusal, ...]], ...]
+
+    @property
+    def name(self) -> str | None:
+        """The back end of the last step; None without one."""
+        return self.steps[-1].backend if self.steps else None
+
+
+def choose(core: Core, wish: str) -> Choice:
+    """The steps for a problem; `wish` is a name, which then runs alone, or `auto`.
+
+    Raises
+    ------
+    OdtError
+        B101: this version has no such back end.
+    """
+    required = needs(core)
+    engines = {name: back_end(name) for name in names()}
+    found = {name: refusals(engine, core, required) for name, engine in engines.items()}
+    listed = tuple(found.items())
+
+    def alone(name: str) -> tuple[Step, ...]:
+        """One back end, with nothing but starts before it."""
+        return (*_starts(engines[name], core, found), *engines[name].steps(core))
+
+    if wish != AUTO:
+        back_end(wish)
+        if found[wish]:
+            return Choice(steps=(), reason=f"`{wish}` was requested", refusals=listed)
+        return Choice(steps=alone(wish), reason="requested", refusals=listed)
+    order = preferred(diagrams=isinstance(core.skeleton, DiagramSkeleton))
+    able = [name for name in order if not found[name]]
+    if not able:
+        reason = "no back end supports the whole problem"
+        return Choice(steps=(), reason=reason, refusals=listed)
+    name, others = able[0], order[: order.index(able[0])]
+    for first in able[1:]:
+        if before := engines[first].steps_before_another(core):
+            reason = f"`{first}` first, and what it leaves open by `{name}`"
+            starts = _starts(engines[first], core, found)
+            steps = (*starts, *before, Step(kind="rest", backend=name))
+            return Choice(steps=steps, reason=reason, refusals=listed)
+    reason = "supports the whole problem exactly"
+    if others:
+        reason += f"; {' and '.join(others)} cannot"
+    return Choice(steps=alone(name), reason=reason, refusals=listed)
+
+
+def _starts(engine: BackEnd, core: Core, found: dict[str, tuple[Refusal, ...]]) -> tuple[Step, ...]:
+    """Those of a back end that take part in a problem."""
+    return tuple(step for step in engine.starts(core) if not found[step.backend])
+
+
+@dataclass(frozen=True, slots=True)
+class Auto(BackEnd):
+    """The steps of `choose`, as one back end."""
+
+    name: ClassVar[str] = AUTO
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """As the first back end that does; which ones go together is for `objections` to say."""
+        asked = [
+            back_end(name).supports(form, inside_or=inside_or) for name in preferred(diagrams=False)
+        ]
+        return next((one for one in asked if one.level != "unsupported"), asked[0])
+
+    def objections(self, core: Core) -> tuple[Objection, ...]:
+        """The first of each back end, where none expresses all of a problem."""
+        choice = choose(core, AUTO)
+        return tuple(
+            Objection(
+                form=reasons[0].need.form, origin=reasons[0].need.origin, reason=reasons[0].reason
+            )
+            for _, reasons in choice.refusals
+            if reasons and not choice.steps
+        )
+
+    def starts(self, core: Core) -> tuple[Step, ...]:
+        """None of its own: they are among its steps."""
+        return ()
+
+    def steps(self, core: Core) -> tuple[Step, ...]:
+        """Those of the choice."""
+        return choose(core, AUTO).steps
+
+    def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """That of the last step."""
+        return back_end(self.steps(core)[-1].backend).size(core)
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> RawAnswer:
+        """Take the steps in turn, until one closes the problem or a limit is met."""
+        steps = self.steps(core)
+        last = back_end(steps[-1].backend)
+        return Portfolio(steps, last).solve(core, limits, start, report)

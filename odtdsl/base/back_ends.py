@@ -1,0 +1,301 @@
+"""The back ends of this version: the one place that names them all.
+
+An entry says what is known of a back end before its code is loaded. Adding one is its folder and
+an entry here: the language, the choice of `auto`, `odt plan`, `odt compare`, `odt doctor` and the
+editor read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.suggest import closest
+
+Setting = Literal["steps", "split", "leaf"]
+"""What stands in brackets after the name, as in `using search(steps = 1000)`."""
+
+Ability = Literal["grow", "improve", "list", "write programs", "write formulas", "write proofs"]
+"""What other parts of the package need a back end for: a first model, or a better one, before
+another back end's search; lists of trees; files for other solvers; proofs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option of commands and of Python that one back end takes.
+
+    Attributes
+    ----------
+    name
+        Of the field of the back end, and of the option: `model` for `--model`.
+    what
+        What it chooses, in messages.
+    values
+        Those there are, the default first. None where the back end knows them.
+    """
+
+    name: str
+    what: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A back end.
+
+    Attributes
+    ----------
+    name
+        As users write it.
+    home
+        Its class, as `module:class`.
+    proves
+        Whether it proves that nothing is better, if it has the time.
+    ends
+        Whether it ends by itself, without a limit.
+    on_diagrams
+        Its place in the order in which `auto` asks for diagrams; None where it is not asked. For
+        trees the order is that of the entries.
+    packages
+        What it runs on besides the engine.
+    extra
+        What to install for these; None where they come with odtdsl.
+    options, settings, abilities
+        What it takes, and what else it is for.
+    """
+
+    name: str
+    home: str
+    proves: bool = True
+    ends: bool = True
+    on_diagrams: int | None = None
+    packages: tuple[str, ...] = ()
+    extra: str | None = None
+    options: tuple[Option, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    abilities: frozenset[Ability] = frozenset()
+
+    def load(self) -> Any:
+        """The class."""
+        module, _, kind = self.home.partition(":")
+        return getattr(import_module(module), kind)
+
+
+AUTO = "auto"
+"""What leaves the choice of a back end to the package."""
+
+_ENTRIES = (
+    Entry(
+        name="exact",
+        home="odtdsl.backends.exact.backend:Exact",
+        on_diagrams=4,
+        abilities=frozenset({"list"}),
+    ),
+    Entry(
+        name="milp",
+        home="odtdsl.backends.milp.backend:Milp",
+        on_diagrams=2,
+        packages=("pyomo", "highspy"),
+        options=(
+            Option(
+                name="model",
+                what="formulation",
+                values=("pattern", "subtrees", "cptree", "odd"),
+            ),
+        ),
+        abilities=frozenset({"write programs"}),
+    ),
+    Entry(
+        name="sat",
+        home="odtdsl.backends.sat.backend:Sat",
+        on_diagrams=3,
+        packages=("python-sat", "pindakaas"),
+        options=(
+            Option(name="encoding", what="formulation", values=("ordered", "paper")),
+            Option(name="solver", what="solver"),
+        ),
+        abilities=frozenset({"write formulas", "write proofs"}),
+    ),
+    Entry(
+        name="cpsat",
+        home="odtdsl.backends.cpsat.backend:CpSat",
+        on_diagrams=1,
+        packages=("ortools",),
+        extra="cpsat",
+    ),
+    Entry(
+        name="search",
+        home="odtdsl.backends.exact.anytime:Search",
+        proves=False,
+        ends=False,
+        settings=("steps",),
+        abilities=frozenset({"improve"}),
+    ),
+    Entry(
+        name="greedy",
+        home="odtdsl.backends.greedy.backend:GreedyBackEnd",
+        proves=False,
+        settings=("split", "leaf"),
+        abilities=frozenset({"grow"}),
+    ),
+)
+
+_PORTFOLIO = Entry(name=AUTO, home="odtdsl.backends.auto.backend:Auto")
+
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+"""Those that prove come first, in the order in which `auto` asks for trees: so they were measured
+(`docs/explanation/sat-measured.md`, `exact-measured.md`). For diagrams clauses prove more than
+linear relaxations do."""
+
+
+def names() -> tuple[str, ...]:
+    """All back ends; `auto` is none of them."""
+    return tuple(ENTRIES)
+
+
+def wishes() -> tuple[str, ...]:
+    """What may follow `using`."""
+    return (AUTO, *ENTRIES)
+
+
+def preferred(*, diagrams: bool) -> tuple[str, ...]:
+    """Those that `auto` asks for trees or for diagrams, in this order."""
+    if not diagrams:
+        return tuple(entry.name for entry in ENTRIES.values() if entry.proves)
+    asked = [(entry.on_diagrams, entry.name) for entry in ENTRIES.values() if entry.on_diagrams]
+    return tuple(name for _, name in sorted(asked))
+
+
+def entry_of(name: str) -> Entry:
+    """A back end, or `auto`, by name.
+
+    Raises
+    ------
+    OdtError
+        B101: this version has no such back end.
+    """
+    if name == AUTO:
+        return _PORTFOLIO
+    if name not in ENTRIES:
+        near = closest(name, names())
+        raise error(
+            "B101",
+            f"the back end `{name}` is not part of this version",
+            notes=(f"the back ends are `{'`, `'.join(names())}`; `{AUTO}` chooses one",),
+            helps=(f"did you mean `{near}`?",) if near else (),
+        )
+    return ENTRIES[name]
+
+
+def proves(name: str) -> bool:
+    """Whether a back end proves that nothing is better."""
+    return entry_of(name).proves
+
+
+def gives_up(name: str) -> bool:
+    """Whether a back end ends without a proof by itself, so that more time is of no use."""
+    return entry_of(name).ends and not entry_of(name).proves
+
+
+def takes(name: str, setting: Setting) -> bool:
+    """Whether a back end takes a setting in brackets after its name."""
+    return setting in entry_of(name).settings
+
+
+def able(ability: Ability) -> str:
+    """The first back end that is for something."""
+    return next(entry.name for entry in ENTRIES.values() if ability in entry.abilities)
+
+
+# ---- options of users
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The options that users gave for one back end: names to values; empty where they gave none."""
+
+    given: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def owner(self) -> str | None:
+        """The back end that takes them; None where none is given."""
+        return _owner(self.given[0][0])[0].name if self.given else None
+
+    def get(self, name: str) -> str | None:
+        """The value of an option; None where it was not given."""
+        return dict(self.given).get(name)
+
+    def of(self, back_end: str) -> dict[str, str]:
+        """The options, where they are this back end's.
+
+        Raises
+        ------
+        OdtError
+            U302: they are another's.
+        """
+        for name, value in self.given:
+            owner, option = _owner(name)
+            if owner.name != back_end:
+                raise error(
+                    "U302",
+                    f"`--{name} {value}` is a {option.what} of `{owner.name}`",
+                    helps=(f"add `--using {owner.name}`",),
+                )
+        return dict(self.given)
+
+
+def variant(**options: str | None) -> Variant:
+    """What users ask of one back end; None for what they do not ask.
+
+    Raises
+    ------
+    OdtError
+        U302: an unknown value, or options of different back ends.
+    """
+    given = [(name, value) for name, value in options.items() if value is not None]
+    owners = {_owner(name)[0].name for name, _ in given}
+    if len(owners) > 1:
+        flags = " and ".join(f"`--{name}`" for name, _ in given)
+        helps = ("leave out one of them",)
+        raise error("U302", f"{flags} are of different back ends", helps=helps)
+    for name, value in given:
+        values = _owner(name)[1].values
+        if values and value not in values:
+            ways = " or ".join(f"`--{name} {one}`" for one in values)
+            raise error("U302", f"`--{name} {value}` is unknown", helps=(f"write {ways}",))
+    return Variant(tuple(given))
+
+
+def _owner(name: str) -> tuple[Entry, Option]:
+    return next((e, o) for e in ENTRIES.values() for o in e.options if o.name == name)
+
+
+def variants(back_end: str) -> Iterator[Variant]:
+    """Those of a back end besides its default, option by option, where it lists them."""
+    for option in entry_of(back_end).options:
+        yield from (Variant(((option.name, value),)) for value in option.values[1:])
+
+
+def read_variant(name: str) -> tuple[str, Variant]:
+    """The back end and the options of a name such as `milp (cptree)` or `sat (glucose4)`.
+
+    Raises
+    ------
+    OdtError
+        B101: an unknown back end. U302: it takes no such value.
+    """
+    back_end, _, value = name.removesuffix(")").partition(" (")
+    if not value:
+        return back_end, Variant()
+    for option in entry_of(back_end).options:
+        if value in option.values or not option.values:
+            return back_end, Variant(((option.name, value),))
+    raise error("U302", f"`{back_end}` takes no `{value}`", helps=_listed(back_end))
+
+
+def _listed(back_end: str) -> tuple[str, ...]:
+    known = [value for one in variants(back_end) for _, value in one.given]
+    return (f"write {' or '.join(f'`{back_end} ({one})`' for one in known)}",) if known else ()
