@@ -92,12 +92,12 @@ _PLAIN = (
 @contextmanager
 def mutated(mutant: Mutant, seed: object) -> Iterator[list[bool]]:
     """All calls of the engine changed; the list says per call whether there was anything to."""
-    from odtdsl.backends.exact import backend
+    from odtdsl.backends.exact import stacked_search
 
     hits: list[bool] = []
-    made = backend.engine
+    made = stacked_search.engine
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(backend, "engine", lambda: _Proxy(made(), mutant, seed, hits))
+        patch.setattr(stacked_search, "engine", lambda: _Proxy(made(), mutant, seed, hits))
         yield hits
 
 

@@ -10,11 +10,12 @@ from interrupting import TASKS, Looks, interrupts, looking
 from scale import scaled
 
 from odtdsl.backends.answers import never_worse, unfounded
+from odtdsl.backends.auto import portfolio
 from odtdsl.backends.base import Progress, RawAnswer, StageOutcome, Status
 from odtdsl.backends.progress import Told
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
-from odtdsl.driver import execution, pipeline
+from odtdsl.driver import pipeline
 from odtdsl.driver.result import Result
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit
@@ -50,7 +51,7 @@ def test_a_tree_that_is_made_smaller_before_it_is_shown_takes_its_claim_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without a start, the tree of an interrupted second stage has splits that say nothing."""
-    monkeypatch.setattr(execution, "best_start", lambda *_: None)
+    monkeypatch.setattr(portfolio, "best_start", lambda *_: None)
     analysis = balance("depth then splits")
     *_, every = stopped(analysis, None)
     found = [stopped(analysis, int(share * every))[0] for share in (0.4, 0.7, 0.95)]

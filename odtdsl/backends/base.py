@@ -82,6 +82,10 @@ class Limits:
             "work_limit": ceil((self.steps or 0) * STEP),
         }
 
+    def left(self) -> float | None:
+        """Seconds to the deadline; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
     def part(self, share: float) -> Limits:
         """The limits of what may take a share of the time that is left."""
         if self.deadline is None:

@@ -5,7 +5,6 @@ Trees are searched here and in the modules beside; diagrams by moves, trees and 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,10 +15,8 @@ from odtdsl.backends.base import (
     BackEnd,
     Limits,
     Objection,
-    Progress,
     RawAnswer,
     Report,
-    StageOutcome,
     Status,
     Support,
     started,
@@ -36,9 +33,7 @@ from odtdsl.backends.exact.lowering import (
     Features,
     Losses,
     about_rules,
-    deepest_of,
     features,
-    from_raw,
     least,
     losses,
     merged,
@@ -53,13 +48,13 @@ from odtdsl.backends.exact.plain_rules import PlainRules, plain_rules
 from odtdsl.backends.exact.ruled import ruled_objections
 from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted
+from odtdsl.backends.exact.stacked_search import StackedSearch
 from odtdsl.backends.needs import Need, needs, refusals
 from odtdsl.backends.steps import BRIEF_START, START_OF_DIAGRAMS, VECTOR_START, Step
 from odtdsl.backends.stepwise import take
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.engine import engine
-from odtdsl.problem.ir.evaluate import Evaluation
-from odtdsl.problem.ir.forms import Core, DepthStage, Form, LinearStage, MaximaBound
+from odtdsl.problem.ir.forms import Core, Form, LinearStage, MaximaBound
 from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
@@ -169,7 +164,7 @@ class Exact(BackEnd):
             return RawAnswer(status="infeasible", tree=None)
         if (rules := plain_of(core)) is not None:
             return PlainSearch(core, rules, limits, first, report).run()
-        return RuledSearch(core, limits, first, report, engine()).run()
+        return RuledSearch(core, limits, first, report).run()
 
     def begin(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
@@ -225,8 +220,10 @@ def plain_of(core: Core) -> PlainRules | None:
     return None if _special(rest) or any(True for _ in objections(rest)) else rules
 
 
-class PlainSearch:
-    """One solve: a single search, or one per depth where the depth is made least."""
+class PlainSearch(StackedSearch):
+    """The search for trees whose rules are filters, costs of labels and least sizes."""
+
+    least_stacked = 0
 
     def __init__(
         self,
@@ -236,73 +233,62 @@ class PlainSearch:
         start: RawTree | None,
         report: Report | None,
     ) -> None:
-        self.core, self.limits, self.start, self.report = core, limits, start, report
+        super().__init__(core, limits, start, report)
         self.rules = rules
-        self.engine = engine()
-        self.began = time.monotonic()
         found = features(core)
-        self.size = size_of(core, found)
-        self.features: Features = merged(rules.restricted(core, found))
+        self._size = size_of(core, found)
+        self._cells: Features = merged(rules.restricted(core, found))
         self.stages = tuple(s for s in core.objective if isinstance(s, LinearStage))
         self.least = least(self.stages[0].measure) if self.stages else 0
-        self.by_depth = isinstance(core.objective[0], DepthStage)
-        self.timeline: list[Progress] = []
 
-    def run(self) -> RawAnswer:
-        deepest, self.cut_off = deepest_of(self.core)
-        if most_leaves(self.core, deepest) < 1:
-            return RawAnswer(status="infeasible", tree=None)
-        if not self.by_depth:
-            return self._answer(self._search(deepest), deepest)
-        if self.rules.none and smallest_without_loss(self.core, deepest):
+    @property
+    def cells(self) -> Features:
+        """Tests that rows tell apart, by the filters."""
+        return self._cells
+
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """Rows, features and cuts."""
+        return self._size
+
+    def course(self, deepest: int) -> RawAnswer:
+        """Depth upwards, or by the search for least trees without loss."""
+        if self.by_depth and self.rules.none and smallest_without_loss(self.core, deepest):
             return self._smallest(deepest)
-        for depth in range(deepest + 1):
-            found = self._search(depth)
-            if found["status"] != "infeasible":
-                return self._answer(found, depth)
-        return self._answer(found, deepest)
+        return super().course(deepest)
 
-    def _search(self, depth: int) -> dict[str, Any]:
+    def asked(self, depth: int) -> dict[str, Any]:
         """One search at a depth, on the stacked losses."""
         self.losses: Losses = losses(self.core, self.stages, depth)
-        self.depth = depth
         bound = None if self.losses.limit is None else self.losses.limit - 1
-        return self._asked(
-            depth,
-            time_limit=self._left(),
-            relative_gap=float(self.limits.gap) if len(self.stages) == 1 else 0.0,
-            threads=self.limits.threads,
-            memory_limit=self.limits.table_bytes(),
-            upper_bound=bound,
-            start=self._start(depth),
-            progress=self._progress,
-            interrupted=self.limits.interrupted,
-            **self.limits.of_search(),
-        )
+        return self._engine(depth, upper_bound=bound, **self.limited(gap=len(self.stages) == 1))
 
-    def _asked(self, depth: int, **limits: Any) -> dict[str, Any]:
+    def _engine(self, depth: int, **limits: Any) -> dict[str, Any]:
         """The engine's answer for this problem."""
         found: dict[str, Any] = self.engine.solve(
-            self.features.ranks,
-            self.features.distinct,
+            self.cells.ranks,
+            self.cells.distinct,
             self.losses.classes,
             self.losses.n_classes,
             depth,
-            allowed=list(self.features.allowed),
+            allowed=list(self.cells.allowed),
             weights=self.losses.weights,
             costs=self.losses.costs,
             max_leaves=most_leaves(self.core, depth),
             leaf_price=self.losses.price,
-            **self.rules.engine(self.core, self.features),
+            **self.rules.engine(self.core, self.cells),
             **limits,
         )
         return found
 
+    def packed(self, arrays: Arrays) -> Packed:
+        """A plan."""
+        return Packed(_finishing, self.depth, arrays)
+
     def unpacked(self, told: Packed) -> RawTree:
         """The tree of a plan that this search told."""
         self.losses = losses(self.core, self.stages, told.depth)
-        found = self._asked(told.depth, plan=told.arrays)
-        return to_raw(self.core, self.features, found["tree"])
+        found = self._engine(told.depth, plan=told.arrays)
+        return to_raw(self.core, self.cells, found["tree"])
 
     def _smallest(self, deepest: int) -> RawAnswer:
         """Least depth, then least leaves, by the search for trees without loss.
@@ -311,74 +297,38 @@ class PlainSearch:
         """
         self.losses = losses(self.core, (), deepest)
         found = self.engine.solve(
-            self.features.ranks,
-            self.features.distinct,
+            self.cells.ranks,
+            self.cells.distinct,
             self.losses.classes,
             self.losses.n_classes,
             deepest,
-            allowed=list(self.features.allowed),
+            allowed=list(self.cells.allowed),
             smallest=True,
-            time_limit=self._left(),
+            time_limit=self.limits.left(),
             memory_limit=self.limits.table_bytes(),
             interrupted=self.limits.interrupted,
         )
         if found["tree"] is None:
-            return self._answer(found, 0 if found["status"] == "unknown" else deepest)
-        tree = to_raw(self.core, self.features, found["tree"])
-        return self._answer(found, depth_of(tree))
-
-    def _left(self) -> float | None:
-        if self.limits.deadline is None:
-            return None
-        return max(0.0, self.limits.deadline - time.monotonic())
-
-    def _start(self, depth: int) -> Any:
-        if self.start is None or depth_of(self.start) > depth:
-            return None
-        return from_raw(self.core, self.features, self.start)
+            self.depth = 0 if found["status"] == "unknown" else deepest
+        else:
+            self.depth = depth_of(to_raw(self.core, self.cells, found["tree"]))
+        return self.answer(found)
 
     # ---- values
 
-    def _first(self, value: int) -> Fraction:
-        """A stacked value (or a bound of it) as one of the first linear stage."""
+    def value_of(self, stacked: int) -> Fraction | None:
+        """None where a loss beyond the limit stands for a broken rule."""
+        broken = self.losses.limit is not None and stacked >= self.losses.limit
+        return None if broken else self.bound_of(stacked)
+
+    def bound_of(self, stacked: int) -> Fraction | None:
+        """Of the first linear stage."""
         stage = self.stages[0].measure
-        steps = value if self.losses.limit is None else value % self.losses.limit
+        steps = stacked if self.losses.limit is None else stacked % self.losses.limit
         return Fraction(self.least + steps // self.losses.units[0], stage.denominator)
 
-    def _progress(
-        self, value: int, bound: int, seconds: float, found: Arrays | None = None
-    ) -> None:
-        if not self.stages or self.by_depth:
-            return
-        broken = self.losses.limit is not None and value >= self.losses.limit
-        progress = Progress(
-            stage=0,
-            incumbent=None if broken else self._first(value),
-            bound=self._first(bound),
-            seconds=seconds,
-            found=None if broken or found is None else Packed(_finishing, self.depth, found),
-        )
-        self.timeline.append(progress)
-        if self.report is not None:
-            self.report(progress)
-
-    def _answer(self, found: dict[str, Any], depth: int) -> RawAnswer:
-        tree = None if found["tree"] is None else to_raw(self.core, self.features, found["tree"])
-        status: Status = self._status(found)
-        if status == "unknown" and self.start is not None:  # a start deeper than was asked
-            tree, status = self.start, "feasible"
-        return RawAnswer(
-            status=status,
-            tree=tree,
-            stages=self._outcomes(tree, status, found, depth),
-            timeline=tuple(self.timeline),
-            size=self.size,
-            counters=tuple(found["counters"].items()),
-            interrupted=bool(found["interrupted"]),
-        )
-
-    def _status(self, found: dict[str, Any]) -> Status:
-        """What is proven of all trees: those deeper than `DEEPEST` were not looked at."""
+    def status_of(self, found: dict[str, Any]) -> Status:
+        """A tree without loss is best at any depth."""
         status: Status = found["status"]
         if not self.cut_off or (self.by_depth and status == "optimal"):
             return status
@@ -386,23 +336,6 @@ class PlainSearch:
             return "unknown"
         perfect = found["objective"] is not None and found["objective"] <= self.losses.price
         return "feasible" if status == "optimal" and not perfect else status
-
-    def _outcomes(
-        self, tree: RawTree | None, status: Status, found: dict[str, Any], depth: int
-    ) -> tuple[StageOutcome, ...]:
-        evaluation = None if tree is None else Evaluation(self.core, tree)
-        outcomes: list[StageOutcome] = []
-        for index, stage in enumerate(self.core.objective):
-            value = None if evaluation is None else evaluation.stage_value(stage)
-            bound = value if status == "optimal" else None
-            proven = status == "optimal"
-            if isinstance(stage, DepthStage):  # all smaller depths are refuted
-                bound, proven = Fraction(depth), value == depth
-            elif bound is None and index == 0 and status != "infeasible":
-                # Of trees deeper than `DEEPEST` nothing is known.
-                bound = self._first(0 if self.cut_off else int(found["bound"]))
-            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
-        return tuple(outcomes)
 
 
 def _finishing(core: Core) -> PlainSearch:

@@ -6,7 +6,6 @@ headers of `solvers`. Every tree is checked here against the whole core before i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -176,16 +175,11 @@ class _Listing:
             collapse=idle_splits_go(self.whole),
             twin=twin,
             absent=absent,
-            time_limit=self._left(),
+            time_limit=self.limits.left(),
             memory_limit=self.limits.table_bytes(),
             interrupted=self.limits.interrupted,
         )
         return listed
-
-    def _left(self) -> float | None:
-        if self.limits.deadline is None:
-            return None
-        return max(0.0, self.limits.deadline - time.monotonic())
 
     def _heard(self, arrays: dict[str, Any], _value: int) -> bool:
         raw = to_raw(self.core, self.ruled.features, arrays)

@@ -199,7 +199,7 @@ class RegressionSearch:
         return self._engine(
             {
                 "max_leaves": leaves,
-                "time_limit": self._left(),
+                "time_limit": self.limits.left(),
                 "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
                 "memory_limit": self.limits.table_bytes(),
                 "upper_bound": None
@@ -258,11 +258,6 @@ class RegressionSearch:
 
     def _fits(self, tree: RawTree, leaves: int) -> bool:
         return _count(tree) <= leaves and depth_of(tree) <= self.depth
-
-    def _left(self) -> float | None:
-        if self.limits.deadline is None:
-            return None
-        return max(0.0, self.limits.deadline - time.monotonic())
 
     # ---- values of the first stage
 

@@ -18,7 +18,6 @@ from odtdsl.backends.base import (
     Objection,
     RawAnswer,
     Report,
-    StageOutcome,
     Support,
     started,
 )
@@ -156,7 +155,9 @@ class GreedyBackEnd(BackEnd):
             OutputGrowth(core, judge, limits.seed, self.growth).run()
         else:
             RegressionGrowth(core, judge, limits.seed, brief=self.brief).run()
-        return _answer(judged, judge)
+        if judge.best is None:
+            return judge.answer(None)
+        return judge.answer(settled(judged, simplify(judged, judge.best)))
 
     def grows_vectors(self, core: Core) -> bool:
         """Whether the growth for output vectors is asked for, with its ways of scoring."""
@@ -164,29 +165,6 @@ class GreedyBackEnd(BackEnd):
         loss = loss_in(core)
         plain = core.targets.shape[1] == 1 and (loss is None or loss.kind != "poisson")
         return not plain or self.growth != Growth() or feasible_set(core) is not None
-
-
-def _answer(core: Core, judge: Judge[RawTree]) -> RawAnswer:
-    if judge.best is None:
-        return RawAnswer(
-            status="unknown",
-            tree=None,
-            timeline=tuple(judge.timeline),
-            interrupted=judge.interrupted,
-        )
-    tree = settled(core, simplify(core, judge.best))
-    evaluation = Evaluation(core, tree)
-    outcomes = tuple(
-        StageOutcome(value=evaluation.stage_value(stage), bound=None, proven=False)
-        for stage in core.objective
-    )
-    return RawAnswer(
-        status="feasible",
-        tree=tree,
-        stages=outcomes,
-        timeline=tuple(judge.timeline),
-        interrupted=judge.interrupted,
-    )
 
 
 class _Search:
@@ -262,7 +240,7 @@ class _Search:
     def _depth(self) -> int:
         """The depth to grow to: below the best one where depth is what counts most."""
         first = self.core.objective[0] if self.core.objective else None
-        if isinstance(first, DepthStage) and self.judge.values is not None:
+        if isinstance(first, DepthStage) and self.judge.values:
             return max(0, min(self.tables.depth, int(self.judge.values[0]) - 1))
         return self.tables.depth
 

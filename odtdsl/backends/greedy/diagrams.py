@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
+from odtdsl.backends.base import Limits, RawAnswer, Report
 from odtdsl.backends.decode_diagram import Draft, canonical, folded, simplify_diagram
 from odtdsl.backends.greedy.costs import Aim, Aims
 from odtdsl.backends.greedy.diagram_local_search import Rework, pruned
@@ -44,26 +44,7 @@ def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | 
     if start is not None:
         judge.offer(start)
     _Starts(core, judge, limits.seed).run()
-    if judge.best is None:
-        return RawAnswer(
-            status="unknown",
-            tree=None,
-            timeline=tuple(judge.timeline),
-            interrupted=judge.interrupted,
-        )
-    best = simplify_diagram(core, judge.best)
-    evaluation = DiagramEvaluation(core, best)
-    return RawAnswer(
-        status="feasible",
-        tree=None,
-        diagram=best,
-        timeline=tuple(judge.timeline),
-        interrupted=judge.interrupted,
-        stages=tuple(
-            StageOutcome(value=evaluation.stage_value(stage), bound=None, proven=False)
-            for stage in core.objective
-        ),
-    )
+    return judge.answer(None if judge.best is None else simplify_diagram(core, judge.best))
 
 
 class _Starts:

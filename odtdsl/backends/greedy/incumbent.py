@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from odtdsl.backends.base import Limits, Progress, Report
+from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome, started
+from odtdsl.backends.staged import Known
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.evaluate import NotEvaluable
 from odtdsl.problem.ir.forms import Core
@@ -15,23 +15,11 @@ from odtdsl.problem.ir.raw import RawDiagram, RawTree
 M = TypeVar("M", RawTree, RawDiagram)
 
 
-class Judge(Generic[M]):
-    """Keeps the tree or diagram that breaks nothing and is lexicographically least.
-
-    Attributes
-    ----------
-    best, values
-        The model and the values of its stages; None as long as there is none.
-    """
+class Judge(Known[M]):
+    """Keeps the tree or diagram that breaks nothing and is lexicographically least."""
 
     def __init__(self, core: Core, limits: Limits, report: Report | None) -> None:
-        self.core = core
-        self.limits = limits
-        self.report = report
-        self.started = time.monotonic()
-        self.best: M | None = None
-        self.values: tuple[Fraction, ...] | None = None
-        self.timeline: list[Progress] = []
+        super().__init__(core, limits, report)
         self.interrupted = False
         self._seen: set[M] = set()
 
@@ -48,8 +36,8 @@ class Judge(Generic[M]):
             return False
         self._seen.add(model)
         evaluation = evaluated(self.core, model)
-        values = tuple(evaluation.stage_value(stage) for stage in self.core.objective)
-        if self.values is not None and values >= self.values:
+        values = self.values_on(evaluation)
+        if self.best is not None and values >= self.values:
             return False
         try:
             if evaluation.violations():
@@ -57,18 +45,18 @@ class Judge(Generic[M]):
         except NotEvaluable:
             return False
         self.best, self.values = model, values
-        self._tell()
+        self.tell(0)
         return True
 
-    def _tell(self) -> None:
-        assert self.values is not None
-        progress = Progress(
-            stage=0,
-            incumbent=self.values[0] if self.values else None,
-            bound=None,
-            seconds=time.monotonic() - self.started,
-            found=self.best,
+    def answer(self, model: M | None) -> RawAnswer:
+        """The best model, or what was made of it, as an answer that proves nothing."""
+        if model is not None:
+            self.best, self.values = model, self.values_on(evaluated(self.core, model))
+        return RawAnswer(
+            status="unknown" if model is None else "feasible",
+            tree=started(model),
+            diagram=model if isinstance(model, RawDiagram) else None,
+            stages=tuple(StageOutcome(value=one, bound=None, proven=False) for one in self.values),
+            timeline=tuple(self.timeline),
+            interrupted=self.interrupted,
         )
-        self.timeline.append(progress)
-        if self.report is not None:
-            self.report(progress)

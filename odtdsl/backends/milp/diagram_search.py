@@ -96,9 +96,9 @@ def lower_diagram(
 
 
 class DiagramSearch(Search):
-    """The state of one solve."""
+    """The state of one solve; the depth is a stage like others."""
 
-    by_depth = False
+    upwards = False
 
     def _deepest(self) -> int:
         return layers_of(self.core).depth
@@ -109,31 +109,33 @@ class DiagramSearch(Search):
         return self.formulation == "odd" or self.core.skeleton.splits == "hyperplane"
 
     def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
-        return lower_diagram(self.core, stage, kept, self._tick, self.formulation)
+        return lower_diagram(self.core, stage, kept, self.tick, self.formulation)
 
     def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
         run = super()._solve(depth, stage, kept)
-        if self.of_margin and run.verdict == "infeasible" and self.best.tree is not None:
+        if self.of_margin and run.verdict == "infeasible" and self.best is not None:
             assert stage is not None, "every stage is a model of its own"
-            self._raise_bound(stage, self.best.values[stage])  # its margins are smaller
+            self.raise_bound(stage, self.values[stage])  # its margins are smaller
             return Run(verdict="optimal", point=None, bound=np.inf)
         return run
 
-    def _take(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
+    def _admitted(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
         """Splits found from rows may not be there: then a solution is none, and proves nothing."""
-        super()._take(tree, stage, claimed=claimed and not self.of_margin)
+        super()._admitted(tree, stage, claimed=claimed and not self.of_margin)
 
-    def _consider(self, tree: RawModel, stage: int) -> None:
-        super()._consider(tree, stage)
+    def keep(self, model: RawModel) -> bool:
+        """Also below bounds that are of the model alone."""
+        better = super().keep(model)
         if self.of_margin:
             for index, bound in self.lower.items():
-                self.lower[index] = min(bound, self.best.values[index])
+                self.lower[index] = min(bound, self.values[index])
+        return better
 
-    def _raise_bound(self, stage: int, bound: Fraction) -> bool:
+    def raise_bound(self, stage: int, bound: Fraction) -> bool:
         """A diagram whose margins are smaller than the model's may be below its bound."""
-        if self.of_margin and self.best.tree is not None:
-            bound = min(bound, self.best.values[stage])
-        return super()._raise_bound(stage, bound)
+        if self.of_margin and self.best is not None:
+            bound = min(bound, self.values[stage])
+        return super().raise_bound(stage, bound)
 
     def _options(self, program: Program) -> dict[str, object]:
         """As for trees; but simplex takes minutes at the root, interior points seconds."""
@@ -146,7 +148,7 @@ class DiagramSearch(Search):
         )
         form = self.core.objective[stage]
         most = layers_of(self.core).n_branches
-        self._raise_bound(stage, least_of_diagrams(form, patterns, self.core.n_classes, most))
+        self.raise_bound(stage, least_of_diagrams(form, patterns, self.core.n_classes, most))
 
 
 def least_of_diagrams(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.milp.clauses import Point, Rules, TreeEncoding
 from odtdsl.backends.milp.cptree import CpRules, CpTree
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
@@ -24,6 +24,7 @@ from odtdsl.backends.milp.stages import Goal, keep, lower_stage, measures_of, tr
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.backends.milp.subtrees import SubtreeRules, Subtrees, fits
 from odtdsl.backends.milp.support import Formulation
+from odtdsl.backends.staged import StagedSearch, Stopped
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.problem.ir.diagrams import evaluated
@@ -73,10 +74,6 @@ class Model(Protocol):
     def decode(self, point: Point) -> RawModel | None: ...
 
     def full_start(self, tree: RawModel) -> Numbers | None: ...
-
-
-class Stopped(Exception):
-    """A limit was met while a model was being built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -244,19 +241,10 @@ def deepest(core: Core) -> int:
     return least
 
 
-@dataclass(slots=True)
-class _Best:
-    """The best tree (or diagram) so far and the values of its stages."""
-
-    tree: RawModel | None = None
-    values: tuple[Fraction, ...] = ()
-
-
-class Search:
+class Search(StagedSearch[RawModel]):
     """The state of one solve."""
 
-    by_depth = True
-    """Whether the least depth is looked for by one model per depth."""
+    deepest_built = DEEPEST
 
     def __init__(
         self,
@@ -266,89 +254,53 @@ class Search:
         report: Report | None,
         formulation: Formulation = "pattern",
     ) -> None:
-        self.core = core
+        super().__init__(core, limits, report)
         self.formulation = formulation
-        self.limits = limits
-        self.report = report
-        self.began = time.monotonic()
-        self.best = _Best()
-        self.timeline: list[Progress] = []
-        self.size: tuple[tuple[str, int], ...] = ()
-        self.interrupted = False
-        self._polled = 0.0
-        self.lower: dict[int, Fraction] = {}
+        self.cap = self._deepest()
+        self.with_depth: int | None = None
+        self._size: tuple[tuple[str, int], ...] = ()
         if start is not None:
             self._consider(start, 0)
 
     # ---- the course
 
-    def run(self) -> RawAnswer:
-        stages = self.core.objective
-        cap = self._deepest()
-        self._note_trivial(0, cap)
-        try:
-            if isinstance(stages[0], DepthStage) and self.by_depth:
-                return self._by_depth(cap)
-            return self._stages(cap, 0, ())
-        except Stopped:
-            return self._answer(self._after(()))
-        except KeyboardInterrupt:
-            self.interrupted = True
-            return self._answer(self._after(()))
+    def possible(self) -> bool:
+        """Always; the bound that needs no solver is noted, so that there is one in any case."""
+        self._note_trivial(0, self.cap)
+        return True
+
+    def deepest(self) -> int:
+        """By the skeleton and the patterns."""
+        return self.cap
 
     def _deepest(self) -> int:
         return deepest(self.core)
 
-    def _by_depth(self, cap: int) -> RawAnswer:
-        """The least depth that has a tree, then the other stages at that depth."""
-        more = len(self.core.objective) > 1
-        for depth in range(min(cap, DEEPEST) + 1):
-            self.lower = {0: Fraction(depth)}  # bounds of later stages were those of less depth
-            run = self._solve(depth, 1 if more else None, ())
-            if run.verdict == "infeasible":
-                if depth == cap:
-                    return self._answer("infeasible")
-                continue
-            if run.verdict == "stopped" and not self._at_depth(depth):
-                return self._answer(self._after(()))
-            if not more:
-                return self._answer("optimal")
-            value = self._settle(1, run)
-            if value is None:
-                return self._answer(self._after(()))
-            return self._stages(depth, 2, ((1, value),))
-        self.lower = {0: Fraction(DEEPEST + 1)}
-        return self._answer(self._after(()))
+    def feasible_at(self, depth: int) -> bool:
+        """By a model of the depth, which makes the second stage least at once."""
+        self.with_depth = 1 if len(self.core.objective) > 1 else None
+        run = self._solve(depth, self.with_depth, ())
+        if run.verdict == "stopped" and not self._at_depth(depth):
+            raise Stopped
+        return run.verdict != "infeasible"
+
+    def minimize(self, stage: int) -> bool:
+        """By a model of the stage, which keeps the values of those before."""
+        if stage == self.with_depth:
+            return True
+        first, depth = (0, self.cap) if self.depth is None else (1, self.depth)
+        kept = tuple((earlier, self.values[earlier]) for earlier in range(first, stage))
+        run = self._solve(depth, stage, kept)
+        if run.verdict == "optimal" and self.best is None:
+            raise RuntimeError("HiGHS' solution is no tree that keeps the rules")
+        return run.verdict != "infeasible"
 
     def _at_depth(self, depth: int) -> bool:
-        return self.best.tree is not None and evaluated(self.core, self.best.tree).depth <= depth
+        return self.best is not None and evaluated(self.core, self.best).depth <= depth
 
-    def _stages(self, depth: int, first: int, kept: Kept) -> RawAnswer:
-        for stage in range(first, len(self.core.objective)):
-            run = self._solve(depth, stage, kept)
-            if run.verdict == "infeasible":
-                if kept:
-                    raise RuntimeError(f"stage {stage} of the objective lost all trees")
-                return self._answer("infeasible")
-            value = self._settle(stage, run)
-            if value is None:
-                return self._answer(self._after(()))
-            kept = (*kept, (stage, value))
-        return self._answer("optimal")
-
-    def _after(self, _: tuple[()]) -> Status:
-        return "unknown" if self.best.tree is None else "feasible"
-
-    def _settle(self, stage: int, run: Run) -> Fraction | None:
-        """The stage's value, if it is proven least; what the bound says about it is noted."""
-        if self.best.tree is None:
-            if run.verdict == "optimal":
-                raise RuntimeError("HiGHS' solution is no tree that keeps the rules")
-            return None
-        value, bound = self.best.values[stage], self.lower.get(stage)
-        if bound is not None and bound > value:
-            raise RuntimeError(f"stage {stage}: a bound of {bound} above a tree of value {value}")
-        return value if bound == value else None
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """Of the last program."""
+        return self._size
 
     # ---- one model
 
@@ -360,13 +312,12 @@ class Search:
             self._offer(lowered.hint, 0 if stage is None else stage)
         built = self._build(lowered.program)
         standard = standard_form(lowered.program, built)
-        self._tick()
+        self.tick()
         solver = Solver(lowered.program, standard)
-        self.size = lowered.program.size()
-        self._tick()
+        self._size = lowered.program.size()
+        self.tick()
         solver.options(**self._options(lowered.program))
-        tree = self.best.tree
-        point = None if tree is None else lowered.full_start(tree)
+        point = None if self.best is None else lowered.full_start(self.best)
         if point is not None:
             solver.start(point)
         run = solver.run(self.limits, self._improved(lowered, stage), self._moved(lowered, stage))
@@ -375,7 +326,7 @@ class Search:
 
     def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
         """The program of a stage."""
-        return lower(self.core, depth, stage, kept, self._tick, self.formulation)
+        return lower(self.core, depth, stage, kept, self.tick, self.formulation)
 
     def _options(self, program: Program) -> dict[str, object]:
         return options(program, self.limits)
@@ -387,7 +338,7 @@ class Search:
         seconds on a machine as busy as it was while the model was built.
         """
         began = time.monotonic()
-        built = build(program, self._tick)
+        built = build(program, self.tick)
         if not self.limits.has_room(COMPILE_BASE + COMPILE_BYTES * program.n_nonzeros):
             raise Stopped
         if self.limits.deadline is not None:
@@ -404,15 +355,15 @@ class Search:
             self.interrupted = self.interrupted or self.limits.interrupted()
         if run.point is not None:
             tree = lowered.decode(run.point)
-            self._take(tree, 0 if stage is None else stage, claimed=run.verdict == "optimal")
+            self._admitted(tree, 0 if stage is None else stage, claimed=run.verdict == "optimal")
         if run.verdict == "infeasible":
             return
         if stage is not None and lowered.goal is not None:
             bound = lowered.goal.lower_bound(run.bound)
             if bound is not None:
-                self._raise_bound(stage, bound)
+                self.raise_bound(stage, bound)
 
-    def _take(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
+    def _admitted(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
         """A tree that a model admits: it keeps all rules, or HiGHS' floats have blurred one."""
         if not self._offer(tree, stage) and claimed:
             raise RuntimeError(f"the model admits {tree!r}, which breaks a rule")
@@ -430,7 +381,7 @@ class Search:
         patterns = find_patterns(self.core, usable_tests(self.core, levels))
         splits = min(2**depth, patterns.count) - 1
         form = self.core.objective[stage]
-        self._raise_bound(stage, trivial_bound(form, patterns, self.core.n_classes, splits))
+        self.raise_bound(stage, trivial_bound(form, patterns, self.core.n_classes, splits))
 
     # ---- progress
 
@@ -447,74 +398,14 @@ class Search:
             if goal is None or stage is None or not np.isfinite(bound):
                 return
             exact = goal.lower_bound(bound)
-            if exact is not None and self._raise_bound(stage, exact):
-                self._tell(stage)
+            if exact is not None and self.raise_bound(stage, exact):
+                self.tell(stage)
 
         return moved
 
     def _consider(self, tree: RawModel, stage: int) -> None:
-        evaluation = evaluated(self.core, tree)
-        values = tuple(evaluation.stage_value(form) for form in self.core.objective)
-        if self.best.tree is None or values < self.best.values:
-            self.best = _Best(tree=tree, values=values)
-            self._tell(stage)
-
-    def _raise_bound(self, stage: int, bound: Fraction) -> bool:
-        known = self.lower.get(stage)
-        if known is not None and known >= bound:
-            return False
-        self.lower[stage] = bound
-        return True
-
-    def _tell(self, stage: int) -> None:
-        values = self.best.values
-        progress = Progress(
-            stage=stage,
-            incumbent=values[stage] if values else None,
-            bound=self.lower.get(stage),
-            seconds=time.monotonic() - self.began,
-            found=self.best.tree,
-        )
-        self.timeline.append(progress)
-        if self.report is not None:
-            self.report(progress)
-
-    def _tick(self) -> None:
-        now = time.monotonic()
-        if self.limits.deadline is not None and now > self.limits.deadline:
-            raise Stopped
-        if now - self._polled > 0.05:
-            self._polled = now
-            if self.limits.interrupted():
-                self.interrupted = True
-                raise Stopped
-
-    def _answer(self, status: Status) -> RawAnswer:
-        best = None if status == "infeasible" else self.best.tree
-        return RawAnswer(
-            status=status,
-            tree=None if isinstance(best, RawDiagram) else best,
-            diagram=best if isinstance(best, RawDiagram) else None,
-            stages=self._outcomes(status),
-            timeline=tuple(self.timeline),
-            size=self.size,
-            interrupted=self.interrupted,
-        )
-
-    def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
-        if status == "infeasible":
-            return ()
-        outcomes: list[StageOutcome] = []
-        for stage in range(len(self.core.objective)):
-            if stage not in self.lower and self.best.tree is None:
-                break
-            value = self.best.values[stage] if self.best.tree is not None else None
-            bound = self.lower.get(stage)
-            proven = value is not None and bound == value
-            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
-            if not proven:
-                break
-        return tuple(outcomes)
+        if self.keep(tree):
+            self.tell(stage)
 
 
 def options(program: Program, limits: Limits) -> dict[str, object]:

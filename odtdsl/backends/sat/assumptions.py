@@ -15,7 +15,8 @@ import numpy as np
 from odtdsl.backends.base import DEPTH_BOUND, LEAVES_BOUND, Limits, Reply
 from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, deepest, demand_of, shape_of
 from odtdsl.backends.clauses.sums import at_most
-from odtdsl.backends.sat.search import Live, Stopped
+from odtdsl.backends.sat.search import Live
+from odtdsl.backends.staged import Stopped
 from odtdsl.data.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope

@@ -8,26 +8,28 @@ demand come in.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.clauses.diagram_rules import DiagramRules
 from odtdsl.backends.clauses.diagrams import DiagramCode
 from odtdsl.backends.clauses.lowering import demands
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.sat.search import Asking, Bounded, Stopped, agreeing_on, checked
+from odtdsl.backends.sat.search import Asking, Bounded, agreeing_on, checked
 from odtdsl.backends.sat.solvers import DEFAULT
+from odtdsl.backends.staged import StagedSearch
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage
 from odtdsl.problem.ir.raw import RawDiagram, RawNode
 
 
-class DiagramSearch:
-    """The state of one solve."""
+class DiagramSearch(StagedSearch[RawDiagram]):
+    """The state of one solve; the depth is a stage like others."""
+
+    upwards = False
 
     def __init__(
         self,
@@ -37,53 +39,43 @@ class DiagramSearch:
         report: Report | None,
         solver: str = DEFAULT,
     ) -> None:
-        self.core, self.limits, self.report = core, limits, report
+        super().__init__(core, limits, report)
         self.allowed, _, self.clauses = demands(core)
-        self.began = time.monotonic()
-        self.timeline: list[Progress] = []
-        self.best: RawDiagram | None = None
-        self.values: tuple[Fraction, ...] = ()
-        self.lower: dict[int, Fraction] = {}
-        self.proven = 0
         self.code = DiagramCode(core)
         self.code.formula.tick = lambda: checked(limits)
         self.asking = Asking(self.code.formula, limits, solver)
         self.whole = False
         if start is not None and not DiagramEvaluation(core, start).violations():
-            self._take(start, 0)
+            self.take(start)
 
     # ---- the course
 
-    def run(self) -> RawAnswer:
-        try:
-            status = self._status()
-        except Stopped:
-            status = "unknown" if self.best is None else "feasible"
-        finally:
-            self.asking.close()
-        return self._answer(status)
-
-    def _status(self) -> Status:
+    def possible(self) -> bool:
+        """Whether rows that no test tells apart may be predicted alike."""
         checked(self.limits)
-        if not agreeing_on(self.core, self.allowed):
-            return "infeasible"
+        return agreeing_on(self.core, self.allowed)
+
+    def close(self) -> None:
+        """Let go of the solver."""
+        self.asking.close()
+
+    def _begin(self) -> None:
+        """All rules, and the rows where some measure speaks of them."""
         self.rules = DiagramRules(self.code)
         if any(map(of_rows, measures(self.core, self.clauses))):
             self._complete()
         for clause in self.clauses:
             self.rules.add(clause)
-        if self.best is None:
-            found = self._diagram([], None)
-            if found is None:
-                return "infeasible"
-            self._take(found, 0)
-        for stage in range(len(self.core.objective)):
-            self._minimize(stage)
-            self.proven = stage + 1
-        return "optimal"
 
-    def _minimize(self, stage: int) -> None:
+    def minimize(self, stage: int) -> bool:
         """Better and better diagrams, until there is none."""
+        if stage == 0:
+            self._begin()
+        if self.best is None:
+            first = self._diagram([], None)
+            if first is None:
+                return False
+            self.take(first)
         form, formula = self.core.objective[stage], self.code.formula
         total = Bounded(formula, self.rules.stage(form))
         whole = form.measure.denominator if isinstance(form, LinearStage) else 1
@@ -96,11 +88,12 @@ class DiagramSearch:
             formula.add(-better)
             if found is None:
                 break
-            self._take(found, stage)
-        self.lower[stage] = self.values[stage]
-        self._note(stage)
+            self.take(found, stage)
+        self.raise_bound(stage, self.values[stage])
+        self.tell(stage)
         formula.group(f"objective stays at {self.values[stage]}", "objective")
         total.at_most(int(self.values[stage] * whole), ())
+        return True
 
     # ---- the formula
 
@@ -160,51 +153,17 @@ class DiagramSearch:
         if evaluation.violations():
             return False
         stages = self.core.objective
-        kept = all(evaluation.stage_value(stages[i]) == self.values[i] for i in range(self.proven))
+        before = 0 if below is None else below[0]
+        kept = all(evaluation.stage_value(stages[i]) == self.values[i] for i in range(before))
         return kept and (below is None or evaluation.stage_value(stages[below[0]]) < below[1])
 
-    # ---- its state
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """Of the formula."""
+        return self.code.formula.size()
 
-    def _take(self, raw: RawDiagram, stage: int) -> None:
-        evaluation = DiagramEvaluation(self.core, raw)
-        self.best = raw
-        self.values = tuple(evaluation.stage_value(one) for one in self.core.objective)
-        self._note(stage)
-
-    def _note(self, stage: int) -> None:
-        progress = Progress(
-            stage=stage,
-            incumbent=self.values[stage] if self.values else None,
-            bound=self.lower.get(stage),
-            seconds=time.monotonic() - self.began,
-            found=self.best,
-        )
-        self.timeline.append(progress)
-        if self.report is not None:
-            self.report(progress)
-
-    def _answer(self, status: Status) -> RawAnswer:
-        outcomes: list[StageOutcome] = []
-        if status != "infeasible":
-            many = self.proven + 1 if self.best is not None else 1
-            for stage in range(min(many, len(self.core.objective))):
-                value = self.values[stage] if self.values else None
-                outcomes.append(
-                    StageOutcome(
-                        value=value, bound=self.lower.get(stage), proven=stage < self.proven
-                    )
-                )
-        counters = (("calls", self.asking.calls), ("rows", self.code.kinds_in))
-        return RawAnswer(
-            status=status,
-            tree=None,
-            diagram=self.best if status != "infeasible" else None,
-            stages=tuple(outcomes),
-            timeline=tuple(self.timeline),
-            size=self.code.formula.size(),
-            counters=counters,
-            interrupted=status not in ("optimal", "infeasible") and self.limits.interrupted(),
-        )
+    def counters(self) -> tuple[tuple[str, int], ...]:
+        """Calls of the solver, and kinds of rows in the formula."""
+        return (("calls", self.asking.calls), ("rows", self.code.kinds_in))
 
 
 def measures(core: Core, clauses: tuple[Clause, ...]) -> list[Additive]:

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import Lowered
-from odtdsl.backends.sat.search import Goal, Search, Stopped, stopped, watched
+from odtdsl.backends.sat.search import Goal, Live, Search, stopped, watched
+from odtdsl.backends.staged import Stopped
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import LinearStage
 
@@ -20,23 +21,23 @@ from odtdsl.problem.ir.forms import LinearStage
 class MaxSatSearch(Search):
     """A first tree and depths by a SAT solver, sums by RC2."""
 
-    def _minimize(self, stage: int) -> None:
+    def _improve(self, live: Live, stage: int) -> None:
         form = self.core.objective[stage]
         if not isinstance(form, LinearStage):
-            super()._minimize(stage)
+            super()._improve(live, stage)
             return
-        assert self.live is not None
-        lowered = self.live.lowered
+        lowered = live.lowered
         assert isinstance(lowered, Lowered), "the study's encoding has its own search"
         lowered.add_rows(range(self.core.n_rows))
         lowered.formula.group(f"what counts for stage {stage + 1}", "objective")
         constant, weighted = lowered.rules.terms(form.measure, Scope.MODEL, 0).positive()
         least, true = self._least(lowered.formula, weighted)
         value = Fraction(constant + least, form.measure.denominator)
-        self._bound(stage, value)
+        if self.raise_bound(stage, value):
+            self.tell(stage)
         if true is None:
             raise Stopped
-        self._take(lowered.tree.decode(true), stage)
+        self.take(lowered.tree.decode(true), stage)
         if self.values[stage] != value:
             raise RuntimeError(f"the tree of the least sum has {self.values[stage]}, not {value}")
         lowered.formula.group(f"objective stays at {value}", "objective")

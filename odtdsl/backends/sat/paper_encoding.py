@@ -19,11 +19,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.backends.base import Status
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import Shape, shape_of
 from odtdsl.backends.clauses.tree import grown, prefixes
-from odtdsl.backends.sat.search import Live, Search, Stopped, stopped
+from odtdsl.backends.sat.search import Live, Search, checked
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import admissible
@@ -176,32 +175,27 @@ class PaperSearch(Search):
     """DT_depth, then DT_size."""
 
     def _open(self, depth: int, shape: Shape, leaves: int | None = None) -> Live:
-        self._close()
-        if stopped(self.limits):
-            raise Stopped
+        self.close()
+        checked(self.limits)
         self.live = OneByOne(PaperCode(self.core, depth, shape, leaves), self.limits, self.solver)
         return self.live
 
-    def _after_depth(self, depth: int) -> Status:
-        self.proven = 1
-        if len(self.core.objective) > 1:
-            self._halve(depth)
-            self.proven = 2
-        return "optimal"
-
-    def _halve(self, depth: int) -> None:
+    def minimize(self, stage: int) -> bool:
         """The least number of leaves at the depth, by halving what is open."""
         assert self.best is not None
+        assert self.depth is not None, "the study makes the depth least first"
         least = 1
         while least < (most := _leaves(self.best)):
             middle = (least + most) // 2
-            tree = self._open(depth, self.shape, middle).tree([])
+            tree = self._open(self.depth, self.shape, middle).tree([])
             if tree is None:
                 least = middle + 1
-                self._bound(1, _value(self.core, least))
+                self.raise_bound(stage, _value(self.core, least))
+                self.tell(stage)
             else:
-                self._take(tree, 1)
-        self._bound(1, self.values[1])
+                self.take(tree, stage)
+        self._proven(stage)
+        return True
 
 
 def _leaves(tree: RawTree) -> int:

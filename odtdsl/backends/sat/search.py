@@ -12,13 +12,14 @@ from typing import Protocol
 
 import numpy as np
 
-from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
+from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.clauses.formula import Formula
-from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, Shape, deepest, depth_first, shape_of
+from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, Shape, deepest, shape_of
 from odtdsl.backends.clauses.sums import Counter, Terms, at_most
 from odtdsl.backends.sat.solvers import DEFAULT, INTERRUPTIBLE
+from odtdsl.backends.staged import StagedSearch, Stopped
 from odtdsl.data.table import BoolArray
-from odtdsl.problem.ir.evaluate import Evaluation, stage_values, violations
+from odtdsl.problem.ir.evaluate import Evaluation, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, Depth, LinearStage, SignedAtom
 from odtdsl.problem.ir.raw import RawTree, depth_of
@@ -31,10 +32,6 @@ OFTEN = 10_000
 
 POLL = 0.02
 """Seconds between two looks at the limits."""
-
-
-class Stopped(Exception):
-    """A limit was met."""
 
 
 class TreeOf(Protocol):
@@ -244,8 +241,10 @@ class Goal:
             formula.add(*guard, *([] if literal is False else [literal]))
 
 
-class Search:
-    """The state of one solve."""
+class Search(StagedSearch[RawTree]):
+    """Trees: depth upwards, then every other stage downwards."""
+
+    deepest_built = DEEPEST
 
     def __init__(
         self,
@@ -255,19 +254,14 @@ class Search:
         report: Report | None,
         solver: str = DEFAULT,
     ) -> None:
-        self.core, self.limits, self.report, self.solver = core, limits, report, solver
+        super().__init__(core, limits, report)
+        self.solver = solver
         self.shape = shape_of(core)
         self.simple = self._first_shape()
-        self.began = time.monotonic()
-        self.timeline: list[Progress] = []
-        self.best: RawTree | None = None
-        self.values: tuple[Fraction, ...] = ()
-        self.lower: dict[int, Fraction] = {}
-        self.proven = 0
         self.calls = 0
         self.live: Live | None = None
         if start is not None and not violations(core, start):
-            self._take(start, 0)
+            self.take(start)
 
     def _first_shape(self) -> Shape:
         """What the least depth is searched with: the clauses that it needs, or all of them where
@@ -278,61 +272,39 @@ class Search:
 
     # ---- the course
 
-    def run(self) -> RawAnswer:
-        try:
-            status = self._status()
-        except Stopped:
-            status = "unknown" if self.best is None else "feasible"
-        finally:
-            self._close()
-        return self._answer(status)
+    def possible(self) -> bool:
+        """Whether rows that no test tells apart may be predicted alike."""
+        return agreeing(self.core, self.shape)
 
-    def _status(self) -> Status:
-        if not agreeing(self.core, self.shape):
-            return "infeasible"
-        return self._by_depth() if depth_first(self.core) else self._at_depth()
+    def deepest(self) -> int:
+        """By the skeleton and the rows."""
+        return deepest(self.core)
 
-    def _by_depth(self) -> Status:
-        """The least depth that has a tree, then the other stages at that depth."""
-        cap = deepest(self.core)
-        for depth in range(min(cap, DEEPEST) + 1):
-            self._bound(0, Fraction(depth))
-            if self.best is not None and depth_of(self.best) <= depth:
-                return self._after_depth(depth)
-            tree = self._open(depth, self.simple).tree([])
-            if tree is not None:
-                self._take(tree, 0)
-                return self._after_depth(depth)
-        if cap <= DEEPEST:
-            return "infeasible"
-        self._bound(0, Fraction(DEEPEST + 1))
-        return "unknown" if self.best is None else "feasible"
+    def feasible_at(self, depth: int) -> bool:
+        """By the best tree, else by a formula of the depth."""
+        if self.best is not None and depth_of(self.best) <= depth:
+            return True
+        tree = self._open(depth, self.simple).tree([])
+        if tree is not None:
+            self.take(tree)
+        return tree is not None
 
-    def _after_depth(self, depth: int) -> Status:
-        self.proven = 1
-        if len(self.core.objective) > 1 and not self._opened(depth):
-            self._open(depth, self.shape)
-        return self._stages(1)
-
-    def _at_depth(self) -> Status:
-        live = self._open(deepest(self.core), self.shape)
-        if self.best is None:
-            tree = live.tree([])
-            if tree is None:
-                return "infeasible"
-            self._take(tree, 0)
-        return self._stages(0)
-
-    def _stages(self, first: int) -> Status:
-        for stage in range(first, len(self.core.objective)):
-            self._minimize(stage)
-            self.proven = stage + 1
-        return "optimal"
-
-    def _minimize(self, stage: int) -> None:
+    def minimize(self, stage: int) -> bool:
         """Better and better trees, until there is none."""
+        depth = self.deepest() if self.depth is None else self.depth
+        if not self._opened(depth):
+            self._open(depth, self.shape)
         assert self.live is not None
-        lowered, formula = self.live.lowered, self.live.lowered.formula
+        if self.best is None:
+            tree = self.live.tree([])
+            if tree is None:
+                return False
+            self.take(tree)
+        self._improve(self.live, stage)
+        return True
+
+    def _improve(self, live: Live, stage: int) -> None:
+        lowered, formula = live.lowered, live.lowered.formula
         assert isinstance(lowered, Lowered), "the study's encoding has its own search"
         goal = Goal(lowered, stage)
         while True:
@@ -340,16 +312,23 @@ class Search:
             better = formula.variable(f"stage {stage + 1} is below {value}")
             formula.group(f"objective below {value}", "objective")
             goal.below(value, (-better,))
-            tree = self.live.tree([better])
+            tree = live.tree([better])
             formula.add(-better)
             if tree is None:
                 break
-            self._take(tree, stage)
+            self.take(tree, stage)
             if self.values[stage] >= value:
                 raise RuntimeError(f"the formula admits a tree that is not below {value}")
-        self._bound(stage, self.values[stage])
+        self._proven(stage)
         formula.group(f"objective stays at {self.values[stage]}", "objective")
         goal.at_most(self.values[stage])
+
+    def _proven(self, stage: int) -> None:
+        """No tree is better at a stage than the best."""
+        self.raise_bound(stage, self.values[stage])
+        self.tell(stage)
+
+    # ---- its state
 
     def _opened(self, depth: int) -> bool:
         """Whether the live formula is that of all stages at the depth."""
@@ -357,12 +336,10 @@ class Search:
             return False
         return self.live.lowered.tree.depth == depth
 
-    # ---- its state
-
     def _open(self, depth: int, shape: Shape) -> Live:
         """The formula at a depth, with the rows that mattered before."""
         rows = [] if self.live is None else list(self.live.lowered.tree.rows_in)
-        self._close()
+        self.close()
         checked(self.limits)
         formula = Formula(tick=lambda: checked(self.limits))
         lowered = Lowered(self.core, depth, shape, formula=formula)
@@ -370,68 +347,24 @@ class Search:
         self.live = Live(lowered, self.limits, self.solver)
         return self.live
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of the solver."""
         if self.live is not None:
             self.calls += self.live.calls
             self.live.calls = 0
             self.live.close()
 
-    def _take(self, tree: RawTree, stage: int) -> None:
-        broken = violations(self.core, tree)
-        if broken:
-            raise RuntimeError(f"the formula admits a tree that breaks {broken[0]!r}")
-        values = stage_values(self.core, tree)
-        if self.best is not None and values >= self.values:
-            return
-        self.best, self.values = tree, values
-        self._note(stage)
-
-    def _bound(self, stage: int, value: Fraction) -> None:
-        self.lower[stage] = value
-        self._note(stage)
-
-    def _note(self, stage: int) -> None:
-        incumbent = self.values[stage] if self.values else None
-        progress = Progress(
-            stage=stage,
-            incumbent=incumbent,
-            bound=self.lower.get(stage),
-            seconds=time.monotonic() - self.began,
-            found=self.best,
-        )
-        self.timeline.append(progress)
-        if self.report is not None:
-            self.report(progress)
-
-    def _answer(self, status: Status) -> RawAnswer:
-        size: tuple[tuple[str, int], ...] = ()
-        counters: tuple[tuple[str, int], ...] = (("calls", self.calls),)
-        if self.live is not None:
-            lowered = self.live.lowered
-            size = (*lowered.formula.size(), ("depth", lowered.tree.depth))
-            counters = (*counters, ("rows", len(lowered.tree.rows_in)))
-        return RawAnswer(
-            status=status,
-            tree=self.best,
-            stages=self._outcomes(status),
-            timeline=tuple(self.timeline),
-            size=size,
-            counters=counters,
-            interrupted=status not in ("optimal", "infeasible") and self.limits.interrupted(),
-        )
-
-    def _outcomes(self, status: Status) -> tuple[StageOutcome, ...]:
-        if status == "infeasible":
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """Of the last formula."""
+        if self.live is None:
             return ()
-        stages = range(len(self.core.objective) if self.best is not None else 1)
-        return tuple(
-            StageOutcome(
-                value=self.values[i] if self.values else None,
-                bound=self.lower.get(i),
-                proven=i < self.proven,
-            )
-            for i in stages[: self.proven + 1]
-        )
+        lowered = self.live.lowered
+        return (*lowered.formula.size(), ("depth", lowered.tree.depth))
+
+    def counters(self) -> tuple[tuple[str, int], ...]:
+        """Calls of the solver, and rows in the last formula."""
+        rows = () if self.live is None else (("rows", len(self.live.lowered.tree.rows_in)),)
+        return (("calls", self.calls), *rows)
 
 
 def agreeing(core: Core, shape: Shape) -> bool:

@@ -101,7 +101,8 @@ def asked(problem: Problem) -> tuple[str, ...]:
 
 def refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
     """The formula of a claim on the rows that matter, and the steps of a solver on it."""
-    from odtdsl.backends.sat.search import Live, Stopped
+    from odtdsl.backends.sat.search import Live
+    from odtdsl.backends.staged import Stopped
 
     if depth_of(core, claim) < 0:
         return None

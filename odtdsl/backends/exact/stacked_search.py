@@ -1,0 +1,155 @@
+"""One solve by a search that takes all stages at once, as one stacked value."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any
+
+from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome, Status
+from odtdsl.backends.exact.lowering import Features, deepest_of, from_raw, most_leaves, to_raw
+from odtdsl.backends.exact.packed import Arrays, Packed
+from odtdsl.backends.staged import Known
+from odtdsl.base.engine import engine
+from odtdsl.problem.ir.forms import Core, DepthStage
+from odtdsl.problem.ir.raw import RawTree, depth_of
+
+
+class StackedSearch(Known[RawTree], ABC):
+    """A single search, or one per depth where the depth is made least.
+
+    The driver of `odtdsl.backends.staged` would make one stage least after the other; the engine
+    proves all of them in one search.
+    """
+
+    least_stacked: int | None = None
+    """The least stacked value of all, which is the bound where deeper trees were not looked at."""
+
+    def __init__(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> None:
+        super().__init__(core, limits, report)
+        self.start = start
+        self.engine = engine()
+        self.by_depth = isinstance(core.objective[0], DepthStage)
+        self.depth = 0
+        self.cut_off = False
+
+    # ---- what a search says
+
+    @property
+    @abstractmethod
+    def cells(self) -> Features:
+        """What the engine reads of the rows."""
+
+    @abstractmethod
+    def asked(self, depth: int) -> dict[str, Any]:
+        """The engine's answer at a depth."""
+
+    @abstractmethod
+    def value_of(self, stacked: int) -> Fraction | None:
+        """A stacked value as one of the first stage but for the depth; None where it is none."""
+
+    @abstractmethod
+    def bound_of(self, stacked: int) -> Fraction | None:
+        """The same of a bound."""
+
+    @abstractmethod
+    def status_of(self, found: dict[str, Any]) -> Status:
+        """What is proven of all trees: those deeper than are built were not looked at."""
+
+    @abstractmethod
+    def packed(self, arrays: Arrays) -> Packed:
+        """A tree that the engine told."""
+
+    @abstractmethod
+    def size(self) -> tuple[tuple[str, int], ...]:
+        """As `RawAnswer.size`."""
+
+    # ---- the course
+
+    def run(self) -> RawAnswer:
+        """Search until proven or a limit is met."""
+        deepest, self.cut_off = deepest_of(self.core)
+        if most_leaves(self.core, deepest) < 1:
+            return RawAnswer(status="infeasible", tree=None)
+        return self.course(deepest)
+
+    def course(self, deepest: int) -> RawAnswer:
+        """Depth upwards, if it is made least."""
+        for depth in range(0 if self.by_depth else deepest, deepest + 1):
+            self.depth = depth
+            found = self.asked(depth)
+            if found["status"] != "infeasible":
+                break
+        return self.answer(found)
+
+    def limited(self, *, gap: bool) -> dict[str, Any]:
+        """The limits, the start and who is told, for the engine.
+
+        `gap` tells whether the gap counts: a share of values that stand above each other says
+        nothing.
+        """
+        return {
+            "time_limit": self.limits.left(),
+            "relative_gap": float(self.limits.gap) if gap else 0.0,
+            "threads": self.limits.threads,
+            "memory_limit": self.limits.table_bytes(),
+            "start": self._start(),
+            "progress": self._progress,
+            "interrupted": self.limits.interrupted,
+            **self.limits.of_search(),
+        }
+
+    def _start(self) -> Any:
+        if self.start is None or depth_of(self.start) > self.depth:
+            return None
+        return from_raw(self.core, self.cells, self.start)
+
+    def _progress(
+        self, value: int, bound: int, seconds: float, found: Arrays | None = None
+    ) -> None:
+        if self.by_depth:
+            return
+        incumbent = self.value_of(value)
+        self.add(
+            incumbent=incumbent,
+            bound=self.bound_of(bound),
+            seconds=seconds,
+            found=None if found is None or incumbent is None else self.packed(found),
+        )
+
+    # ---- the answer
+
+    def answer(self, found: dict[str, Any]) -> RawAnswer:
+        """The engine's answer, or the start where that is better and nothing is proven."""
+        status = self.status_of(found)
+        if found["tree"] is not None:
+            self.keep(to_raw(self.core, self.cells, found["tree"]))
+        if status in ("unknown", "feasible") and self.start is not None:
+            self.keep(self.start)
+            status = "feasible"
+        return RawAnswer(
+            status=status,
+            tree=self.best,
+            stages=self._outcomes(status, found),
+            timeline=tuple(self.timeline),
+            size=self.size(),
+            counters=tuple(found["counters"].items()),
+            interrupted=bool(found["interrupted"]),
+        )
+
+    def _outcomes(self, status: Status, found: dict[str, Any]) -> tuple[StageOutcome, ...]:
+        outcomes: list[StageOutcome] = []
+        for index in range(len(self.core.objective)):
+            value = self.values[index] if self.values else None
+            proven = status == "optimal"
+            bound = value if proven else None
+            if self.by_depth and index == 0 and status != "infeasible":
+                bound = Fraction(self.depth)  # all smaller depths are refuted
+                proven = value == bound
+            elif bound is None and index == 0 and status != "infeasible":
+                stacked = self.least_stacked if self.cut_off else found["bound"]
+                bound = None if stacked is None else self.bound_of(stacked)
+            outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
+        return tuple(outcomes)
