@@ -6,11 +6,8 @@ from collections.abc import Iterator
 
 from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.wording import (
-    label_text,
     leaf_words,
     node_words,
-    printable,
-    rounded,
     share_text,
 )
 from odtdsl.presentation.pictures.picture import MARGIN
@@ -18,6 +15,7 @@ from odtdsl.presentation.pictures.svg import drawn, picture_of
 from odtdsl.presentation.report.markup import Markup, Part, cells, joined, section, table, tag
 from odtdsl.presentation.report.node_facts import SHOWS, Facts, NodeFacts, cost_words, notes_of
 from odtdsl.presentation.report.subject import Subject
+from odtdsl.presentation.report.targets import ReportPart
 
 WIDE = 900.0
 """A picture wider than this, in px, is printed on paper turned sideways."""
@@ -84,6 +82,7 @@ def _caption(facts: Facts) -> str:
 
 def _nodes(facts: Facts) -> Markup:
     problem = facts.rows.problem
+    part = ReportPart.of(problem.target.kind)
     costs = any(one.costs is not None for one in facts.nodes)
     heads = [
         "node",
@@ -91,13 +90,11 @@ def _nodes(facts: Facts) -> Markup:
         "reached by",
         "rows",
         "share",
-        "classes",
+        part.spread_head,
         *(group.name for group in problem.groups),
         *(["cost"] if costs else []),
         "rules",
     ]
-    if problem.target.kind == "number":
-        heads[5] = "spread"
     right = [3, 4, *range(6, 6 + len(problem.groups))]
     rows = [_row(one, facts, costs, right) for one in facts.nodes]
     return table("Nodes", heads, rows, numbers=right, class_="nodes")
@@ -111,7 +108,7 @@ def _row(one: NodeFacts, facts: Facts, costs: bool, right: list[int]) -> Markup:
         joined(_into(one, facts), ", ") or "all rows",
         str(len(one.inside)),
         share_text(len(one.inside), facts.rows.n_rows),
-        _spread(one, facts),
+        ReportPart.of(facts.rows.problem.target.kind).spread(one, facts),
         *map(str, one.groups),
     ]
     if costs:
@@ -143,28 +140,6 @@ def _into(one: NodeFacts, facts: Facts) -> Iterator[Markup]:
     for joint, answer in facts.graph.arcs_into(one.node.number):
         link = tag("a", f"#{joint.number}", href=f"#node-{joint.number}")
         yield joined((link, f" {answer}"))
-
-
-def _spread(one: NodeFacts, facts: Facts) -> str:
-    """The weight of each class, or the range of each number target."""
-    rows, here = facts.rows, one.inside
-    if rows.problem.target.kind == "class":
-        parts = []
-        for index, label in enumerate(rows.problem.target.classes):
-            weight = int(rows.weights[here][rows.labels[here] == index].sum())
-            if weight:
-                parts.append(f"{label_text(label)} {rounded(weight / rows.weight_denominator)}")
-        return " · ".join(parts)
-    assert rows.data.targets is not None, "number targets are there"
-    if not len(here):
-        return ""
-    each = rows.data.targets[here]
-    return " · ".join(
-        f"{printable(name)} {rounded(float(low))} to {rounded(float(high))}"
-        for name, low, high in zip(
-            rows.problem.target.names, each.min(axis=0), each.max(axis=0), strict=True
-        )
-    )
 
 
 def _rule_link(name: str, facts: Facts) -> Markup:

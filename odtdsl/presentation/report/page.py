@@ -25,7 +25,7 @@ PARTS: tuple[Callable[[Subject], Markup], ...] = (
     rules.audit,
     held_out,
     errors.errors,
-    tables.outputs,
+    errors.outputs,
     tables.costs,
     tables.thresholds,
     tables.shared,

@@ -14,8 +14,9 @@ from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import Equals, InBin, Threshold
 from odtdsl.predictors.routing import encoded
-from odtdsl.predictors.wording import label_text, leaf_words, node_words, printable, rounded
+from odtdsl.predictors.wording import label_text, leaf_words, node_words, printable
 from odtdsl.presentation.report.subject import Subject
+from odtdsl.presentation.report.targets import ReportPart
 
 MOST_CELLS = 100_000
 """Cells of training rows that a page holds at most; of more rows, some that lie evenly apart."""
@@ -98,7 +99,7 @@ def _finite(value: float) -> float | None:
 
 def _rows(subject: Subject) -> dict[str, Any]:
     """The tested cells of training rows, and what is predicted for them."""
-    data, model = subject.rows.data, subject.model
+    data, model, target = subject.rows.data, subject.model, subject.problem.target
     assert model is not None, "asked only with a model"
     most = max(1, MOST_CELLS // max(1, len(model.tested)))
     every = math.ceil(data.n_rows / most)
@@ -108,7 +109,7 @@ def _rows(subject: Subject) -> dict[str, Any]:
         "numbers": data.row_numbers[kept].tolist(),
         "all": data.n_rows,
         "cells": [_cells(cells[name], kept) for name in model.tested],
-        "actual": _actual(subject, kept),
+        "actual": ReportPart.of(target.kind).actual(data, target, kept),
         "ends": _ends(subject)[kept].tolist(),
     }
 
@@ -118,14 +119,6 @@ def _cells(column: Cells, kept: IntArray) -> list[float | int | None]:
     missing = column.missing[kept].tolist()
     values = (column.numbers if column.codes is None else column.codes)[kept].tolist()  # type: ignore[index]
     return [None if gone else value for gone, value in zip(missing, values, strict=True)]
-
-
-def _actual(subject: Subject, kept: IntArray) -> list[str]:
-    data, target = subject.rows.data, subject.problem.target
-    if data.labels is not None:
-        return [label_text(target.classes[label]) for label in data.labels[kept].tolist()]
-    assert data.targets is not None, "number targets are there"
-    return [", ".join(map(rounded, row)) for row in data.targets[kept].tolist()]
 
 
 def _ends(subject: Subject) -> IntArray:

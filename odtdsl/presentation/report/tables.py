@@ -1,4 +1,4 @@
-"""What asking costs, where thresholds stand, which outputs are feasible, which nodes are shared."""
+"""What asking costs, where thresholds stand, which nodes are shared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import Threshold
-from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import leaf_words, node_words, number_text, rounded, value_text
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
 from odtdsl.presentation.report.model import node_links
@@ -122,47 +121,6 @@ def _threshold(one: NodeFacts, facts: Facts) -> tuple[Part, ...] | None:
     below = number_text(float(low.max())) if low.size else "-"
     above = number_text(float(high.min())) if high.size else "-"
     return node_links((node.number,)), name, number_text(cut), below, above, left, right
-
-
-# ---- outputs
-
-
-def outputs(subject: Subject) -> Markup:
-    """The outputs that the rules admit, and those of the leaves."""
-    tree, facts = subject.model, subject.facts
-    if not isinstance(tree, Tree) or facts is None or subject.problem.target.kind != "number":
-        return Markup("")
-    words = _feasible(subject)
-    names = subject.problem.target.names
-    heads: list[Part] = ["leaf", "rows", *names]
-    kept = None
-    if words is not None:
-        from odtdsl.auditor.outputs import kept as keeps
-
-        kept = keeps(tree, subject.rows).tolist()
-        heads.append("feasible")
-    rows: list[tuple[Part, ...]] = []
-    for at, end in enumerate(facts.graph.ends):
-        values = (rounded(value) for value in end.leaf.output or ())
-        last = () if kept is None else ("yes" if kept[at] else "NO",)
-        rows.append((node_links((end.number,)), str(end.size), *values, *last))
-    said = table("Outputs of leaves", heads, rows, numbers=range(1, 2 + len(names)))
-    return section("Outputs", "outputs", words, said)
-
-
-def _feasible(subject: Subject) -> Markup | None:
-    """The feasible set in words; None where every output is admitted."""
-    from odtdsl.problem.outputs.feasible import feasible_set
-    from odtdsl.problem.terms.normalize import normalize
-
-    found = feasible_set(normalize(subject.rows))
-    if found is None:
-        return None
-    lines = found.lines(subject.problem.target.names)
-    head = "The feasible set: every output satisfies all of these."
-    if len(lines) > 1:
-        head = f"The feasible set has {len(lines)} parts: every output lies in one of them."
-    return tag("div", tag("p", head), tag("ul", *(tag("li", line) for line in lines)))
 
 
 # ---- shared nodes
