@@ -19,7 +19,7 @@ from random_specs import Case, case, read, rule
 from scale import SCALE, scaled
 
 import odtdsl
-from odtdsl.auditor.audit import audit, judge
+from odtdsl.auditor.audit import audit, model_on_data
 from odtdsl.auditor.values import holds, instances
 from odtdsl.backends.base import Limits
 from odtdsl.backends.decode import NoCandidate
@@ -95,7 +95,7 @@ def test_rules_and_core_forms_mean_the_same(scope: str, hyperplanes: bool) -> No
                 kept = not any(isinstance(one, Clause | SplitFilter) for one in broken)
                 # Thresholds obey the rule where some do, and stand in the middle elsewhere.
                 diagram = to_diagram(core if kept else bare, analysis.rows, raw)
-                view = judge(diagram, analysis.problem, analysis.rows.data)
+                view = model_on_data(diagram, analysis.problem, analysis.rows.data)
                 meant = all(holds(resolved.condition, each) for each in instances(resolved, view))
                 assert meant == kept, f"{here.head}\n{text}\n{here.frame}\n{raw}"
                 seen[meant] += 1

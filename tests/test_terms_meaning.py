@@ -15,7 +15,7 @@ from fractions import Fraction
 import pytest
 from random_specs import Case, case, read, rule, tree
 
-from odtdsl.auditor.audit import judge
+from odtdsl.auditor.audit import model_on_data
 from odtdsl.auditor.routing import ModelOn
 from odtdsl.auditor.values import holds, instances, number
 from odtdsl.backends.decode import to_tree
@@ -46,7 +46,7 @@ def _view(analysis: Analysis, core: Core, raw: RawTree) -> ModelOn:
     """The decoded tree; thresholds obey the rule where some do."""
     if Evaluation(core, raw).violations():
         core = replace(core, filters=())
-    return judge(to_tree(core, analysis.rows, raw), analysis.problem, analysis.rows.data)
+    return model_on_data(to_tree(core, analysis.rows, raw), analysis.problem, analysis.rows.data)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -136,7 +136,7 @@ def test_objectives_and_their_stages_have_one_value(sense: str, text: str) -> No
             raw = tree(rng, core, rng.randint(0, 3))
             evaluation = Evaluation(core, raw)
             decoded = to_tree(core, analysis.rows, raw)
-            view = judge(decoded, analysis.problem, analysis.rows.data)
+            view = model_on_data(decoded, analysis.problem, analysis.rows.data)
             value = number(stage.measure, view)
             assert value == core.objective[0].sign * evaluation.stage_value(core.objective[0])
             assert isinstance(value, Fraction)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import odtdsl
-from odtdsl.auditor.support import Behind
+from odtdsl.auditor.row_counts import RowCount
 from odtdsl.presentation import console
 
 SPEC = """data frame
@@ -64,7 +64,7 @@ def test_the_rows_behind_each_group_are_told(tmp_path: Path) -> None:
     assert result.test is not None
     assert result.test.audit is not None
     (parity,) = result.test.audit.lines
-    assert parity.rows == (Behind(of="u", rows=2), Behind(of="v", rows=3))
+    assert parity.rows == (RowCount(of="u", rows=2), RowCount(of="v", rows=3))
     line = next(one for one in str(result).splitlines() if one.startswith("  parity "))
     assert "  2, 2  " in line, "in the audit of the training rows"
     assert "  2, 3  " in str(result).splitlines()[-1]

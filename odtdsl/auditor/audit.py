@@ -16,11 +16,11 @@ from weakref import WeakKeyDictionary
 from odtdsl.auditor.candidates import candidates
 from odtdsl.auditor.counts import counted
 from odtdsl.auditor.meanings import Share
-from odtdsl.auditor.results import Audit, AuditOfRows, Checked
+from odtdsl.auditor.results import Audit, AuditLine, AuditOfRows
 from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
-from odtdsl.auditor.rows import Judged, NoValue
+from odtdsl.auditor.row_counts import row_counts
+from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.skeleton import diagram_form, tree_form
-from odtdsl.auditor.support import behind
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.auditor.values import holds, instances, number
 from odtdsl.base.diagnostics.model import error
@@ -33,7 +33,7 @@ from odtdsl.problem.ir.problem import DiagramSkeleton, Problem, RuleDecl, StageD
 if TYPE_CHECKING:
     from odtdsl.problem.ir.rows import Rows
 
-_JUDGED: WeakKeyDictionary[Dataset, tuple[Problem, Judged]] = WeakKeyDictionary()
+_AUDIT_ROWS: WeakKeyDictionary[Dataset, tuple[Problem, AuditRows]] = WeakKeyDictionary()
 """Cells that were read once, for many models of one problem."""
 
 
@@ -54,7 +54,7 @@ def audit(model: Predictor, rows: Rows, *, backend: str | None = None) -> Audit:
         diagram). U201 to U204: the data lack a column that the model tests, or hold cells that
         it cannot read. R304: a stage of the objective is a share of no row.
     """
-    here = judge(model, rows.problem, rows.data)
+    here = model_on_data(model, rows.problem, rows.data)
     part = AuditPart.of(rows.problem.target.kind)
     if isinstance(here, DiagramOn):
         lines = [*diagram_form(here), candidates(here), *counted(here)]
@@ -79,11 +79,11 @@ def audit_rows(model: Predictor, problem: Problem, data: Dataset) -> AuditOfRows
     OdtError
         As `audit`.
     """
-    here = judge(model, problem, data, training=False)
+    here = model_on_data(model, problem, data, training=False)
     return AuditOfRows(
         lines=tuple(_check(rule, here) for rule in problem.rules),
         objective=tuple(_value(stage, here) for stage in problem.objective),
-        of_rows=tuple(bool(behind(stage.measure, here)) for stage in problem.objective),
+        of_rows=tuple(bool(row_counts(stage.measure, here)) for stage in problem.objective),
         n_rows=here.rows.n_rows,
     )
 
@@ -96,11 +96,11 @@ def values_of(model: Predictor, problem: Problem, data: Dataset) -> tuple[Fracti
     OdtError
         As `audit`.
     """
-    here = judge(model, problem, data)
+    here = model_on_data(model, problem, data)
     return tuple(_value(stage, here) for stage in problem.objective)
 
 
-def judge(
+def model_on_data(
     model: Predictor, problem: Problem, data: Dataset, *, training: bool = True
 ) -> TreeOn | DiagramOn:
     """A model on the rows of a problem: where they go, and what they are.
@@ -111,10 +111,10 @@ def judge(
         As `audit`.
     """
     _fits(model, problem)
-    known = _JUDGED.get(data)
+    known = _AUDIT_ROWS.get(data)
     if known is None or known[0] is not problem or known[1].training != training:
-        known = (problem, Judged(problem, data, training=training))
-        _JUDGED[data] = known
+        known = (problem, AuditRows(problem, data, training=training))
+        _AUDIT_ROWS[data] = known
     return model_on(model, known[1])
 
 
@@ -160,29 +160,29 @@ def plain(value: Fraction | Share) -> Fraction:
     return value
 
 
-def _weights(rows: Judged) -> list[Checked]:
+def _weights(rows: AuditRows) -> list[AuditLine]:
     """A line where weights are not what their cells say, as far as they may be."""
     if not rows.rounding:
         return []
     note = f"off by at most {float(rows.rounding):.2g} of the largest"
     text = "row weights match the data"
-    return [Checked(rule="weights", text=text, holds=rows.may_round, note=note)]
+    return [AuditLine(rule="weights", text=text, holds=rows.may_round, note=note)]
 
 
 # ---- rules
 
 
-def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
+def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
     """A rule over all it ranges over, with the sides of a comparison where it is tightest."""
     over = instances(rule, here)
-    line = Checked(rule=rule.name, text=rule.text, holds=True, instances=len(over))
+    line = AuditLine(rule=rule.name, text=rule.text, holds=True, instances=len(over))
     if not over:
         return replace(line, note=f"vacuous: the {here.kind} has no {rule.scope.value}")
     try:
         line = replace(line, holds=all(holds(rule.condition, instance) for instance in over))
         sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]
         if rule.scope is Scope.MODEL:
-            line = replace(line, rows=behind(rule.condition, here))
+            line = replace(line, rows=row_counts(rule.condition, here))
         if len(sides) < len(over):
             return line
         vacuous = rule.scope is Scope.MODEL and _is_vacuous(rule.condition, here)
@@ -195,7 +195,7 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> Checked:
         value=value,
         bound=bound,
         slack=slack,
-        rows=behind(rule.condition, over[at]),
+        rows=row_counts(rule.condition, over[at]),
         note="vacuous: no row is predicted as that class" if vacuous else "",
     )
 
@@ -227,11 +227,11 @@ def _is_vacuous(condition: Condition, place: Place) -> bool:
 
 __all__ = [
     "Audit",
+    "AuditLine",
     "AuditOfRows",
-    "Checked",
     "audit",
     "audit_rows",
-    "judge",
+    "model_on_data",
     "plain",
     "values_of",
 ]

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from odtdsl.auditor.results import Checked
+from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import ModelOn, SplitOn
-from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.data.candidates import guessed_cuts
 from odtdsl.data.table import FloatArray
@@ -18,7 +18,7 @@ from odtdsl.problem.ir.problem import FeatureDecl
 Guessed = dict[str, tuple[float, ...]]
 
 
-def candidates(model: ModelOn) -> Checked:
+def candidates(model: ModelOn) -> AuditLine:
     """Whether every split tests a feature of the spec, at a candidate."""
     problem = model.rows.problem
     features = {feature.name: feature for feature in problem.features}
@@ -32,7 +32,7 @@ def candidates(model: ModelOn) -> Checked:
         or (split.test is None) != planes
         or (not planes and not _is_candidate(split, features[name], guessed))
     }
-    return Checked(
+    return AuditLine(
         rule=f"{model.kind} candidates",
         text="every split is a candidate",
         holds=not wrong,
@@ -41,7 +41,7 @@ def candidates(model: ModelOn) -> Checked:
     )
 
 
-def _guessed(rows: Judged) -> Guessed:
+def _guessed(rows: AuditRows) -> Guessed:
     """The thresholds of `candidates at guessed`, guessed again."""
     columns = {
         feature.name: rows.numbers(feature.name)

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.auditor.results import Checked
+from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, LeafOn, SplitOn, TreeOn
-from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.data.dataset import ColumnType
 from odtdsl.data.levels import level_text
 from odtdsl.data.table import IntArray
@@ -28,7 +28,7 @@ FLOATS = Fraction(1, 10**9)
 """Class weights are saved as floats: what they may be off, as a share."""
 
 
-def counted(model: TreeOn | DiagramOn) -> Iterator[Checked]:
+def counted(model: TreeOn | DiagramOn) -> Iterator[AuditLine]:
     """Lines on what a model says wrongly of its rows, of its columns and of missing cells.
 
     A model that says nothing of its rows, as one that is built by hand, says nothing wrong.
@@ -48,9 +48,9 @@ def counted(model: TreeOn | DiagramOn) -> Iterator[Checked]:
 
 def _broken(
     model: TreeOn | DiagramOn, part: str, text: str, wrong: list[str], instances: int
-) -> Checked:
+) -> AuditLine:
     more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    return Checked(
+    return AuditLine(
         rule=f"{model.kind} {part}",
         text=text,
         holds=False,
@@ -165,5 +165,5 @@ def _missing(model: TreeOn | DiagramOn) -> list[str]:
     return apart
 
 
-def _any_missing(rows: Judged, split: SplitOn) -> bool:
+def _any_missing(rows: AuditRows, split: SplitOn) -> bool:
     return bool(rows.missing(split.features[0])[split.inside].any())

@@ -16,7 +16,7 @@ import numpy as np
 
 from odtdsl.auditor.monotone import is_monotone
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
-from odtdsl.auditor.rows import Judged, NoValue
+from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.data.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
 from odtdsl.problem.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
@@ -160,13 +160,13 @@ def root(model: ModelOn, call: Apply) -> bool:
 # ---- the model: measures of rows
 
 
-def wrong(model: ModelOn) -> BoolArray:
+def misclassified(model: ModelOn) -> BoolArray:
     """bool (n_rows,): the rows whose prediction is not their class."""
     found: BoolArray = model.predicted != model.rows.classes
     return found
 
 
-def part(rows: Judged, some: BoolArray, whole: BoolArray) -> Fraction:
+def weighted_share(rows: AuditRows, some: BoolArray, whole: BoolArray) -> Fraction:
     """The weight of `some` of the rows of `whole` as a share of its weight."""
     under = rows.weight(whole)
     if not under:
@@ -177,19 +177,19 @@ def part(rows: Judged, some: BoolArray, whole: BoolArray) -> Fraction:
 @means("errors", over=whole)
 def errors(model: ModelOn, call: Apply) -> Fraction:
     """The weight of the rows of the group whose prediction is wrong."""
-    return model.rows.weight(whole(model, call) & wrong(model))
+    return model.rows.weight(whole(model, call) & misclassified(model))
 
 
 @means("error_rate", over=whole)
 def error_rate(model: ModelOn, call: Apply) -> Fraction:
     """The weight of wrong rows over that of all rows of the group; `NoValue` without any."""
-    return part(model.rows, wrong(model), whole(model, call))
+    return weighted_share(model.rows, misclassified(model), whole(model, call))
 
 
 @means("accuracy", over=whole)
 def accuracy(model: ModelOn, call: Apply) -> Fraction:
     """The weight of right rows over that of all rows of the group; `NoValue` without any."""
-    return part(model.rows, ~wrong(model), whole(model, call))
+    return weighted_share(model.rows, ~misclassified(model), whole(model, call))
 
 
 @means("loss", over=whole)
@@ -222,19 +222,19 @@ def expected_loss(model: ModelOn, call: Apply) -> Fraction:
 @means("rate", over=whole)
 def rate(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows predicted as the class."""
-    return part(model.rows, model.predicted == class_of(call), whole(model, call))
+    return weighted_share(model.rows, model.predicted == class_of(call), whole(model, call))
 
 
 @means("recall", over=of_class, called="{}")
 def recall(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows of the class predicted as it."""
-    return part(model.rows, model.predicted == class_of(call), of_class(model, call))
+    return weighted_share(model.rows, model.predicted == class_of(call), of_class(model, call))
 
 
 @means("false_positive_rate", over=of_others, called="not {}")
 def false_positive_rate(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows of other classes predicted as the class."""
-    return part(model.rows, model.predicted == class_of(call), of_others(model, call))
+    return weighted_share(model.rows, model.predicted == class_of(call), of_others(model, call))
 
 
 @means("specificity", over=of_others, called="not {}")
@@ -242,7 +242,7 @@ def specificity(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows of other classes that are not predicted as the
     class.
     """
-    return part(model.rows, model.predicted != class_of(call), of_others(model, call))
+    return weighted_share(model.rows, model.predicted != class_of(call), of_others(model, call))
 
 
 @means("precision", over=predicted_so, called="predicted {}")
@@ -281,12 +281,12 @@ def ratio(model: ModelOn, call: Apply) -> Fraction:
     return min(values) / max(values) if max(values) else Fraction(1)
 
 
-def price(problem: Problem, asked: frozenset[str]) -> Fraction:
+def price(problem: Problem, tested: frozenset[str]) -> Fraction:
     """What it costs to ask these features: each once, and each shared amount once."""
     costs, names = problem.costs, [feature.name for feature in problem.features]
-    paid = [cost for name, cost in zip(names, costs.features, strict=True) if name in asked]
+    paid = [cost for name, cost in zip(names, costs.features, strict=True) if name in tested]
     for shared in costs.shared:
-        if not asked.isdisjoint(names[index] for index in shared.features):
+        if not tested.isdisjoint(names[index] for index in shared.features):
             paid.append(shared.amount)
     return sum(paid, Fraction(0))
 
@@ -295,10 +295,12 @@ def price(problem: Problem, asked: frozenset[str]) -> Fraction:
 def expected_cost(model: ModelOn, _: Apply) -> Fraction:
     """The mean price of the features tested for a row, by weight; `NoValue` without rows."""
     rows = model.rows
-    weight = rows.weight(rows.everyone)
+    weight = rows.weight(rows.all_rows)
     if not weight:
         raise NoValue(NO_ROW)
-    paid = [price(rows.problem, asked) * rows.weight(inside) for asked, inside in model.taken]
+    paid = [
+        price(rows.problem, tested) * rows.weight(inside) for tested, inside in model.paths_taken
+    ]
     return sum(paid, Fraction(0)) / weight
 
 
@@ -386,20 +388,20 @@ def decreasing(model: TreeOn, call: Apply) -> bool:
 def uses(place: PathOn | ModelOn, call: Apply) -> bool:
     """Whether a path, or any path of the model, tests the feature."""
     (name,) = features_of(call)
-    return any(name in asked for asked in _asked(place))
+    return any(name in tested for tested in _tested(place))
 
 
 @means("tests")
 def tests(place: PathOn | ModelOn, call: Apply) -> Fraction:
     """How many splits of a path, or of the model, test one of the features."""
     named = set(features_of(call))
-    return Fraction(sum(not named.isdisjoint(asked) for asked in _asked(place)))
+    return Fraction(sum(not named.isdisjoint(tested) for tested in _tested(place)))
 
 
-def _asked(place: PathOn | ModelOn) -> list[tuple[str, ...]]:
+def _tested(place: PathOn | ModelOn) -> list[tuple[str, ...]]:
     """The features of each split."""
     if isinstance(place, PathOn):
-        return list(place.asked)
+        return list(place.tested)
     return [split.features for split in place.splits]
 
 
@@ -409,8 +411,8 @@ def before(path: PathOn, call: Apply) -> bool:
     first, second = features_of(call)
     return not any(
         first in lower and second in upper
-        for level, lower in enumerate(path.asked)
-        for upper in path.asked[: level + 1]
+        for level, lower in enumerate(path.tested)
+        for upper in path.tested[: level + 1]
     )
 
 
@@ -419,23 +421,23 @@ def requires(path: PathOn, call: Apply) -> bool:
     """Whether every split on the first feature has one on the second above it, on this path."""
     needing, needed = features_of(call)
     above: set[str] = set()
-    for asked in path.asked:
-        if needing in asked and needed not in above:
+    for tested in path.tested:
+        if needing in tested and needed not in above:
             return False
-        above.update(asked)
+        above.update(tested)
     return True
 
 
 @means("cost")
 def cost(path: PathOn, _: Apply) -> Fraction:
     """The price of the features that the path tests, each once, with shared prices."""
-    return price(path.rows.problem, frozenset(name for asked in path.asked for name in asked))
+    return price(path.rows.problem, frozenset(name for tested in path.tested for name in tested))
 
 
 @means("length")
 def length(path: PathOn, _: Apply) -> Fraction:
     """The number of splits on the path."""
-    return Fraction(len(path.asked))
+    return Fraction(len(path.tested))
 
 
 # ---- leaves

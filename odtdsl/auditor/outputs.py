@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtdsl.auditor.meanings import half_deviance
-from odtdsl.auditor.results import Checked
+from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import LeafOn, TreeOn, model_on
-from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.values import FLOAT_TOLERANCE, holds
 from odtdsl.base.back_ends import takes
 from odtdsl.data.table import BoolArray, FloatArray
@@ -53,14 +53,14 @@ def on_outputs(rule: RuleDecl) -> bool:
     return any(call.term == "output" for call in applications(rule.condition))
 
 
-def softened(line: Checked, rule: RuleDecl, model: TreeOn) -> Checked:
+def softened(line: AuditLine, rule: RuleDecl, model: TreeOn) -> AuditLine:
     """The line of a rule that leaves may break, with how many do."""
     broken = sum(not holds(rule.condition, leaf) for leaf in model.leaves)
     note = f"broken in {broken} of {len(model.leaves)} leaves" if broken else ""
     return replace(line, soft=True, note=note)
 
 
-def audited_outputs(model: TreeOn, growth: Growth) -> Iterator[Checked]:
+def audited_outputs(model: TreeOn, growth: Growth) -> Iterator[AuditLine]:
     """Lines on the outputs of leaves: what they are to be, and the grid that they are on."""
     problem = model.rows.problem
     step = problem.target.step
@@ -79,7 +79,7 @@ def audited_outputs(model: TreeOn, growth: Growth) -> Iterator[Checked]:
 def kept(tree: Predictor, rows: Rows) -> BoolArray:
     """bool (n_leaves,): which leaves' outputs satisfy all rules on outputs, and the grid."""
     problem = rows.problem
-    model = model_on(tree, Judged(problem, rows.data))
+    model = model_on(tree, AuditRows(problem, rows.data))
     assert isinstance(model, TreeOn), "outputs are of trees"
     rules = [rule for rule in problem.rules if on_outputs(rule)]
     step = problem.target.step
@@ -99,11 +99,11 @@ def _off_grid(value: float, step: Fraction | None) -> bool:
     return abs(value - float(step) * round(value / float(step))) > 1e-9 * (1 + abs(value))
 
 
-def _best(model: TreeOn) -> Checked:
+def _best(model: TreeOn) -> AuditLine:
     """Every leaf's output is what makes the objective's loss least on its rows."""
     loss = _loss_called(model.rows.problem)
     worst = Fraction(_worst_output(model, loss))
-    return Checked(
+    return AuditLine(
         rule="tree outputs",
         text=f"every leaf's output is {CALLED_FOR[loss]}",
         holds=worst <= FLOAT_TOLERANCE,
@@ -114,7 +114,7 @@ def _best(model: TreeOn) -> Checked:
     )
 
 
-def _medoids(model: TreeOn) -> Checked:
+def _medoids(model: TreeOn) -> AuditLine:
     """Every leaf's output is that of one of its rows, where one of these obeys the rules."""
     wrong, loss = 0, _loss_called(model.rows.problem)
     for leaf in model.leaves:
@@ -126,7 +126,7 @@ def _medoids(model: TreeOn) -> Checked:
                 more = truth[weights > 0] if weights.any() else truth
                 allowed &= ~((truth == 0) & (more.max(axis=0) > 0)).any(axis=1)
             wrong += bool(allowed.any())
-    return Checked(
+    return AuditLine(
         rule="tree outputs",
         text=(
             "every leaf's output is the target of one of its rows, if any of them satisfies the "
@@ -138,7 +138,7 @@ def _medoids(model: TreeOn) -> Checked:
     )
 
 
-def _best_of_rows(model: TreeOn) -> Checked:
+def _best_of_rows(model: TreeOn) -> AuditLine:
     """No row of a leaf that obeys the rules would be a better output for the leaf."""
     loss = _loss_called(model.rows.problem)
     wrong = 0
@@ -151,7 +151,7 @@ def _best_of_rows(model: TreeOn) -> Checked:
         rows = np.flatnonzero(allowed)
         best = min(_lost(loss, leaf.rows.problem, truth, weights, truth[row]) for row in rows)
         wrong += mine > best * (1 + ROUNDING * 1e-3) + ROUNDING * 1e-3
-    return Checked(
+    return AuditLine(
         rule="tree outputs",
         text="no target of a leaf's rows that satisfies the rules is a better output",
         holds=not wrong,
@@ -197,10 +197,10 @@ def _shares(problem: Problem, loss: str, n_targets: int) -> FloatArray:
     return np.full(n_targets, 1.0)
 
 
-def _grid(model: TreeOn, step: Fraction) -> Checked:
+def _grid(model: TreeOn, step: Fraction) -> AuditLine:
     """Every output is a multiple of its target's step."""
     off = sum(_off_grid(value, step) for leaf in model.leaves for value in leaf.leaf.output or ())
-    return Checked(
+    return AuditLine(
         rule="tree steps",
         text=f"every output is a multiple of {step}",
         holds=not off,

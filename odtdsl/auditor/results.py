@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from odtdsl.base.numbers import as_number
 
 if TYPE_CHECKING:
-    from odtdsl.auditor.support import Behind
+    from odtdsl.auditor.row_counts import RowCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class AuditLine:
     """One line of an audit.
 
     Attributes
@@ -42,7 +42,7 @@ class Checked:
     bound: Fraction | None = None
     slack: Fraction | None = None
     instances: int = 1
-    rows: tuple[Behind, ...] = ()
+    rows: tuple[RowCount, ...] = ()
     note: str = ""
     soft: bool = False
 
@@ -59,7 +59,7 @@ class Audit:
         Weight of the wrong predictions on the training rows; None for number targets.
     """
 
-    lines: tuple[Checked, ...]
+    lines: tuple[AuditLine, ...]
     objective: tuple[Fraction, ...]
     errors: Fraction | None
 
@@ -81,7 +81,7 @@ class AuditOfRows:
         Whether each stage speaks of rows: `minimize leaves` has one value on any rows.
     """
 
-    lines: tuple[Checked, ...]
+    lines: tuple[AuditLine, ...]
     objective: tuple[Fraction | None, ...]
     of_rows: tuple[bool, ...]
     n_rows: int

@@ -1,4 +1,4 @@
-"""A finished model on rows: where the raw cells of each row lead, and what is asked on the way.
+"""A finished model on rows: where the raw cells of each row lead, and what is tested on the way.
 
 The tests of a model are applied to raw cells here, by code of its own: neither that of
 prediction nor that of a search.
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtdsl.auditor.rows import MISSING, Judged
+from odtdsl.auditor.rows import MISSING, AuditRows
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.dataset import ColumnType
 from odtdsl.data.table import BoolArray, IntArray
@@ -27,7 +27,7 @@ from odtdsl.predictors.validation import check_tree
 MOST_PATHS = 200_000
 """Diagrams with more paths that differ in what they ask are not audited."""
 
-Asked = tuple[tuple[str, ...], ...]
+TestedFeatures = tuple[tuple[str, ...], ...]
 """The features that each split of a path tests, from the root down."""
 
 
@@ -39,15 +39,15 @@ class PathOn:
     diagrams paths that ask the same are one.
     """
 
-    rows: Judged
-    asked: Asked
+    rows: AuditRows
+    tested: TestedFeatures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeafOn:
     """A leaf (of a diagram, a terminal that rows reach); `inside` are the places of its rows."""
 
-    rows: Judged
+    rows: AuditRows
     leaf: Leaf
     inside: IntArray
 
@@ -72,7 +72,7 @@ class SplitOn:
         How many rows the model says reach it.
     """
 
-    rows: Judged
+    rows: AuditRows
     features: tuple[str, ...]
     test: Test | None
     missing: Side | None
@@ -93,7 +93,7 @@ class ModelOn(ABC):
     Attributes
     ----------
     rows
-        The rows that it is judged on.
+        The rows that it is audited on.
     predicted
         int64 (n_rows,): the class that each row gets; -1 for number targets.
     leaves
@@ -104,7 +104,7 @@ class ModelOn(ABC):
         Splits on the longest path.
     """
 
-    rows: Judged
+    rows: AuditRows
     predicted: IntArray
     leaves: tuple[LeafOn, ...]
     splits: tuple[SplitOn, ...]
@@ -118,8 +118,8 @@ class ModelOn(ABC):
 
     @property
     @abstractmethod
-    def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
-        """The sets of features that rows are asked on their ways, each with its rows."""
+    def paths_taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+        """The sets of features that rows are tested on, each with its rows."""
 
 
 class TreeOn(ModelOn):
@@ -133,7 +133,7 @@ class TreeOn(ModelOn):
 
     kind = "tree"
 
-    def __init__(self, tree: Tree, rows: Judged) -> None:
+    def __init__(self, tree: Tree, rows: AuditRows) -> None:
         if broken := check_tree(tree):
             raise OdtError(broken)
         self.tree, self.rows = tree, rows
@@ -142,9 +142,9 @@ class TreeOn(ModelOn):
         self.leaf_of: IntArray = np.zeros(rows.n_rows, dtype=np.int64)
         leaves: list[LeafOn] = []
         splits: list[SplitOn] = []
-        asked: list[Asked] = []
+        tested: list[TestedFeatures] = []
         types = {type_.name: type_ for type_ in tree.features}
-        stack: list[tuple[Branch | Leaf, IntArray, Asked]] = [
+        stack: list[tuple[Branch | Leaf, IntArray, TestedFeatures]] = [
             (tree.root, np.arange(rows.n_rows), ())
         ]
         while stack:
@@ -154,7 +154,7 @@ class TreeOn(ModelOn):
                 if node.label is not None:
                     self.predicted[inside] = node.label
                 leaves.append(LeafOn(rows=rows, leaf=node, inside=inside))
-                asked.append(above)
+                tested.append(above)
                 continue
             goes = goes_left(rows, types[node.feature], node.test, node.missing, inside)
             split = SplitOn(
@@ -170,20 +170,20 @@ class TreeOn(ModelOn):
             splits.append(split)
             here = (*above, (node.feature,))
             stack += [(node.right, split.right, here), (node.left, split.left, here)]
-        self.leaves, self.splits, self._asked = tuple(leaves), tuple(splits), tuple(asked)
-        self.depth = max(map(len, asked))
+        self.leaves, self.splits, self._tested = tuple(leaves), tuple(splits), tuple(tested)
+        self.depth = max(map(len, tested))
 
     @cached_property
     def paths(self) -> tuple[PathOn, ...]:
         """One path per leaf, from left to right."""
-        return tuple(PathOn(rows=self.rows, asked=asked) for asked in self._asked)
+        return tuple(PathOn(rows=self.rows, tested=tested) for tested in self._tested)
 
     @cached_property
-    def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+    def paths_taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
         """Per leaf, the features tested on its path, and its rows."""
         return tuple(
-            (frozenset(name for names in asked for name in names), leaf.inside)
-            for asked, leaf in zip(self._asked, self.leaves, strict=True)
+            (frozenset(name for names in tested for name in names), leaf.inside)
+            for tested, leaf in zip(self._tested, self.leaves, strict=True)
         )
 
 
@@ -192,7 +192,7 @@ class DiagramOn(ModelOn):
 
     kind = "diagram"
 
-    def __init__(self, diagram: Diagram, rows: Judged) -> None:
+    def __init__(self, diagram: Diagram, rows: AuditRows) -> None:
         if broken := check_diagram(diagram):
             raise OdtError(broken)
         self.diagram, self.rows, self.depth = diagram, rows, len(diagram.layers)
@@ -235,14 +235,14 @@ class DiagramOn(ModelOn):
 
         Raises U330 beyond `MOST_PATHS` of them.
         """
-        ended: dict[Asked, None] = {}
-        here: dict[int | None, dict[Asked, None]] = {self.diagram.entry.node: {(): None}}
+        ended: dict[TestedFeatures, None] = {}
+        here: dict[int | None, dict[TestedFeatures, None]] = {self.diagram.entry.node: {(): None}}
         if self.diagram.entry.node is None:
             ended, here = here[None], {}
         for layer in self.diagram.layers:
-            below: dict[int | None, dict[Asked, None]] = {}
+            below: dict[int | None, dict[TestedFeatures, None]] = {}
             for place, node in enumerate(layer):
-                longer = {(*asked, node.features): None for asked in here.get(place, ())}
+                longer = {(*tested, node.features): None for tested in here.get(place, ())}
                 for arc in (node.left, node.right):
                     ends = arc.node is None
                     (ended if ends else below.setdefault(arc.node, {})).update(longer)
@@ -253,20 +253,20 @@ class DiagramOn(ModelOn):
                     f"the diagram has more than {MOST_PATHS} paths that test different features",
                     helps=("bound its depth, or remove the path rules",),
                 )
-        return tuple(PathOn(rows=self.rows, asked=asked) for asked in ended)
+        return tuple(PathOn(rows=self.rows, tested=tested) for tested in ended)
 
     @cached_property
-    def taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
+    def paths_taken(self) -> tuple[tuple[frozenset[str], IntArray], ...]:
         """The sets of features that rows are tested on, each with its rows, ascending."""
         used = list(dict.fromkeys(name for split in self.splits for name in split.features))
-        asked = np.zeros((self.rows.n_rows, len(used)), dtype=bool)
+        tested = np.zeros((self.rows.n_rows, len(used)), dtype=bool)
         for split in self.splits:
             for name in split.features:
-                asked[split.inside, used.index(name)] = True
-        sets, which = np.unique(asked, axis=0, return_inverse=True)
+                tested[split.inside, used.index(name)] = True
+        sets, which = np.unique(tested, axis=0, return_inverse=True)
         return tuple(
             (
-                frozenset(name for name, is_asked in zip(used, one, strict=True) if is_asked),
+                frozenset(name for name, is_tested in zip(used, one, strict=True) if is_tested),
                 np.flatnonzero(which.reshape(-1) == place),
             )
             for place, one in enumerate(sets.tolist())
@@ -277,7 +277,7 @@ Place = ModelOn | PathOn | LeafOn | SplitOn
 """What a term speaks of."""
 
 
-def model_on(model: Predictor, rows: Judged) -> TreeOn | DiagramOn:
+def model_on(model: Predictor, rows: AuditRows) -> TreeOn | DiagramOn:
     """A model of either kind on rows."""
     if isinstance(model, Diagram):
         return DiagramOn(model, rows)
@@ -286,7 +286,7 @@ def model_on(model: Predictor, rows: Judged) -> TreeOn | DiagramOn:
 
 
 def goes_left(
-    rows: Judged, type_: ColumnType, test: Test, missing: Side, inside: IntArray
+    rows: AuditRows, type_: ColumnType, test: Test, missing: Side, inside: IntArray
 ) -> BoolArray:
     """bool (len(inside),): which rows a test of one column sends left."""
     found: BoolArray
@@ -309,7 +309,7 @@ def goes_left(
 
 
 def _below(
-    plane: Hyperplane, rows: Judged, types: dict[str, ColumnType], inside: IntArray
+    plane: Hyperplane, rows: AuditRows, types: dict[str, ColumnType], inside: IntArray
 ) -> BoolArray:
     """bool (len(inside),): which rows a hyperplane sends left; summed in the order of weights."""
     total = np.zeros(len(inside))
@@ -326,7 +326,7 @@ def _below(
     return found
 
 
-def _split_of(node: Node, rows: Judged, level: int, left: IntArray, right: IntArray) -> SplitOn:
+def _split_of(node: Node, rows: AuditRows, level: int, left: IntArray, right: IntArray) -> SplitOn:
     axis = node.split if isinstance(node.split, AxisTest) else None
     return SplitOn(
         rows=rows,
@@ -340,7 +340,7 @@ def _split_of(node: Node, rows: Judged, level: int, left: IntArray, right: IntAr
     )
 
 
-def _readable(model: Predictor, rows: Judged) -> None:
+def _readable(model: Predictor, rows: AuditRows) -> None:
     """Let the predictor say what is wrong with cells that its tests cannot read."""
     for type_ in model.features:
         if type_.name in model.tested and not _fits(model, type_, rows):
@@ -348,7 +348,7 @@ def _readable(model: Predictor, rows: Judged) -> None:
             raise error("X201", f"the cells of `{type_.name}` do not fit its type")
 
 
-def _fits(model: Predictor, type_: ColumnType, rows: Judged) -> bool:
+def _fits(model: Predictor, type_: ColumnType, rows: AuditRows) -> bool:
     column = rows.column(type_.name)
     if column is None:
         return False

@@ -58,8 +58,8 @@ class NoValue(Exception):
     """A measure that has no value on these rows; the message says why."""
 
 
-class Judged:
-    """A problem and the rows that a model is judged on.
+class AuditRows:
+    """A problem and the rows that a model is audited on.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Judged:
     # ---- what rows are
 
     @cached_property
-    def everyone(self) -> BoolArray:
+    def all_rows(self) -> BoolArray:
         """bool (n_rows,): all rows."""
         return np.ones(self.n_rows, dtype=bool)
 
@@ -150,7 +150,7 @@ class Judged:
     def of_group(self, args: Sequence[Arg]) -> BoolArray:
         """bool (n_rows,): the rows of the group among some arguments; all without one."""
         group = next((arg for arg in args if isinstance(arg, GroupArg)), None)
-        return self.everyone if group is None else self.group(group.name)
+        return self.all_rows if group is None else self.group(group.name)
 
     def group(self, name: str) -> BoolArray:
         """bool (n_rows,): the rows of a group."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from odtdsl.auditor.results import Checked
+from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, TreeOn
-from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.base.tasks import Part
 from odtdsl.data.table import FloatArray, IntArray
 
@@ -27,18 +27,18 @@ class AuditPart(Part):
         """The weight of the wrong predictions; None where none is just right or wrong."""
         return None
 
-    def lines(self, model: TreeOn, backend: str | None) -> Iterator[Checked]:
+    def lines(self, model: TreeOn, backend: str | None) -> Iterator[AuditLine]:
         """Lines on what the leaves of a tree are to predict; `backend` made it, if known."""
         yield from ()
 
     def ruled(
-        self, line: Checked, rule: RuleDecl, model: TreeOn | DiagramOn, backend: str | None
-    ) -> Checked:
+        self, line: AuditLine, rule: RuleDecl, model: TreeOn | DiagramOn, backend: str | None
+    ) -> AuditLine:
         """The line of a rule; with a note where leaves may break it."""
         return line
 
     @abstractmethod
-    def truth(self, rows: Judged) -> IntArray | FloatArray:
+    def truth(self, rows: AuditRows) -> IntArray | FloatArray:
         """What a model is to predict for the rows: labels (n_rows,) or numbers, a column each.
 
         `candidates at guessed` are guessed by it.

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odtdsl.auditor.results import Audit, Checked, audit_to_json
+from odtdsl.auditor.results import Audit, AuditLine, audit_to_json
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.result import problem_digest
 from odtdsl.driver.scoring import score
@@ -29,7 +29,7 @@ CLOSE = 1e-9
 
 def recounted(
     said: object, model: Predictor, analysis: Analysis, audit: Audit
-) -> tuple[Checked, ...]:
+) -> tuple[AuditLine, ...]:
     """Lines on what a file of `odt solve --json` says; none for a file of a model alone.
 
     Of another spec, as one with a rule less, the file's stages, rules and status are not those
@@ -69,7 +69,7 @@ def recounted(
         apart = list(_differing(said["test"], found, "test", rules=mine))
         parts.append(("result test", "figures on test rows match the recount", apart))
     return tuple(
-        Checked(
+        AuditLine(
             rule=name,
             text=text,
             holds=not wrong,

@@ -19,7 +19,7 @@ from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.problem import DiagramSkeleton
 
 if TYPE_CHECKING:
-    from odtdsl.auditor.audit import Audit, AuditOfRows, Checked
+    from odtdsl.auditor.audit import Audit, AuditLine, AuditOfRows
     from odtdsl.backends.steps import Step
     from odtdsl.driver.alternatives import Alternatives, Use
     from odtdsl.driver.comparison import Comparison
@@ -277,7 +277,7 @@ def audited(audit: Audit) -> Iterator[str]:
     yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
 
 
-def checked(line: Checked) -> tuple[str, ...]:
+def checked(line: AuditLine) -> tuple[str, ...]:
     """A line of an audit under `HEADS`."""
     says = line.text + (f"   ({line.note})" if line.note else "")
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
@@ -287,18 +287,18 @@ def checked(line: Checked) -> tuple[str, ...]:
         shown(line.value),
         shown(line.bound),
         shown(line.slack),
-        behind_text(line),
+        row_counts_text(line),
         says,
     )
 
 
-MOST_BEHIND = 4
+MAX_ROW_COUNTS = 4
 
 
-def behind_text(line: Checked) -> str:
+def row_counts_text(line: AuditLine) -> str:
     """How many rows stand behind a line: of each group in the order of the rule, or their range."""
     each = [one.rows for one in line.rows]
-    if len(each) > MOST_BEHIND:
+    if len(each) > MAX_ROW_COUNTS:
         return f"{min(each)} to {max(each)}"
     return ", ".join(map(str, each)) or "-"
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from odtdsl.auditor.audit import Audit, Checked, audit
+from odtdsl.auditor.audit import Audit, AuditLine, audit
 from odtdsl.backends.registry import back_end
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number, only
@@ -374,7 +374,7 @@ class _Told:
         self.optima, self.problem, self.optimum = optima, optima.problem, optimum
         self.all = optima.known(optima.everyone)
         lines = () if self.all.met is None else self.all.met.audit.lines
-        self.lines: dict[str, Checked] = {line.rule: line for line in lines}
+        self.lines: dict[str, AuditLine] = {line.rule: line for line in lines}
 
     def prices(self, questions: tuple[tuple[Suspect | None, Members], ...]) -> Prices:
         optima = self.optima

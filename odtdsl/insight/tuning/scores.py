@@ -173,12 +173,12 @@ def measured(model: Tree | Diagram, analysis: Analysis, measure: Expr, data: Dat
     OdtError
         U345: it has no value there, since no row of some group or class was held out.
     """
-    from odtdsl.auditor.audit import judge, plain
+    from odtdsl.auditor.audit import model_on_data, plain
     from odtdsl.auditor.rows import NoValue
     from odtdsl.auditor.values import number
 
     try:
-        return plain(number(measure, judge(model, analysis.problem, data, training=False)))
+        return plain(number(measure, model_on_data(model, analysis.problem, data, training=False)))
     except NoValue as reason:
         raise error(
             "U345",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from odtdsl.auditor.audit import Checked
+from odtdsl.auditor.audit import AuditLine
 from odtdsl.base.diagnostics.render import render_text
 from odtdsl.base.source import Source
 from odtdsl.insight.explanations import Explanation, Price, Prices
@@ -105,7 +105,7 @@ def audit(subject: Subject) -> Markup:
     )
 
 
-def _line(line: Checked, index: int | None, subject: Subject) -> Markup:
+def _line(line: AuditLine, index: int | None, subject: Subject) -> Markup:
     facts = subject.facts
     nodes = Markup("") if facts is None or index is None else node_links(facts.shaped(line.rule))
     name: Part = line.rule
@@ -115,7 +115,7 @@ def _line(line: Checked, index: int | None, subject: Subject) -> Markup:
     return tag("tr", *row, id=None if index is None else f"rule-{index}", data_audit=index)
 
 
-def checked(line: Checked) -> tuple[Part, ...]:
+def checked(line: AuditLine) -> tuple[Part, ...]:
     """What a line of an audit says behind the name of its rule."""
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
     says = line.text + (f" ({line.note})" if line.note else "")
@@ -125,16 +125,16 @@ def checked(line: Checked) -> tuple[Part, ...]:
         console.shown(line.bound),
         console.shown(line.slack),
         str(line.instances),
-        behind(line),
+        row_counts(line),
         says,
     )
 
 
-def behind(line: Checked) -> Markup:
+def row_counts(line: AuditLine) -> Markup:
     """How many rows stand behind a line, with the names of their groups."""
-    if len(line.rows) > console.MOST_BEHIND:
+    if len(line.rows) > console.MAX_ROW_COUNTS:
         each = "\n".join(f"{one.of}: {one.rows}" for one in line.rows)
-        return tag("span", console.behind_text(line), title=each)
+        return tag("span", console.row_counts_text(line), title=each)
     said = (tag("span", f"{one.of} {one.rows}".strip(), class_="behind") for one in line.rows)
     return joined(said, " ") if line.rows else Markup("-")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from odtdsl.auditor.meanings import wrong
+from odtdsl.auditor.meanings import misclassified
 from odtdsl.auditor.routing import DiagramOn, TreeOn
-from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
@@ -18,9 +18,9 @@ class ClassAudit(AuditPart):
 
     def errors(self, model: TreeOn | DiagramOn) -> Fraction | None:
         """The weight of the rows whose class is another than predicted."""
-        return model.rows.weight(wrong(model))
+        return model.rows.weight(misclassified(model))
 
-    def truth(self, rows: Judged) -> IntArray | FloatArray:
+    def truth(self, rows: AuditRows) -> IntArray | FloatArray:
         """The class of each row."""
         return rows.classes
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from odtdsl.auditor.audit import judge
+from odtdsl.auditor.audit import model_on_data
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.data.dataset import Dataset, Value
 from odtdsl.driver.scoring import ScorePart, TestScore
@@ -48,7 +48,7 @@ def unpredicted(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
     target = rows.problem.target
     n_classes = len(target.classes)
     there = np.bincount(rows.labels, minlength=n_classes)
-    said = np.bincount(judge(model, rows.problem, rows.data).predicted, minlength=n_classes)
+    said = np.bincount(model_on_data(model, rows.problem, rows.data).predicted, minlength=n_classes)
     never = np.flatnonzero((there > 0) & (said == 0)).tolist()
     if not never:
         return ()

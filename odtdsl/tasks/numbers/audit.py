@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from odtdsl.auditor.outputs import audited_outputs, growth_of, on_outputs, softened
-from odtdsl.auditor.results import Checked
+from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, TreeOn
-from odtdsl.auditor.rows import Judged
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
@@ -17,20 +17,20 @@ from odtdsl.problem.ir.problem import RuleDecl, TargetDecl
 class NumberAudit(AuditPart):
     """Outputs are the best of their leaves, on their grid; some ways of `greedy` bend rules."""
 
-    def lines(self, model: TreeOn, backend: str | None) -> Iterator[Checked]:
+    def lines(self, model: TreeOn, backend: str | None) -> Iterator[AuditLine]:
         """What outputs are, and the grid that they are on."""
         yield from audited_outputs(model, growth_of(model.rows.problem, backend))
 
     def ruled(
-        self, line: Checked, rule: RuleDecl, model: TreeOn | DiagramOn, backend: str | None
-    ) -> Checked:
+        self, line: AuditLine, rule: RuleDecl, model: TreeOn | DiagramOn, backend: str | None
+    ) -> AuditLine:
         """Where leaves are `relaxed` or `average`, they may break rules on outputs."""
         soft = growth_of(model.rows.problem, backend).leaf in ("relaxed", "average")
         if soft and isinstance(model, TreeOn) and on_outputs(rule):
             return softened(line, rule, model)
         return line
 
-    def truth(self, rows: Judged) -> IntArray | FloatArray:
+    def truth(self, rows: AuditRows) -> IntArray | FloatArray:
         """The numbers of each row."""
         return rows.truth
 

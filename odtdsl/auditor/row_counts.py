@@ -16,30 +16,30 @@ from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, application
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
+class RowCount:
     """How many rows something is measured on; `of` says which, and is empty for all rows."""
 
     of: str
     rows: int
 
 
-def behind(said: Condition | Expr, place: Place) -> tuple[Behind, ...]:
+def row_counts(said: Condition | Expr, place: Place) -> tuple[RowCount, ...]:
     """The rows that each measure in a condition is taken over, in the order of the text.
 
     Of a leaf or a split its own rows; nothing where no row is spoken of.
     """
     if isinstance(place, LeafOn | SplitOn):
         name = "leaf" if isinstance(place, LeafOn) else "split"
-        return (Behind(of=f"the tightest {name}", rows=len(place.inside)),)
+        return (RowCount(of=f"the tightest {name}", rows=len(place.inside)),)
     if isinstance(place, PathOn):
         return ()
-    found: dict[str, Behind] = {}
+    found: dict[str, RowCount] = {}
     for call in _measures(applications(said)):
         try:
             name, rows = _rows_of(call, place)
         except NoValue:
             continue
-        found.setdefault(name, Behind(of=name, rows=int(rows.sum())))
+        found.setdefault(name, RowCount(of=name, rows=int(rows.sum())))
     return tuple(found.values())
 
 
