@@ -102,7 +102,7 @@ def test_nearest_bounds_do(path: Path, data: str) -> None:
     for one in found.nearest:
         if one.others != "spec" or one.suspect.kind != "rule":
             continue
-        said = re.search(r"(?:from|up to) ([\d.]+%?)", one.says)
+        said = re.search(r"(?:at least|at most) ([\d.]+%?)", one.says)
         assert said is not None
         rule = rf"(^rule {one.suspect.name}:.*[<>]= )[\d.]+%?$"
         moved, count = re.subn(rule, rf"\g<1>{said[1]}", text, flags=re.MULTILINE)
