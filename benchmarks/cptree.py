@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from measures import published, sets, study
+from measures.calls import solved
 from measures.peers import Outcome, Paired, agree, alternate, contree, streed
 from measures.report import CASES_PAGE, Table
 from measures.sets import Array
@@ -79,41 +80,43 @@ def ours(x: Array, y: Array, depth: int, limit: float, **options: Any) -> Outcom
     """The engine; sorting numbers is part of its time, 0/1 columns are their own ranks."""
     start = time.perf_counter()
     ranked, distinct = sets.ranked_or_binary(x)
-    found = _engine.solve(ranked, distinct, y, int(y.max()) + 1, depth, time_limit=limit, **options)
+    found = solved(ranked, distinct, y, int(y.max()) + 1, depth, time_limit=limit, **options)
     return Outcome(
         seconds=time.perf_counter() - start,
-        value=found["objective"],
-        bound=found["bound"],
-        proven=found["status"] == "optimal",
-        raw=found,
+        value=found.objective,
+        bound=found.bound,
+        proven=found.status == "optimal",
+        answer=found,
     )
 
 
-def predict(found: dict[str, Any], x: Array, rows: Array) -> Array:
+def predict(found: _engine.ClassAnswer | None, x: Array, rows: Array) -> Array:
     """The engine's tree, learned from `x`, on `rows`; thresholds are midpoints."""
-    tree = found["tree"]
+    assert found is not None
+    tree = found.tree
+    assert tree is not None
     binary = bool(((x == 0) | (x == 1)).all())
     at = np.zeros(len(rows), dtype=int)
     while True:
-        feature = tree["feature"][at]
+        feature = tree.feature[at]
         inner = np.flatnonzero(feature >= 0)
         if not len(inner):
-            labels: Array = tree["label"][at]
+            labels: Array = tree.label[at]
             return labels
         for node in np.unique(at[inner]):
             here = at == node
-            f = tree["feature"][node]
+            f = tree.feature[node]
             values = np.array([0.0, 1.0]) if binary else np.unique(x[:, f])
-            cut = (values[tree["cut"][node]] + values[tree["next"][node]]) / 2
+            cut = (values[tree.cut[node]] + values[tree.next[node]]) / 2
             left = rows[here, f] <= cut
-            at[here] = np.where(left, tree["left"][node], tree["right"][node])
+            at[here] = np.where(left, tree.left[node], tree.right[node])
 
 
 def optimal(split: Split, args: argparse.Namespace, **options: Any) -> tuple[float, float, bool]:
     """Training and test accuracy of an optimal tree, and whether it is proven."""
     found = ours(split.x, split.y, args.depth, args.limit, **options)
     pairs = ((split.x, split.y), (split.x_test, split.y_test))
-    train, test = (float((predict(found.raw, split.x, x) == y).mean()) for x, y in pairs)
+    train, test = (float((predict(found.answer, split.x, x) == y).mean()) for x, y in pairs)
     assert round((1 - train) * len(split.y)) == found.value, (train, found.value)
     return train, test, found.proven
 
@@ -132,7 +135,7 @@ def tuned(split: Split, args: argparse.Namespace) -> tuple[float, float, bool]:
     for most in range(3 * (args.depth - 1), 2**args.depth + 1):
         found = ours(x, y, args.depth, args.limit, max_leaves=most)
         proven &= found.proven
-        right = float((predict(found.raw, x, x_held) == y_held).mean())
+        right = float((predict(found.answer, x, x_held) == y_held).mean())
         if right > best:
             best, leaves = right, most
     train, test, last = optimal(split, args, max_leaves=leaves)
@@ -178,7 +181,7 @@ def _solved(name: str, kind: str, peer: Peer | None, args: argparse.Namespace) -
         )
         agree(f"{name}, split {number}", pair.mine, pair.other)
         train, test = (
-            float((predict(pair.mine.raw, x, cells) == labels).mean())
+            float((predict(pair.mine.answer, x, cells) == labels).mean())
             for cells, labels in ((x, y), (split.x_test, split.y_test))
         )
         found.append(Solved(split=split, train=train, test=test, pair=pair))

@@ -100,17 +100,18 @@ def ours(x: Array, y: Array, args: argparse.Namespace) -> Outcome:
     """The engine; sorting numbers is part of its time, 0/1 columns are their own ranks."""
     start = time.perf_counter()
     ranks, distinct = ranked_or_binary(x)
-    found = _engine.solve_regression(
-        ranks,
-        distinct,
-        y,
-        args.depth,
-        absolute=args.loss == "absolute",
-        time_limit=args.limit,
-        threads=args.threads,
+    problem = _engine.RegressionProblem(
+        _engine.RankTable(ranks, distinct), y, args.depth, absolute=args.loss == "absolute"
     )
+    limits = _engine.Limits(time_limit=args.limit, threads=args.threads)
+    found = _engine.solve_regression(problem, limits)
     seconds = time.perf_counter() - start
-    return Outcome(seconds=seconds, value=None, proven=found["status"] == "optimal", raw=found)
+    return Outcome(
+        seconds=seconds,
+        value=None,
+        proven=found.status == "optimal",
+        raw={"objective": found.objective, "bound": found.bound},
+    )
 
 
 def streed(x: Array, y: Array, args: argparse.Namespace) -> Outcome:

@@ -101,7 +101,7 @@ def tree_loss(
     must=None,
 ):
     """Route every row, ask that every split is reduced and admissible, return the loss."""
-    feature, cut, nxt = tree["feature"], tree["cut"], tree["next"]
+    feature, cut, nxt = tree.feature, tree.cut, tree.next
     total = 0
     leaves = 0
     stack = [(0, np.arange(ranks.shape[1]), 0)]
@@ -109,7 +109,7 @@ def tree_loss(
         node, rows, depth = stack.pop()
         assert len(rows) > 0
         if feature[node] < 0:
-            total += sum(int(table[i, tree["label"][node]]) for i in rows) + price
+            total += sum(int(table[i, tree.label[node]]) for i in rows) + price
             leaves += 1
             assert len(rows) >= leaf_rows
             assert max_depth is None or depth <= max_depth
@@ -122,8 +122,8 @@ def tree_loss(
         assert r[r > cut[node]].min() == nxt[node]
         if allowed is not None and allowed[feature[node]] is not None:
             assert allowed[feature[node]][cut[node] : nxt[node]].any()
-        stack.append((tree["left"][node], left, depth + 1))
-        stack.append((tree["right"][node], right, depth + 1))
+        stack.append((tree.left[node], left, depth + 1))
+        stack.append((tree.right[node], right, depth + 1))
     assert max_leaves is None or leaves <= max_leaves
     assert must is None or must in feature
     return total

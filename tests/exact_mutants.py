@@ -391,7 +391,7 @@ def other_column(rng: random.Random, call: Call) -> bool:
 def missing_flag(key: str) -> Mutant:
     def change(rng: random.Random, call: Call) -> bool:
         i = rng.randrange(len(call.rules[key]))
-        call.rules[key][i] = 1 - call.rules[key][i]
+        call.rules[key][i] = not call.rules[key][i]
         return True
 
     return under_rules(change)

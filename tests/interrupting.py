@@ -27,8 +27,8 @@ from random_specs import case, rule
 
 from odtdsl.backends.answers import same
 from odtdsl.backends.base import Progress
+from odtdsl.base import _engine
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.base.engine import engine
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.driver import pipeline
@@ -96,18 +96,16 @@ def looking(looks: Looks, work: int = WORK) -> Iterator[None]:
     def interruptible() -> Iterator[Callable[[], bool]]:
         yield looks.interrupted
 
-    native = engine()
-    native.look_every(work)
+    _engine.look_every(work)
     try:
         with (
             patch.object(pipeline, "interruptible", interruptible),
             patch.object(time, "monotonic", looks.clock),
-            patch.object(native, "solve", partial(native.solve, alone=0)),
-            patch.object(native, "solve_ruled", partial(native.solve_ruled, alone=0)),
+            patch.object(_engine, "Limits", partial(_engine.Limits, alone=0)),
         ):
             yield
     finally:
-        native.look_every(0)
+        _engine.look_every(0)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from odtdsl.base import _engine
+
 
 @dataclass(kw_only=True)
 class Call:
@@ -30,74 +32,118 @@ class Call:
 Mutant = Callable[[random.Random, Call], bool]
 
 
-class _Proxy:
-    """The engine, with every call under rules changed on its way."""
+def _keeping(kind: Any) -> Any:
+    """A class of the engine whose instances remember what they were made of."""
 
-    def __init__(self, engine: Any, mutant: Mutant, seed: object, hits: list[bool]) -> None:
-        self.engine, self.mutant, self.seed, self.hits = engine, mutant, seed, hits
+    class Kept(kind):
+        def __init__(self, *args: Any, **given: Any) -> None:
+            super().__init__(*args, **given)
+            self.args, self.given = args, given
 
-    def solve_ruled(
-        self, ranks: Any, distinct: Any, classes: int, depth: int, rules: Any, **options: Any
-    ) -> Any:
-        call = Call(
-            ranks=ranks.copy(),
-            distinct=distinct,
-            depth=depth,
-            rules=deepcopy(rules),
-            options={**options, "allowed": deepcopy(options["allowed"])},
-        )
-        self.hits.append(self.mutant(random.Random(f"{self.seed} {depth}"), call))
-        return self.engine.solve_ruled(
-            call.ranks, call.distinct, classes, depth, call.rules, **call.options
-        )
-
-    def solve(
-        self, ranks: Any, distinct: Any, classes: Any, n_classes: int, depth: int, **options: Any
-    ) -> Any:
-        call = Call(
-            ranks=ranks.copy(),
-            distinct=distinct,
-            depth=depth,
-            rules={"plain": True, "classes": classes.copy(), "n_classes": n_classes},
-            options=deepcopy({k: v for k, v in options.items() if k in _PLAIN}),
-        )
-        self.hits.append(self.mutant(random.Random(f"{self.seed} {depth}"), call))
-        return self.engine.solve(
-            call.ranks,
-            call.distinct,
-            call.rules["classes"],
-            n_classes,
-            depth,
-            **{**options, **call.options},
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.engine, name)
+    return Kept
 
 
-_PLAIN = (
-    "allowed",
-    "weights",
-    "costs",
-    "max_leaves",
-    "leaf_price",
-    "min_leaf_rows",
-    "upper_bound",
-    "column",
-    "next",
-    "must_column",
-)
+_PARTS = ("RankTable", "Columns", "Components", "PathStates", "Facts", "Clauses", "Space")
+_RENAMED = {
+    ("facts", "count"): "facts",
+    ("facts", "split"): "split_facts",
+    ("clauses", "leaf"): "leaf_clauses",
+    ("clauses", "split"): "split_clauses",
+    ("clauses", "model"): "clauses",
+}
+"""Names of numbers of the parts under which mutants know them, where these differ."""
+
+
+def _listed(value: Any) -> Any:
+    """A copy to be changed in place: what the engine takes as tuples, too."""
+    if isinstance(value, tuple | list):
+        return [deepcopy(list(one) if isinstance(one, tuple) else one) for one in value]
+    return deepcopy(value)
+
+
+def _ruled_call(problem: Any) -> Call:
+    """The arguments of a problem under rules, those of its parts beside each other."""
+    table, _, depth = problem.args
+    ranks, distinct, allowed = table.args
+    rules = {key: deepcopy(problem.given[key]) for key in ("objective", "offset")}
+    rules["objective"] = list(rules["objective"])
+    for part in ("columns", "components", "states", "facts", "clauses", "space"):
+        kept = problem.given[part]
+        for key, value in ({} if kept is None else kept.given).items():
+            name = _RENAMED.get((part, key), key)
+            rules[name] = deepcopy(value) if part in ("clauses", "space") else _listed(value)
+    rules["components"] = len(rules["leaf"])
+    rules["sums"] = rules["value"].shape[1]
+    rules["states"] = len(rules["need"])
+    rules.setdefault("monotone", [])
+    options = {"max_leaves": problem.given["max_leaves"], "allowed": list(deepcopy(allowed))}
+    return Call(ranks=ranks.copy(), distinct=distinct, depth=depth, rules=rules, options=options)
+
+
+def _plain_call(problem: Any, asked: dict[str, Any]) -> Call:
+    """The arguments of a problem without rules."""
+    table, classes, n_classes, depth = problem.args
+    ranks, distinct, allowed = table.args
+    options = {**problem.given, "upper_bound": asked.get("upper_bound"), "allowed": list(allowed)}
+    return Call(
+        ranks=ranks.copy(),
+        distinct=distinct,
+        depth=depth,
+        rules={"plain": True, "classes": classes.copy(), "n_classes": n_classes},
+        options=deepcopy(options),
+    )
 
 
 @contextmanager
 def mutated(mutant: Mutant, seed: object) -> Iterator[list[bool]]:
     """All calls of the engine changed; the list says per call whether there was anything to."""
-    from odtdsl.backends.exact import stacked_search
-
     hits: list[bool] = []
-    made = stacked_search.engine
+    real = {name: getattr(_engine, name) for name in dir(_engine)}
+
+    def changed(call: Call) -> None:
+        hits.append(mutant(random.Random(f"{seed} {call.depth}"), call))
+
+    def part(name: str, kept: Any, rules: dict[str, Any]) -> Any:
+        given = {key: rules[_RENAMED.get((name, key), key)] for key in kept.given}
+        return real[type(kept).__mro__[1].__name__](**given)
+
+    def solve_ruled(problem: Any, limits: Any, **asked: Any) -> Any:
+        call = _ruled_call(problem)
+        changed(call)
+        parts = {
+            name: None if kept is None else part(name, kept, call.rules)
+            for name, kept in problem.given.items()
+            if name in ("columns", "components", "states", "facts", "clauses", "space")
+        }
+        made = real["RuledProblem"](
+            real["RankTable"](call.ranks, call.distinct, call.options["allowed"]),
+            problem.args[1],
+            call.depth,
+            max_leaves=call.options["max_leaves"],
+            objective=call.rules["objective"],
+            offset=call.rules["offset"],
+            **parts,
+        )
+        return real["solve_ruled"](made, limits, **asked)
+
+    def solve(problem: Any, limits: Any, **asked: Any) -> Any:
+        call = _plain_call(problem, asked)
+        changed(call)
+        asked["upper_bound"] = call.options.pop("upper_bound")
+        made = real["ClassProblem"](
+            real["RankTable"](call.ranks, call.distinct, call.options.pop("allowed")),
+            call.rules["classes"],
+            call.rules["n_classes"],
+            call.depth,
+            **call.options,
+        )
+        return real["solve"](made, limits, **asked)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stacked_search, "engine", lambda: _Proxy(made(), mutant, seed, hits))
+        for name in (*_PARTS, "RuledProblem", "ClassProblem"):
+            patch.setattr(_engine, name, _keeping(real[name]))
+        patch.setattr(_engine, "solve_ruled", solve_ruled)
+        patch.setattr(_engine, "solve", solve)
         yield hits
 
 

@@ -14,8 +14,8 @@ from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, core_of, unrolled
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.exact.layered_diagrams import diagram_of
-from odtdsl.backends.exact.moves import Engine, Moves, encoded, prefix
+from odtdsl.backends.exact.layered_diagrams import Layers, diagram_of
+from odtdsl.backends.exact.moves import Moves, encoded, prefix
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
@@ -25,7 +25,7 @@ from odtdsl.problem.ir.raw import RawDiagram
 class Watched(Moves):
     """Every diagram that the engine tells has at most the value that it tells."""
 
-    def _judge(self, value: int, layers: Engine) -> bool:
+    def _judge(self, value: int, layers: Layers) -> bool:
         raw = diagram_of(self.trees, layers)
         assert raw is not None
         steps = steps_of(self.trees, raw)

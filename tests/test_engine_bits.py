@@ -1,11 +1,9 @@
 """The search over bit sets against that by sorted scans, on losses of any kind."""
 
 import numpy as np
-import pytest
+from engine_calls import solve
 from engine_oracle import narrow, rank_columns
 from scale import scaled
-
-engine = pytest.importorskip("odtdsl.base._engine")
 
 INSTANCES = scaled(300)
 
@@ -29,9 +27,9 @@ def test_bits_and_scans_agree_on_losses_of_any_kind():
         }
         labels = labels.astype(np.int32)
         bits, scans = (
-            engine.solve(narrow(ranks), distinct, labels, classes, depth, method=method, **asked)
+            solve(narrow(ranks), distinct, labels, classes, depth, method=method, **asked)
             for method in ("bitset", "sorted")
         )
-        assert bits["status"] == scans["status"] == "optimal"
-        assert bits["method"] == "bitset"
-        assert bits["objective"] == scans["objective"]
+        assert bits.status == scans.status == "optimal"
+        assert bits.method == "bitset"
+        assert bits.objective == scans.objective

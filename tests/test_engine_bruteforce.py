@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from engine_calls import same_tree, solve
 from engine_oracle import INFINITE, brute_force, loss_table, narrow, rank_columns, tree_loss
 from scale import scaled
 
-engine = pytest.importorskip("odtdsl.base._engine")
+from odtdsl.base import _engine as engine
 
 INSTANCES = scaled(300)
 SETS = engine.instruction_sets()
@@ -45,10 +46,10 @@ def random_weights(rng, n):
 
 
 def check(result, best, ranks, table, **limits):
-    assert result["status"] == "optimal"
-    assert result["objective"] == best
-    assert result["bound"] == best
-    assert tree_loss(result["tree"], ranks, table, **limits) == best
+    assert result.status == "optimal"
+    assert result.objective == best
+    assert result.bound == best
+    assert tree_loss(result.tree, ranks, table, **limits) == best
 
 
 @pytest.mark.parametrize("isa", SETS)
@@ -60,7 +61,7 @@ def test_errors(isa, method):
         depth = int(rng.integers(0, 7))
         r = ranks if rng.random() < 0.3 else narrow(ranks)
         table = loss_table(labels, classes)
-        result = engine.solve(r, distinct, labels, classes, depth, isa=isa, method=method)
+        result = solve(r, distinct, labels, classes, depth, isa=isa, method=method)
         check(result, brute_force(ranks, table, depth), ranks, table, max_depth=depth)
 
 
@@ -85,7 +86,7 @@ def test_weights_costs_prices_and_leaves(method):
         # room neither for pairs of features nor for a cache
         memory = 1 if rng.random() < 0.2 else None
         table = loss_table(labels, classes, weights, costs)
-        result = engine.solve(
+        result = solve(
             narrow(ranks),
             distinct,
             labels,
@@ -133,7 +134,7 @@ def test_the_anytime_search_alone_and_beside_the_proof(how):
         if rng.random() < 0.2:
             allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
         table = loss_table(labels, classes, weights, costs)
-        result = engine.solve(
+        result = solve(
             narrow(ranks),
             distinct,
             labels,
@@ -149,15 +150,15 @@ def test_the_anytime_search_alone_and_beside_the_proof(how):
             **how,
         )
         best = brute_force(ranks, table, depth, None, price, allowed, leaf_rows=least)
-        if result["tree"] is None:
+        if result.tree is None:
             assert n < least
             continue
         limits = {"max_depth": depth, "allowed": allowed, "leaf_rows": least}
-        loss = tree_loss(result["tree"], ranks, table, price=price, **limits)
-        assert result["objective"] == loss >= best
-        assert result["bound"] <= best
-        proven += result["status"] == "optimal"
-        assert result["status"] == "feasible" or loss == best
+        loss = tree_loss(result.tree, ranks, table, price=price, **limits)
+        assert result.objective == loss >= best
+        assert result.bound <= best
+        proven += result.status == "optimal"
+        assert result.status == "feasible" or loss == best
     assert proven > INSTANCES // 4
 
 
@@ -183,7 +184,7 @@ def test_the_anytime_search_under_limits(how):
             if must is None
             else {"must_column": must, "column": np.arange(len(ranks), dtype=np.int32)}
         )
-        result = engine.solve(
+        result = solve(
             narrow(ranks),
             distinct,
             labels,
@@ -199,15 +200,15 @@ def test_the_anytime_search_under_limits(how):
             **asked,
             **how,
         )
-        status = result["status"]
+        status = result.status
         proven += status == "optimal"
-        if result["tree"] is None:
+        if result.tree is None:
             missed += best <= (INFINITE - 1 if upper is None else upper)
             assert status == "unknown" or best > (INFINITE - 1 if upper is None else upper)
             continue
-        loss = tree_loss(result["tree"], ranks, table, price, depth, leaves, None, least, must)
-        assert result["objective"] == loss >= best
-        assert result["bound"] <= best
+        loss = tree_loss(result.tree, ranks, table, price, depth, leaves, None, least, must)
+        assert result.objective == loss >= best
+        assert result.bound <= best
         assert upper is None or loss <= upper
         assert status == "feasible" or (status == "optimal" and loss == best)
     assert proven > INSTANCES // 5
@@ -245,7 +246,7 @@ def test_bounds_of_stopped_searches(method, looking):
         best = brute_force(ranks, table, depth, leaves, price, leaf_rows=least)
         if best >= INFINITE:
             continue
-        result = engine.solve(
+        result = solve(
             narrow(ranks),
             distinct,
             labels,
@@ -260,16 +261,16 @@ def test_bounds_of_stopped_searches(method, looking):
             method=method,
             time_limit=float(rng.integers(1, 30)),
         )
-        assert result["bound"] <= best
-        assert result["objective"] is None or result["objective"] >= best
-        if result["status"] == "optimal":
-            assert result["objective"] == result["bound"] == best
-        told = [(value, bound) for _, value, bound in result["timeline"]]
+        assert result.bound <= best
+        assert result.objective is None or result.objective >= best
+        if result.status == "optimal":
+            assert result.objective == result.bound == best
+        told = [(value, bound) for _, value, bound in result.timeline]
         assert all(bound <= best <= value for value, bound in told)
         assert all(
             late[0] <= early[0] and late[1] >= early[1] for early, late in itertools.pairwise(told)
         )
-        between += 0 < result["bound"] < best
+        between += 0 < result.bound < best
     assert between > INSTANCES // 20
 
 
@@ -282,14 +283,12 @@ def test_bounds_that_move_are_true(looking):
         labels = rng.integers(0, 2, size=40).astype(np.int32)
         weights = rng.integers(1, 99, size=40).astype(np.int64)
         asked = (narrow(ranks), distinct, labels, 2, 4)
-        best = engine.solve(*asked, weights=weights, method="sorted")["objective"]
+        best = solve(*asked, weights=weights, method="sorted").objective
         for looks in (50, 100, 150, 200, 300, 400):
-            stopped = engine.solve(
-                *asked, weights=weights, method="sorted", time_limit=float(looks)
-            )
-            told = [bound for _, _, bound in stopped["timeline"]]
-            assert max([*told, stopped["bound"]]) <= best
-            between += 0 < stopped["bound"] < best
+            stopped = solve(*asked, weights=weights, method="sorted", time_limit=float(looks))
+            told = [bound for _, _, bound in stopped.timeline]
+            assert max([*told, stopped.bound]) <= best
+            between += 0 < stopped.bound < best
     assert between > INSTANCES // 8
 
 
@@ -311,7 +310,7 @@ def test_leaves_of_a_least_size(isa):
         if rng.random() < 0.2:
             allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
         table = loss_table(labels, classes, weights)
-        result = engine.solve(
+        result = solve(
             ranks if rng.random() < 0.3 else narrow(ranks),
             distinct,
             labels,
@@ -329,7 +328,7 @@ def test_leaves_of_a_least_size(isa):
         best = brute_force(ranks, table, depth, leaves, price, allowed, least)
         if best >= INFINITE:
             infeasible += 1
-            assert result["status"] == "infeasible"
+            assert result.status == "infeasible"
             continue
         check(
             result,
@@ -368,12 +367,12 @@ def test_kernels_agree_on_larger_sets(isa):
             losses["min_leaf_rows"] = int(rng.integers(1, n // 5))
         wide = bool(rng.random() < 0.3)
         r = ranks if wide else narrow(ranks)
-        base = engine.solve(r, distinct, labels, classes, depth, isa="portable", **losses)
-        other = engine.solve(r, distinct, labels, classes, depth, isa=isa, **losses)
-        assert base["status"] == other["status"] == "optimal", trial
-        assert base["objective"] == other["objective"], (trial, n, p, classes)
+        base = solve(r, distinct, labels, classes, depth, isa="portable", **losses)
+        other = solve(r, distinct, labels, classes, depth, isa=isa, **losses)
+        assert base.status == other.status == "optimal", trial
+        assert base.objective == other.objective, (trial, n, p, classes)
         table = loss_table(labels, classes, weights, costs)
-        assert tree_loss(other["tree"], ranks, table, max_depth=depth) == other["objective"]
+        assert tree_loss(other.tree, ranks, table, max_depth=depth) == other.objective
 
 
 def test_smallest_tree_without_error():
@@ -383,18 +382,18 @@ def test_smallest_tree_without_error():
         table = loss_table(labels, classes)
         deepest = int(rng.integers(0, 7))
         memory = 2000 if rng.random() < 0.2 else None
-        result = engine.solve(
+        result = solve(
             ranks, distinct, labels, classes, deepest, smallest=True, memory_limit=memory
         )
         depth = next((d for d in range(deepest + 1) if brute_force(ranks, table, d) == 0), None)
         if depth is None:
-            assert result["status"] == "infeasible"
-            assert result["tree"] is None
+            assert result.status == "infeasible"
+            assert result.tree is None
             continue
         leaves = next(k for k in range(1, 2**depth + 1) if brute_force(ranks, table, depth, k) == 0)
-        assert result["status"] == "optimal"
-        assert result["objective"] == result["bound"] == leaves
-        assert tree_loss(result["tree"], ranks, table, max_depth=depth, max_leaves=leaves) == 0
+        assert result.status == "optimal"
+        assert result.objective == result.bound == leaves
+        assert tree_loss(result.tree, ranks, table, max_depth=depth, max_leaves=leaves) == 0
 
 
 @pytest.mark.parametrize("method", ["sorted", "bitset"])
@@ -406,16 +405,15 @@ def test_two_threads_answer_alike(method):
         x = rng.integers(0, 12, size=(n, p))
         labels = rng.integers(0, 3, size=n).astype(np.int32)
         ranks, distinct = rank_columns(x)
-        one = engine.solve(narrow(ranks), distinct, labels, 3, depth, method=method)
+        one = solve(narrow(ranks), distinct, labels, 3, depth, method=method)
         runs = [
-            engine.solve(narrow(ranks), distinct, labels, 3, depth, method=method, threads=2)
+            solve(narrow(ranks), distinct, labels, 3, depth, method=method, threads=2)
             for _ in range(3)
         ]
         for run in runs:
-            assert run["status"] == one["status"] == "optimal"
-            assert run["objective"] == one["objective"]
-            for key in runs[0]["tree"]:
-                assert (run["tree"][key] == runs[0]["tree"][key]).all()
+            assert run.status == one.status == "optimal"
+            assert run.objective == one.objective
+            assert same_tree(run.tree, runs[0].tree)
 
 
 @pytest.mark.parametrize("method", ["sorted", "bitset"])
@@ -425,27 +423,27 @@ def test_limits_and_gaps(method):
     labels = rng.integers(0, 3, size=600).astype(np.int32)
     ranks, distinct = rank_columns(x)
     table = loss_table(labels, 3)
-    stopped = engine.solve(narrow(ranks), distinct, labels, 3, 5, time_limit=0.3, method=method)
-    assert stopped["status"] == "feasible"
-    assert stopped["seconds"] < 8.0  # a runaway; the benchmark measures it
-    assert stopped["bound"] <= stopped["objective"]
-    assert tree_loss(stopped["tree"], ranks, table, max_depth=5) == stopped["objective"]
+    stopped = solve(narrow(ranks), distinct, labels, 3, 5, time_limit=0.3, method=method)
+    assert stopped.status == "feasible"
+    assert stopped.seconds < 8.0  # a runaway; the benchmark measures it
+    assert stopped.bound <= stopped.objective
+    assert tree_loss(stopped.tree, ranks, table, max_depth=5) == stopped.objective
     heard = []
-    exact = engine.solve(
+    exact = solve(
         narrow(ranks), distinct, labels, 3, 2, method=method, progress=lambda *a: heard.append(a)
     )
     assert heard
-    assert heard[-1][0] == exact["objective"]
-    best = exact["objective"]
-    none = engine.solve(narrow(ranks), distinct, labels, 3, 2, upper_bound=best - 1, method=method)
-    assert none["status"] == "infeasible"
-    assert none["tree"] is None
-    same = engine.solve(narrow(ranks), distinct, labels, 3, 2, upper_bound=best, method=method)
-    assert same["status"] == "optimal"
-    assert same["objective"] == best
-    close = engine.solve(narrow(ranks), distinct, labels, 3, 3, absolute_gap=40, method=method)
-    assert close["objective"] - close["bound"] <= 40
-    assert close["status"] == ("optimal" if close["objective"] == close["bound"] else "feasible")
+    assert heard[-1][0] == exact.objective
+    best = exact.objective
+    none = solve(narrow(ranks), distinct, labels, 3, 2, upper_bound=best - 1, method=method)
+    assert none.status == "infeasible"
+    assert none.tree is None
+    same = solve(narrow(ranks), distinct, labels, 3, 2, upper_bound=best, method=method)
+    assert same.status == "optimal"
+    assert same.objective == best
+    close = solve(narrow(ranks), distinct, labels, 3, 3, absolute_gap=40, method=method)
+    assert close.objective - close.bound <= 40
+    assert close.status == ("optimal" if close.objective == close.bound else "feasible")
 
 
 @pytest.mark.parametrize("method", ["sorted", "bitset"])
@@ -464,7 +462,7 @@ def test_gaps_hold(method):
         upper = int(rng.integers(0, 12)) if rng.random() < 0.3 else None
         table = loss_table(labels, classes, None, costs)
         best = brute_force(ranks, table, depth)
-        result = engine.solve(
+        result = solve(
             narrow(ranks),
             distinct,
             labels,
@@ -477,14 +475,14 @@ def test_gaps_hold(method):
             **gap,
         )
         if upper is not None and best > upper:
-            assert result["status"] == "infeasible"
+            assert result.status == "infeasible"
             continue
-        value = result["objective"]
-        assert tree_loss(result["tree"], ranks, table, max_depth=depth) == value
-        assert result["bound"] <= best <= value
+        value = result.objective
+        assert tree_loss(result.tree, ranks, table, max_depth=depth) == value
+        assert result.bound <= best <= value
         allowed = max(gap["absolute_gap"], gap["relative_gap"] * value)
-        assert value - result["bound"] <= allowed
-        assert result["status"] == ("optimal" if value == result["bound"] else "feasible")
+        assert value - result.bound <= allowed
+        assert result.status == ("optimal" if value == result.bound else "feasible")
 
 
 def test_bounds_and_incumbents_are_told_in_order():
@@ -493,7 +491,7 @@ def test_bounds_and_incumbents_are_told_in_order():
     labels = rng.integers(0, 3, size=700).astype(np.int32)
     ranks, distinct = rank_columns(x)
     heard = []
-    result = engine.solve(
+    result = solve(
         narrow(ranks),
         distinct,
         labels,
@@ -503,27 +501,25 @@ def test_bounds_and_incumbents_are_told_in_order():
         time_limit=1.5,
         progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
     )
-    assert len(heard) == len(result["timeline"])
+    assert len(heard) == len(result.timeline)
     for before, after in itertools.pairwise(heard):
         assert after[0] <= before[0]
         assert after[1] >= before[1]
         assert after[2] >= before[2]
         assert after[:2] != before[:2]
-    assert heard[-1][0] == result["objective"]
-    assert heard[-1][1] <= result["bound"]
+    assert heard[-1][0] == result.objective
+    assert heard[-1][1] <= result.bound
 
 
 def test_the_memory_limit_bounds_the_cache():
     rng = np.random.default_rng(14)
     ranks, distinct = rank_columns(rng.integers(0, 2, size=(160, 17)))
     labels = rng.integers(0, 2, size=160).astype(np.int32)
-    free = engine.solve(narrow(ranks), distinct, labels, 2, 6, method="bitset")
-    tight = engine.solve(
-        narrow(ranks), distinct, labels, 2, 6, method="bitset", memory_limit=20_000
-    )
-    assert free["status"] == tight["status"] == "optimal"
-    assert free["objective"] == tight["objective"]
-    assert free["counters"]["cache_entries"] > 400 > 200 > tight["counters"]["cache_entries"]
+    free = solve(narrow(ranks), distinct, labels, 2, 6, method="bitset")
+    tight = solve(narrow(ranks), distinct, labels, 2, 6, method="bitset", memory_limit=20_000)
+    assert free.status == tight.status == "optimal"
+    assert free.objective == tight.objective
+    assert free.counters["cache_entries"] > 400 > 200 > tight.counters["cache_entries"]
 
 
 def test_counters_have_the_same_names_everywhere():
@@ -534,9 +530,9 @@ def test_counters_have_the_same_names_everywhere():
     labels = rng.integers(0, 2, size=60).astype(np.int32)
     ways = ({"method": "sorted"}, {"method": "bitset"}, {"smallest": True})
     for way in ways:
-        result = engine.solve(narrow(ranks), distinct, labels, 2, 4, time_limit=5.0, **way)
-        assert list(result["counters"]) == list(meanings)
-        assert result["counters"]["nodes"] > 0
+        result = solve(narrow(ranks), distinct, labels, 2, 4, time_limit=5.0, **way)
+        assert list(result.counters) == list(meanings)
+        assert result.counters["nodes"] > 0
 
 
 def test_callback_errors_come_through():
@@ -546,9 +542,7 @@ def test_callback_errors_come_through():
     x = np.arange(20).reshape(-1, 1)
     ranks, distinct = rank_columns(x)
     with pytest.raises(KeyError):
-        engine.solve(
-            narrow(ranks), distinct, (np.arange(20) % 2).astype(np.int32), 2, 2, progress=fail
-        )
+        solve(narrow(ranks), distinct, (np.arange(20) % 2).astype(np.int32), 2, 2, progress=fail)
 
 
 def test_bad_arguments_are_errors():
@@ -556,11 +550,11 @@ def test_bad_arguments_are_errors():
     distinct = np.ones(1, dtype=np.uint32)
     labels = np.zeros(3, dtype=np.int32)
     with pytest.raises(ValueError, match="not a class"):
-        engine.solve(ranks, distinct, labels + 5, 2, 2)
+        solve(ranks, distinct, labels + 5, 2, 2)
     with pytest.raises(ValueError, match="isa"):
-        engine.solve(ranks, distinct, labels, 2, 2, isa="mmx")
+        solve(ranks, distinct, labels, 2, 2, isa="mmx")
     with pytest.raises(ValueError, match="rank"):
-        engine.solve(ranks + 7, distinct, labels, 2, 2)
+        solve(ranks + 7, distinct, labels, 2, 2)
 
 
 @pytest.mark.parametrize("method", ["sorted", "bitset"])
@@ -570,23 +564,21 @@ def test_start_tree(method):
         ranks, distinct, labels, classes = random_problem(rng)
         table = loss_table(labels, classes)
         depth = int(rng.integers(1, 5))
-        start = engine.solve(
+        start = solve(
             narrow(ranks), distinct, labels, classes, int(rng.integers(0, depth + 1)), method=method
-        )["tree"]
-        result = engine.solve(
-            narrow(ranks), distinct, labels, classes, depth, start=start, method=method
-        )
+        ).tree
+        result = solve(narrow(ranks), distinct, labels, classes, depth, start=start, method=method)
         check(result, brute_force(ranks, table, depth), ranks, table, max_depth=depth)
     # a limit that strikes at once leaves the start tree
     x = rng.integers(0, 40, size=(600, 9))
     labels = rng.integers(0, 3, size=600).astype(np.int32)
     ranks, distinct = rank_columns(x)
-    start = engine.solve(narrow(ranks), distinct, labels, 3, 3, method="sorted")
-    again = engine.solve(
-        narrow(ranks), distinct, labels, 3, 5, start=start["tree"], time_limit=0.0, method=method
+    start = solve(narrow(ranks), distinct, labels, 3, 3, method="sorted")
+    again = solve(
+        narrow(ranks), distinct, labels, 3, 5, start=start.tree, time_limit=0.0, method=method
     )
-    assert again["status"] == "feasible"
-    assert again["objective"] <= start["objective"]
+    assert again.status == "feasible"
+    assert again.objective <= start.objective
 
 
 @pytest.mark.parametrize("method", ["sorted", "bitset"])
@@ -602,13 +594,9 @@ def test_interrupts_give_the_best_tree_so_far(method):
     for delay in rng.uniform(0.05, 0.5, size=5):
         timer = threading.Timer(delay, _thread.interrupt_main)
         timer.start()
-        result = engine.solve(narrow(ranks), distinct, labels, 3, 6, method=method, time_limit=20)
+        result = solve(narrow(ranks), distinct, labels, 3, 6, method=method, time_limit=20)
         timer.join()
-        assert result["interrupted"]
-        assert result["status"] == "feasible"
-        assert result["seconds"] < delay + 8.0
-        assert (
-            tree_loss(result["tree"], ranks, table, max_depth=6)
-            == result["objective"]
-            >= result["bound"]
-        )
+        assert result.interrupted
+        assert result.status == "feasible"
+        assert result.seconds < delay + 8.0
+        assert tree_loss(result.tree, ranks, table, max_depth=6) == result.objective >= result.bound

@@ -10,10 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from engine_calls import same_tree, solve_regression
 from engine_oracle import narrow, rank_columns
 from scale import scaled
-
-engine = pytest.importorskip("odtdsl.base._engine")
 
 INSTANCES = scaled(300)
 LOSSES = pytest.mark.parametrize("absolute", [False, True], ids=["squared", "absolute"])
@@ -65,27 +64,27 @@ def brute_force(ranks, y, weights, depth, *, absolute, leaves=None, price=0.0, a
 
 def tree_loss(result, ranks, y, weights, *, absolute, price=0.0, depth, leaves=None, allowed=None):
     """Route the rows, ask that splits part them and are admissible, recount the loss."""
-    tree = result["tree"]
+    tree = result.tree
     value, ends, stack = 0.0, 0, [(0, np.arange(ranks.shape[1]), 0)]
     while stack:
         node, rows, level = stack.pop()
         assert len(rows)
-        f = tree["feature"][node]
+        f = tree.feature[node]
         if f < 0:
-            error = np.abs(y[rows] - tree["output"][node])
+            error = np.abs(y[rows] - tree.output[node])
             value += float((weights[rows] * (error if absolute else error**2)).sum()) + price
             ends += 1
             assert level <= depth
             continue
         r = ranks[f][rows]
-        below = r <= tree["cut"][node]
-        assert r[below].max() == tree["cut"][node]
-        assert r[~below].min() == tree["next"][node]
+        below = r <= tree.cut[node]
+        assert r[below].max() == tree.cut[node]
+        assert r[~below].min() == tree.next[node]
         if allowed is not None and allowed[f] is not None:
-            assert allowed[f][tree["cut"][node] : tree["next"][node]].any()
+            assert allowed[f][tree.cut[node] : tree.next[node]].any()
         stack += [
-            (tree["left"][node], rows[below], level + 1),
-            (tree["right"][node], rows[~below], level + 1),
+            (tree.left[node], rows[below], level + 1),
+            (tree.right[node], rows[~below], level + 1),
         ]
     assert leaves is None or ends <= leaves
     return value
@@ -127,7 +126,7 @@ def random_limits(rng, distinct, y):
 
 
 def solve(ranks, distinct, y, weights, limits, **options):
-    return engine.solve_regression(
+    return solve_regression(
         narrow(ranks),
         distinct,
         y,
@@ -153,9 +152,9 @@ def test_optimum_is_that_of_brute_force(absolute):
             options["memory_limit"] = 1
         result = solve(ranks, distinct, y, weights, limits, absolute=absolute, **options)
         near = pytest.approx(best, rel=1e-9, abs=1e-9 * float((w * np.abs(y)).sum() + 1e-6))
-        assert result["status"] == "optimal", trial
-        assert result["objective"] == near, trial
-        assert result["bound"] == result["objective"]
+        assert result.status == "optimal", trial
+        assert result.objective == near, trial
+        assert result.bound == result.objective
         assert tree_loss(result, ranks, y, w, absolute=absolute, **limits) == near, trial
 
 
@@ -175,8 +174,8 @@ def test_zero_one_columns_and_numbers_agree():
         ranks, distinct = rank_columns(x)
         one = solve(ranks, distinct, y, weights, limits)
         other = solve(*rank_columns(tests), y, weights, limits)
-        assert one["status"] == other["status"] == "optimal"
-        assert one["objective"] == pytest.approx(other["objective"], rel=1e-9, abs=1e-9)
+        assert one.status == other.status == "optimal"
+        assert one.objective == pytest.approx(other.objective, rel=1e-9, abs=1e-9)
 
 
 @LOSSES
@@ -209,15 +208,15 @@ def test_long_columns(absolute):
             for column in ranks
             for cut in rng.permutation(np.unique(column)[:-1])[:12]
         )
-        result = engine.solve_regression(narrow(ranks), distinct, y, 2, absolute=absolute)
-        assert result["objective"] <= best + 1e-6
+        result = solve_regression(narrow(ranks), distinct, y, 2, absolute=absolute)
+        assert result.objective <= best + 1e-6
         found = tree_loss(result, ranks, y, w, absolute=absolute, depth=2)
-        assert found == pytest.approx(result["objective"])
+        assert found == pytest.approx(result.objective)
         # The tree's own first cut, searched again.
-        first = int(result["tree"]["feature"][0])
-        below = ranks[first] <= result["tree"]["cut"][0]
+        first = int(result.tree.feature[0])
+        below = ranks[first] <= result.tree.cut[0]
         again = stump(everything[below]) + stump(everything[~below])
-        assert again == pytest.approx(result["objective"])
+        assert again == pytest.approx(result.objective)
 
 
 def large_problem(n=600, p=8):
@@ -242,15 +241,15 @@ def test_limits_leave_the_best_tree_and_a_bound(absolute):
         time_limit=0.5,
         progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
     )
-    assert result["status"] == "feasible"
-    assert result["seconds"] < 8.0
-    assert 0 < result["bound"] < result["objective"]
+    assert result.status == "feasible"
+    assert result.seconds < 8.0
+    assert 0 < result.bound < result.objective
     loss = tree_loss(result, ranks, y, w, absolute=absolute, depth=5)
-    assert loss == pytest.approx(result["objective"])
+    assert loss == pytest.approx(result.objective)
     assert heard
     assert all(bound <= value for value, bound, _ in heard)
     assert [v for v, _, _ in heard] == sorted((v for v, _, _ in heard), reverse=True)
-    assert result["timeline"][-1][1] == pytest.approx(result["objective"])
+    assert result.timeline[-1][1] == pytest.approx(result.objective)
 
 
 @LOSSES
@@ -259,22 +258,22 @@ def test_gaps_and_upper_bounds(absolute):
     for _ in range(max(10, INSTANCES // 30)):
         ranks, distinct, y, weights = random_problem(rng)
         limits = {"depth": int(rng.integers(1, 4))}
-        best = solve(ranks, distinct, y, weights, limits, absolute=absolute)["objective"]
+        best = solve(ranks, distinct, y, weights, limits, absolute=absolute).objective
         if best > 1e-6:
             none = solve(
                 ranks, distinct, y, weights, limits, absolute=absolute, upper_bound=best * 0.99
             )
-            assert none["status"] == "infeasible"
-            assert none["tree"] is None
+            assert none.status == "infeasible"
+            assert none.tree is None
         same = solve(ranks, distinct, y, weights, limits, absolute=absolute, upper_bound=best)
-        assert same["status"] == "optimal"
-        assert same["objective"] == pytest.approx(best, abs=1e-9)
+        assert same.status == "optimal"
+        assert same.objective == pytest.approx(best, abs=1e-9)
         close = solve(ranks, distinct, y, weights, limits, absolute=absolute, relative_gap=0.3)
-        assert close["bound"] <= best * (1 + 1e-12) + 1e-9
-        assert close["objective"] <= best / 0.7 + 1e-6
-        assert close["status"] in ("optimal", "feasible")
-        if close["status"] == "optimal":
-            assert close["objective"] == pytest.approx(best, abs=1e-9)
+        assert close.bound <= best * (1 + 1e-12) + 1e-9
+        assert close.objective <= best / 0.7 + 1e-6
+        assert close.status in ("optimal", "feasible")
+        if close.status == "optimal":
+            assert close.objective == pytest.approx(best, abs=1e-9)
 
 
 @LOSSES
@@ -285,10 +284,10 @@ def test_start_trees(absolute):
         limits = random_limits(rng, distinct, y)
         shallow = {**limits, "depth": int(rng.integers(0, limits["depth"] + 1))}
         best = solve(ranks, distinct, y, weights, limits, absolute=absolute)
-        start = solve(ranks, distinct, y, weights, shallow, absolute=absolute)["tree"]
+        start = solve(ranks, distinct, y, weights, shallow, absolute=absolute).tree
         again = solve(ranks, distinct, y, weights, limits, absolute=absolute, start=start)
-        assert again["status"] == "optimal"
-        assert again["objective"] == pytest.approx(best["objective"], rel=1e-9, abs=1e-9)
+        assert again.status == "optimal"
+        assert again.objective == pytest.approx(best.objective, rel=1e-9, abs=1e-9)
     ranks, distinct, y = large_problem()
     start = solve(ranks, distinct, y, None, {"depth": 2}, absolute=absolute)
     again = solve(
@@ -298,15 +297,15 @@ def test_start_trees(absolute):
         None,
         {"depth": 4},
         absolute=absolute,
-        start=start["tree"],
+        start=start.tree,
         time_limit=0.0,
     )
-    assert again["status"] == "feasible"
-    assert again["objective"] <= start["objective"] + 1e-6
+    assert again.status == "feasible"
+    assert again.objective <= start.objective + 1e-6
     with pytest.raises(ValueError, match="deeper"):
-        solve(ranks, distinct, y, None, {"depth": 1}, absolute=absolute, start=start["tree"])
+        solve(ranks, distinct, y, None, {"depth": 1}, absolute=absolute, start=start.tree)
     with pytest.raises(ValueError, match="too many leaves"):
-        solve(ranks, distinct, y, None, {"depth": 2, "leaves": 2}, start=start["tree"])
+        solve(ranks, distinct, y, None, {"depth": 2, "leaves": 2}, start=start.tree)
 
 
 @LOSSES
@@ -318,11 +317,11 @@ def test_interrupts(absolute):
         timer.start()
         result = solve(ranks, distinct, y, None, {"depth": 6}, absolute=absolute, time_limit=20)
         timer.join()
-        assert result["interrupted"]
-        assert result["status"] == "feasible"
-        assert result["seconds"] < delay + 8.0
+        assert result.interrupted
+        assert result.status == "feasible"
+        assert result.seconds < delay + 8.0
         loss = tree_loss(result, ranks, y, w, absolute=absolute, depth=6)
-        assert loss == pytest.approx(result["objective"])
+        assert loss == pytest.approx(result.objective)
     asked = solve(
         ranks,
         distinct,
@@ -333,8 +332,8 @@ def test_interrupts(absolute):
         interrupted=lambda: True,
         time_limit=20,
     )
-    assert asked["interrupted"]
-    assert asked["seconds"] < 8.0
+    assert asked.interrupted
+    assert asked.seconds < 8.0
 
 
 def test_two_threads_answer_alike():
@@ -346,10 +345,9 @@ def test_two_threads_answer_alike():
         one = solve(ranks, distinct, y, None, {"depth": 3})
         runs = [solve(ranks, distinct, y, None, {"depth": 3}, threads=2) for _ in range(3)]
         for run in runs:
-            assert run["status"] == "optimal"
-            assert run["objective"] == pytest.approx(one["objective"])
-            for key in run["tree"]:
-                assert (run["tree"][key] == runs[0]["tree"][key]).all()
+            assert run.status == "optimal"
+            assert run.objective == pytest.approx(one.objective)
+            assert same_tree(run.tree, runs[0].tree)
 
 
 def test_errors_of_callbacks_and_arguments():
@@ -378,5 +376,5 @@ def test_targets_that_hardly_differ(absolute):
     for y in (np.full(6, 0.1), np.full(6, 1e90), np.array([1e9, 1e9 + 1, 1e9, 1e9 + 1, 1e9, 1e9])):
         ranks, distinct = rank_columns(np.arange(6).reshape(-1, 1))
         result = solve(ranks, distinct, y, None, {"depth": 3}, absolute=absolute)
-        assert result["status"] == "optimal"
-        assert result["objective"] == pytest.approx(0.0, abs=1e-12)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(0.0, abs=1e-12)

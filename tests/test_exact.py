@@ -189,7 +189,7 @@ def test_a_start_parts_its_rows_alike_by_cuts_that_may_stand() -> None:
                 continue
             arrays = from_raw(core, found, tree)
             assert arrays is not None, seed
-            for feature, cut in zip(arrays["feature"], arrays["cut"], strict=True):
+            for feature, cut in zip(arrays.feature, arrays.cut, strict=True):
                 allowed = found.allowed[feature] if feature >= 0 else None
                 assert allowed is None or allowed[cut], seed
             back = to_raw(core, found, arrays)

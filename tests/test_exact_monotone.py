@@ -18,7 +18,8 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.backend import Exact
-from odtdsl.backends.exact.feature_space import space
+from odtdsl.backends.exact.feature_space import Rule, Space, space
+from odtdsl.backends.exact.lowering import Features
 from odtdsl.problem.ir.evaluate import Visit, children, goes_left, split_fault, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import Family
@@ -338,7 +339,7 @@ def test_ordered_classes_on_both_back_ends() -> None:
     assert free.objective < results[0].objective
 
 
-Mutant = Callable[[dict[str, object]], None]
+Mutant = Callable[[Space], Space]
 
 
 @pytest.mark.parametrize("using", ["exact", "milp"])
@@ -360,18 +361,17 @@ def test_a_bin_that_no_row_is_in_has_its_place_in_the_order(using: str) -> None:
     assert (ruled.status, ruled.stages[0].value) == ("optimal", 1)
 
 
-def turned(rules: dict[str, object]) -> None:
-    rules["monotone"] = [(f, c, not up) for f, c, up in rules["monotone"]]  # type: ignore[attr-defined]
+def turned(space: Space) -> Space:
+    return replace(space, monotone=[(f, c, not up) for f, c, up in space.monotone])
 
 
-def forgotten(rules: dict[str, object]) -> None:
-    rules["monotone"] = []
+def forgotten(space: Space) -> Space:
+    return replace(space, monotone=[])
 
 
-def ranks(rules: dict[str, object]) -> None:
-    cells = rules["cells"]
-    assert isinstance(cells, np.ndarray)
-    rules["cells"] = np.array([np.unique(row, return_inverse=True)[1] for row in cells], float)
+def ranks(space: Space) -> Space:
+    cells = [np.unique(row, return_inverse=True)[1] for row in space.cells]
+    return replace(space, cells=np.array(cells, float))
 
 
 @pytest.mark.parametrize("mutant", [turned, forgotten, ranks])
@@ -379,10 +379,8 @@ def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, mutant: Mutant) -> 
     """Rules passed on wrongly give a wrong optimum somewhere."""
     from odtdsl.backends.exact import ruled
 
-    def wrong(*given: object) -> dict[str, object]:
-        made = space(*given)  # type: ignore[arg-type]
-        mutant(made)
-        return made
+    def wrong(core: Core, found: Features, depth: int, rules: list[Rule]) -> Space:
+        return mutant(space(core, found, depth, rules))
 
     monkeypatch.setattr(ruled, "space", wrong)
     for seed in range(scaled(60)):

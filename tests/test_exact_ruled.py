@@ -19,6 +19,7 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.exact.ruled import Ruled, Rules
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.choice import choose
 from odtdsl.problem.ir.evaluate import violations
@@ -226,29 +227,34 @@ def test_incumbents_of_shallower_trees_have_no_bound_yet() -> None:
     assert all(one.bound is None or 0 <= one.bound <= result.objective for one in told)
 
 
-Mutant = Callable[[dict[str, object]], None]
+Mutant = Callable[[Rules], Rules]
 
 
-def looser(rules: dict[str, object]) -> None:
-    rules["clauses"] = [
-        [(kind, index, bound + 1 if kind == "component" else bound) for kind, index, bound in c]
-        for c in rules["clauses"]  # type: ignore[attr-defined]
+def _moved(rules: Rules, by: int) -> Rules:
+    """All bounds of measures of the model, moved."""
+    clauses = [
+        [(kind, index, bound + by if kind == "component" else bound) for kind, index, bound in c]
+        for c in rules.clauses
     ]
+    return replace(rules, clauses=clauses)
 
 
-def tighter(rules: dict[str, object]) -> None:
-    rules["clauses"] = [
-        [(kind, index, bound - 1 if kind == "component" else bound) for kind, index, bound in c]
-        for c in rules["clauses"]  # type: ignore[attr-defined]
-    ]
+def looser(rules: Rules) -> Rules:
+    return _moved(rules, 1)
 
 
-def no_leaf_rules(rules: dict[str, object]) -> None:
-    rules["leaf_rules"] = [[] for _ in rules["leaf_rules"]]  # type: ignore[attr-defined]
+def tighter(rules: Rules) -> Rules:
+    return _moved(rules, -1)
 
 
-def never_short(rules: dict[str, object]) -> None:
-    rules["need"] = [n + 1 for n in rules["need"]]  # type: ignore[attr-defined]
+def no_leaf_rules(rules: Rules) -> Rules:
+    states = rules.states
+    return replace(rules, states=replace(states, leaf_rules=tuple(() for _ in states.leaf_rules)))
+
+
+def never_short(rules: Rules) -> Rules:
+    states = rules.states
+    return replace(rules, states=replace(states, need=tuple(n + 1 for n in states.need)))
 
 
 @pytest.mark.parametrize(
@@ -266,10 +272,9 @@ def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: 
 
     made = ruled_search.assemble
 
-    def wrong(core: Core, depth: int) -> object:
+    def wrong(core: Core, depth: int) -> Ruled:
         ruled = made(core, depth)
-        mutant(ruled.rules)
-        return ruled
+        return replace(ruled, rules=mutant(ruled.rules))
 
     monkeypatch.setattr(ruled_search, "assemble", wrong)
     for seed in range(scaled(60)):

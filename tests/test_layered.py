@@ -31,6 +31,9 @@ class Alone(Unrolled):
         return 0
 
 
+NO_LIMITS = _engine.Limits()
+
+
 def alone(core: Core, start: RawDiagram | None = None) -> Unrolled:
     known = unrolled(core, start)
     known.__class__ = Alone
@@ -95,13 +98,13 @@ def test_no_diagram_of_a_shape_loses_less_than_its_bound(widths: str) -> None:
             if not shape:
                 continue
             paid = search.price * (sum(shape) + 1)
-            by_trees = layered.engine.solve(list(shape), value + 1, bound_only=True)
-            assert by_trees["bound"] + paid <= value or not whole, (seed, shape)
-            found = layered.engine.solve(list(shape), value + 1)
-            assert found["bound"] + paid <= value, (seed, shape)
-            if found["complete"]:  # what is worse than this is never the least
-                assert found["value"] is not None, (seed, shape)
-                assert found["bound"] == found["value"]
+            by_trees = layered.search.solve(shape, value + 1, NO_LIMITS, bound_only=True)
+            assert by_trees.bound + paid <= value or not whole, (seed, shape)
+            found = layered.search.solve(shape, value + 1, NO_LIMITS)
+            assert found.bound + paid <= value, (seed, shape)
+            if found.complete:  # what is worse than this is never the least
+                assert found.value is not None, (seed, shape)
+                assert found.bound == found.value
 
 
 def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
@@ -116,21 +119,21 @@ def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
         for shape in ([1, 2, 2], [1, 2, 1, 2], [1, 2, 3]):
             for many in (1, 3, 5, 19):  # one, two, four and eight words of rows
                 search = engine_of(np.tile(ranks, many), np.tile(losses, (many, 1)))
-                short = search.solve(shape, 10_000, work_limit=1)
-                cut += not short["complete"]
-                whole = search.solve(shape, 10_000, memory_limit=1)
-                assert whole["complete"], (seed, shape)
-                assert whole["bound"] == whole["value"]
-                assert short["bound"] <= whole["value"], (seed, shape)
-                assert short["value"] is None or short["value"] >= whole["value"], (seed, shape)
-                fresh = engine_of(ranks, losses).solve(shape, whole["value"] // many + 1)
-                assert whole["value"] == many * fresh["value"], (seed, shape, many)
+                short = search.solve(shape, 10_000, _engine.Limits(work_limit=1))
+                cut += not short.complete
+                whole = search.solve(shape, 10_000, _engine.Limits(memory_limit=1))
+                assert whole.complete, (seed, shape)
+                assert whole.bound == whole.value
+                assert short.bound <= whole.value, (seed, shape)
+                assert short.value is None or short.value >= whole.value, (seed, shape)
+                fresh = engine_of(ranks, losses).solve(shape, whole.value // many + 1, NO_LIMITS)
+                assert whole.value == many * fresh.value, (seed, shape, many)
     assert cut > SCALE
 
 
-def engine_of(ranks: Any, losses: Any) -> Any:
+def engine_of(ranks: Any, losses: Any) -> _engine.Layered:
     distinct = ranks.max(axis=1).astype(np.uint32) + 1
-    return _engine.Layered(np.ascontiguousarray(ranks), distinct, losses)
+    return _engine.Layered(_engine.RankTable(np.ascontiguousarray(ranks), distinct), losses)
 
 
 def test_an_interrupt_is_heard_between_short_searches() -> None:
@@ -182,12 +185,12 @@ def test_tables_that_do_not_fit_are_refused() -> None:
     ranks = np.arange(600, dtype=np.uint32).reshape(1, 600)
     distinct = np.array([600], dtype=np.uint32)
     with pytest.raises(ValueError, match="512 rows"):
-        _engine.Layered(ranks, distinct, np.ones((600, 2), dtype=np.int64))
+        _engine.Layered(_engine.RankTable(ranks, distinct), np.ones((600, 2), dtype=np.int64))
     small = np.zeros((1, 3), dtype=np.uint32)
-    one = np.array([1], dtype=np.uint32)
+    table = _engine.RankTable(small, np.array([1], dtype=np.uint32))
     with pytest.raises(ValueError, match="at least 0"):
-        _engine.Layered(small, one, np.full((3, 2), -1, dtype=np.int64))
+        _engine.Layered(table, np.full((3, 2), -1, dtype=np.int64))
     with pytest.raises(ValueError, match="row per row"):
-        _engine.Layered(small, one, np.ones((2, 2), dtype=np.int64))
+        _engine.Layered(table, np.ones((2, 2), dtype=np.int64))
     with pytest.raises(ValueError, match="shape"):
-        _engine.Layered(small, one, np.ones((3, 2), dtype=np.int64)).solve([1, 3], 5)
+        _engine.Layered(table, np.ones((3, 2), dtype=np.int64)).solve([1, 3], 5, NO_LIMITS)

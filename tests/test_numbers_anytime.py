@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from engine_calls import same_tree, solve_outputs
 from engine_oracle import narrow, rank_columns
 from scale import scaled
 from test_engine_regression import (
@@ -22,7 +23,7 @@ from test_engine_regression import (
 )
 from test_outputs_trees import RULES, least, random_frame, set_of, spec
 
-engine = pytest.importorskip("odtdsl.base._engine")
+from odtdsl.base import _engine as engine
 
 WAYS = pytest.mark.parametrize(
     "way",
@@ -57,11 +58,11 @@ def test_trees_are_what_they_say_and_proofs_stay(absolute, way):
             **way,
         )
         value = tree_loss(result, ranks, y, w, absolute=absolute, **limits)
-        assert result["objective"] == pytest.approx(value, abs=slack)
+        assert result.objective == pytest.approx(value, abs=slack)
         assert value >= best - slack
-        assert result["bound"] <= best + slack
+        assert result.bound <= best + slack
         assert min(heard, default=best) >= best - slack
-        if result["status"] == "optimal":
+        if result.status == "optimal":
             proven += 1
             assert value <= best + slack
         closed += value <= best + slack
@@ -81,8 +82,8 @@ def test_single_splits_of_the_proof_are_taken_with_what_their_sides_lose():
             ranks, distinct, y, weights, limits, absolute=True, seed=seed, alone=0, work_limit=WORK
         )
         value = tree_loss(result, ranks, y, weights, absolute=True, **limits)
-        assert result["objective"] == pytest.approx(value)
-        assert min(value for _, value, _ in result["timeline"]) == pytest.approx(value)
+        assert result.objective == pytest.approx(value)
+        assert min(value for _, value, _ in result.timeline) == pytest.approx(value)
 
 
 @WAYS
@@ -100,7 +101,7 @@ def test_vectors_of_outputs_under_rules(way):
         targets = np.array([frame["y0"], frame["y1"]], dtype=float).T
         ranks, distinct = rank_columns(np.array([frame["a"], frame["b"]], dtype=float).T)
         kind = {"mse": "squared", "mae": "absolute", "poisson": "poisson"}[loss]
-        result = engine.solve_outputs(
+        result = solve_outputs(
             narrow(ranks),
             distinct,
             np.ascontiguousarray(targets),
@@ -116,11 +117,11 @@ def test_vectors_of_outputs_under_rules(way):
         best *= targets.size
         slack = 1e-8 * (1 + best)
         total += 1
-        assert math.isfinite(result["objective"])
-        assert result["objective"] >= best - slack
-        assert result["bound"] <= best + slack
-        assert result["status"] != "optimal" or result["objective"] <= best + slack
-        closed += result["objective"] <= best + slack
+        assert math.isfinite(result.objective)
+        assert result.objective >= best - slack
+        assert result.bound <= best + slack
+        assert result.status != "optimal" or result.objective <= best + slack
+        closed += result.objective <= best + slack
     assert closed > 0.9 * total
 
 
@@ -155,14 +156,14 @@ def test_stopped_anywhere_it_has_a_tree_and_a_bound(absolute, way):
                 work_limit=WORK,
                 **way,
             )
-            assert result["bound"] <= best + slack
-            if result["tree"] is None:
-                assert result["status"] == "unknown"
+            assert result.bound <= best + slack
+            if result.tree is None:
+                assert result.status == "unknown"
                 continue
             value = tree_loss(result, ranks, y, w, absolute=absolute, **limits)
-            assert result["objective"] == pytest.approx(value, abs=slack)
+            assert result.objective == pytest.approx(value, abs=slack)
             assert value >= best - slack
-            assert result["status"] != "optimal" or value <= best + slack
+            assert result.status != "optimal" or value <= best + slack
     finally:
         engine.look_every(0)
 
@@ -188,10 +189,9 @@ def test_the_same_seed_and_work_give_the_same_answer(absolute, leaves):
             )
             for work in (3_000_000, 3_000_000, 12_000_000)
         ]
-        assert runs[0]["work"] == runs[1]["work"]
-        for key in runs[0]["tree"]:
-            assert (runs[0]["tree"][key] == runs[1]["tree"][key]).all()
-        told = [[value for _, value, _ in run["timeline"]] for run in runs]
+        assert runs[0].work == runs[1].work
+        assert same_tree(runs[0].tree, runs[1].tree)
+        told = [[value for _, value, _ in run.timeline] for run in runs]
         assert told[0] == told[1] == told[2][: len(told[0])], "a longer limit goes on from there"
         assert told[0] == sorted(told[0], reverse=True)
 
@@ -218,6 +218,6 @@ def test_no_worse_than_growth_by_the_best_splits(absolute):
             alone=1_000_000,
         )
         share = 1 if depth < 5 else 0.85
-        assert result["objective"] <= (error if absolute else error**2).sum() * share
-        assert result["objective"] < before
-        before = result["objective"]
+        assert result.objective <= (error if absolute else error**2).sum() * share
+        assert result.objective < before
+        before = result.objective

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engine_calls import solve_outputs
 from scale import scaled
 
 import odtdsl as odt
@@ -206,8 +207,6 @@ class Searched:
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
     """Several targets and pieces, weights, closed cuts, leaf sizes, prices, threads."""
-    from odtdsl.base.engine import engine
-
     rng = random.Random(f"searched {loss}")
     for _ in range(TINY if loss == "squared" else TINY // 5):
         n, rows, depth = rng.randint(2, 4), rng.randint(4, 12), rng.choice([1, 2, 2, 3])
@@ -219,7 +218,7 @@ def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
         weights = np.array([rng.choice([1.0, 1.0, 2.0, 3.0]) for _ in range(rows)])
         factors = np.array([rng.choice([1.0, 0.5]) for _ in range(n)])
         size, price = rng.choice([1, 1, 2, 3]), rng.choice([0.0, 0.0, 1.0])
-        answer = engine().solve_outputs(
+        answer = solve_outputs(
             ranks,
             np.full(3, 4, np.uint32),
             targets,
@@ -246,10 +245,10 @@ def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
         )
         expected = searched.best(tuple(range(rows)), depth)
         if math.isinf(expected):
-            assert answer["status"] == "infeasible"
+            assert answer.status == "infeasible"
             continue
-        assert answer["status"] == "optimal"
-        assert answer["objective"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert answer.status == "optimal"
+        assert answer.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_exact_bounds_leaves_prices_and_stages() -> None:

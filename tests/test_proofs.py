@@ -22,7 +22,7 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.sat.search import Live
-from odtdsl.base.engine import engine
+from odtdsl.base import engine
 from odtdsl.driver.choice import back_end, choose
 from odtdsl.insight.proofs.check import check, reached
 from odtdsl.insight.proofs.claims import Claim, depth_of, formula, optimum
@@ -57,8 +57,8 @@ def refutation(clauses: Clauses, solver: str) -> list[str] | None:
         return None if live.solve() else live.get_proof()
 
 
-def run(clauses: Clauses, steps: list[str]) -> dict:
-    return engine().check_rup(flat(clauses), "\n".join(steps).encode())
+def run(clauses: Clauses, steps: list[str]) -> engine.RupAnswer:
+    return engine.check_rup(flat(clauses), "\n".join(steps).encode())
 
 
 def literals(step: str) -> list[int]:
@@ -96,7 +96,7 @@ def test_refutations_of_solvers_are_accepted(solver: str) -> None:
         if steps is None:
             continue
         found = run(clauses, steps)
-        assert (found["status"], found["conflict"]) == ("verified", True)
+        assert (found.status, found.conflict) == ("verified", True)
         accepted += 1
 
 
@@ -127,10 +127,10 @@ def test_a_step_that_does_not_follow_is_found(solver: str) -> None:
         mutant = [*steps[:at], " ".join(map(str, [*lemma, 0])), *steps[at + 1 :]]
         found = run(clauses, mutant)
         if not follows(there(clauses, steps[:at], deletions=False), lemma):
-            assert (found["status"], found["line"]) == ("not_implied", at + 1)
+            assert (found.status, found.line) == ("not_implied", at + 1)
             rejected += 1
         elif follows(there(clauses, steps[:at], deletions=True), lemma):
-            assert found["line"] == 0 or found["line"] > at + 1
+            assert found.line == 0 or found.line > at + 1
             still += 1
     assert still, "no changed step was still implied: the mutants are too plain"
 
@@ -141,11 +141,11 @@ def test_the_empty_clause_has_to_follow_and_to_be_there() -> None:
         clauses = random_3cnf(rng)
         steps = refutation(clauses, "glucose4")
         if steps is None:
-            assert run(clauses, ["0"])["status"] == "not_implied"
+            assert run(clauses, ["0"]).status == "not_implied"
             continue
-        assert run(clauses, [step for step in steps if step != "0"])["status"] == "no_empty"
+        assert run(clauses, [step for step in steps if step != "0"]).status == "no_empty"
         early = run(clauses, ["0"])
-        assert (early["status"] == "verified") == follows(clauses, [])
+        assert (early.status == "verified") == follows(clauses, [])
 
 
 def test_a_refutation_never_refutes_what_can_be_satisfied() -> None:
@@ -159,7 +159,7 @@ def test_a_refutation_never_refutes_what_can_be_satisfied() -> None:
             continue
         while refutation(clauses, "glucose4") is not None:
             clauses.pop(rng.randrange(len(clauses)))
-        assert run(clauses, steps)["status"] == "not_implied"
+        assert run(clauses, steps).status == "not_implied"
         tried += 1
 
 
@@ -213,7 +213,7 @@ def holds(core: Core, claim: Claim) -> None:
     """A claim is refuted, and the checker takes it."""
     made = refute(core, claim, Limits())
     if made is not None:
-        assert engine().check_rup(made.formula, made.steps)["status"] == "verified"
+        assert engine.check_rup(made.formula, made.steps).status == "verified"
 
 
 @pytest.mark.parametrize("rule", ["level <= 0", "level != 1", "feature in {a} and level != 1"])

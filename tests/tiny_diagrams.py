@@ -14,7 +14,6 @@ from brute_diagrams import all_diagrams
 from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.exact.unrolled import Unrolled
-from odtdsl.base import _engine
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
 from odtdsl.language.parser import parse
@@ -81,7 +80,7 @@ def core_of(
 def unrolled(core: Core, start: RawDiagram | None = None, seconds: float | None = None) -> Unrolled:
     deadline = None if seconds is None else time.monotonic() + seconds
     limits = Limits(deadline=deadline, threads=1, seed=1, interrupted=lambda: False)
-    return Unrolled(core, limits, start, None, _engine, Exact()._of_trees)
+    return Unrolled(core, limits, start, None, Exact()._of_trees)
 
 
 def admitted(core: Core, most: int = 12_000) -> list[tuple[Fraction, RawDiagram]]:

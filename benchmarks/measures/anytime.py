@@ -48,11 +48,12 @@ def anytime(args: Namespace) -> None:
         agree(name, found, other, sets.ERRORS.get(depth, {}).get(name))
         assert found.value is not None
         assert found.bound is not None
+        assert found.answer is not None
         table.add(
             name,
             depth,
             f"{seconds:g}",
-            found.raw["status"],
+            found.answer.status,
             found.value,
             found.bound,
             f"{100 * (found.value - found.bound) / max(found.value, 1):.1f}%",
@@ -69,5 +70,6 @@ def anytime(args: Namespace) -> None:
 def _close(found: Outcome) -> float:
     """Seconds until the incumbent was within 1% of the last one."""
     assert found.value is not None
+    assert found.answer is not None
     enough = found.value * 1.01
-    return next((s for s, value, _ in found.raw["timeline"] if value <= enough), found.seconds)
+    return next((s for s, value, _ in found.answer.timeline if value <= enough), found.seconds)

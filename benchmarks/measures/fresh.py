@@ -69,8 +69,8 @@ def child() -> None:
                 "bound": found.bound,
                 "proven": found.proven,
                 "megabytes": (_kilobytes("VmHWM") - before) / 1000,
-                "counters": found.raw.get("counters", {}),
-                "method": found.raw.get("method"),
+                "counters": found.answer.counters if found.answer else {},
+                "method": found.answer.method if found.answer else None,
             }
         )
     )

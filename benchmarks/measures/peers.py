@@ -11,18 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from measures.calls import solved
 from measures.sets import Array, ranked
 from odtdsl.base import _engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one run took and found. `value` is evaluated on the training rows."""
+    """What one run took and found. `value` is evaluated on the training rows.
+
+    `answer` is the engine's, `raw` what else there is to say.
+    """
 
     seconds: float
     value: int | None
     proven: bool
     bound: int | None = None
+    answer: _engine.ClassAnswer | None = None
     raw: dict[str, Any] = field(default_factory=dict)
 
 
@@ -30,13 +35,13 @@ def ours(x: Array, y: Array, depth: int, **options: Any) -> Outcome:
     """The engine; sorting is part of its time."""
     start = time.perf_counter()
     ranks, distinct = ranked(x)
-    found = _engine.solve(ranks, distinct, y, int(y.max()) + 1, depth, **options)
+    found = solved(ranks, distinct, y, int(y.max()) + 1, depth, **options)
     return Outcome(
         seconds=time.perf_counter() - start,
-        value=found["objective"],
-        bound=found["bound"],
-        proven=found["status"] == "optimal",
-        raw=found,
+        value=found.objective,
+        bound=found.bound,
+        proven=found.status == "optimal",
+        answer=found,
     )
 
 

@@ -104,16 +104,23 @@ def smallest(args: Namespace) -> None:
         found = runs[0]
         assert found.proven, name
         assert found.value is not None
-        shape = (_height(found.raw["tree"], 0), 2 * found.value - 1)
+        shape = (_height(tree_of(found), 0), 2 * found.value - 1)
         assert shape == known, (name, shape, known)
         table.add(name, *shape, f"{float(np.median([run.seconds for run in runs])):.4f}")
     _finish(args, table)
 
 
-def _height(tree: dict[str, Array], node: int) -> int:
-    if tree["feature"][node] < 0:
+def tree_of(found: Outcome) -> _engine.Tree:
+    """The engine's tree."""
+    assert found.answer is not None
+    assert found.answer.tree is not None
+    return found.answer.tree
+
+
+def _height(tree: _engine.Tree, node: int) -> int:
+    if tree.feature[node] < 0:
         return 0
-    return 1 + max(_height(tree, tree[side][node]) for side in ("left", "right"))
+    return 1 + max(_height(tree, int(side[node])) for side in (tree.left, tree.right))
 
 
 def threads(args: Namespace) -> None:
@@ -121,11 +128,11 @@ def threads(args: Namespace) -> None:
     table = Table("threads", ("set", "depth", "errors", "one thread, s", "two, s", "ratio"))
     for name in args.sets or ["magic", "eeg", "fault", "bean"]:
         x, y = sets.load("continuous", name)
-        trees: list[dict[str, Array]] = []
+        trees: list[_engine.Tree] = []
 
         def two() -> Outcome:
             found = ours(x, y, args.depth, threads=2, time_limit=args.limit)
-            trees.append(found.raw["tree"])
+            trees.append(tree_of(found))
             return found
 
         pair = alternate(
@@ -134,7 +141,8 @@ def threads(args: Namespace) -> None:
         agree(name, pair.mine, pair.other, sets.ERRORS.get(args.depth, {}).get(name))
         if pair.mine.proven:
             for tree in trees[1:]:
-                assert all((tree[key] == trees[0][key]).all() for key in tree), name
+                for key in ("feature", "cut", "next", "left", "right", "label"):
+                    assert (getattr(tree, key) == getattr(trees[0], key)).all(), name
         table.add(
             name, args.depth, pair.mine.value, pair.other_seconds, pair.seconds, f"{pair.ratio:.2f}"
         )

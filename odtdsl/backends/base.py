@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
 from odtdsl.backends.steps import SEARCHED_START, START, Step
+from odtdsl.base import engine
 from odtdsl.base.back_ends import Variant
 from odtdsl.base.memory import Guard, held_bytes
 from odtdsl.problem.ir.forms import Core, Form, Origin
@@ -74,13 +75,23 @@ class Limits:
     steps: Fraction | int | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
 
-    def of_search(self) -> dict[str, Any]:
-        """What our engine is told of the anytime search beside a proof, or without one."""
-        return {
-            "seed": self.seed,
-            "method": "auto" if self.proves else "anytime",
-            "work_limit": ceil((self.steps or 0) * STEP),
-        }
+    def of_engine(self, *, gap: bool = False) -> engine.Limits:
+        """The same for our engine; without its gap where values say nothing of a share of them."""
+        return engine.Limits(
+            time_limit=self.left(),
+            memory_limit=self.table_bytes(),
+            work_limit=self.work,
+            relative_gap=float(self.gap) if gap else 0.0,
+            threads=self.threads,
+            seed=self.seed,
+            method="auto" if self.proves else "anytime",
+            interrupted=self.interrupted,
+        )
+
+    @property
+    def work(self) -> int:
+        """Visits of a row after which `search` stops; 0 for none."""
+        return ceil((self.steps or 0) * STEP)
 
     def left(self) -> float | None:
         """Seconds to the deadline; None without one."""

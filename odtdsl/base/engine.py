@@ -1,26 +1,40 @@
-"""The compiled part of the package, loaded where it is needed."""
+"""The compiled part of the package, loaded at the first use of one of its names.
+
+Import this module and take the names from it: `engine.solve(...)`. For a type checker they are
+those of the stub `_engine.pyi`, which `python -m docs.generate` writes.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from odtdsl.base.diagnostics.model import error
+if TYPE_CHECKING:
+    from odtdsl.base._engine import *  # noqa: F403
+else:
+    from importlib import import_module
 
+    from odtdsl.base.diagnostics.model import error
 
-def engine() -> Any:
-    """The module of the searches and scans in C++.
+    def __getattr__(name: str) -> object:
+        """One of the native names.
 
-    Raises
-    ------
-    OdtError
-        X202: it is not built.
-    """
-    try:
-        return import_module("odtdsl.base._engine")
-    except ImportError as problem:
-        raise error(
+        Raises
+        ------
+        OdtError
+            X202: the native part is not built, or from other sources than these.
+        """
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return getattr(import_module("odtdsl.base._engine"), name)
+        except ImportError as problem:
+            raise _not_built("is not built") from problem
+        except AttributeError as problem:
+            raise _not_built("was built from other sources than these") from problem
+
+    def _not_built(what: str) -> Exception:
+        return error(
             "X202",
-            "the native part of odtdsl is not built",
+            f"the native part of odtdsl {what}",
             helps=("run the set-up command of the README: pip install --editable .",),
-        ) from problem
+        )

@@ -123,12 +123,11 @@ def _processors() -> str:
 
 
 def _engine() -> Finding:
+    from odtdsl.base import engine
     from odtdsl.base.diagnostics.model import OdtError
-    from odtdsl.base.engine import engine
 
     try:
-        native = engine()
-        sets = list(native.instruction_sets())
+        sets = engine.instruction_sets()
     except OdtError as failure:
         one = failure.diagnostics[0]
         return Finding(name="engine", state="broken", note=f"{one.message}: {one.helps[0]}")

@@ -1,10 +1,4 @@
 // Diagrams of a shape: one table, asked shape by shape.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -14,7 +8,7 @@
 
 #include "odt/diagram_moves.hpp"
 #include "odt/diagrams.hpp"
-#include "shared.hpp"
+#include "values.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,10 +18,11 @@ namespace {
 using namespace odt_python;
 using odt::Loss;
 
-odt::LayeredProblem table_of(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
-                             const Matrix<std::int64_t>& losses, const nb::object& allowed) {
-  odt::Problem p = problem_of(ranks, distinct, 0);
-  set_allowed(p, allowed);
+// Per layer and node: feature, cut, and the ends of both arcs.
+using Tuples = std::vector<std::vector<std::tuple<int, std::uint32_t, int, int>>>;
+
+odt::LayeredProblem table_of(const RankTable& ranks, const Matrix<std::int64_t>& losses) {
+  odt::Problem p = ranks.problem(0);
   if (losses.shape(0) != p.rows) throw std::invalid_argument("losses need one row per row");
   odt::LayeredProblem table;
   table.rows = p.rows;
@@ -37,22 +32,18 @@ odt::LayeredProblem table_of(const Ranks& ranks, const Vector<std::uint32_t>& di
   table.distinct = std::move(p.distinct);
   table.allowed = std::move(p.allowed);
   table.allowed.resize(table.features);
-  table.loss.assign(losses.data(), losses.data() + losses.shape(0) * losses.shape(1));
+  table.loss = copied(losses);
   return table;
 }
 
-nb::list list_of(const odt::Layers& found) {
-  nb::list layers;
+Tuples tuples_of(const odt::Layers& found) {
+  Tuples layers;
   for (const auto& layer : found) {
-    nb::list nodes;
-    for (const odt::LayeredNode& n : layer)
-      nodes.append(nb::make_tuple(n.feature, n.cut, n.left, n.right));
-    layers.append(nodes);
+    auto& nodes = layers.emplace_back();
+    for (const odt::LayeredNode& n : layer) nodes.emplace_back(n.feature, n.cut, n.left, n.right);
   }
   return layers;
 }
-
-using Tuples = std::vector<std::vector<std::tuple<int, std::uint32_t, int, int>>>;
 
 odt::Layers layers_of(const Tuples& given, const odt::LayeredProblem& table,
                       const std::vector<int>& widths) {
@@ -74,89 +65,85 @@ odt::Layers layers_of(const Tuples& given, const odt::LayeredProblem& table,
   return layers;
 }
 
+struct Improved {
+  Loss value;
+  std::uint64_t moves, work;
+  bool stopped, interrupted;
+};
+
+using Judge = nb::typed<nb::callable, bool(Loss, Tuples)>;
+
 // `judge(value, layers)` says whether a diagram may be kept; see `DiagramMoves`.
-nb::dict improve_diagram(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
-                         const Matrix<std::int64_t>& losses, const std::vector<int>& widths,
-                         Loss price, const Tuples& start, Loss upper, const nb::callable& judge,
-                         const nb::object& allowed, bool picky, std::uint64_t patience,
-                         std::uint64_t seed, std::uint64_t work_limit,
-                         std::optional<double> time_limit, const nb::object& interrupted) {
-  const odt::LayeredProblem table = table_of(ranks, distinct, losses, allowed);
+Improved improve_diagram(const RankTable& ranks, const Matrix<std::int64_t>& losses,
+                         const std::vector<int>& widths, Loss price, const Tuples& start,
+                         Loss upper, const Judge& judge, const Limits& limits, bool picky,
+                         std::uint64_t patience) {
+  const odt::LayeredProblem table = table_of(ranks, losses);
   if (widths.empty() || widths[0] != 1 || table.rows == 0 || table.features == 0)
     throw std::invalid_argument("no rows, no features or no root");
   const odt::Layers given = layers_of(start, table, widths);
-  odt::Options o;
-  o.work_limit = work_limit;
-  o.time_limit = time_limit.value_or(-1);
-  Interrupt interrupt(interrupted);
+  odt::Options o = options_of(limits);
+  Interrupt interrupt(limits.interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
   odt::Control control(o);
-  std::unique_ptr<nb::python_error> error;
-  const auto asked = [&](Loss value, const odt::Layers& layers) {
+  Callback heard(judge);
+  const auto asked = [&heard](Loss value, const odt::Layers& layers) {
     nb::gil_scoped_acquire lock;
-    try {
-      return nb::cast<bool>(judge(value, list_of(layers)));
-    } catch (nb::python_error& e) {
-      error = std::make_unique<nb::python_error>(std::move(e));
-    }
-    throw odt::Stop{};
+    const bool kept = heard.ask(false, value, tuples_of(layers));
+    if (heard.raised()) throw odt::Stop{};
+    return kept;
   };
-  Loss value = upper;
-  std::uint64_t moves = 0;
-  bool stopped = false;
+  Improved made{upper, 0, 0, false, false};
   {
     nb::gil_scoped_release free;
     std::unique_ptr<odt::DiagramMoves> search;
     try {
-      search =
-          std::make_unique<odt::DiagramMoves>(table, widths, price, picky, seed, control, asked);
+      search = std::make_unique<odt::DiagramMoves>(table, widths, price, picky, limits.seed,
+                                                   control, asked);
       search->run(given, upper, patience);
     } catch (const odt::Stop&) {
-      stopped = true;
+      made.stopped = true;
     }
     if (search) {
-      value = search->value();
-      moves = search->moves();
+      made.value = search->value();
+      made.moves = search->moves();
     }
   }
-  if (error) throw nb::python_error(std::move(*error));
-  nb::dict d;
-  d["value"] = value;
-  d["moves"] = moves;
-  d["work"] = control.work();
-  d["stopped"] = stopped;
-  d["interrupted"] = interrupt.raised();
-  return d;
+  heard.rethrow();
+  made.work = control.work();
+  made.interrupted = interrupt.raised();
+  return made;
 }
+
+struct LayeredAnswer {
+  Loss bound;
+  std::optional<Loss> value;
+  bool complete;
+  std::uint64_t work;
+  Tuples layers;
+  bool interrupted;
+};
 
 class Layered {
  public:
-  Layered(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
-          const Matrix<std::int64_t>& losses, const nb::object& allowed)
-      : search_(odt::layered_search(table_of(ranks, distinct, losses, allowed))) {}
+  Layered(const RankTable& ranks, const Matrix<std::int64_t>& losses)
+      : search_(odt::layered_search(table_of(ranks, losses))) {}
 
-  nb::dict solve(const std::vector<int>& shape, Loss below, bool bound_only,
-                 std::uint64_t work_limit, std::optional<double> time_limit,
-                 std::optional<std::size_t> memory_limit, const nb::object& interrupted) {
-    odt::Options o;
-    o.work_limit = work_limit;
-    o.time_limit = time_limit.value_or(-1);
-    o.memory_limit = memory_limit.value_or(0);
-    Interrupt interrupt(interrupted);
+  LayeredAnswer solve(const std::vector<int>& shape, Loss below, const Limits& limits,
+                      bool bound_only) {
+    odt::Options o = options_of(limits);
+    Interrupt interrupt(limits.interrupted);
     o.interrupted = [&interrupt] { return interrupt(); };
     odt::LayeredAnswer answer;
     {
       nb::gil_scoped_release free;
       answer = search_->solve(shape, below, bound_only, o);
     }
-    nb::dict d;
-    d["bound"] = answer.bound;
-    d["complete"] = answer.complete;
-    d["value"] = answer.value < odt::kInfinite ? nb::cast(answer.value) : nb::none();
-    d["work"] = answer.work;
-    d["layers"] = list_of(answer.layers);
-    d["interrupted"] = interrupt.raised();
-    return d;
+    LayeredAnswer made{
+        answer.bound,      std::nullopt, answer.complete, answer.work, tuples_of(answer.layers),
+        interrupt.raised()};
+    if (answer.value < odt::kInfinite) made.value = answer.value;
+    return made;
   }
 
  private:
@@ -166,17 +153,27 @@ class Layered {
 }  // namespace
 
 void bind_diagrams(nb::module_& m) {
-  nb::class_<Layered>(m, "Layered")
-      .def(nb::init<const Ranks&, const Vector<std::uint32_t>&, const Matrix<std::int64_t>&,
-                    const nb::object&>(),
-           "ranks"_a, "distinct"_a, "losses"_a, "allowed"_a = nb::none())
-      .def("solve", &Layered::solve, "shape"_a, "below"_a, nb::kw_only(), "bound_only"_a = false,
-           "work_limit"_a = 0, "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(),
-           "interrupted"_a = nb::none());
-  m.def("improve_diagram", &improve_diagram, "ranks"_a, "distinct"_a, "losses"_a, "widths"_a,
-        "price"_a, "start"_a, "upper"_a, "judge"_a, nb::kw_only(), "allowed"_a = nb::none(),
-        "picky"_a = false, "patience"_a = 0, "seed"_a = 0, "work_limit"_a = 0,
-        "time_limit"_a = nb::none(), "interrupted"_a = nb::none());
+  nb::class_<LayeredAnswer>(m, "LayeredAnswer")
+      .def_ro("bound", &LayeredAnswer::bound, "No diagram of the shape loses less.")
+      .def_ro("value", &LayeredAnswer::value, "Of the diagram; None: none below what was asked.")
+      .def_ro("complete", &LayeredAnswer::complete, "`value`, or what was asked, is the least.")
+      .def_ro("work", &LayeredAnswer::work)
+      .def_ro("layers", &LayeredAnswer::layers,
+              "Per layer and node: feature, cut, and the ends of both arcs.")
+      .def_ro("interrupted", &LayeredAnswer::interrupted);
+  nb::class_<Layered>(m, "Layered", "Diagrams of a shape: one table, asked shape by shape.")
+      .def(nb::init<const RankTable&, const Matrix<std::int64_t>&>(), "table"_a, "losses"_a)
+      .def("solve", &Layered::solve, "shape"_a, "below"_a, "limits"_a, nb::kw_only(),
+           "bound_only"_a = false);
+  nb::class_<Improved>(m, "Improved")
+      .def_ro("value", &Improved::value)
+      .def_ro("moves", &Improved::moves)
+      .def_ro("work", &Improved::work)
+      .def_ro("stopped", &Improved::stopped)
+      .def_ro("interrupted", &Improved::interrupted);
+  m.def("improve_diagram", &improve_diagram, "table"_a, "losses"_a, "widths"_a, nb::kw_only(),
+        "price"_a, "start"_a, "upper"_a, "judge"_a, "limits"_a, "picky"_a = false, "patience"_a = 0,
+        "Moves from a diagram to better ones; `judge` says whether one may be kept.");
   m.attr("most_layered_rows") = odt::kMostLayeredRows;
   m.attr("most_layered_labels") = odt::kMostLayeredLabels;
 }

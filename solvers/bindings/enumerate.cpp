@@ -1,16 +1,9 @@
 // All trees up to an objective: each is handed to a Python function as it is found.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "odt/enumerate.hpp"
-#include "ruled.hpp"
+#include "values.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,79 +13,57 @@ namespace {
 using namespace odt_python;
 using odt::Loss;
 
-// Asks a Python function whether to go on. What it raises is kept until the search has ended.
-class Found {
- public:
-  explicit Found(nb::object callback) : callback_(std::move(callback)) {}
-  bool operator()(const odt::Tree& tree, Loss value) {
-    nb::gil_scoped_acquire lock;
-    try {
-      return nb::cast<bool>(callback_(tree_of(tree), value));
-    } catch (nb::python_error& e) {
-      error_ = std::make_unique<nb::python_error>(std::move(e));
-      return false;
-    }
-  }
-  void rethrow() {
-    if (error_) throw nb::python_error(std::move(*error_));
-  }
-
- private:
-  nb::object callback_;
-  std::unique_ptr<nb::python_error> error_;
+struct Listed : odt::Listed {
+  bool interrupted = false;
 };
 
-nb::dict enumerate(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes,
-                   int depth, const nb::dict& rules, Loss at_most, const nb::object& found,
-                   const nb::object& allowed, std::optional<int> max_leaves, bool collapse,
-                   const std::optional<std::vector<int>>& twin, const nb::object& absent,
-                   std::optional<double> time_limit, std::optional<std::size_t> memory_limit,
-                   const nb::object& interrupted) {
-  const odt::RuledProblem p =
-      ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
+using Found = nb::typed<nb::callable, bool(TreeArrays, Loss)>;
+
+Listed enumerate(const odt::RuledProblem& p, const Limits& limits, Loss at_most, const Found& found,
+                 bool collapse, const std::optional<std::vector<int>>& twin,
+                 const std::optional<Cuts>& absent) {
   odt::Listing listing;
   listing.at_most = at_most;
   listing.collapse = collapse;
   listing.twin = twin.value_or(std::vector<int>(p.base.features, -1));
   listing.absent.resize(p.base.features);
-  if (!absent.is_none()) {
-    std::size_t f = 0;
-    for (nb::handle item : absent) {
-      if (!item.is_none()) {
-        const auto flags = nb::cast<Vector<bool>>(item);
-        listing.absent.at(f).assign(flags.data(), flags.data() + flags.shape(0));
+  if (absent)
+    for (std::size_t f = 0; f < absent->size(); ++f)
+      if (const auto& rows = (*absent)[f]) {
+        if (rows->shape(0) != p.base.rows)
+          throw std::invalid_argument("absent needs one flag per row");
+        listing.absent.at(f).assign(rows->data(), rows->data() + rows->shape(0));
       }
-      ++f;
-    }
-  }
-  Found heard(found);
-  listing.found = [&heard](const odt::Tree& tree, Loss value) { return heard(tree, value); };
-  odt::Options o;
-  o.time_limit = time_limit.value_or(-1);
-  o.memory_limit = memory_limit.value_or(0);
-  Interrupt interrupt(interrupted);
+  Callback heard(found);
+  listing.found = [&heard](const odt::Tree& tree, Loss value) {
+    nb::gil_scoped_acquire lock;
+    return heard.ask(false, TreeArrays(tree), value);
+  };
+  odt::Options o = options_of(limits);
+  Interrupt interrupt(limits.interrupted);
   o.interrupted = [&interrupt] { return interrupt(); };
-  odt::Listed listed;
+  Listed listed;
   {
     nb::gil_scoped_release free;
-    listed = odt::enumerate(p, listing, o);
+    static_cast<odt::Listed&>(listed) = odt::enumerate(p, listing, o);
   }
   heard.rethrow();
-  nb::dict d;
-  d["complete"] = listed.complete;
-  d["no_memory"] = listed.no_memory;
-  d["counters"] = counters_of(listed.counters);
-  d["seconds"] = listed.seconds;
-  d["interrupted"] = interrupt.raised();
-  return d;
+  listed.interrupted = interrupt.raised();
+  return listed;
 }
 
 }  // namespace
 
 void bind_enumerate(nb::module_& m) {
-  m.def("enumerate", &enumerate, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a,
-        "at_most"_a, "found"_a, nb::kw_only(), "allowed"_a = nb::none(),
-        "max_leaves"_a = nb::none(), "collapse"_a = false, "twin"_a = nb::none(),
-        "absent"_a = nb::none(), "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(),
-        "interrupted"_a = nb::none());
+  nb::class_<Listed>(m, "Listed")
+      .def_ro("complete", &Listed::complete, "There are no others.")
+      .def_ro("no_memory", &Listed::no_memory)
+      .def_prop_ro("counters", [](const Listed& l) { return counts_of(l.counters); })
+      .def_ro("seconds", &Listed::seconds)
+      .def_ro("interrupted", &Listed::interrupted);
+  m.def("enumerate", &enumerate, "problem"_a, "limits"_a, "at_most"_a, "found"_a, nb::kw_only(),
+        "collapse"_a = false, "twin"_a = nb::none(), "absent"_a = nb::none(),
+        "Tell `found` of each tree with its objective, the least first, as long as it answers\n"
+        "True. collapse: no split of two leaves with one label. twin: per feature one that\n"
+        "differs by the side of missing cells only, or -1; absent: the rows with such a cell.");
 }

@@ -14,15 +14,18 @@ void bind_ruled(nb::module_& module);
 void bind_rup(nb::module_& module);
 void bind_scan(nb::module_& module);
 void bind_search(nb::module_& module);
+void bind_values(nb::module_& module);
 
 NB_MODULE(_engine, module) {
   module.doc() = "Native kernels of odtdsl.";
+  nb::set_leak_warnings(false);  // what lives as long as the interpreter is no leak
+  bind_values(module);           // before what speaks of them
   bind_diagrams(module);
+  bind_ruled(module);
   bind_enumerate(module);
   bind_outputs(module);
   bind_outputs_trees(module);
   bind_regression(module);
-  bind_ruled(module);
   bind_rup(module);
   bind_scan(module);
   bind_search(module);
@@ -33,6 +36,6 @@ NB_MODULE(_engine, module) {
         odt::Looks::counted = work > 0;
       },
       nb::arg("work"),
-      "For tests: searches look at the clock after so many visits of a row, and each look is a "
+      "For tests: searches look at the clock after so many visits of a row, and each look is a\n"
       "second of it; 0: as usual.");
 }

@@ -1,17 +1,12 @@
-// Trees of output vectors: arrays in, a dictionary out. The interpreter's lock is free meanwhile.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-
+// Trees of output vectors.
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "odt/outputs_leaf.hpp"
 #include "odt/outputs_search.hpp"
+#include "numbers.hpp"
 #include "outputs.hpp"
-#include "real.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,47 +30,41 @@ odt::OutputWay way_of(const std::string& name) {
   throw std::invalid_argument("no such way of filling leaves");
 }
 
-struct Given {
-  const Matrix<double>& targets;
-  const Vector<double>& factors;
-  const OutputSpace& space;
-  const std::optional<Vector<double>>& weights;
-};
-
-odt::OutputProblem problem_with(odt::Problem&& base, const Given& given, const std::string& loss) {
+odt::OutputProblem problem_of(const RankTable& table, const Matrix<double>& targets,
+                              const Vector<double>& factors, const OutputSpace& space, int depth,
+                              const std::optional<Vector<double>>& weights, const std::string& loss,
+                              std::optional<int> max_leaves, double leaf_price,
+                              const std::optional<Matrix<std::int64_t>>& bounded,
+                              const std::optional<Vector<std::int64_t>>& minima) {
   odt::OutputProblem p;
-  p.base = std::move(base);
-  const std::size_t n = given.factors.shape(0);
-  if (given.targets.shape(0) != p.base.rows || given.targets.shape(1) != n ||
-      given.space.set->targets != n)
+  p.base = table.problem(depth);
+  p.base.leaves = max_leaves.value_or(0);
+  const std::size_t n = factors.shape(0);
+  if (targets.shape(0) != p.base.rows || targets.shape(1) != n || space.set->targets != n)
     throw std::invalid_argument("targets need a row per row and a column per target");
-  p.target.assign(given.targets.data(), given.targets.data() + p.base.rows * n);
-  p.factor.assign(given.factors.data(), given.factors.data() + n);
-  p.weight = weights_of(given.weights, p.base.rows);
+  p.target = copied(targets);
+  p.factor = copied(factors);
+  p.weight = weights_of(weights, p.base.rows);
   p.loss = loss_of(loss);
-  p.set = *given.space.set;
-  return p;
-}
-
-nb::dict grow_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
-                      const Matrix<double>& targets, const Vector<double>& factors,
-                      OutputSpace& space, int depth, const nb::object& allowed,
-                      const std::optional<Vector<double>>& weights, const std::string& loss,
-                      const std::string& split, const std::string& leaf, double split_price,
-                      double leaf_price, std::optional<int> max_leaves,
-                      const std::optional<Matrix<std::int64_t>>& bounded,
-                      const std::optional<Vector<std::int64_t>>& minima,
-                      const nb::object& interrupted) {
-  odt::Problem base = problem_of(ranks, distinct, depth);
-  set_allowed(base, allowed);
-  base.leaves = max_leaves.value_or(0);
-  odt::OutputProblem p = problem_with(std::move(base), {targets, factors, space, weights}, loss);
+  p.set = *space.set;
+  p.leaf_price = leaf_price;
   if (bounded && minima) {
     if (bounded->shape(0) != p.base.rows || bounded->shape(1) != minima->shape(0))
       throw std::invalid_argument("bounded needs a row per row");
-    p.bounded.assign(bounded->data(), bounded->data() + bounded->shape(0) * bounded->shape(1));
-    p.minima.assign(minima->data(), minima->data() + minima->shape(0));
+    p.bounded = copied(*bounded);
+    p.minima = copied(*minima);
   }
+  return p;
+}
+
+struct Grown {
+  TreeArrays tree;
+  double value;
+  std::uint64_t relaxations, candidates, evaluated;
+};
+
+Grown grow_outputs(const odt::OutputProblem& p, const std::string& split, const std::string& leaf,
+                   double split_price, double leaf_price, const Asked& interrupted) {
   odt::OutputGrowth g;
   g.split = way_of(split);
   g.leaf = way_of(leaf);
@@ -88,55 +77,62 @@ nb::dict grow_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
     nb::gil_scoped_release free;
     r = odt::grow_outputs(p, g);
   }
-  nb::dict d;
-  nb::dict tree = tree_of(r.tree);
-  tree["output"] = array_of<double>(r.output.size(), [&](std::size_t i) { return r.output[i]; });
-  d["tree"] = tree;
-  d["value"] = r.value;
-  d["relaxations"] = r.relaxations;
-  d["candidates"] = r.candidates;
-  d["evaluated"] = r.evaluated;
-  return d;
+  return {TreeArrays(r.tree, r.output), r.value, r.relaxations, r.candidates, r.evaluated};
 }
 
-nb::dict solve_outputs(const Ranks& ranks, const Vector<std::uint32_t>& distinct,
-                       const Matrix<double>& targets, const Vector<double>& factors,
-                       OutputSpace& space, int depth, const nb::object& allowed,
-                       const std::optional<Vector<double>>& weights, const std::string& loss,
-                       std::optional<int> max_leaves, double leaf_price, int leaf_rows, int threads,
-                       std::optional<double> time_limit, double relative_gap,
-                       std::optional<std::size_t> memory_limit, std::optional<double> upper_bound,
-                       const nb::object& start, const nb::object& progress,
-                       const nb::object& interrupted, const std::string& method, std::uint64_t seed,
-                       std::uint64_t alone, std::uint64_t work_limit, const nb::object& plan) {
-  odt::Problem base = problem_of(ranks, distinct, depth);
-  set_allowed(base, allowed);
-  base.leaves = max_leaves.value_or(0);
-  odt::OutputProblem p = problem_with(std::move(base), {targets, factors, space, weights}, loss);
-  p.leaf_price = leaf_price;
-  if (!plan.is_none()) return result_of(odt::finished(p, plan_of(nb::cast<nb::dict>(plan))));
-  odt::OutputOptions options;
-  options.leaf_rows = leaf_rows;
-  const AnytimeArgs anytime{method, seed, alone, work_limit};
-  return answered(
-      options, {time_limit, 0.0, relative_gap, threads, memory_limit, upper_bound, start, anytime},
-      progress, interrupted,
+NumberAnswer solve_vectors(const odt::OutputProblem& p, const Limits& limits, int leaf_rows,
+                           const std::optional<TreeArrays>& start,
+                           std::optional<double> upper_bound, const Progress<double>& progress) {
+  odt::OutputOptions o;
+  static_cast<odt::RegressionOptions&>(o) = real_options_of(limits);
+  o.leaf_rows = leaf_rows;
+  if (upper_bound) o.upper_bound = *upper_bound;
+  if (start) o.start = start->start();
+  return answered<NumberAnswer, double>(
+      std::move(o), limits, progress,
       [&p](const odt::OutputOptions& o) { return odt::solve_outputs(p, o); });
 }
 
 }  // namespace
 
 void bind_outputs_trees(nb::module_& m) {
-  m.def("grow_outputs", &grow_outputs, "ranks"_a, "distinct"_a, "targets"_a, "factors"_a, "space"_a,
-        "depth"_a, nb::kw_only(), "allowed"_a = nb::none(), "weights"_a = nb::none(),
-        "loss"_a = "squared", "split"_a = "optimal", "leaf"_a = "optimal", "split_price"_a = 0.0,
-        "leaf_price"_a = 0.0, "max_leaves"_a = nb::none(), "bounded"_a = nb::none(),
-        "minima"_a = nb::none(), "interrupted"_a = nb::none());
-  m.def("solve_outputs", &solve_outputs, "ranks"_a, "distinct"_a, "targets"_a, "factors"_a,
-        "space"_a, "depth"_a, nb::kw_only(), "allowed"_a = nb::none(), "weights"_a = nb::none(),
-        "loss"_a = "squared", "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0, "leaf_rows"_a = 1,
-        "threads"_a = 1, "time_limit"_a = nb::none(), "relative_gap"_a = 0.0,
-        "memory_limit"_a = nb::none(), "upper_bound"_a = nb::none(), "start"_a = nb::none(),
-        "progress"_a = nb::none(), "interrupted"_a = nb::none(), "method"_a = "auto", "seed"_a = 0,
-        "alone"_a = odt::RegressionOptions{}.alone, "work_limit"_a = 0, "plan"_a = nb::none());
+  nb::class_<odt::OutputProblem>(
+      m, "OutputProblem",
+      "A tree of output vectors, each in `space`.\n\n"
+      "loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these\n"
+      "sums of its rows.")
+      .def(
+          "__init__",
+          [](odt::OutputProblem* self, const RankTable& table, const Matrix<double>& targets,
+             const Vector<double>& factors, const OutputSpace& space, int depth,
+             const std::optional<Vector<double>>& weights, const std::string& loss,
+             std::optional<int> max_leaves, double leaf_price,
+             const std::optional<Matrix<std::int64_t>>& bounded,
+             const std::optional<Vector<std::int64_t>>& minima) {
+            new (self)
+                odt::OutputProblem(problem_of(table, targets, factors, space, depth, weights, loss,
+                                              max_leaves, leaf_price, bounded, minima));
+          },
+          "table"_a, "targets"_a, "factors"_a, "space"_a, "depth"_a, nb::kw_only(),
+          "weights"_a = nb::none(), "loss"_a = "squared", "max_leaves"_a = nb::none(),
+          "leaf_price"_a = 0.0, "bounded"_a = nb::none(), "minima"_a = nb::none());
+  nb::class_<Grown>(m, "Grown")
+      .def_ro("tree", &Grown::tree)
+      .def_ro("value", &Grown::value, "Of the way of the splits, over leaves.")
+      .def_ro("relaxations", &Grown::relaxations)
+      .def_ro("candidates", &Grown::candidates)
+      .def_ro("evaluated", &Grown::evaluated);
+  m.def("grow_outputs", &grow_outputs, "problem"_a, nb::kw_only(), "split"_a = "optimal",
+        "leaf"_a = "optimal", "split_price"_a = 0.0, "leaf_price"_a = 0.0,
+        "interrupted"_a = nb::none(),
+        "split, leaf: how leaves are filled while splits are scored, and at the end: optimal,\n"
+        "relaxed, medoid or average.");
+  m.def("solve_outputs", &solve_vectors, "problem"_a, "limits"_a, nb::kw_only(), "leaf_rows"_a = 1,
+        "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none());
+  m.def(
+      "finish_outputs",
+      [](const odt::OutputProblem& p, const odt::Plan& plan) {
+        return answer_of<NumberAnswer>(odt::finished(p, plan));
+      },
+      "problem"_a, "plan"_a, "The tree of a plan that `solve_outputs` told of.");
 }

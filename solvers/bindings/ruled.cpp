@@ -1,16 +1,13 @@
-// Trees under rules: a dictionary of arrays in (see odtdsl/backends/exact/ruled.py), a dictionary
-// out.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
+// Trees of classes under rules (see odtdsl/backends/exact/ruled.py).
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "ruled.hpp"
+#include "odt/ruled.hpp"
+#include "values.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,43 +17,68 @@ namespace {
 using namespace odt_python;
 using odt::Loss;
 
-template <class T>
-std::vector<T> list(const nb::dict& d, const char* key) {
-  return nb::cast<std::vector<T>>(d[key]);
-}
+// Sums (per label, or one), constant, at most.
+using RowClauses = std::vector<std::vector<std::tuple<std::vector<int>, Loss, Loss>>>;
+// ("component", index, at most) or ("fact", index, whether it must be set).
+using ModelClauses = std::vector<std::vector<std::tuple<std::string, int, Loss>>>;
+// Coefficient, components, fact or -1.
+using Objective = std::vector<std::tuple<Loss, std::vector<int>, int>>;
 
-std::vector<Loss> losses(const nb::handle& array) {
-  const auto a = nb::cast<nb::ndarray<const Loss, nb::c_contig, nb::device::cpu>>(array);
-  return std::vector<Loss>(a.data(), a.data() + a.size());
-}
+// The parts of a problem. They keep views of their arrays, and them alive.
+struct Columns {
+  std::vector<int> column;
+  int columns;
+  std::vector<bool> missing_low, missing_high;
+  std::vector<Cuts> allowed_at;
+};
+struct Components {
+  Matrix<Loss> value;
+  std::vector<int> sum_of;
+  std::vector<Loss> leaf;
+  Matrix<Loss> split;
+  std::vector<int> path_weight;
+  std::vector<std::optional<Matrix<Loss>>> path_delta;
+};
+struct PathStates {
+  Matrix<std::int32_t> next;
+  std::vector<int> need;
+  bool closed;
+  std::vector<std::vector<int>> leaf_rules, split_rules;
+};
+struct Facts {
+  int count;
+  std::vector<std::uint64_t> split;
+  std::vector<std::tuple<int, std::uint32_t, std::uint32_t>> pairs;
+};
+struct Clauses {
+  std::vector<odt::RowClause> leaf, split;
+  std::vector<odt::ModelClause> model;
+};
 
-std::vector<odt::RowClause> row_clauses(const nb::handle& clauses) {
+std::vector<odt::RowClause> row_clauses(const RowClauses& clauses) {
   std::vector<odt::RowClause> made;
-  for (nb::handle clause : clauses) {
+  for (const auto& clause : clauses) {
     auto& literals = made.emplace_back();
-    for (nb::handle item : clause) {
-      const auto t = nb::cast<nb::tuple>(item);
-      literals.push_back(
-          {nb::cast<std::vector<int>>(t[0]), nb::cast<Loss>(t[1]), nb::cast<Loss>(t[2])});
-    }
+    for (const auto& [sums, constant, at_most] : clause)
+      literals.push_back({sums, constant, at_most});
   }
   return made;
 }
 
-// ("component", index, at most) or ("fact", index, whether it must be set)
-std::vector<odt::ModelClause> model_clauses(const nb::handle& clauses) {
+std::vector<odt::ModelClause> model_clauses(const ModelClauses& clauses) {
   std::vector<odt::ModelClause> made;
-  for (nb::handle clause : clauses) {
+  for (const auto& clause : clauses) {
     auto& literals = made.emplace_back();
-    for (nb::handle item : clause) {
-      const auto t = nb::cast<nb::tuple>(item);
+    for (const auto& [kind, index, value] : clause) {
       odt::ModelLiteral l;
-      if (nb::cast<std::string>(t[0]) == "component") {
-        l.component = nb::cast<int>(t[1]);
-        l.at_most = nb::cast<Loss>(t[2]);
+      if (kind == "component") {
+        l.component = index;
+        l.at_most = value;
+      } else if (kind == "fact") {
+        l.fact = index;
+        l.positive = value != 0;
       } else {
-        l.fact = nb::cast<int>(t[1]);
-        l.positive = nb::cast<bool>(t[2]);
+        throw std::invalid_argument("a literal is about a component or a fact");
       }
       literals.push_back(l);
     }
@@ -64,169 +86,212 @@ std::vector<odt::ModelClause> model_clauses(const nb::handle& clauses) {
   return made;
 }
 
-void set_components(odt::RuledProblem& p, const nb::dict& d) {
-  p.components = nb::cast<int>(d["components"]);
-  p.sums = nb::cast<int>(d["sums"]);
-  p.value = losses(d["value"]);
-  p.sum_of = list<int>(d, "sum_of");
-  p.leaf = list<Loss>(d, "leaf");
-  p.split = losses(d["split"]);
-  p.path_weight = list<int>(d, "path_weight");
-  for (nb::handle item : d["path_delta"])
-    p.path_delta.push_back(item.is_none() ? std::vector<Loss>{} : losses(item));
-  p.offset = nb::cast<Loss>(d["offset"]);
-  for (nb::handle item : d["objective"]) {
-    const auto t = nb::cast<nb::tuple>(item);
-    p.objective.push_back(
-        {nb::cast<Loss>(t[0]), nb::cast<std::vector<int>>(t[1]), nb::cast<int>(t[2])});
-  }
-}
+// The value and side of both ends of a piece of a set of thresholds.
+using Piece = std::tuple<double, int, double, int>;
+// The value that goes left or -1, the side of missing cells or -1, the thresholds that may stand
+// by level, whether they are shortened.
+using SpaceTests = std::vector<std::tuple<int, int, std::vector<std::vector<Piece>>, bool>>;
 
-// A set of thresholds: flat quadruples, each the value and side of both ends of a piece.
-odt::RealSet real_set(const nb::handle& pieces) {
-  odt::RealSet made;
-  for (nb::handle item : pieces) {
-    const auto t = nb::cast<nb::tuple>(item);
-    made.push_back({{nb::cast<double>(t[0]), nb::cast<int>(t[1])},
-                    {nb::cast<double>(t[2]), nb::cast<int>(t[3])}});
+struct Space {
+  odt::SpaceProblem problem;  // tests without their columns
+  std::vector<odt::MonotoneRule> monotone;
+  bool steady;
+};
+
+Space space_of(const std::vector<std::tuple<int, bool, bool>>& column_kinds,
+               const SpaceTests& tests, const std::vector<std::tuple<int, int, bool>>& monotone,
+               bool steady, const Matrix<double>& cells) {
+  Space made;
+  for (const auto& [fact, column, increasing] : monotone)
+    made.monotone.push_back({fact, column, increasing});
+  for (const auto& [known, other, missing] : column_kinds)
+    made.problem.columns.push_back({known, other, missing});
+  for (const auto& [code, missing, levels, shorten] : tests) {
+    odt::SpaceTest test{0, code, missing, shorten, {}};
+    for (const auto& level : levels) {
+      odt::RealSet& set = test.admitted.emplace_back();
+      for (const auto& [low, low_side, high, high_side] : level)
+        set.push_back({{low, low_side}, {high, high_side}});
+    }
+    made.problem.tests.push_back(std::move(test));
   }
+  made.steady = steady;
+  made.problem.cells = copied(cells);
   return made;
 }
 
-// Rules (fact, column, increasing); columns (known values or -1, whether others are possible,
-// whether cells are missing); features (the value that goes left or -1, the side of missing cells
-// or -1, the thresholds that may stand by level, whether they are shortened).
-void set_monotone(odt::RuledProblem& p, const nb::dict& d) {
-  for (nb::handle item : d["monotone"]) {
-    const auto t = nb::cast<nb::tuple>(item);
-    p.monotone.push_back({nb::cast<int>(t[0]), nb::cast<int>(t[1]), nb::cast<bool>(t[2])});
-  }
-  if (p.monotone.empty()) return;
-  for (nb::handle item : d["column_kinds"]) {
-    const auto t = nb::cast<nb::tuple>(item);
-    p.space.columns.push_back({nb::cast<int>(t[0]), nb::cast<bool>(t[1]), nb::cast<bool>(t[2])});
-  }
+void set_columns(odt::RuledProblem& p, const Columns& given, const RankTable& table) {
+  p.column = given.column;
+  p.columns = given.columns;
+  p.missing_low.assign(given.missing_low.begin(), given.missing_low.end());
+  p.missing_high.assign(given.missing_high.begin(), given.missing_high.end());
+  for (const Cuts& level : given.allowed_at)
+    p.allowed_at.push_back(flags_of(level, table.distinct));
+}
+
+void set_components(odt::RuledProblem& p, const Components& given) {
+  p.components = static_cast<int>(given.leaf.size());
+  p.sums = static_cast<int>(given.value.shape(1));
+  p.value = copied(given.value);
+  p.sum_of = given.sum_of;
+  p.leaf = given.leaf;
+  p.split = copied(given.split);
+  p.path_weight = given.path_weight;
+  for (const auto& delta : given.path_delta)
+    p.path_delta.push_back(delta ? copied(*delta) : std::vector<Loss>{});
+}
+
+void set_states(odt::RuledProblem& p, const PathStates& given) {
+  p.states = static_cast<int>(given.need.size());
+  p.next = copied(given.next);
+  p.need = given.need;
+  p.closed = given.closed;
+  p.leaf_rules = given.leaf_rules;
+  p.split_rules = given.split_rules;
+}
+
+void set_facts(odt::RuledProblem& p, const Facts& given) {
+  p.facts = given.count;
+  p.split_facts = given.split;
+  for (const auto& [fact, first, second] : given.pairs) p.pairs.push_back({fact, first, second});
+}
+
+void set_space(odt::RuledProblem& p, const Space& given) {
+  p.space = given.problem;
   std::size_t feature = 0;
-  for (nb::handle item : d["tests"]) {
-    const auto t = nb::cast<nb::tuple>(item);
-    odt::SpaceTest test{p.column.at(feature++), nb::cast<int>(t[0]), nb::cast<int>(t[1]), {}};
-    for (nb::handle level : t[2]) test.admitted.push_back(real_set(level));
-    test.shorten = nb::cast<bool>(t[3]);
-    p.space.tests.push_back(std::move(test));
-  }
-  p.steady = nb::cast<bool>(d["steady"]);
-  const auto cells =
-      nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(d["cells"]);
-  p.space.cells.assign(cells.data(), cells.data() + cells.size());
+  for (odt::SpaceTest& test : p.space.tests) test.column = p.column.at(feature++);
+  p.monotone = given.monotone;
+  p.steady = given.steady;
 }
 
-void set_rules(odt::RuledProblem& p, const nb::dict& d) {
-  p.column = list<int>(d, "column");
-  p.columns = nb::cast<int>(d["columns"]);
-  for (int flag : list<int>(d, "missing_low")) p.missing_low.push_back(flag != 0);
-  for (int flag : list<int>(d, "missing_high")) p.missing_high.push_back(flag != 0);
-  for (nb::handle level : d["allowed_at"]) {
-    odt::Problem one;
-    one.features = p.base.features;
-    one.distinct = p.base.distinct;
-    set_allowed(one, nb::borrow(level));
-    p.allowed_at.push_back(std::move(one.allowed));
-  }
-  p.states = nb::cast<int>(d["states"]);
-  const auto next = nb::cast<Matrix<std::int32_t>>(d["next"]);
-  p.next.assign(next.data(), next.data() + next.size());
-  p.need = list<int>(d, "need");
-  p.closed = nb::cast<bool>(d["closed"]);
-  p.leaf_rules = list<std::vector<int>>(d, "leaf_rules");
-  p.split_rules = list<std::vector<int>>(d, "split_rules");
-  p.leaf_clauses = row_clauses(d["leaf_clauses"]);
-  p.split_clauses = row_clauses(d["split_clauses"]);
-  p.facts = nb::cast<int>(d["facts"]);
-  p.split_facts = list<std::uint64_t>(d, "split_facts");
-  for (nb::handle item : d["pairs"]) {
-    const auto t = nb::cast<nb::tuple>(item);
-    p.pairs.push_back(
-        {nb::cast<int>(t[0]), nb::cast<std::uint32_t>(t[1]), nb::cast<std::uint32_t>(t[2])});
-  }
-  p.clauses = model_clauses(d["clauses"]);
-}
-
-}  // namespace
-
-odt::RuledProblem odt_python::ruled_problem_of(const Ranks& ranks,
-                                               const Vector<std::uint32_t>& distinct, int classes,
-                                               int depth, const nb::dict& rules,
-                                               const nb::object& allowed,
-                                               std::optional<int> max_leaves) {
+odt::RuledProblem problem_of(const RankTable& table, int classes, int depth,
+                             std::optional<int> max_leaves, const Columns& columns,
+                             const Components& components, const PathStates& states,
+                             const Facts& facts, const Clauses& clauses, const Objective& objective,
+                             Loss offset, const std::optional<Space>& space) {
   odt::RuledProblem p;
-  p.base = problem_of(ranks, distinct, depth);
+  p.base = table.problem(depth);
   p.base.classes = classes;
-  set_allowed(p.base, allowed);
   p.base.leaves = max_leaves.value_or(0);
-  set_components(p, rules);
-  set_rules(p, rules);
-  set_monotone(p, rules);
+  set_columns(p, columns, table);
+  set_components(p, components);
+  set_states(p, states);
+  set_facts(p, facts);
+  p.leaf_clauses = clauses.leaf;
+  p.split_clauses = clauses.split;
+  p.clauses = clauses.model;
+  for (const auto& [coefficient, of, fact] : objective)
+    p.objective.push_back({coefficient, of, fact});
+  p.offset = offset;
+  if (space) set_space(p, *space);
   return p;
 }
 
-namespace {
-
-nb::dict solve_ruled(const Ranks& ranks, const Vector<std::uint32_t>& distinct, int classes,
-                     int depth, const nb::dict& rules, const nb::object& allowed,
-                     std::optional<int> max_leaves, std::optional<double> time_limit,
-                     double relative_gap, std::optional<std::size_t> memory_limit,
-                     std::optional<Loss> upper_bound, const nb::object& start,
-                     const nb::object& progress, const nb::object& interrupted, int threads,
-                     std::uint64_t seed, const std::string& method, bool beside,
-                     std::uint64_t alone, std::uint64_t work_limit) {
-  const odt::RuledProblem p =
-      ruled_problem_of(ranks, distinct, classes, depth, rules, allowed, max_leaves);
-  odt::Options o;
-  o.time_limit = time_limit.value_or(-1);
-  o.relative_gap = relative_gap;
-  o.memory_limit = memory_limit.value_or(0);
-  o.upper_bound = upper_bound.value_or(odt::kInfinite);
-  if (method != "auto" && method != "anytime")
+RuledAnswer solve_under_rules(const odt::RuledProblem& p, const Limits& limits,
+                              const std::optional<TreeArrays>& start,
+                              std::optional<Loss> upper_bound, const Progress<Loss>& progress) {
+  if (limits.method != "auto" && limits.method != "anytime")
     throw std::invalid_argument("method must be auto or anytime");
-  o.method = method == "anytime" ? 3 : 0;
-  o.threads = threads;
-  o.seed = seed;
-  o.beside = beside;
-  o.alone = alone;
-  o.work_limit = work_limit;
-  if (!start.is_none()) o.start = start_of(nb::cast<nb::dict>(start));
-  Interrupt interrupt(interrupted);
-  o.interrupted = [&interrupt] { return interrupt(); };
-  Progress tell(progress);
-  if (tell.wanted())
-    o.progress = [&tell](const odt::Incumbent& i, const odt::Found& found) {
-      tell(i.value, i.bound, i.seconds, found);
-    };
-  odt::Result result;
-  {
-    nb::gil_scoped_release free;
-    result = odt::solve_ruled(p, o);
-  }
-  tell.rethrow();
-  nb::dict d;
-  const bool has_tree = !result.tree.empty();
-  d["status"] = name_of(result.status);
-  d["objective"] = has_tree ? nb::cast(result.value) : nb::none();
-  d["bound"] = result.bound <= -odt::kInfinite ? nb::none() : nb::cast(result.bound);
-  d["tree"] = has_tree ? nb::object(tree_of(result.tree)) : nb::none();
-  d["counters"] = counters_of(result.counters);
-  d["seconds"] = result.seconds;
-  nb::list timeline;
-  for (const odt::Incumbent& i : result.timeline)
-    timeline.append(nb::make_tuple(i.seconds, i.value, i.bound));
-  d["timeline"] = timeline;
-  d["interrupted"] = interrupt.raised();
-  return d;
+  odt::Options o = options_of(limits);
+  o.upper_bound = upper_bound.value_or(odt::kInfinite);
+  if (start) o.start = start->start();
+  RuledAnswer answer =
+      answered<RuledAnswer, Loss>(std::move(o), limits, progress,
+                                  [&p](const odt::Options& o) { return odt::solve_ruled(p, o); });
+  if (*answer.bound <= -odt::kInfinite) answer.bound.reset();
+  return answer;
+}
+
+void bind_parts(nb::module_& m) {
+  nb::class_<Columns>(m, "Columns",
+                      "What is tested: per feature its column, and whether its first (last) rank "
+                      "is that of missing\ncells; per level the cuts that may stand, where levels "
+                      "differ.")
+      .def(
+          "__init__",
+          [](Columns* self, const std::vector<int>& column, int columns,
+             const std::vector<bool>& missing_low, const std::vector<bool>& missing_high,
+             const std::vector<Cuts>& allowed_at) {
+            new (self) Columns{column, columns, missing_low, missing_high, allowed_at};
+          },
+          nb::kw_only(), "column"_a, "columns"_a, "missing_low"_a, "missing_high"_a,
+          "allowed_at"_a);
+  nb::class_<Components>(
+      m, "Components",
+      "Additive measures of a tree.\n\n"
+      "value: int64 (row, sum). sum_of: per component and label, the sum that a leaf's rows add,\n"
+      "or -1. leaf: per component, for each leaf. split: int64 (component, column), for each\n"
+      "split. path_weight: per component the sum that weighs costs of paths, or -1. path_delta:\n"
+      "per component int64 (state, column), or None.")
+      .def(
+          "__init__",
+          [](Components* self, const Matrix<Loss>& value, const std::vector<int>& sum_of,
+             const std::vector<Loss>& leaf, const Matrix<Loss>& split,
+             const std::vector<int>& path_weight,
+             const std::vector<std::optional<Matrix<Loss>>>& path_delta) {
+            new (self) Components{value, sum_of, leaf, split, path_weight, path_delta};
+          },
+          nb::kw_only(), "value"_a, "sum_of"_a, "leaf"_a, "split"_a, "path_weight"_a,
+          "path_delta"_a);
+  nb::class_<PathStates>(
+      m, "PathStates",
+      "The automaton of rules on paths.\n\n"
+      "next: int32 (state, column), -1 where no tree may stand below. need: per state, splits\n"
+      "that must follow before a leaf. closed: a path that may stand may do without any of its\n"
+      "tests. leaf_rules, split_rules: per state the clauses that the path leaves open.")
+      .def(
+          "__init__",
+          [](PathStates* self, const Matrix<std::int32_t>& next, const std::vector<int>& need,
+             bool closed, const std::vector<std::vector<int>>& leaf_rules,
+             const std::vector<std::vector<int>>& split_rules) {
+            new (self) PathStates{next, need, closed, leaf_rules, split_rules};
+          },
+          nb::kw_only(), "next"_a, "need"_a, "closed"_a, "leaf_rules"_a, "split_rules"_a);
+  nb::class_<Facts>(
+      m, "Facts",
+      "Bits that splits set: `split` per level and column, `pairs` (fact, row, row) where the\n"
+      "rows part.")
+      .def(
+          "__init__",
+          [](Facts* self, int count, const std::vector<std::uint64_t>& split,
+             const std::vector<std::tuple<int, std::uint32_t, std::uint32_t>>& pairs) {
+            new (self) Facts{count, split, pairs};
+          },
+          nb::kw_only(), "count"_a, "split"_a, "pairs"_a);
+  nb::class_<Clauses>(
+      m, "Clauses",
+      "Rules, each a list of conditions of which one must hold.\n\n"
+      "leaf, split: (sums, constant, at most), a sum per label or one. model: (\"component\",\n"
+      "index, at most) or (\"fact\", index, whether it must be set).")
+      .def(
+          "__init__",
+          [](Clauses* self, const RowClauses& leaf, const RowClauses& split,
+             const ModelClauses& model) {
+            new (self) Clauses{row_clauses(leaf), row_clauses(split), model_clauses(model)};
+          },
+          nb::kw_only(), "leaf"_a, "split"_a, "model"_a);
+  nb::class_<Space>(
+      m, "Space",
+      "The feature space beyond the rows, for rules on the order of predictions.\n\n"
+      "column_kinds: per column the number of its values (-1 for numbers), whether there are\n"
+      "others, whether cells are missing. tests: per feature the value that goes left (-1 for\n"
+      "thresholds), the side of missing cells, by level the pieces in which thresholds may stand,\n"
+      "whether they are shortened. monotone: (fact, column, increasing). cells: float64 (column,\n"
+      "row), NaN where missing.")
+      .def(
+          "__init__",
+          [](Space* self, const std::vector<std::tuple<int, bool, bool>>& column_kinds,
+             const SpaceTests& tests, const std::vector<std::tuple<int, int, bool>>& monotone,
+             bool steady, const Matrix<double>& cells) {
+            new (self) Space(space_of(column_kinds, tests, monotone, steady, cells));
+          },
+          nb::kw_only(), "column_kinds"_a, "tests"_a, "monotone"_a, "steady"_a, "cells"_a);
 }
 
 }  // namespace
 
 void bind_ruled(nb::module_& m) {
+  bind_parts(m);
   m.def(
       "shortest",
       [](double low, double high, double wish) -> std::optional<double> {
@@ -236,10 +301,24 @@ void bind_ruled(nb::module_& m) {
       "low"_a, "high"_a, "wish"_a,
       "The shortest decimal of [low, high) that is nearest to `wish`: as `data/decimals.py` has "
       "it.");
-  m.def("solve_ruled", &solve_ruled, "ranks"_a, "distinct"_a, "classes"_a, "depth"_a, "rules"_a,
-        nb::kw_only(), "allowed"_a = nb::none(), "max_leaves"_a = nb::none(),
-        "time_limit"_a = nb::none(), "relative_gap"_a = 0.0, "memory_limit"_a = nb::none(),
-        "upper_bound"_a = nb::none(), "start"_a = nb::none(), "progress"_a = nb::none(),
-        "interrupted"_a = nb::none(), "threads"_a = 1, "seed"_a = 0, "method"_a = "auto",
-        "beside"_a = true, "alone"_a = odt::Options{}.alone, "work_limit"_a = 0);
+  nb::class_<odt::RuledProblem>(
+      m, "RuledProblem",
+      "A tree of classes of least objective that keeps rules.\n\n"
+      "objective: (coefficient, components, fact): the coefficient counts the largest of the\n"
+      "components, or the fact where it is not -1. offset: a relative gap counts it in.")
+      .def(
+          "__init__",
+          [](odt::RuledProblem* self, const RankTable& table, int classes, int depth,
+             std::optional<int> max_leaves, const Columns& columns, const Components& components,
+             const PathStates& states, const Facts& facts, const Clauses& clauses,
+             const Objective& objective, Loss offset, const Space* space) {
+            new (self) odt::RuledProblem(problem_of(
+                table, classes, depth, max_leaves, columns, components, states, facts, clauses,
+                objective, offset, space ? std::optional<Space>(*space) : std::nullopt));
+          },
+          "table"_a, "classes"_a, "depth"_a, nb::kw_only(), "max_leaves"_a = nb::none(),
+          "columns"_a, "components"_a, "states"_a, "facts"_a, "clauses"_a, "objective"_a,
+          "offset"_a = 0, "space"_a.none() = nb::none());
+  m.def("solve_ruled", &solve_under_rules, "problem"_a, "limits"_a, nb::kw_only(),
+        "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none());
 }

@@ -1,29 +1,16 @@
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include "odt/scan.hpp"
+#include "shared.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
 
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <class T>
-Result<T> give(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Result<T>(kept->data(), {kept->size()}, owner);
-}
+using namespace odt_python;
 
 void check_rows(const Vector<std::int64_t>& rows, std::int64_t n_rows) {
   for (std::size_t i = 0; i < rows.shape(0); ++i)
@@ -46,9 +33,11 @@ class SplitScan {
     }
   }
 
-  nb::tuple best(Vector<std::int64_t> rows, Matrix<std::int64_t> gains,
-                 Matrix<std::int64_t> bounded, Vector<std::int64_t> minima,
-                 Vector<std::int64_t> allowed, Vector<std::int64_t> families, int score) {
+  using Best = std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<double>>;
+
+  Best best(Vector<std::int64_t> rows, Matrix<std::int64_t> gains, Matrix<std::int64_t> bounded,
+            Vector<std::int64_t> minima, Vector<std::int64_t> allowed,
+            Vector<std::int64_t> families, int score) {
     const auto n_rows = static_cast<std::int64_t>(codes_.shape(1));
     if (static_cast<std::int64_t>(gains.shape(0)) != n_rows ||
         static_cast<std::int64_t>(bounded.shape(0)) != n_rows ||
@@ -83,7 +72,7 @@ class SplitScan {
         gini[i] = found.gini;
       }
     }
-    return nb::make_tuple(give(std::move(tests)), give(std::move(exact)), give(std::move(gini)));
+    return {array_of(std::move(tests)), array_of(std::move(exact)), array_of(std::move(gini))};
   }
 
  private:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from odtdsl.backends.base import (
     EXACT,
@@ -43,17 +43,17 @@ from odtdsl.backends.exact.lowering import (
     smallest_without_loss,
     to_raw,
 )
-from odtdsl.backends.exact.packed import Arrays, Packed
+from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.plain_rules import PlainRules, plain_rules
 from odtdsl.backends.exact.ruled import ruled_objections
 from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted
-from odtdsl.backends.exact.stacked_search import StackedSearch
+from odtdsl.backends.exact.stacked_search import Found, StackedSearch
 from odtdsl.backends.needs import Need, needs, refusals
 from odtdsl.backends.steps import BRIEF_START, START_OF_DIAGRAMS, VECTOR_START, Step
 from odtdsl.backends.stepwise import take
+from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.base.engine import engine
 from odtdsl.problem.ir.forms import Core, Form, LinearStage, MaximaBound
 from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -159,7 +159,7 @@ class Exact(BackEnd):
             return take(self.begin(core, limits, start, report), STEPS, limits)
         first = started(start)
         if core.targets is not None:
-            return regression.RegressionSearch(engine(), core, limits, first, report).run()
+            return regression.RegressionSearch(core, limits, first, report).run()
         if refuted(core):
             return RawAnswer(status="infeasible", tree=None)
         if (rules := plain_of(core)) is not None:
@@ -256,39 +256,45 @@ class PlainSearch(StackedSearch):
             return self._smallest(deepest)
         return super().course(deepest)
 
-    def asked(self, depth: int) -> dict[str, Any]:
+    def asked(self, depth: int) -> Found:
         """One search at a depth, on the stacked losses."""
-        self.losses: Losses = losses(self.core, self.stages, depth)
-        bound = None if self.losses.limit is None else self.losses.limit - 1
-        return self._engine(depth, upper_bound=bound, **self.limited(gap=len(self.stages) == 1))
+        problem = self._problem(depth)
+        return engine.solve(
+            problem,
+            self.limits.of_engine(gap=len(self.stages) == 1),
+            start=self.engine_start(),
+            upper_bound=None if self.losses.limit is None else self.losses.limit - 1,
+            progress=self.told,
+        )
 
-    def _engine(self, depth: int, **limits: Any) -> dict[str, Any]:
-        """The engine's answer for this problem."""
-        found: dict[str, Any] = self.engine.solve(
-            self.cells.ranks,
-            self.cells.distinct,
+    def _problem(self, depth: int) -> engine.ClassProblem:
+        """This problem at a depth, for the engine."""
+        self.losses: Losses = losses(self.core, self.stages, depth)
+        return engine.ClassProblem(
+            self.cells.table(),
             self.losses.classes,
             self.losses.n_classes,
             depth,
-            allowed=list(self.cells.allowed),
             weights=self.losses.weights,
             costs=self.losses.costs,
             max_leaves=most_leaves(self.core, depth),
             leaf_price=self.losses.price,
-            **self.rules.engine(self.core, self.cells),
-            **limits,
+            min_leaf_rows=self.rules.leaf_rows,
+            column=self.rules.columns(self.core, self.cells),
+            next=self.rules.next,
+            must_column=-1 if self.rules.must is None else self.rules.must,
         )
-        return found
 
-    def packed(self, arrays: Arrays) -> Packed:
+    def packed(self, held: engine.Plan | engine.Tree) -> Packed:
         """A plan."""
-        return Packed(_finishing, self.depth, arrays)
+        return Packed(_finishing, self.depth, held)
 
     def unpacked(self, told: Packed) -> RawTree:
         """The tree of a plan that this search told."""
-        self.losses = losses(self.core, self.stages, told.depth)
-        found = self._engine(told.depth, plan=told.arrays)
-        return to_raw(self.core, self.cells, found["tree"])
+        assert isinstance(told.held, engine.Plan), "as `packed` has it"
+        found = engine.finish(self._problem(told.depth), told.held)
+        assert found.tree is not None, "a plan is that of a tree"
+        return to_raw(self.core, self.cells, found.tree)
 
     def _smallest(self, deepest: int) -> RawAnswer:
         """Least depth, then least leaves, by the search for trees without loss.
@@ -296,22 +302,23 @@ class PlainSearch(StackedSearch):
         A tree comes only when all smaller depths are refuted, so its depth is proven.
         """
         self.losses = losses(self.core, (), deepest)
-        found = self.engine.solve(
-            self.cells.ranks,
-            self.cells.distinct,
+        problem = engine.ClassProblem(
+            self.cells.table(),
             self.losses.classes,
             self.losses.n_classes,
             deepest,
-            allowed=list(self.cells.allowed),
             smallest=True,
+        )
+        limits = engine.Limits(
             time_limit=self.limits.left(),
             memory_limit=self.limits.table_bytes(),
             interrupted=self.limits.interrupted,
         )
-        if found["tree"] is None:
-            self.depth = 0 if found["status"] == "unknown" else deepest
+        found = engine.solve(problem, limits)
+        if found.tree is None:
+            self.depth = 0 if found.status == "unknown" else deepest
         else:
-            self.depth = depth_of(to_raw(self.core, self.cells, found["tree"]))
+            self.depth = depth_of(to_raw(self.core, self.cells, found.tree))
         return self.answer(found)
 
     # ---- values
@@ -327,14 +334,14 @@ class PlainSearch(StackedSearch):
         steps = stacked if self.losses.limit is None else stacked % self.losses.limit
         return Fraction(self.least + steps // self.losses.units[0], stage.denominator)
 
-    def status_of(self, found: dict[str, Any]) -> Status:
+    def status_of(self, found: Found) -> Status:
         """A tree without loss is best at any depth."""
-        status: Status = found["status"]
+        status = found.status
         if not self.cut_off or (self.by_depth and status == "optimal"):
             return status
         if status == "infeasible":
             return "unknown"
-        perfect = found["objective"] is not None and found["objective"] <= self.losses.price
+        perfect = found.objective is not None and found.objective <= self.losses.price
         return "feasible" if status == "optimal" and not perfect else status
 
 

@@ -11,7 +11,6 @@ from odtdsl.backends.exact.lowering import about_objective, size_of
 from odtdsl.backends.exact.moves import PATIENCE, Moves
 from odtdsl.backends.exact.unrolled import TreeSolver, Unrolled, as_trees
 from odtdsl.backends.steps import Step
-from odtdsl.base.engine import engine
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,
@@ -96,7 +95,7 @@ class DiagramSearch:
         report: Report | None,
         of_trees: TreeSolver,
     ) -> None:
-        self.trees = Unrolled(core, limits, start, report, engine(), of_trees)
+        self.trees = Unrolled(core, limits, start, report, of_trees)
         self.bound = 0
         self.moves: Moves | None = None
 

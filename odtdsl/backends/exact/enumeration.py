@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from odtdsl.backends.base import Limits, Objection
 from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.backends.exact.lowering import Features, deepest_of, demands, least, most_leaves, to_raw
 from odtdsl.backends.exact.ruled import Ruled, assemble, ruled_objections
-from odtdsl.base.engine import engine
+from odtdsl.base import engine
 from odtdsl.data.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.forms import (
@@ -156,33 +156,28 @@ class _Listing:
             return Enumerated(stopped="")
         listed = self._listed()
         return Enumerated(
-            stopped=self._stopped(listed, cut_off), counters=tuple(listed["counters"].items())
+            stopped=self._stopped(listed, cut_off), counters=tuple(listed.counters.items())
         )
 
-    def _listed(self) -> dict[str, Any]:
-        features = self.ruled.features
-        twin, absent = twins(self.core, features)
-        listed: dict[str, Any] = engine().enumerate(
-            features.ranks,
-            features.distinct,
-            self.core.n_classes,
-            self.depth,
-            self.ruled.rules,
-            self.ruled.at_most(self.bounds),
-            self._heard,
-            allowed=list(features.allowed),
-            max_leaves=most_leaves(self.core, self.depth),
-            collapse=idle_splits_go(self.whole),
-            twin=twin,
-            absent=absent,
+    def _listed(self) -> engine.Listed:
+        twin, absent = twins(self.core, self.ruled.features)
+        limits = engine.Limits(
             time_limit=self.limits.left(),
             memory_limit=self.limits.table_bytes(),
             interrupted=self.limits.interrupted,
         )
-        return listed
+        return engine.enumerate(
+            self.ruled.problem(self.core),
+            limits,
+            self.ruled.at_most(self.bounds),
+            self._heard,
+            collapse=idle_splits_go(self.whole),
+            twin=twin,
+            absent=absent,
+        )
 
-    def _heard(self, arrays: dict[str, Any], _value: int) -> bool:
-        raw = to_raw(self.core, self.ruled.features, arrays)
+    def _heard(self, tree: engine.Tree, _value: int) -> bool:
+        raw = to_raw(self.core, self.ruled.features, tree)
         evaluation = Evaluation(self.whole, raw)
         shallow = self.whole is not self.core and evaluation.depth < self.depth
         if shallow or evaluation.violations():
@@ -191,14 +186,14 @@ class _Listing:
         self.enough = not self.found(raw, values)
         return not self.enough
 
-    def _stopped(self, listed: dict[str, Any], cut_off: bool) -> Stopped:
+    def _stopped(self, listed: engine.Listed, cut_off: bool) -> Stopped:
         if self.enough:
             return "enough"
-        if listed["complete"]:
+        if listed.complete:
             return "depth" if cut_off else ""
-        if listed["interrupted"]:
+        if listed.interrupted:
             return "interrupted"
-        return "memory" if listed["no_memory"] else "time"
+        return "memory" if listed.no_memory else "time"
 
 
 def twins(core: Core, found: Features) -> tuple[list[int], list[BoolArray | None]]:

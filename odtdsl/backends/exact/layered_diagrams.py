@@ -1,20 +1,22 @@
 """Diagrams on `exact`, shape by shape: what bounds by trees leave open.
 
 A shape says how many splits each layer has. Shapes are asked in rounds of growing effort: what
-the trees of a shape lose at least, then its best diagram by branch and bound (`_engine.Layered`).
+the trees of a shape lose at least, then its best diagram by branch and bound (`engine.Layered`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.backends.exact.lowering import raw_test
+from odtdsl.base import engine
 from odtdsl.data.table import IntArray
 from odtdsl.problem.ir.raw import RawDiagram, RawNode
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from odtdsl.backends.exact.unrolled import Unrolled
 
 Shape = tuple[int, ...]
+
+Layers = Sequence[Sequence[tuple[int, int, int, int]]]
+"""A diagram as the engine has it: feature, cut and the ends of both arcs of each node."""
 
 MOST_SHAPES = 5000
 """Skeletons with more shapes are left to the back ends."""
@@ -85,7 +90,7 @@ class Layered:
         self.bounds: dict[Shape, int] = {}
         self.asked: set[Shape] = set()
         self.whole = self._list()
-        self.engine = self._table() if self.whole else None
+        self.search = self._table() if self.whole else None
 
     def _list(self) -> bool:
         """The shapes with room for something better; whether these are all."""
@@ -97,26 +102,22 @@ class Layered:
                 self.bounds[shape] = bound
         return True
 
-    def _table(self) -> Any:
+    def _table(self) -> engine.Layered | None:
         """The search over rows that tests tell apart; None where it does not take them."""
-        trees, native = self.trees, self.trees.engine
+        trees = self.trees
         output = trees.measure.output
-        if output is None or output.shape[1] > native.most_layered_labels:
+        if output is None or output.shape[1] > engine.most_layered_labels:
             return None
         above = output - output.min(axis=1, keepdims=True)
         kinds = kinds_of_rows(trees.features.ranks)
         _, one_of = np.unique(kinds, return_index=True)
-        if len(one_of) > native.most_layered_rows:
+        if len(one_of) > engine.most_layered_rows:
             return None
         ranks = trees.features.ranks[:, one_of]
         losses = np.zeros((len(one_of), above.shape[1]), dtype=np.int64)
         np.add.at(losses, kinds, above)
-        return native.Layered(
-            np.ascontiguousarray(ranks),
-            trees.features.distinct,
-            losses,
-            list(trees.features.allowed),
-        )
+        features = replace(trees.features, ranks=np.ascontiguousarray(ranks))
+        return engine.Layered(features.table(), losses)
 
     def open(self) -> list[Shape]:
         """Shapes that may hold something better, the most promising first."""
@@ -127,7 +128,7 @@ class Layered:
     def bound(self, deadline: float | None) -> int:
         """A bound on all diagrams; what is found is offered."""
         spent = 0
-        for number, effort in enumerate(EFFORTS if self.engine else ()):
+        for number, effort in enumerate(EFFORTS if self.search else ()):
             # what leaves the least room is closed soonest by trees alone
             todo = self.open() if number else sorted(self.open(), key=lambda s: -sum(s))
             for shape in todo:
@@ -155,27 +156,24 @@ class Layered:
         trees = self.trees
         self.searches += 1
         paid = trees.price * (sum(shape) + 1)
-        assert self.engine is not None
-        found: dict[str, Any] = self.engine.solve(
-            list(shape),
-            trees.upper() - paid,
-            bound_only=bound_only,
+        assert self.search is not None
+        limits = engine.Limits(
             work_limit=effort,
             time_limit=seconds,
             memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
         )
-        trees.interrupted = trees.interrupted or bool(found["interrupted"])
-        if found["value"] is not None:
-            trees.offer(diagram_of(trees, found["layers"]))
-        bound = int(found["bound"])
-        self.bounds[shape] = max(self.bounds[shape], bound + paid)
-        if found["complete"]:  # a rule may forbid its best diagram: more is not known of it
+        found = self.search.solve(shape, trees.upper() - paid, limits, bound_only=bound_only)
+        trees.interrupted = trees.interrupted or found.interrupted
+        if found.value is not None:
+            trees.offer(diagram_of(trees, found.layers))
+        self.bounds[shape] = max(self.bounds[shape], found.bound + paid)
+        if found.complete:  # a rule may forbid its best diagram: more is not known of it
             self.asked.add(shape)
-        return int(found["work"]) * len(trees.features.distinct)
+        return found.work * len(trees.features.distinct)
 
 
-def diagram_of(trees: Unrolled, layers: list[list[tuple[int, int, int, int]]]) -> RawDiagram | None:
+def diagram_of(trees: Unrolled, layers: Layers) -> RawDiagram | None:
     """The engine's layers as a diagram.
 
     Arcs that lead to one place, and what they leave alone, are left out.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.base import Objection
+from odtdsl.base import engine
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
@@ -63,6 +64,10 @@ class Features:
     tests: tuple[tuple[int, int], ...]
     by_level: tuple[tuple[BoolArray | None, ...], ...] = ()
     cuts: tuple[IntArray | None, ...] = ()
+
+    def table(self) -> engine.RankTable:
+        """Ranks and allowed cuts, for the engine."""
+        return engine.RankTable(self.ranks, self.distinct, self.allowed)
 
 
 def features(core: Core) -> Features:
@@ -471,19 +476,17 @@ def about_objective(core: Core) -> Iterator[Objection]:
 # ---- trees, both ways
 
 
-def to_raw(core: Core, found: Features, tree: dict[str, npt.NDArray[np.int64]]) -> RawTree:
-    """The engine's arrays as a raw tree; equality and bin tests as themselves."""
+def to_raw(core: Core, found: Features, tree: engine.Tree) -> RawTree:
+    """The engine's tree as a raw one; equality and bin tests as themselves."""
+    features, cuts, labels = tree.feature.tolist(), tree.cut.tolist(), tree.label.tolist()
+    lefts, rights = tree.left.tolist(), tree.right.tolist()
 
     def node(at: int) -> RawTree:
-        feature = int(tree["feature"][at])
-        if feature < 0:
-            return RawLeaf(label=int(tree["label"][at]))
-        asked = raw_test(core, found, feature, int(tree["cut"][at]))
+        if features[at] < 0:
+            return RawLeaf(label=labels[at])
+        asked = raw_test(core, found, features[at], cuts[at])
         return RawSplit(
-            family=asked.family,
-            test=asked.test,
-            left=node(int(tree["left"][at])),
-            right=node(int(tree["right"][at])),
+            family=asked.family, test=asked.test, left=node(lefts[at]), right=node(rights[at])
         )
 
     return node(0)
@@ -503,8 +506,8 @@ def _cut(found: Features, feature: int, cut: int) -> int:
     return cut if cuts is None else int(cuts[cut])
 
 
-def from_raw(core: Core, found: Features, tree: RawTree) -> dict[str, npt.NDArray[np.int64]] | None:
-    """A raw tree as the engine's arrays; None where it holds a test that is no feature."""
+def from_raw(core: Core, found: Features, tree: RawTree) -> engine.Tree | None:
+    """A raw tree as the engine's; None where it holds a test that is no feature."""
     where = {pair: index for index, pair in enumerate(found.tests)}
     visits = Evaluation(core, tree).visits
     rows: list[list[int]] = []
@@ -531,13 +534,10 @@ def from_raw(core: Core, found: Features, tree: RawTree) -> dict[str, npt.NDArra
         add(tree)
     except KeyError:
         return None
-    columns = np.array(rows, dtype=np.int64).T
-    names = ("feature", "cut", "left", "right", "label")
-    kinds = (np.int32, np.int64, np.int32, np.int32, np.int32)
-    return {
-        name: np.ascontiguousarray(column.astype(kind))
-        for name, column, kind in zip(names, columns, kinds, strict=True)
-    }
+    feature, cut, left, right, label = np.array(rows, dtype=np.int32).T.copy()
+    return engine.Tree(
+        feature=feature, cut=cut.astype(np.int64), left=left, right=right, label=label
+    )
 
 
 def _allowed_cut(core: Core, found: Features, feature: int, split: RawSplit, rows: IntArray) -> int:

@@ -7,21 +7,20 @@ rule and is better; under rules a move that breaks one is taken back.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtdsl.backends.exact.layered_diagrams import diagram_of, kinds_of_rows
+from odtdsl.backends.exact.layered_diagrams import Layers, diagram_of, kinds_of_rows
 from odtdsl.backends.exact.lowering import Features, to_raw
+from odtdsl.base import engine
 from odtdsl.problem.ir.families import Family, local_gap
 from odtdsl.problem.ir.raw import RawDiagram, RawTest
 
 if TYPE_CHECKING:
     from odtdsl.backends.exact.unrolled import Unrolled
     from odtdsl.data.table import IntArray
-
-Engine = list[list[tuple[int, int, int, int]]]
-"""Feature, cut, and the ends of both arcs of each node, layer by layer."""
 
 PATIENCE = 150
 """Moves without anything better after which the search ends where it may come back later."""
@@ -61,7 +60,7 @@ class Moves:
         kinds = kinds_of_rows(ranks)
         _, one_of = np.unique(kinds, return_index=True)
         above = output - output.min(axis=1, keepdims=True)
-        self.ranks = np.ascontiguousarray(ranks[:, one_of])
+        self.features = replace(trees.features, ranks=np.ascontiguousarray(ranks[:, one_of]))
         self.losses = np.zeros((len(one_of), above.shape[1]), dtype=np.int64)
         np.add.at(self.losses, kinds, above)
         self.able = len(one_of) > 1 and ranks.shape[0] > 0
@@ -80,16 +79,7 @@ class Moves:
         depth = prefix(trees.widths)
         visits = 2_000 if depth == len(trees.widths) else 200
         steps = visits * trees.core.n_rows * len(trees.features.distinct)
-        found: dict[str, Any] = trees.engine.solve(
-            trees.features.ranks,
-            trees.features.distinct,
-            trees.losses.classes,
-            trees.losses.n_classes,
-            depth,
-            allowed=list(trees.features.allowed),
-            weights=trees.losses.weights,
-            costs=trees.losses.costs,
-            leaf_price=trees.price,
+        limits = engine.Limits(
             time_limit=None if deadline is None else TREES * max(0.0, deadline - time.monotonic()),
             work_limit=min(steps, self._work_left() // 4 or steps),
             method="anytime",
@@ -97,12 +87,13 @@ class Moves:
             memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
         )
-        trees.interrupted = trees.interrupted or bool(found["interrupted"])
-        if found["tree"] is not None:
-            trees.offer_tree(to_raw(trees.tree_core, trees.features, found["tree"]))
+        found = engine.solve(trees.problem(depth, trees.price), limits)
+        trees.interrupted = trees.interrupted or found.interrupted
+        if found.tree is not None:
+            trees.offer_tree(to_raw(trees.tree_core, trees.features, found.tree))
 
     def _work_left(self) -> int:
-        work = self.trees.limits.of_search()["work_limit"]
+        work = self.trees.limits.work
         return max(1, work - self.spent) if work else 0
 
     def _moves(self, deadline: float | None, patience: int) -> None:
@@ -111,28 +102,29 @@ class Moves:
         upper = trees.upper() - trees.price  # without that of the root
         self.calls += 1
         endless = UNLIMITED if deadline is None else 0
-        found: dict[str, Any] = trees.engine.improve_diagram(
-            self.ranks,
-            trees.features.distinct,
-            self.losses,
-            list(trees.widths),
-            trees.price,
-            start or [],
-            upper,
-            self._judge,
-            allowed=list(trees.features.allowed),
-            picky=bool(trees.core.clauses),
-            patience=patience,
+        limits = engine.Limits(
             seed=trees.limits.seed + self.calls - 1,
             work_limit=self._work_left() or endless,
             time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
             interrupted=trees.limits.interrupted,
         )
-        trees.moves += int(found["moves"])
-        self.spent += int(found["work"])
-        trees.interrupted = trees.interrupted or bool(found["interrupted"])
+        found = engine.improve_diagram(
+            self.features.table(),
+            self.losses,
+            trees.widths,
+            price=trees.price,
+            start=start or (),
+            upper=upper,
+            judge=self._judge,
+            limits=limits,
+            picky=bool(trees.core.clauses),
+            patience=patience,
+        )
+        trees.moves += found.moves
+        self.spent += found.work
+        trees.interrupted = trees.interrupted or found.interrupted
 
-    def _judge(self, value: int, layers: Engine) -> bool:
+    def _judge(self, value: int, layers: Layers) -> bool:
         """Whether a diagram may be kept; what is better than the best is offered."""
         raw = diagram_of(self.trees, layers)
         if raw is None:
@@ -142,13 +134,13 @@ class Moves:
         return self.trees.keeps(raw)
 
 
-def encoded(trees: Unrolled, raw: RawDiagram) -> Engine | None:
+def encoded(trees: Unrolled, raw: RawDiagram) -> Layers | None:
     """A diagram in the terms of the engine; None where one of its tests is no cut there."""
     from odtdsl.problem.ir.diagrams import DiagramEvaluation
 
     found = trees.features
     where = {pair: index for index, pair in enumerate(found.tests)}
-    layers: Engine = [[] for _ in raw.layers]
+    layers: list[list[tuple[int, int, int, int]]] = [[] for _ in raw.layers]
     for visit in DiagramEvaluation(trees.core, raw).visits:
         node = visit.node
         if not isinstance(node.split, RawTest):

@@ -1,4 +1,4 @@
-"""Trees as our engine holds them while it searches: arrays, without labels or outputs."""
+"""Trees as our engine holds them while it searches."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
+from odtdsl.base import engine
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.maxima import written_out
 from odtdsl.problem.ir.raw import RawTree
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +22,13 @@ class Packed:
         Makes one of its kind, which is only asked to finish trees.
     depth
         What it was asked for.
-    arrays
+    held
         The engine's plan; under rules the tree itself.
     """
 
     search: Callable[[Core], Any]
     depth: int
-    arrays: Arrays
+    held: engine.Plan | engine.Tree
 
     def raw(self, core: Core, memo: dict[Any, Any]) -> RawTree:
         """The tree on the families of the core; its leaves are filled as the search fills them."""

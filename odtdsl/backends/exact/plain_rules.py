@@ -54,15 +54,12 @@ class PlainRules:
         )
         return replace(found, allowed=allowed or found.allowed)
 
-    def engine(self, core: Core, found: Features) -> dict[str, object]:
-        """The arguments of the engine's `solve`."""
-        given: dict[str, object] = {"min_leaf_rows": self.leaf_rows}
-        if self.next is not None or self.must is not None:
-            columns = [core.families[family].column for family, _ in found.tests] or [0]
-            given["column"] = np.array(columns, dtype=np.int32)
-            given["next"] = self.next
-            given["must_column"] = -1 if self.must is None else self.must
-        return given
+    def columns(self, core: Core, found: Features) -> npt.NDArray[np.int32] | None:
+        """The column of each feature, int32 (n_features,); None where no rule speaks of columns."""
+        if self.next is None and self.must is None:
+            return None
+        columns = [core.families[family].column for family, _ in found.tests] or [0]
+        return np.array(columns, dtype=np.int32)
 
 
 def plain_rules(core: Core) -> tuple[PlainRules, Core] | None:

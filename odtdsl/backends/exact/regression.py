@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -25,9 +24,9 @@ from odtdsl.backends.exact.lowering import (
     size_of,
     to_raw,
 )
-from odtdsl.backends.exact.packed import Arrays, Packed
-from odtdsl.base.engine import engine
-from odtdsl.data.table import IntArray
+from odtdsl.backends.exact.packed import Packed
+from odtdsl.base import engine
+from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
@@ -67,9 +66,9 @@ class RegressionSearch:
     """One solve: a search, and one per number of leaves where these are made few."""
 
     def __init__(
-        self, engine: Any, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
     ) -> None:
-        self.engine, self.core, self.limits, self.report = engine, core, limits, report
+        self.core, self.limits, self.report = core, limits, report
         self.began = time.monotonic()
         self.features = features(core)
         first = core.objective[0]
@@ -174,12 +173,12 @@ class RegressionSearch:
         """The best tree of at most so many leaves; `refuted` where none is as good as `upper`."""
         found = self._asked(leaves, upper)
         met = [tree for tree in self.starts if self._fits(tree, leaves)]
-        if found["tree"] is not None:
-            met.append(fitted(self.core, to_raw(self.core, self.features, found["tree"])))
+        if found.tree is not None:
+            met.append(fitted(self.core, to_raw(self.core, self.features, found.tree)))
         tree = min(reversed(met), key=self._value)
         value = self._value(tree)
-        proven = found["status"] == "optimal"
-        bound = value if proven else min(value, self._of_engine(found["bound"]))
+        proven = found.status == "optimal"
+        bound = value if proven else min(value, self._of_engine(found.bound))
         if self.cut_off:  # deeper trees were not looked at
             bound = self._rest(1)
             proven = value <= bound
@@ -189,70 +188,70 @@ class RegressionSearch:
             value=value,
             bound=bound,
             proven=proven,
-            refuted=found["status"] == "infeasible" and not self.cut_off,
-            counters=tuple(found["counters"].items()),
-            interrupted=bool(found["interrupted"]),
+            refuted=found.status == "infeasible" and not self.cut_off,
+            counters=tuple(found.counters.items()),
+            interrupted=found.interrupted,
         )
 
-    def _asked(self, leaves: int, upper: Fraction | None) -> dict[str, Any]:
+    def _asked(self, leaves: int, upper: Fraction | None) -> engine.NumberAnswer:
         """The engine's answer: of the search for vectors of outputs, or for one free number."""
-        return self._engine(
-            {
-                "max_leaves": leaves,
-                "time_limit": self.limits.left(),
-                "relative_gap": float(self.limits.gap) if len(self.core.objective) == 1 else 0.0,
-                "memory_limit": self.limits.table_bytes(),
-                "upper_bound": None
-                if upper is None
-                else float((upper - self._rest(0)) / self.unit),
-                "start": self._start(leaves),
-                "threads": self.limits.threads,
-                "progress": self._progress,
-                "interrupted": self.limits.interrupted,
-                **self.limits.of_search(),
-            }
+        limits = self.limits.of_engine(gap=len(self.core.objective) == 1)
+        start = self._start(leaves)
+        most = None if upper is None else float((upper - self._rest(0)) / self.unit)
+        if self.vectors:
+            return engine.solve_outputs(
+                self._of_vectors(leaves),
+                limits,
+                leaf_rows=least_leaf_rows(self.core),
+                start=start,
+                upper_bound=most,
+                progress=self._progress,
+            )
+        return engine.solve_regression(
+            self._of_numbers(leaves),
+            limits,
+            start=start,
+            upper_bound=most,
+            progress=self._progress,
         )
 
     def unpacked(self, told: Packed) -> RawTree:
         """The tree of a plan that this search told, with outputs."""
-        found = self._engine({"plan": told.arrays})
-        return fitted(self.core, to_raw(self.core, self.features, found["tree"]))
-
-    def _engine(self, asked: dict[str, Any]) -> dict[str, Any]:
-        features = self.features
-        given: dict[str, Any] = {
-            "allowed": list(features.allowed),
-            "weights": self.weights,
-            "leaf_price": float(self._price() / self.unit),
-            **asked,
-        }
-        found: dict[str, Any]
+        assert isinstance(told.held, engine.Plan), "as `_progress` has it"
         if self.vectors:
-            assert self.core.targets is not None
-            found = self.engine.solve_outputs(
-                features.ranks,
-                features.distinct,
-                np.ascontiguousarray(self.core.targets),
-                target_weights(self.core),
-                self.space.native,
-                self.depth,
-                loss=self.stage.loss.kind,
-                leaf_rows=least_leaf_rows(self.core),
-                **given,
-            )
+            found = engine.finish_outputs(self._of_vectors(), told.held)
         else:
-            found = self.engine.solve_regression(
-                features.ranks,
-                features.distinct,
-                self.target,
-                self.depth,
-                absolute=self.stage.loss.kind == "absolute",
-                **given,
-            )
-        return found
+            found = engine.finish_regression(self._of_numbers(), told.held)
+        assert found.tree is not None, "a plan is that of a tree"
+        return fitted(self.core, to_raw(self.core, self.features, found.tree))
 
-    def _start(self, leaves: int) -> Any:
-        """The best tree so far that fits, as the engine's arrays."""
+    def _of_vectors(self, leaves: int | None = None) -> engine.OutputProblem:
+        assert self.core.targets is not None
+        return engine.OutputProblem(
+            self.features.table(),
+            np.ascontiguousarray(self.core.targets),
+            target_weights(self.core),
+            self.space.native,
+            self.depth,
+            weights=self.weights,
+            loss=self.stage.loss.kind,
+            max_leaves=leaves,
+            leaf_price=float(self._price() / self.unit),
+        )
+
+    def _of_numbers(self, leaves: int | None = None) -> engine.RegressionProblem:
+        return engine.RegressionProblem(
+            self.features.table(),
+            self.target,
+            self.depth,
+            weights=self.weights,
+            max_leaves=leaves,
+            leaf_price=float(self._price() / self.unit),
+            absolute=self.stage.loss.kind == "absolute",
+        )
+
+    def _start(self, leaves: int) -> engine.Tree | None:
+        """The best tree so far that fits, as the engine's."""
         met = [tree for tree in self.starts[1:] if self._fits(tree, leaves)]
         return from_raw(self.core, self.features, min(met, key=self._value)) if met else None
 
@@ -277,7 +276,11 @@ class RegressionSearch:
         return Fraction(value) * self.unit + self._rest(0)
 
     def _progress(
-        self, value: float, bound: float, _seconds: float, found: Arrays | None = None
+        self,
+        value: float,
+        bound: float,
+        _seconds: float,
+        found: engine.Plan | engine.Tree | None,
     ) -> None:
         """The engine's incumbent, where it has one, and bound; of the first search only."""
         if self.later:
@@ -295,7 +298,7 @@ class RegressionSearch:
             self.report(progress)
 
 
-def _unequal(weights: IntArray) -> Any:
+def _unequal(weights: IntArray) -> FloatArray | None:
     """Weights as floats; None where rows count alike."""
     return None if (weights == weights[0]).all() else weights.astype(np.float64)
 
@@ -397,4 +400,4 @@ def _bound_refused(clause: Clause, atom: LossBound, first: RegressionStage) -> s
 
 def _finishing(core: Core) -> RegressionSearch:
     """A search that is only asked to finish trees."""
-    return RegressionSearch(engine(), core, Limits(), None, None)
+    return RegressionSearch(core, Limits(), None, None)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ from odtdsl.backends.exact.components import (
     denominator_of,
     empty_paths,
 )
-from odtdsl.backends.exact.feature_space import Rule, space
+from odtdsl.backends.exact.feature_space import Rule, Space, space
 from odtdsl.backends.exact.lowering import (
     LARGEST,
     Features,
@@ -30,7 +29,8 @@ from odtdsl.backends.exact.lowering import (
     ruled_features,
 )
 from odtdsl.backends.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
-from odtdsl.data.table import IntArray
+from odtdsl.base import engine
+from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,
@@ -60,6 +60,26 @@ RowLiteral = tuple[list[int], int, int]
 Term = tuple[int, tuple[int, ...], int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rules:
+    """What the engine's search under rules reads beside the features: see its stub."""
+
+    column: list[int]
+    columns: int
+    missing_low: list[bool]
+    missing_high: list[bool]
+    allowed_at: tuple[tuple[BoolArray | None, ...], ...]
+    components: Components
+    states: Paths
+    facts: Facts
+    leaf_clauses: list[list[RowLiteral]]
+    split_clauses: list[list[RowLiteral]]
+    clauses: list[list[ModelLiteral]]
+    objective: list[Term]
+    offset: int
+    space: Space | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digit:
     """A stage in the stacked objective: what one of its steps weighs, and where they lie.
@@ -81,7 +101,7 @@ class Ruled:
     Attributes
     ----------
     rules
-        The dictionary that the engine's `solve_ruled` takes.
+        What the engine reads of them.
     possible
         False where a rule cannot hold for any tree.
     digits
@@ -97,12 +117,58 @@ class Ruled:
 
     features: Features
     depth: int
-    rules: dict[str, Any]
+    rules: Rules
     possible: bool
     digits: tuple[Digit, ...]
     most: int
     span: int
     reach: int
+
+    def problem(self, core: Core) -> engine.RuledProblem:
+        """The core that was lowered, for the engine."""
+        rules, found, states = self.rules, self.rules.components, self.rules.states
+        return engine.RuledProblem(
+            self.features.table(),
+            core.n_classes,
+            self.depth,
+            max_leaves=most_leaves(core, self.depth),
+            columns=engine.Columns(
+                column=rules.column,
+                columns=rules.columns,
+                missing_low=rules.missing_low,
+                missing_high=rules.missing_high,
+                allowed_at=rules.allowed_at,
+            ),
+            components=engine.Components(
+                value=found.table(),
+                sum_of=[at for labels in found.sum_of for at in labels],
+                leaf=found.leaf,
+                split=_stacked(found.split, rules.columns),
+                path_weight=found.path_weight,
+                path_delta=[
+                    None if path is None else np.ascontiguousarray(states.delta[path])
+                    for path in found.path
+                ],
+            ),
+            states=engine.PathStates(
+                next=states.next,
+                need=states.need,
+                closed=states.closed,
+                leaf_rules=states.leaf_rules,
+                split_rules=states.split_rules,
+            ),
+            facts=engine.Facts(
+                count=len(rules.facts),
+                split=rules.facts.split.ravel().tolist(),
+                pairs=rules.facts.pairs,
+            ),
+            clauses=engine.Clauses(
+                leaf=rules.leaf_clauses, split=rules.split_clauses, model=rules.clauses
+            ),
+            objective=rules.objective,
+            offset=rules.offset,
+            space=None if rules.space is None else rules.space.given(),
+        )
 
     def first(self, value: int) -> Fraction:
         """A value of the objective (or a bound of it) as one of its first stage."""
@@ -124,7 +190,7 @@ class Ruled:
         return total
 
 
-class _Facts:
+class Facts:
     """Bits that splits set: a column is used, the root is wrong, a level is reached, rows part."""
 
     def __init__(self, core: Core, depth: int) -> None:
@@ -193,7 +259,7 @@ class _Assembly:
         self.leaves = max(1, most_leaves(core, depth))
         self.paths: Paths = paths(core, depth)
         self.components = Components(core)
-        self.facts = _Facts(core, depth)
+        self.facts = Facts(core, depth)
         self.possible = True
 
     # ---- rules of the model
@@ -355,22 +421,27 @@ class _Assembly:
             for coefficient, components, fact in terms
         ]
         found = ruled_features(self.core, self.depth)
-        rules = {
-            **self._columns(found),
-            **self._components(),
-            **self._states(),
-            "leaf_clauses": leaf,
-            "split_clauses": split,
-            "facts": len(self.facts),
-            "split_facts": self.facts.split.ravel().tolist(),
-            "pairs": self.facts.pairs,
-            "clauses": clauses,
-            "objective": objective,
-            "offset": stages[0][1],
-            "monotone": [],
-        }
-        if self.facts.monotone:
-            rules.update(space(self.core, found, self.depth, self.facts.monotone))
+        families = [self.core.families[family] for family, _ in found.tests]
+        ranked = [family.kind == "threshold" for family in families]
+        first = [r and f.missing == "left" for r, f in zip(ranked, families, strict=True)]
+        last = [r and f.missing == "right" for r, f in zip(ranked, families, strict=True)]
+        monotone = self.facts.monotone
+        rules = Rules(
+            column=[family.column for family in families] or [0],  # a feature without a cut
+            columns=len(self.core.columns),
+            missing_low=first or [False],
+            missing_high=last or [False],
+            allowed_at=found.by_level,
+            components=self.components,
+            states=self.paths,
+            facts=self.facts,
+            leaf_clauses=leaf,
+            split_clauses=split,
+            clauses=clauses,
+            objective=objective,
+            offset=stages[0][1],
+            space=space(self.core, found, self.depth, monotone) if monotone else None,
+        )
         digits = tuple(
             Digit(unit=unit, low=low, high=high, constant=constant, denominator=denominator)
             for unit, (low, high), (_, constant, denominator) in zip(
@@ -387,50 +458,6 @@ class _Assembly:
             span=unit,
             reach=self.reach_of(objective),
         )
-
-    def _columns(self, found: Features) -> dict[str, Any]:
-        families = [self.core.families[family] for family, _ in found.tests]
-        ranked = [family.kind == "threshold" for family in families]
-        dummy = not families
-        return {
-            "column": [family.column for family in families] or [0],
-            "columns": len(self.core.columns),
-            "missing_low": [0]
-            if dummy
-            else [int(r and f.missing == "left") for r, f in zip(ranked, families, strict=True)],
-            "missing_high": [0]
-            if dummy
-            else [int(r and f.missing == "right") for r, f in zip(ranked, families, strict=True)],
-            "allowed_at": [list(level) for level in found.by_level],
-        }
-
-    def _components(self) -> dict[str, Any]:
-        made = self.components
-        delta = [
-            None if path is None else np.ascontiguousarray(self.paths.delta[path])
-            for path in made.path
-        ]
-        return {
-            "components": len(made),
-            "sums": len(made.sums),
-            "value": made.table(),
-            "sum_of": [at for labels in made.sum_of for at in labels],
-            "leaf": made.leaf,
-            "split": _stacked(made.split, len(self.core.columns)),
-            "path_weight": made.path_weight,
-            "path_delta": delta,
-        }
-
-    def _states(self) -> dict[str, Any]:
-        automaton = self.paths
-        return {
-            "states": len(automaton.need),
-            "closed": automaton.closed,
-            "next": automaton.next,
-            "need": list(automaton.need),
-            "leaf_rules": [list(rules) for rules in automaton.leaf_rules],
-            "split_rules": [list(rules) for rules in automaton.split_rules],
-        }
 
 
 def _stacked(rows: list[IntArray], width: int) -> npt.NDArray[np.int64]:

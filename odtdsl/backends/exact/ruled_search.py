@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from odtdsl.backends.base import Limits, Status
 from odtdsl.backends.exact.components import HUGE
-from odtdsl.backends.exact.lowering import Features, most_leaves, size_of, to_raw
-from odtdsl.backends.exact.packed import Arrays, Packed
+from odtdsl.backends.exact.lowering import Features, size_of, to_raw
+from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.ruled import Ruled, assemble
-from odtdsl.backends.exact.stacked_search import StackedSearch
+from odtdsl.backends.exact.stacked_search import Found, StackedSearch
+from odtdsl.base import engine
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuted:
+    """The answer of a search that need not begin."""
+
+    status: Status = "infeasible"
+    objective: int | None = None
+    bound: int | None = None
+    tree: engine.Tree | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    interrupted: bool = False
 
 
 class RuledSearch(StackedSearch):
@@ -29,37 +42,27 @@ class RuledSearch(StackedSearch):
         """Rows, features and cuts."""
         return size_of(self.core)
 
-    def asked(self, depth: int) -> dict[str, Any]:
+    def asked(self, depth: int) -> Found:
         """One search at a depth, on the stacked components."""
         self.ruled = assemble(self.core, depth)
         if not self.ruled.possible:
-            return {
-                "status": "infeasible",
-                "tree": None,
-                "bound": None,
-                "counters": {},
-                "interrupted": False,
-            }
-        found: dict[str, Any] = self.engine.solve_ruled(
-            self.ruled.features.ranks,
-            self.ruled.features.distinct,
-            self.core.n_classes,
-            depth,
-            self.ruled.rules,
-            allowed=list(self.ruled.features.allowed),
-            max_leaves=most_leaves(self.core, depth),
+            return Refuted()
+        return engine.solve_ruled(
+            self.ruled.problem(self.core),
+            self.limits.of_engine(gap=len(self.core.objective) == 1),
+            start=self.engine_start(),
             upper_bound=self.ruled.most,
-            **self.limited(gap=len(self.core.objective) == 1),
+            progress=self.told,
         )
-        return found
 
-    def packed(self, arrays: Arrays) -> Packed:
+    def packed(self, held: engine.Plan | engine.Tree) -> Packed:
         """The tree itself."""
-        return Packed(_finishing, self.depth, arrays)
+        return Packed(_finishing, self.depth, held)
 
     def unpacked(self, told: Packed) -> RawTree:
         """A tree that this search told."""
-        return to_raw(self.core, assemble(self.core, told.depth).features, told.arrays)
+        assert isinstance(told.held, engine.Tree), "as `packed` has it"
+        return to_raw(self.core, assemble(self.core, told.depth).features, told.held)
 
     def value_of(self, stacked: int) -> Fraction | None:
         """Of the first stage."""
@@ -69,9 +72,9 @@ class RuledSearch(StackedSearch):
         """None where nothing is known."""
         return None if stacked <= -HUGE else self.ruled.first(stacked)
 
-    def status_of(self, found: dict[str, Any]) -> Status:
+    def status_of(self, found: Found) -> Status:
         """By depth a tree is proven to be best all the same."""
-        status: Status = found["status"]
+        status = found.status
         if not self.cut_off or (self.by_depth and status == "optimal"):
             return status
         return {"infeasible": "unknown", "optimal": "feasible"}.get(status, status)  # type: ignore[return-value]

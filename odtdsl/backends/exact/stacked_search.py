@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Protocol
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome, Status
 from odtdsl.backends.exact.lowering import Features, deepest_of, from_raw, most_leaves, to_raw
-from odtdsl.backends.exact.packed import Arrays, Packed
+from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.staged import Known
-from odtdsl.base.engine import engine
+from odtdsl.base import engine
 from odtdsl.problem.ir.forms import Core, DepthStage
 from odtdsl.problem.ir.raw import RawTree, depth_of
+
+
+class Found(Protocol):
+    """What the engine's searches for classes answer, with and without rules."""
+
+    @property
+    def status(self) -> Status: ...
+    @property
+    def objective(self) -> int | None: ...
+    @property
+    def bound(self) -> int | None: ...
+    @property
+    def tree(self) -> engine.Tree | None: ...
+    @property
+    def counters(self) -> Mapping[str, int]: ...
+    @property
+    def interrupted(self) -> bool: ...
 
 
 class StackedSearch(Known[RawTree], ABC):
@@ -30,7 +48,6 @@ class StackedSearch(Known[RawTree], ABC):
     ) -> None:
         super().__init__(core, limits, report)
         self.start = start
-        self.engine = engine()
         self.by_depth = isinstance(core.objective[0], DepthStage)
         self.depth = 0
         self.cut_off = False
@@ -43,7 +60,7 @@ class StackedSearch(Known[RawTree], ABC):
         """What the engine reads of the rows."""
 
     @abstractmethod
-    def asked(self, depth: int) -> dict[str, Any]:
+    def asked(self, depth: int) -> Found:
         """The engine's answer at a depth."""
 
     @abstractmethod
@@ -55,11 +72,11 @@ class StackedSearch(Known[RawTree], ABC):
         """The same of a bound."""
 
     @abstractmethod
-    def status_of(self, found: dict[str, Any]) -> Status:
+    def status_of(self, found: Found) -> Status:
         """What is proven of all trees: those deeper than are built were not looked at."""
 
     @abstractmethod
-    def packed(self, arrays: Arrays) -> Packed:
+    def packed(self, held: engine.Plan | engine.Tree) -> Packed:
         """A tree that the engine told."""
 
     @abstractmethod
@@ -80,35 +97,20 @@ class StackedSearch(Known[RawTree], ABC):
         for depth in range(0 if self.by_depth else deepest, deepest + 1):
             self.depth = depth
             found = self.asked(depth)
-            if found["status"] != "infeasible":
+            if found.status != "infeasible":
                 break
         return self.answer(found)
 
-    def limited(self, *, gap: bool) -> dict[str, Any]:
-        """The limits, the start and who is told, for the engine.
-
-        `gap` tells whether the gap counts: a share of values that stand above each other says
-        nothing.
-        """
-        return {
-            "time_limit": self.limits.left(),
-            "relative_gap": float(self.limits.gap) if gap else 0.0,
-            "threads": self.limits.threads,
-            "memory_limit": self.limits.table_bytes(),
-            "start": self._start(),
-            "progress": self._progress,
-            "interrupted": self.limits.interrupted,
-            **self.limits.of_search(),
-        }
-
-    def _start(self) -> Any:
+    def engine_start(self) -> engine.Tree | None:
+        """The start, where it is no deeper than what is asked."""
         if self.start is None or depth_of(self.start) > self.depth:
             return None
         return from_raw(self.core, self.cells, self.start)
 
-    def _progress(
-        self, value: int, bound: int, seconds: float, found: Arrays | None = None
+    def told(
+        self, value: int, bound: int, seconds: float, found: engine.Plan | engine.Tree | None
     ) -> None:
+        """Pass on what the engine tells."""
         if self.by_depth:
             return
         incumbent = self.value_of(value)
@@ -121,11 +123,11 @@ class StackedSearch(Known[RawTree], ABC):
 
     # ---- the answer
 
-    def answer(self, found: dict[str, Any]) -> RawAnswer:
+    def answer(self, found: Found) -> RawAnswer:
         """The engine's answer, or the start where that is better and nothing is proven."""
         status = self.status_of(found)
-        if found["tree"] is not None:
-            self.keep(to_raw(self.core, self.cells, found["tree"]))
+        if found.tree is not None:
+            self.keep(to_raw(self.core, self.cells, found.tree))
         if status in ("unknown", "feasible") and self.start is not None:
             self.keep(self.start)
             status = "feasible"
@@ -135,11 +137,11 @@ class StackedSearch(Known[RawTree], ABC):
             stages=self._outcomes(status, found),
             timeline=tuple(self.timeline),
             size=self.size(),
-            counters=tuple(found["counters"].items()),
-            interrupted=bool(found["interrupted"]),
+            counters=tuple(found.counters.items()),
+            interrupted=found.interrupted,
         )
 
-    def _outcomes(self, status: Status, found: dict[str, Any]) -> tuple[StageOutcome, ...]:
+    def _outcomes(self, status: Status, found: Found) -> tuple[StageOutcome, ...]:
         outcomes: list[StageOutcome] = []
         for index in range(len(self.core.objective)):
             value = self.values[index] if self.values else None
@@ -149,7 +151,7 @@ class StackedSearch(Known[RawTree], ABC):
                 bound = Fraction(self.depth)  # all smaller depths are refuted
                 proven = value == bound
             elif bound is None and index == 0 and status != "infeasible":
-                stacked = self.least_stacked if self.cut_off else found["bound"]
+                stacked = self.least_stacked if self.cut_off else found.bound
                 bound = None if stacked is None else self.bound_of(stacked)
             outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
         return tuple(outcomes)

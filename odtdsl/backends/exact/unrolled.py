@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from odtdsl.backends.exact.lowering import (
     to_raw,
 )
 from odtdsl.backends.exact.unrolled_rules import among_trees, in_leaves, unrolled_under_rules
+from odtdsl.base import engine
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -120,13 +120,12 @@ class Unrolled:
         limits: Limits,
         start: RawDiagram | None,
         report: Report | None,
-        engine: Any,
         of_trees: TreeSolver,
     ) -> None:
         assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
         (stage,) = core.objective
         assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
-        self.core, self.limits, self.report, self.engine = core, limits, report, engine
+        self.core, self.limits, self.report = core, limits, report
         self.of_trees_under_rules = of_trees
         self.stage = stage
         self.widths = core.skeleton.widths
@@ -245,10 +244,10 @@ class Unrolled:
         self.of_trees = self.upper()
         while depth <= self.deepest and self.affordable() >= depth - (depth == 2):
             found = self._search(self._largest(depth), self.price, self.value)
-            if found["tree"] is not None:
-                self.offer(as_diagram(to_raw(self.tree_core, self.features, found["tree"])))
-            bound = self.upper() if found["status"] == "infeasible" else int(found["bound"])
-            if found["status"] not in ("optimal", "infeasible"):
+            if found.tree is not None:
+                self.offer(as_diagram(to_raw(self.tree_core, self.features, found.tree)))
+            bound = self.upper() if found.status == "infeasible" else found.bound
+            if found.status not in ("optimal", "infeasible"):
                 if depth > 2:  # shallower trees are proven, the others have as many splits
                     bound = max(bound, min(self.of_trees, self._of_splits(depth)))
                 if depth < deepest:
@@ -299,7 +298,7 @@ class Unrolled:
         if known >= enough or shape.depth > self.deepest:
             return known
         found = self._search(shape, 0, enough)
-        value = enough if found["status"] == "infeasible" else int(found["bound"])
+        value = enough if found.status == "infeasible" else found.bound
         self.floors[shape] = max(known, min(value, enough))
         if self.floors[shape] < enough and shape.splits < 1 << len(self.widths):
             self.floors[shape] = max(self.floors[shape], min(self._ruled_floor(shape), enough))
@@ -328,29 +327,36 @@ class Unrolled:
             default=self.unparted,
         )
 
-    def _search(self, shape: Shape, price: int, below: int | None) -> dict[str, Any]:
+    def _search(self, shape: Shape, price: int, below: int | None) -> engine.ClassAnswer:
         """Trees of a shape that are better than `below`."""
         self.searches += 1
         leaves = min(shape.splits + 1, 1 << shape.depth, self.core.n_rows)
-        found: dict[str, Any] = self.engine.solve(
-            self.features.ranks,
-            self.features.distinct,
+        limits = engine.Limits(
+            time_limit=self._share(),
+            threads=self.limits.threads,
+            memory_limit=self.limits.table_bytes(),
+            interrupted=self.limits.interrupted,
+        )
+        found = engine.solve(
+            self.problem(shape.depth, price, leaves),
+            limits,
+            upper_bound=None if below is None else below - 1,
+        )
+        self.interrupted = self.interrupted or found.interrupted
+        return found
+
+    def problem(self, depth: int, price: int, leaves: int | None = None) -> engine.ClassProblem:
+        """The trees of a depth, with a price of a leaf, for the engine."""
+        return engine.ClassProblem(
+            self.features.table(),
             self.losses.classes,
             self.losses.n_classes,
-            shape.depth,
-            allowed=list(self.features.allowed),
+            depth,
             weights=self.losses.weights,
             costs=self.losses.costs,
             max_leaves=leaves,
             leaf_price=price,
-            time_limit=self._share(),
-            threads=self.limits.threads,
-            memory_limit=self.limits.table_bytes(),
-            upper_bound=None if below is None else below - 1,
-            interrupted=self.limits.interrupted,
         )
-        self.interrupted = self.interrupted or bool(found["interrupted"])
-        return found
 
     def floor_of_shape(self, shape: tuple[int, ...], copied: int) -> int:
         """What is known of the diagrams with so many splits in each layer, in steps."""

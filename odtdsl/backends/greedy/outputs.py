@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from odtdsl.backends.exact.lowering import features, to_raw
 from odtdsl.backends.greedy.incumbent import Judge
-from odtdsl.backends.greedy.regression import RegressionGrowth
+from odtdsl.backends.greedy.regression import RegressionGrowth, Root, no_tests, table_of
 from odtdsl.backends.greedy.tables import Node
-from odtdsl.base.engine import engine
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.base import engine
+from odtdsl.data.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core, OutputSet
 from odtdsl.problem.ir.problem import Growth
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
@@ -90,79 +89,69 @@ class OutputGrowth(RegressionGrowth):
         if any(f.kind == "threshold" and f.missing is not None for f in self.core.families):
             return None
         found = features(self.core)
-        answer = self._engine(
-            found.ranks,
-            found.distinct,
-            list(found.allowed),
+        tree = self._engine(
+            found.table(),
             np.arange(self.core.n_rows),
             depth=self.tables.depth,
             leaves=self.tables.leaves,
             leaf=self.growth.leaf,
-        )
-        tree = answer["tree"]
+        ).tree
         raw = to_raw(self.core, found, tree)
-        return _with_outputs(raw, tree, tree["output"].reshape(-1, len(self.factors)))
+        return _with_outputs(raw, tree, self._outputs(tree))
 
     def _engine(
         self,
-        ranks: Any,
-        distinct: Any,
-        allowed: list[BoolArray] | Any,
+        table: engine.RankTable,
         rows: IntArray,
         *,
         depth: int,
         leaves: int | None,
         leaf: str,
-    ) -> dict[str, Any]:
+    ) -> engine.Grown:
         assert self.core.targets is not None
         growth = self.growth
         price = growth.leaf_penalty if leaf == growth.leaf else growth.split_penalty
-        found: dict[str, Any] = engine().grow_outputs(
-            ranks,
-            distinct,
+        problem = engine.OutputProblem(
+            table,
             np.ascontiguousarray(self.core.targets[rows]),
             self.factors,
             self.found.native,
             depth,
-            allowed=allowed,
             weights=None if self.unequal is None else self.unequal[rows],
             loss=self.kind,
+            max_leaves=leaves,
+            bounded=np.ascontiguousarray(self.tables.bounded[rows]),
+            minima=self.tables.minima,
+        )
+        return engine.grow_outputs(
+            problem,
             split=growth.split,
             leaf=leaf,
             split_price=float(growth.split_penalty),
             leaf_price=float(price),
-            max_leaves=leaves,
-            bounded=np.ascontiguousarray(self.tables.bounded[rows]),
-            minima=self.tables.minima,
             interrupted=self.judge.stopped,
         )
-        return found
+
+    def _outputs(self, tree: engine.Tree) -> FloatArray:
+        """float64 (n_nodes, n_targets)."""
+        assert tree.output is not None, "trees of outputs have them"
+        return tree.output.reshape(-1, len(self.factors))
 
     # ---- node by node, under rules on paths and levels
 
     def _searched(
         self, node: Node, ranks: list[IntArray], allowed: list[BoolArray], depth: int
-    ) -> dict[str, Any]:
-        distinct = np.array([len(one) for one in allowed], dtype=np.uint32)
-        found = self._engine(
-            np.array(ranks, dtype=np.uint32),
-            distinct,
-            allowed,
-            node.rows,
-            depth=1,
-            leaves=None,
-            leaf=self.growth.split,
-        )
-        return {"tree": found["tree"], "objective": found["value"]}
+    ) -> Root | None:
+        table = table_of(ranks, allowed)
+        found = self._engine(table, node.rows, depth=1, leaves=None, leaf=self.growth.split)
+        return Root.of(found.tree, found.value)
 
     def _loss(self, rows: IntArray) -> float:
-        return float(self._alone(rows, self.growth.split)["value"])
+        return self._alone(rows, self.growth.split).value
 
-    def _alone(self, rows: IntArray, leaf: str) -> dict[str, Any]:
+    def _alone(self, rows: IntArray, leaf: str) -> engine.Grown:
         """One leaf of some rows."""
-        ranks = np.zeros((1, len(rows)), dtype=np.uint32)
-        one = np.ones(1, dtype=np.uint32)
-        return self._engine(ranks, one, None, rows, depth=0, leaves=None, leaf=leaf)
+        return self._engine(no_tests(len(rows)), rows, depth=0, leaves=None, leaf=leaf)
 
     def _offer(self, root: Node) -> None:
         self.tables.work += 100 * len(root.nodes())
@@ -170,7 +159,7 @@ class OutputGrowth(RegressionGrowth):
 
     def _filled(self, node: Node) -> RawTree:
         if node.left is None or node.right is None:
-            output = self._alone(node.rows, self.growth.leaf)["tree"]["output"]
+            (output,) = self._outputs(self._alone(node.rows, self.growth.leaf).tree)
             return RawLeaf(output=tuple(output.tolist()))
         return RawSplit(
             family=node.family,
@@ -180,11 +169,11 @@ class OutputGrowth(RegressionGrowth):
         )
 
 
-def _with_outputs(raw: RawTree, tree: dict[str, Any], outputs: Any, at: int = 0) -> RawTree:
+def _with_outputs(raw: RawTree, tree: engine.Tree, outputs: FloatArray, at: int = 0) -> RawTree:
     if isinstance(raw, RawLeaf):
         return RawLeaf(output=tuple(outputs[at].tolist()))
     return replace(
         raw,
-        left=_with_outputs(raw.left, tree, outputs, int(tree["left"][at])),
-        right=_with_outputs(raw.right, tree, outputs, int(tree["right"][at])),
+        left=_with_outputs(raw.left, tree, outputs, int(tree.left[at])),
+        right=_with_outputs(raw.right, tree, outputs, int(tree.right[at])),
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from odtdsl.backends.greedy.incumbent import Judge
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.greedy.thresholds import Thresholds
-from odtdsl.base.engine import engine
+from odtdsl.base import engine
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.forms import Core, RegressionStage
 from odtdsl.problem.ir.raw import RawTree
@@ -43,6 +42,30 @@ class _Split:
     gain: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """The engine's first split (feature -1: a leaf), and the loss of its tree."""
+
+    feature: int
+    cut: int
+    loss: float
+
+    @classmethod
+    def of(cls, tree: engine.Tree, loss: float) -> Root:
+        return cls(feature=int(tree.feature[0]), cut=int(tree.cut[0]), loss=loss)
+
+
+def table_of(ranks: list[IntArray], allowed: list[BoolArray]) -> engine.RankTable:
+    """Features of a node for the engine: ranks of its rows, and where cuts may stand."""
+    distinct = np.array([len(one) for one in allowed], dtype=np.uint32)
+    return engine.RankTable(np.array(ranks, dtype=np.uint32), distinct, allowed)
+
+
+def no_tests(rows: int) -> engine.RankTable:
+    """So many rows that no test tells apart."""
+    return engine.RankTable(np.zeros((1, rows), dtype=np.uint32), np.ones(1, dtype=np.uint32))
+
+
 class RegressionGrowth:
     """One run: growth with and without look-ahead, then restarts, all offered to a judge."""
 
@@ -60,7 +83,6 @@ class RegressionGrowth:
         self.weights = np.ones(core.n_rows) if loss is None else loss.weights.astype(np.float64)
         self.target = np.ascontiguousarray(core.targets[:, 0])
         self.price = _price(core)
-        self.solve = engine().solve_regression
         self.offered: set[RawTree] = set()
 
     def run(self) -> None:
@@ -150,29 +172,29 @@ class RegressionGrowth:
         self.tables.work += scan + (pairs // 20 if ahead else 0)
         before = self._loss(node.rows)
         found = self._searched(node, ranks, allowed, 2 if ahead else 1)
-        tree = found["tree"]
-        if tree is None or int(tree["feature"][0]) < 0:
+        if found is None or found.feature < 0:
             return None
-        family, test = tests[int(tree["feature"][0])]
-        gain = before - float(found["objective"])
-        cut = int(tree["cut"][0]) - 1 if test < 0 else test  # ranks are codes above -1
+        family, test = tests[found.feature]
+        gain = before - found.loss
+        cut = found.cut - 1 if test < 0 else test  # ranks are codes above -1
         return _Split(family=family, test=cut, gain=gain)
 
     def _searched(
         self, node: Node, ranks: list[IntArray], allowed: list[BoolArray], depth: int
-    ) -> dict[str, Any]:
-        distinct = np.array([len(one) for one in allowed], dtype=np.uint32)
-        found: dict[str, Any] = self.solve(
-            np.array(ranks, dtype=np.uint32),
-            distinct,
+    ) -> Root | None:
+        """The root of the best tree of a depth; None where the search was stopped before one."""
+        problem = engine.RegressionProblem(
+            table_of(ranks, allowed),
             self.target[node.rows],
             depth,
-            allowed=allowed,
             weights=self.weights[node.rows],
             absolute=self.absolute,
-            interrupted=self.judge.stopped,
         )
-        return found
+        limits = engine.Limits(interrupted=self.judge.stopped)
+        found = engine.solve_regression(problem, limits)
+        if found.tree is None or found.objective is None:
+            return None
+        return Root.of(found.tree, found.objective)
 
     def _features(
         self, node: Node, columns: list[int]
@@ -220,16 +242,16 @@ class RegressionGrowth:
 
     def _loss(self, rows: IntArray) -> float:
         """The least sum of losses of one leaf with these rows."""
-        ranks = np.zeros((1, len(rows)), dtype=np.uint32)
-        found = self.solve(
-            ranks,
-            np.ones(1, dtype=np.uint32),
+        problem = engine.RegressionProblem(
+            no_tests(len(rows)),
             self.target[rows],
             0,
             weights=self.weights[rows],
             absolute=self.absolute,
         )
-        return float(found["objective"])
+        found = engine.solve_regression(problem, engine.Limits())
+        assert found.objective is not None, "nothing stops the search for a leaf"
+        return found.objective
 
 
 def _price(core: Core) -> float:

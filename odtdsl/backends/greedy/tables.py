@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.base.engine import engine
+from odtdsl.base import engine
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
@@ -172,10 +172,10 @@ class Tables:
         return root
 
 
-def _scanner(core: Core) -> Any:
+def _scanner(core: Core) -> engine.SplitScan:
     families = core.families
     codes = np.array([family.codes for family in families], dtype=np.int32)
-    return engine().SplitScan(
+    return engine.SplitScan(
         np.ascontiguousarray(codes.reshape(len(families), core.n_rows)),
         np.array([0 if family.kind == "threshold" else 1 for family in families], dtype=np.uint8),
         np.array([family.n_tests for family in families], dtype=np.int64),

@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import DEEPEST
+from odtdsl.base import engine
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.base.engine import engine
 from odtdsl.data.digest import digest
 from odtdsl.driver.choice import choose, refused
 from odtdsl.insight.proofs.claims import Claim, depth_of, formula, in_words, of_trees, user_value
@@ -210,7 +210,7 @@ def _part(
             number, "it uses all rows" if made.rows is None else "it leaves rows out"
         )
     _same_formula(lowered.formula, made, number)
-    steps = engine().check_rup(made.formula, made.steps, interrupted)
+    steps = engine.check_rup(made.formula, made.steps, interrupted)
     _accepted(steps, made, number, says)
     return Verified(
         says=says,
@@ -218,7 +218,7 @@ def _part(
         rows=len(lowered.in_),
         variables=lowered.formula.top,
         clauses=len(lowered.formula.clauses),
-        lemmas=steps["lemmas"],
+        lemmas=steps.lemmas,
         seconds=time.monotonic() - began,
     )
 
@@ -269,11 +269,11 @@ def _other_formula(number: int, *notes: str) -> OdtError:
     )
 
 
-def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -> None:
+def _accepted(steps: engine.RupAnswer, made: Refutation, number: int, says: str) -> None:
     """What the checker said of the steps."""
-    line = made.first_step + steps["line"] - 1
+    line = made.first_step + steps.line - 1
     unproven = f"not proven: {says}"
-    match steps["status"]:
+    match steps.status:
         case "verified":
             return
         case "not_implied":
@@ -283,7 +283,7 @@ def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -
                     f"line {line}: this step of part {number} does not follow by unit "
                     "propagation from the formula and the earlier steps"
                 ),
-                notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
+                notes=(f"the step is `{_step(made, steps.line)}`", unproven),
             )
         case "no_empty":
             raise error(
@@ -296,7 +296,7 @@ def _accepted(steps: dict[str, Any], made: Refutation, number: int, says: str) -
             raise error(
                 "P101",
                 f"line {line}: a step of part {number} is not a clause",
-                notes=(f"the step is `{_step(made, steps['line'])}`", unproven),
+                notes=(f"the step is `{_step(made, steps.line)}`", unproven),
             )
         case _:
             raise error(

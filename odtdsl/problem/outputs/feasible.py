@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.base.engine import engine
 from odtdsl.data.table import BoolArray, FloatArray
 from odtdsl.problem.ir.expr import Condition, applications
 from odtdsl.problem.ir.forms import Core, OutputSet
@@ -47,7 +48,7 @@ class FeasibleSet:
         self.union = replace(union, pieces=held)
 
     @cached_property
-    def native(self) -> Any:
+    def native(self) -> engine.OutputSpace:
         """The set in the engine; floats, projections and membership come from there."""
         return _native(self.union)
 
@@ -225,21 +226,21 @@ def _high(end: Number) -> float:
     return math.inf if end is None else nearest_float(end)
 
 
-def _native(union: OutputUnion) -> Any:
+def _native(union: OutputUnion) -> engine.OutputSpace:
     steps = np.array([0.0 if s is None else nearest_float(s) for s in union.steps])
     n = len(union.steps)
-    return engine().OutputSpace(steps, [_piece(piece, n) for piece in union.pieces])
+    return engine.OutputSpace(steps, [_piece(piece, n) for piece in union.pieces])
 
 
-def _piece(piece: Piece, n: int) -> dict[str, object]:
-    return {
-        "low": np.array([_low(low) for low, _ in piece.bounds]),
-        "high": np.array([_high(high) for _, high in piece.bounds]),
-        "gaps": [(t, nearest_float(low), nearest_float(high)) for t, low, high in piece.gaps],
-        "ranges": _ranges(piece.ranges, n),
-        "counts": [_count(one) for one in piece.counts],
-        "choices": [[_ranges(ranges, n) for ranges in choice] for choice in piece.choices],
-    }
+def _piece(piece: Piece, n: int) -> engine.OutputPiece:
+    return engine.OutputPiece(
+        low=np.array([_low(low) for low, _ in piece.bounds]),
+        high=np.array([_high(high) for _, high in piece.bounds]),
+        gaps=[(t, nearest_float(low), nearest_float(high)) for t, low, high in piece.gaps],
+        ranges=_ranges(piece.ranges, n),
+        counts=[_count(one) for one in piece.counts],
+        choices=[[_ranges(ranges, n) for ranges in choice] for choice in piece.choices],
+    )
 
 
 def _ranges(ranges: Sequence[Range], n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -251,7 +252,7 @@ def _ranges(ranges: Sequence[Range], n: int) -> tuple[FloatArray, FloatArray, Fl
     return factors, low, np.array([_high(one.high) for one in ranges], dtype=np.float64)
 
 
-def _count(one: Apart) -> tuple[int, Any, FloatArray, FloatArray]:
+def _count(one: Apart) -> tuple[int, npt.NDArray[np.uint32], FloatArray, FloatArray]:
     targets = np.array([target for target, _, _ in one.inside], dtype=np.uint32)
     low = np.array([_low(low) for _, low, _ in one.inside])
     return one.most, targets, low, np.array([_high(high) for _, _, high in one.inside])

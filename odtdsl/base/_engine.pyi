@@ -1,0 +1,708 @@
+# Written from solvers/bindings by `python -m docs.generate`; do not edit.
+
+"""Native kernels of odtdsl."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy
+from numpy.typing import NDArray
+
+class RankTable:
+    """
+    Cells as ranks, and the cuts that may stand: rows of at most the cut's rank go left.
+
+    ranks: uint16 or uint32 (n_features, n_rows), dense from 0. distinct: ranks per feature.
+    allowed: per feature a flag per rank, or None for all.
+    """
+
+    def __init__(
+        self,
+        ranks: NDArray[numpy.uint16] | NDArray[numpy.uint32],
+        distinct: NDArray[numpy.uint32],
+        allowed: Sequence[NDArray[numpy.bool_] | None] | None = None,
+    ) -> None: ...
+
+class Tree:
+    """A tree as arrays, an entry per node: the root first, -1 for none."""
+
+    def __init__(
+        self,
+        *,
+        feature: NDArray[numpy.int32],
+        cut: NDArray[numpy.int64],
+        left: NDArray[numpy.int32],
+        right: NDArray[numpy.int32],
+        label: NDArray[numpy.int32] | None = None,
+    ) -> None: ...
+    @property
+    def feature(self) -> NDArray[numpy.int32]: ...
+    @property
+    def cut(self) -> NDArray[numpy.int64]:
+        """The largest rank of the node's rows that goes left."""
+
+    @property
+    def next(self) -> NDArray[numpy.int64]:
+        """The smallest rank of the node's rows that goes right."""
+
+    @property
+    def left(self) -> NDArray[numpy.int32]: ...
+    @property
+    def right(self) -> NDArray[numpy.int32]: ...
+    @property
+    def label(self) -> NDArray[numpy.int32]: ...
+    @property
+    def output(self) -> NDArray[numpy.float64] | None:
+        """Of trees of numbers: node by node, one per target."""
+
+    def __getstate__(
+        self,
+    ) -> tuple[
+        NDArray[numpy.int32],
+        NDArray[numpy.int64],
+        NDArray[numpy.int64],
+        NDArray[numpy.int32],
+        NDArray[numpy.int32],
+        NDArray[numpy.int32],
+        NDArray[numpy.float64] | None,
+    ]: ...
+    def __setstate__(
+        self,
+        arg: tuple[
+            NDArray[numpy.int32],
+            NDArray[numpy.int64],
+            NDArray[numpy.int64],
+            NDArray[numpy.int32],
+            NDArray[numpy.int32],
+            NDArray[numpy.int32],
+            NDArray[numpy.float64] | None,
+        ],
+        /,
+    ) -> None: ...
+
+class Plan:
+    """
+    A tree as a search holds it: without labels, outputs, and its last tests.
+    """
+
+    def __getstate__(self) -> list[tuple[int, int, int, int, bool, bool]]: ...
+    def __setstate__(self, arg: Sequence[tuple[int, int, int, int, bool, bool]], /) -> None: ...
+
+class Limits:
+    """
+    When a search ends, and how it goes about.
+
+    memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.
+    beside: the search for good trees runs beside a proof that takes longer than `alone`,
+    so many visits of rows. interrupted: asked now and then whether to stop; Ctrl-C stops too.
+    """
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        work_limit: int = 0,
+        absolute_gap: float = 0.0,
+        relative_gap: float = 0.0,
+        threads: int = 1,
+        method: str = "auto",
+        isa: str = "best",
+        seed: int = 0,
+        beside: bool = True,
+        alone: int | None = None,
+        interrupted: Callable[[], bool] | None = None,
+    ) -> None: ...
+
+class ClassAnswer:
+    @property
+    def status(self) -> Literal["optimal", "feasible", "infeasible", "unknown"]: ...
+    @property
+    def objective(self) -> int | None:
+        """Of the best tree; None without one."""
+
+    @property
+    def bound(self) -> int: ...
+    @property
+    def tree(self) -> Tree | None: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    @property
+    def timeline(self) -> list[tuple[float, int, int]]:
+        """Seconds, value and bound of each improvement."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def work(self) -> int:
+        """Visits of rows, as `Limits.work_limit` counts them."""
+
+    @property
+    def isa(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def interrupted(self) -> bool: ...
+
+class RuledAnswer:
+    @property
+    def status(self) -> Literal["optimal", "feasible", "infeasible", "unknown"]: ...
+    @property
+    def objective(self) -> int | None:
+        """Of the best tree; None without one."""
+
+    @property
+    def bound(self) -> int | None: ...
+    @property
+    def tree(self) -> Tree | None: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    @property
+    def timeline(self) -> list[tuple[float, int, int]]:
+        """Seconds, value and bound of each improvement."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def work(self) -> int:
+        """Visits of rows, as `Limits.work_limit` counts them."""
+
+    @property
+    def isa(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def interrupted(self) -> bool: ...
+
+class NumberAnswer:
+    @property
+    def status(self) -> Literal["optimal", "feasible", "infeasible", "unknown"]: ...
+    @property
+    def objective(self) -> float | None:
+        """Of the best tree; None without one."""
+
+    @property
+    def bound(self) -> float: ...
+    @property
+    def tree(self) -> Tree | None: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    @property
+    def timeline(self) -> list[tuple[float, float, float]]:
+        """Seconds, value and bound of each improvement."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def work(self) -> int:
+        """Visits of rows, as `Limits.work_limit` counts them."""
+
+    @property
+    def isa(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def interrupted(self) -> bool: ...
+
+class LayeredAnswer:
+    @property
+    def bound(self) -> int:
+        """No diagram of the shape loses less."""
+
+    @property
+    def value(self) -> int | None:
+        """Of the diagram; None: none below what was asked."""
+
+    @property
+    def complete(self) -> bool:
+        """`value`, or what was asked, is the least."""
+
+    @property
+    def work(self) -> int: ...
+    @property
+    def layers(self) -> list[list[tuple[int, int, int, int]]]:
+        """Per layer and node: feature, cut, and the ends of both arcs."""
+
+    @property
+    def interrupted(self) -> bool: ...
+
+class Layered:
+    """Diagrams of a shape: one table, asked shape by shape."""
+
+    def __init__(self, table: RankTable, losses: NDArray[numpy.int64]) -> None: ...
+    def solve(
+        self, shape: Sequence[int], below: int, limits: Limits, *, bound_only: bool = False
+    ) -> LayeredAnswer: ...
+
+class Improved:
+    @property
+    def value(self) -> int: ...
+    @property
+    def moves(self) -> int: ...
+    @property
+    def work(self) -> int: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def interrupted(self) -> bool: ...
+
+def improve_diagram(
+    table: RankTable,
+    losses: NDArray[numpy.int64],
+    widths: Sequence[int],
+    *,
+    price: int,
+    start: Sequence[Sequence[tuple[int, int, int, int]]],
+    upper: int,
+    judge: Callable[[int, Sequence[Sequence[tuple[int, int, int, int]]]], bool],
+    limits: Limits,
+    picky: bool = False,
+    patience: int = 0,
+) -> Improved:
+    """
+    Moves from a diagram to better ones; `judge` says whether one may be kept.
+    """
+
+most_layered_rows: int = 512
+
+most_layered_labels: int = 32
+
+class Columns:
+    """
+    What is tested: per feature its column, and whether its first (last) rank is that of missing
+    cells; per level the cuts that may stand, where levels differ.
+    """
+
+    def __init__(
+        self,
+        *,
+        column: Sequence[int],
+        columns: int,
+        missing_low: Sequence[bool],
+        missing_high: Sequence[bool],
+        allowed_at: Sequence[Sequence[NDArray[numpy.bool_] | None]],
+    ) -> None: ...
+
+class Components:
+    """
+    Additive measures of a tree.
+
+    value: int64 (row, sum). sum_of: per component and label, the sum that a leaf's rows add,
+    or -1. leaf: per component, for each leaf. split: int64 (component, column), for each
+    split. path_weight: per component the sum that weighs costs of paths, or -1. path_delta:
+    per component int64 (state, column), or None.
+    """
+
+    def __init__(
+        self,
+        *,
+        value: NDArray[numpy.int64],
+        sum_of: Sequence[int],
+        leaf: Sequence[int],
+        split: NDArray[numpy.int64],
+        path_weight: Sequence[int],
+        path_delta: Sequence[NDArray[numpy.int64] | None],
+    ) -> None: ...
+
+class PathStates:
+    """
+    The automaton of rules on paths.
+
+    next: int32 (state, column), -1 where no tree may stand below. need: per state, splits
+    that must follow before a leaf. closed: a path that may stand may do without any of its
+    tests. leaf_rules, split_rules: per state the clauses that the path leaves open.
+    """
+
+    def __init__(
+        self,
+        *,
+        next: NDArray[numpy.int32],
+        need: Sequence[int],
+        closed: bool,
+        leaf_rules: Sequence[Sequence[int]],
+        split_rules: Sequence[Sequence[int]],
+    ) -> None: ...
+
+class Facts:
+    """
+    Bits that splits set: `split` per level and column, `pairs` (fact, row, row) where the
+    rows part.
+    """
+
+    def __init__(
+        self, *, count: int, split: Sequence[int], pairs: Sequence[tuple[int, int, int]]
+    ) -> None: ...
+
+class Clauses:
+    """
+    Rules, each a list of conditions of which one must hold.
+
+    leaf, split: (sums, constant, at most), a sum per label or one. model: ("component",
+    index, at most) or ("fact", index, whether it must be set).
+    """
+
+    def __init__(
+        self,
+        *,
+        leaf: Sequence[Sequence[tuple[Sequence[int], int, int]]],
+        split: Sequence[Sequence[tuple[Sequence[int], int, int]]],
+        model: Sequence[Sequence[tuple[str, int, int]]],
+    ) -> None: ...
+
+class Space:
+    """
+    The feature space beyond the rows, for rules on the order of predictions.
+
+    column_kinds: per column the number of its values (-1 for numbers), whether there are
+    others, whether cells are missing. tests: per feature the value that goes left (-1 for
+    thresholds), the side of missing cells, by level the pieces in which thresholds may stand,
+    whether they are shortened. monotone: (fact, column, increasing). cells: float64 (column,
+    row), NaN where missing.
+    """
+
+    def __init__(
+        self,
+        *,
+        column_kinds: Sequence[tuple[int, bool, bool]],
+        tests: Sequence[tuple[int, int, Sequence[Sequence[tuple[float, int, float, int]]], bool]],
+        monotone: Sequence[tuple[int, int, bool]],
+        steady: bool,
+        cells: NDArray[numpy.float64],
+    ) -> None: ...
+
+def shortest(low: float, high: float, wish: float) -> float | None:
+    """
+    The shortest decimal of [low, high) that is nearest to `wish`: as `data/decimals.py` has it.
+    """
+
+class RuledProblem:
+    """
+    A tree of classes of least objective that keeps rules.
+
+    objective: (coefficient, components, fact): the coefficient counts the largest of the
+    components, or the fact where it is not -1. offset: a relative gap counts it in.
+    """
+
+    def __init__(
+        self,
+        table: RankTable,
+        classes: int,
+        depth: int,
+        *,
+        max_leaves: int | None = None,
+        columns: Columns,
+        components: Components,
+        states: PathStates,
+        facts: Facts,
+        clauses: Clauses,
+        objective: Sequence[tuple[int, Sequence[int], int]],
+        offset: int = 0,
+        space: Space | None = None,
+    ) -> None: ...
+
+def solve_ruled(
+    problem: RuledProblem,
+    limits: Limits,
+    *,
+    start: Tree | None = None,
+    upper_bound: int | None = None,
+    progress: Callable[[int, int, float, Plan | Tree | None], object] | None = None,
+) -> RuledAnswer: ...
+
+class Listed:
+    @property
+    def complete(self) -> bool:
+        """There are no others."""
+
+    @property
+    def no_memory(self) -> bool: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def interrupted(self) -> bool: ...
+
+def enumerate(
+    problem: RuledProblem,
+    limits: Limits,
+    at_most: int,
+    found: Callable[[Tree, int], bool],
+    *,
+    collapse: bool = False,
+    twin: Sequence[int] | None = None,
+    absent: Sequence[NDArray[numpy.bool_] | None] | None = None,
+) -> Listed:
+    """
+    Tell `found` of each tree with its objective, the least first, as long as it answers
+    True. collapse: no split of two leaves with one label. twin: per feature one that
+    differs by the side of missing cells only, or -1; absent: the rows with such a cell.
+    """
+
+class OutputPiece:
+    """
+    A polyhedron of outputs, less what is said without taking it apart.
+
+    low, high: float64 (n_targets,). gaps: (target, low, high), open intervals without outputs.
+    ranges: factors (n_ranges, n_targets), low and high of their sums. counts: at most so many
+    of these targets outside low .. high. choices: of each list of ranges, one must hold.
+    """
+
+    def __init__(
+        self,
+        *,
+        low: NDArray[numpy.float64],
+        high: NDArray[numpy.float64],
+        gaps: Sequence[tuple[int, float, float]],
+        ranges: tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]],
+        counts: Sequence[
+            tuple[int, NDArray[numpy.uint32], NDArray[numpy.float64], NDArray[numpy.float64]]
+        ],
+        choices: Sequence[
+            Sequence[tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]]
+        ],
+    ) -> None: ...
+
+class OutputSpace:
+    """
+    A feasible set of outputs. step: float64 (n_targets,), outputs are multiples of it, 0: any.
+    """
+
+    def __init__(self, step: NDArray[numpy.float64], pieces: Sequence[OutputPiece]) -> None: ...
+    def project(
+        self,
+        goals: NDArray[numpy.float64],
+        weights: NDArray[numpy.float64],
+        price: float | None = None,
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Least squared losses to goals and the outputs that have them, a row each; NaN outputs
+        where nothing fits.
+        """
+
+    def deviance(
+        self, goals: NDArray[numpy.float64], weights: NDArray[numpy.float64]
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    def absolute(
+        self,
+        points: NDArray[numpy.float64],
+        row_weights: NDArray[numpy.float64],
+        weights: NDArray[numpy.float64],
+        price: float | None = None,
+    ) -> tuple[float, NDArray[numpy.float64]]: ...
+    def contains(self, points: NDArray[numpy.float64], slack: float) -> NDArray[numpy.bool_]: ...
+    @property
+    def relaxations(self) -> int: ...
+    @property
+    def convex(self) -> bool: ...
+    @property
+    def everything(self) -> bool: ...
+
+class OutputProblem:
+    """
+    A tree of output vectors, each in `space`.
+
+    loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these
+    sums of its rows.
+    """
+
+    def __init__(
+        self,
+        table: RankTable,
+        targets: NDArray[numpy.float64],
+        factors: NDArray[numpy.float64],
+        space: OutputSpace,
+        depth: int,
+        *,
+        weights: NDArray[numpy.float64] | None = None,
+        loss: str = "squared",
+        max_leaves: int | None = None,
+        leaf_price: float = 0.0,
+        bounded: NDArray[numpy.int64] | None = None,
+        minima: NDArray[numpy.int64] | None = None,
+    ) -> None: ...
+
+class Grown:
+    @property
+    def tree(self) -> Tree: ...
+    @property
+    def value(self) -> float:
+        """Of the way of the splits, over leaves."""
+
+    @property
+    def relaxations(self) -> int: ...
+    @property
+    def candidates(self) -> int: ...
+    @property
+    def evaluated(self) -> int: ...
+
+def grow_outputs(
+    problem: OutputProblem,
+    *,
+    split: str = "optimal",
+    leaf: str = "optimal",
+    split_price: float = 0.0,
+    leaf_price: float = 0.0,
+    interrupted: Callable[[], bool] | None = None,
+) -> Grown:
+    """
+    split, leaf: how leaves are filled while splits are scored, and at the end: optimal,
+    relaxed, medoid or average.
+    """
+
+def solve_outputs(
+    problem: OutputProblem,
+    limits: Limits,
+    *,
+    leaf_rows: int = 1,
+    start: Tree | None = None,
+    upper_bound: float | None = None,
+    progress: Callable[[float, float, float, Plan | Tree | None], object] | None = None,
+) -> NumberAnswer: ...
+def finish_outputs(problem: OutputProblem, plan: Plan) -> NumberAnswer:
+    """The tree of a plan that `solve_outputs` told of."""
+
+class RegressionProblem:
+    """
+    A tree of numbers of least squared (or absolute) error, with prices of leaves.
+    """
+
+    def __init__(
+        self,
+        table: RankTable,
+        targets: NDArray[numpy.float64],
+        depth: int,
+        *,
+        weights: NDArray[numpy.float64] | None = None,
+        max_leaves: int | None = None,
+        leaf_price: float = 0.0,
+        absolute: bool = False,
+    ) -> None: ...
+
+def solve_regression(
+    problem: RegressionProblem,
+    limits: Limits,
+    *,
+    start: Tree | None = None,
+    upper_bound: float | None = None,
+    progress: Callable[[float, float, float, Plan | Tree | None], object] | None = None,
+) -> NumberAnswer: ...
+def finish_regression(problem: RegressionProblem, plan: Plan) -> NumberAnswer:
+    """The tree of a plan that `solve_regression` told of."""
+
+class RupAnswer:
+    @property
+    def status(
+        self,
+    ) -> Literal["verified", "not_implied", "no_empty", "malformed", "interrupted"]: ...
+    @property
+    def line(self) -> int:
+        """Of the proof, from 1, that the status is of."""
+
+    @property
+    def conflict(self) -> bool:
+        """Propagation alone refutes what is there."""
+
+    @property
+    def lemmas(self) -> int: ...
+    @property
+    def deletions(self) -> int: ...
+    @property
+    def kept(self) -> int:
+        """
+        Deletions passed over: units, clauses that imply a literal now, clauses not there.
+        """
+
+    @property
+    def propagations(self) -> int: ...
+
+def check_rup(
+    formula: NDArray[numpy.int32], proof: bytes, interrupted: Callable[[], bool] | None = None
+) -> RupAnswer:
+    """
+    Check a refutation by unit propagation, with deletions.
+
+    formula: int32, literals, each clause ended by 0.
+    proof: lines such as b'1 -2 0' and b'd 1 -2 0'.
+    interrupted: asked now and then whether to stop; Ctrl-C stops too.
+    """
+
+class SplitScan:
+    """
+    Scans the candidate tests of all families at a node.
+
+    codes: int32 (n_families, n_rows); kinds: uint8, 0 thresholds, 1 equality;
+    n_tests, n_values: int64 (n_families,).
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[numpy.int32],
+        kinds: NDArray[numpy.uint8],
+        n_tests: NDArray[numpy.int64],
+        n_values: NDArray[numpy.int64],
+    ) -> None: ...
+    def best(
+        self,
+        rows: NDArray[numpy.int64],
+        gains: NDArray[numpy.int64],
+        bounded: NDArray[numpy.int64],
+        minima: NDArray[numpy.int64],
+        allowed: NDArray[numpy.int64],
+        families: NDArray[numpy.int64],
+        score: int,
+    ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """
+        The best test of each of `families` for the rows of a node: (tests, exact, gini).
+
+        tests: int64, -1 where none may stand. exact: int64 score of 1 (gain) and 2 (sides).
+        gini: float64 score of 0. bounded, minima: each side must sum to at least the minima.
+        allowed: int64, for all families one after the other the running count of allowed
+        tests, n_tests + 1 entries each.
+        """
+
+class ClassProblem:
+    """
+    A tree of classes of least loss, with prices of leaves.
+
+    costs: int64 (label, prediction). column: per feature, what `next` and `must_column` speak
+    of. next: int32 (state, column), the automaton of rules on paths, -1 where a test may not
+    stand. smallest: least depth, then fewest leaves, among trees without loss.
+    """
+
+    def __init__(
+        self,
+        table: RankTable,
+        labels: NDArray[numpy.int32],
+        classes: int,
+        depth: int,
+        *,
+        weights: NDArray[numpy.int64] | None = None,
+        costs: NDArray[numpy.int64] | None = None,
+        max_leaves: int | None = None,
+        leaf_price: int = 0,
+        min_leaf_rows: int = 1,
+        column: NDArray[numpy.int32] | None = None,
+        next: NDArray[numpy.int32] | None = None,
+        must_column: int = -1,
+        smallest: bool = False,
+    ) -> None: ...
+
+def solve(
+    problem: ClassProblem,
+    limits: Limits,
+    *,
+    start: Tree | None = None,
+    upper_bound: int | None = None,
+    progress: Callable[[int, int, float, Plan | Tree | None], object] | None = None,
+) -> ClassAnswer: ...
+def finish(problem: ClassProblem, plan: Plan) -> ClassAnswer:
+    """The tree of a plan that `solve` told of."""
+
+def counter_meanings() -> dict[str, str]: ...
+def instruction_sets() -> list[str]: ...
+def look_every(work: int) -> None:
+    """
+    For tests: searches look at the clock after so many visits of a row, and each look is a
+    second of it; 0: as usual.
+    """
