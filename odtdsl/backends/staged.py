@@ -22,9 +22,6 @@ from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 Evaluated = Evaluation | DiagramEvaluation
 M = TypeVar("M", bound=RawModel)
 
-POLL = 0.05
-"""Seconds between two questions whether to end, while something is built."""
-
 
 class Stopped(Exception):
     """A limit was met."""
@@ -152,6 +149,9 @@ class StagedSearch(Known[M], ABC):
     deepest_built = 0
     """The deepest that the search goes upwards."""
 
+    poll = 0.0
+    """Seconds between two questions whether to end, while something is built."""
+
     def __init__(self, core: Core, limits: Limits, report: Report | None) -> None:
         super().__init__(core, limits, report)
         self.depth: int | None = None
@@ -259,7 +259,7 @@ class StagedSearch(Known[M], ABC):
         now = time.monotonic()
         if self.limits.deadline is not None and now >= self.limits.deadline:
             raise Stopped
-        if now - self._polled > POLL:
+        if now - self._polled >= self.poll:
             self._polled = now
             if self.limits.interrupted():
                 raise Stopped

@@ -245,6 +245,7 @@ class Search(StagedSearch[RawModel]):
     """The state of one solve."""
 
     deepest_built = DEEPEST
+    poll = 0.05
 
     def __init__(
         self,
