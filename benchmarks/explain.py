@@ -71,7 +71,7 @@ def main() -> None:
             len(analysis.problem.rules),
             conflict_of(found),
             len(found.nearest),
-            found.questions,
+            found.searches,
             found.undecided,
             time.monotonic() - began,
             time.process_time() - worked,

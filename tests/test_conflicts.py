@@ -100,11 +100,11 @@ def test_nearest_bounds_do(path: Path, data: str) -> None:
         pytest.skip("only some: `python -m tests --nightly` takes all")
     text, found = explained(path, data)
     for one in found.nearest:
-        if one.others != "spec" or one.suspect.kind != "rule":
+        if one.others != "spec" or one.constraint.kind != "rule":
             continue
         said = re.search(r"(?:at least|at most) ([\d.]+%?)", one.says)
         assert said is not None
-        rule = rf"(^rule {one.suspect.name}:.*[<>]= )[\d.]+%?$"
+        rule = rf"(^rule {one.constraint.name}:.*[<>]= )[\d.]+%?$"
         moved, count = re.subn(rule, rf"\g<1>{said[1]}", text, flags=re.MULTILINE)
         assert count == 1, one
         assert feasible(moved, names_of(moved), data), one

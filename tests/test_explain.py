@@ -43,7 +43,7 @@ from odtdsl.problem.ir.forms import Core
 CASES = scaled(24)
 MOST_TREES = 700
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
-Suspects = frozenset[str]
+Names = frozenset[str]
 
 # ---- sets alone
 
@@ -132,7 +132,7 @@ def test_hitting_sets_against_all_subsets() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Doubtful:
-    """A random spec, the trees of its table with all bounds relaxed, and its suspects."""
+    """A random spec, the trees of its table with all bounds relaxed, and its constraints."""
 
     world: World
     rules: tuple[Rule, ...]
@@ -151,8 +151,8 @@ class Doubtful:
         return (*rules, *(name for name, bound in bounds if bound is not None))
 
     @cached_property
-    def kept(self) -> dict[Model, Suspects]:
-        """Of the trees that may stand, which suspects each keeps (thresholds one by one)."""
+    def kept(self) -> dict[Model, Names]:
+        """Of the trees that may stand, which constraints each satisfies (thresholds one by one)."""
         judges = {f"r{i}": Judge(self.world, (one,)) for i, one in enumerate(self.rules)}
         may_stand = Judge(self.world, ())
         found = {}
@@ -165,7 +165,7 @@ class Doubtful:
             found[model] = frozenset(names)
         return found
 
-    def feasible(self, members: Suspects) -> bool:
+    def feasible(self, members: Names) -> bool:
         cuts = [
             one for i, one in enumerate(self.rules) if one.column is not None and f"r{i}" in members
         ]
@@ -175,9 +175,9 @@ class Doubtful:
         return any(map(Judge(self.world, tuple(cuts)).admits, some))
 
     @cached_property
-    def minimal(self) -> set[Suspects]:
+    def minimal(self) -> set[Names]:
         """The minimal conflicts, by all subsets."""
-        found: set[Suspects] = set()
+        found: set[Names] = set()
         for size in range(len(self.names) + 1):
             for members in map(frozenset, combinations(self.names, size)):
                 if not any(one <= members for one in found) and not self.feasible(members):
@@ -253,7 +253,7 @@ def agrees(one: Doubtful, using: str = "exact") -> tuple[int, int] | None:
     assert len(found.conflicts[0].names) == least
     assert found.drop is not None, shown
     assert len(found.drop) == one.fewest_to_drop, shown
-    dropped = frozenset(suspect.name for suspect in found.drop)
+    dropped = frozenset(constraint.name for constraint in found.drop)
     assert one.feasible(frozenset(one.names) - dropped), shown
     return len(one.minimal), least
 
@@ -268,7 +268,7 @@ def test_what_was_foreseen_is_told_once() -> None:
     model = odtdsl.parse(text)
     found = model.explain(frame=frame)
     assert [one.code for one in found.warnings] == ["R107", "R109", "R108"]
-    assert [one.code for one in found.untold] == ["R109", "R108"]
+    assert [one.code for one in found.other_warnings] == ["R109", "R108"]
     assert found.conflicts[0].names == ("cheap",)
     assert found.nearest[0].says == "`cheap` can be satisfied with a bound of at least 0"
     found = model.explain(frame=frame, most=9)
@@ -277,7 +277,7 @@ def test_what_was_foreseen_is_told_once() -> None:
         ("right", "tree depth"),
         ("right", "none"),
     ]
-    assert [one.code for one in found.untold] == ["R109"], "it lets a single leaf stand"
+    assert [one.code for one in found.other_warnings] == ["R109"], "it lets a single leaf stand"
 
 
 @pytest.mark.parametrize("block", range(scaled(4)))
@@ -326,7 +326,7 @@ def test_no_time_is_undecided() -> None:
             continue
         found = explain(_spec(rules).analyse(frame=FRAME), seconds=1e-9)
         assert found.status == "undecided"
-        assert found.questions == 0
+        assert found.searches == 0
 
 
 class Moody:

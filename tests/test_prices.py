@@ -125,7 +125,7 @@ def agrees(one: Priced, using: str) -> bool | None:
     assert _values(found.prices.best, one) == best, shown
     everything = tuple(f"r{i}" for i in range(len(one.rules)))
     for price in found.prices.prices:
-        dropped = (price.name,) if price.suspect is not None else everything
+        dropped = (price.name,) if price.constraint is not None else everything
         fewer = one.best(*dropped)
         assert fewer is not None, shown
         assert price.proven, shown
@@ -252,7 +252,7 @@ def test_giving_up_leaves_true_ranges(
         assert best is not None
         everything = tuple(f"r{i}" for i in range(len(one.rules)))
         for price in found.prices.prices:
-            fewer = one.best(*((price.name,) if price.suspect is not None else everything))
+            fewer = one.best(*((price.name,) if price.constraint is not None else everything))
             assert fewer is not None
             assert price.binds in (None, fewer < best)
             unproven += price.binds is None

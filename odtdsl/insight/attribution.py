@@ -53,11 +53,11 @@ def rules_by_node(
     for node, here in zip(graph.nodes, inside, strict=True):
         if isinstance(node, Joint):
             columns = [index[name] for name in node.features if name in index]
-            speaks = speaks_of_split(columns, node.level)
-            found.append(tuple(name for name, one in forms if speaks(one)))
+            applies = applies_to_split(columns, node.level)
+            found.append(tuple(name for name, one in forms if applies(one)))
         else:
             some = here.tolist()
-            found.append(tuple(name for name, one in forms if speaks_of_leaf(one, some)))
+            found.append(tuple(name for name, one in forms if applies_to_leaf(one, some)))
     return tuple(found)
 
 
@@ -76,10 +76,10 @@ def forms_of_rules(rows: Rows) -> list[tuple[str, RuleForms]]:
     return found
 
 
-def speaks_of_split(columns: Collection[int], level: int) -> Callable[[RuleForms], bool]:
+def applies_to_split(columns: Collection[int], level: int) -> Callable[[RuleForms], bool]:
     """Whether the forms of a rule speak of a split of these columns at a level."""
 
-    def speaks(forms: RuleForms) -> bool:
+    def applies(forms: RuleForms) -> bool:
         for each in forms.filters:
             if each.column in columns and (each.levels is None or level in each.levels):
                 return True
@@ -92,7 +92,7 @@ def speaks_of_split(columns: Collection[int], level: int) -> Callable[[RuleForms
             for literal in clause.literals
         )
 
-    return speaks
+    return applies
 
 
 def _mentions(atom: Atom, column: int, level: int) -> bool:
@@ -125,7 +125,7 @@ def _weighs(measure: PathMeasure, column: int) -> bool:
     return bool(measure.per_test[column] or measure.once[column] or shared)
 
 
-def speaks_of_leaf(forms: RuleForms, inside: list[int]) -> bool:
+def applies_to_leaf(forms: RuleForms, inside: list[int]) -> bool:
     """Whether the forms of a rule speak of a leaf with these training rows."""
     for clause in forms.clauses:
         if clause.scope is Scope.LEAF:

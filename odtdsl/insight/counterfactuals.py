@@ -20,7 +20,7 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.data.dataset import Column, Value
 from odtdsl.data.table import FloatArray, Table
-from odtdsl.insight.attribution import forms_of_rules, speaks_of_leaf, speaks_of_split
+from odtdsl.insight.attribution import applies_to_leaf, applies_to_split, forms_of_rules
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
@@ -261,16 +261,16 @@ def _steps(
         value = _value(tree, branch.feature, cells)
         answer = "yes" if side == "left" else "no"
         shown = "missing" if value is None else value_text(value)
-        speak = speaks_of_split((index.get(branch.feature, -1),), level)
+        applies = applies_to_split((index.get(branch.feature, -1),), level)
         found.append(
             Step(
                 text=f"{name} {words}: {answer} ({name} is {shown})",
                 feature=branch.feature,
-                rules=tuple(rule for rule, one in forms if speak(one)),
+                rules=tuple(rule for rule, one in forms if applies(one)),
             )
         )
     label, counts = leaf_words(tree.leaves[here], tree)
-    of_leaf = tuple(rule for rule, one in forms if speaks_of_leaf(one, inside.tolist()))
+    of_leaf = tuple(rule for rule, one in forms if applies_to_leaf(one, inside.tolist()))
     return (*found, Step(text=f"predicts {label} ({counts})", feature=None, rules=of_leaf))
 
 

@@ -393,7 +393,7 @@ def explained(found: Explanation) -> Iterator[str]:
         yield ""
     undecided = f", {found.undecided} undecided" if found.undecided else ""
     optima = 0 if found.prices is None else found.prices.searches
-    searches = counted(found.questions + optima, "search", "searches")
+    searches = counted(found.searches + optima, "search", "searches")
     yield f"{found.backend}, {found.seconds:.2f} s, {searches}{undecided}"
 
 

@@ -1,7 +1,7 @@
-"""Which sets of suspects conflict, from yes-or-no questions alone: nothing here knows of trees.
+"""Which sets of constraints conflict, from yes-or-no answers alone; nothing here knows of trees.
 
-A set of suspects is *feasible* if something keeps all of them; every part of a feasible set is.
-A *conflict* is a set that is not feasible. Whatever is left out of a feasible set is a
+A set of constraints is *feasible* if something satisfies all of them; then every subset is
+feasible too. A *conflict* is a set that is not feasible. What is left out of a feasible set is a
 *correction*: every conflict has a member in common with each correction. So the smallest set
 that meets all known corrections is a lower bound of the smallest conflict; once it is a
 conflict itself, it is the smallest, and minimal. The same with the parts swapped finds the
@@ -20,38 +20,38 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 Members = frozenset[int]
-Ask = Callable[[Members], bool | None]
-"""Whether a set of suspects is feasible; None where that was not decided."""
+Feasible = Callable[[Members], bool | None]
+"""Whether a set of constraints is feasible; None where that was not decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ConflictSet:
     """A conflict. `minimal`: without any one of its members it is proven feasible."""
 
     members: Members
     minimal: bool
 
 
-def shrink(ask: Ask, members: Members, order: Sequence[int]) -> Found:
-    """A conflict inside a conflict, by leaving out one suspect after the other.
+def shrink(feasible: Feasible, members: Members, order: Sequence[int]) -> ConflictSet:
+    """A conflict inside a conflict, by leaving out one constraint after the other.
 
     What may have to stay, for want of an answer, stays.
     """
     kept, minimal = members, True
-    for suspect in order:
-        if suspect in kept:
-            answer = ask(kept - {suspect})
+    for constraint in order:
+        if constraint in kept:
+            answer = feasible(kept - {constraint})
             if answer is False:
-                kept = kept - {suspect}
+                kept = kept - {constraint}
             minimal = minimal and answer is not None
-    return Found(members=kept, minimal=minimal)
+    return ConflictSet(members=kept, minimal=minimal)
 
 
-def grow(ask: Ask, members: Members, everyone: Sequence[int]) -> Members:
+def grow(feasible: Feasible, members: Members, all_members: Sequence[int]) -> Members:
     """A feasible set that holds a feasible set, with nothing to add that is known to go."""
-    for suspect in everyone:
-        if suspect not in members and ask(members | {suspect}):
-            members = members | {suspect}
+    for constraint in all_members:
+        if constraint not in members and feasible(members | {constraint}):
+            members = members | {constraint}
     return members
 
 
@@ -80,9 +80,9 @@ def smallest_hitting(
             return
         if best is not None and len(chosen) + _apart(open_) >= len(best):
             return
-        for suspect in sorted(sorted(open_, key=_by_size)[0]):
-            branch(chosen | {suspect}, barred)
-            barred = barred | {suspect}
+        for constraint in sorted(sorted(open_, key=_by_size)[0]):
+            branch(chosen | {constraint}, barred)
+            barred = barred | {constraint}
 
     branch(frozenset(), frozenset())
     return best
@@ -103,7 +103,7 @@ def _apart(sets: list[Members]) -> int:
 
 
 class Conflicts:
-    """The conflicts among suspects that are infeasible together, smallest first.
+    """The conflicts among constraints that are infeasible together, smallest first.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class Conflicts:
         Whether `known` holds every minimal conflict.
     """
 
-    def __init__(self, ask: Ask, everyone: Sequence[int], first: Found) -> None:
-        self.ask, self.everyone, self.first = ask, tuple(everyone), first
+    def __init__(self, feasible: Feasible, all_members: Sequence[int], first: ConflictSet) -> None:
+        self.feasible, self.all_members, self.first = feasible, tuple(all_members), first
         self.corrections: list[Members] = []
         self.known: list[Members] = []
         self.open: list[Members] = []
@@ -139,7 +139,7 @@ class Conflicts:
             if known and len(guess) >= len(self.first.members):  # none is smaller
                 self.known.append(self.first.members)
                 return self.first.members
-            answer = self.ask(guess)
+            answer = self.feasible(guess)
             if answer is None:
                 self.open.append(guess)
                 return None
@@ -149,8 +149,8 @@ class Conflicts:
             self._correct(guess)
 
     def _correct(self, feasible: Members) -> None:
-        grown = grow(self.ask, feasible, self.everyone)
-        self.corrections.append(frozenset(self.everyone) - grown)
+        grown = grow(self.feasible, feasible, self.all_members)
+        self.corrections.append(frozenset(self.all_members) - grown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,18 +162,18 @@ class Drop:
 
 
 def smallest_drop(
-    ask: Ask, everyone: Members, may_drop: Members, conflicts: Iterable[Members]
+    feasible: Feasible, all_members: Members, may_drop: Members, conflicts: Iterable[Members]
 ) -> Drop | None:
-    """The fewest suspects to drop, given some conflicts; None where no set was found to do."""
+    """The fewest constraints to drop, given some conflicts; None where no set was found to do."""
     known = [one & may_drop for one in conflicts]
     while True:
         drop = smallest_hitting(known)
         if drop is None:
             return None
-        answer = ask(everyone - drop)
+        answer = feasible(all_members - drop)
         if answer:
             return Drop(members=drop, smallest=True)
         if answer is None:
             return None
-        left = everyone - drop
-        known.append(shrink(ask, left, sorted(left & may_drop)).members & may_drop)
+        left = all_members - drop
+        known.append(shrink(feasible, left, sorted(left & may_drop)).members & may_drop)

@@ -15,14 +15,14 @@ from odtdsl.base.source import NOWHERE, Span
 from odtdsl.driver.choice import choose, refused
 from odtdsl.insight.explanations.conflict_sets import (
     Conflicts,
-    Found,
+    ConflictSet,
     Members,
     shrink,
     smallest_drop,
 )
 from odtdsl.insight.explanations.explanation import Conflict, Explanation, NearestBound
 from odtdsl.insight.explanations.nearest_bounds import nearest
-from odtdsl.insight.explanations.oracle import DEEPER, Oracle, Suspect, relaxed, unheard
+from odtdsl.insight.explanations.oracle import DEEPER, Constraint, Oracle, no_progress, relaxed
 from odtdsl.insight.explanations.prices import Prices, price_rules
 from odtdsl.language import ast
 from odtdsl.problem.ir.problem import DEEPEST, Problem, TreeSkeleton
@@ -45,7 +45,7 @@ def explain(
     memory_bytes: int | None = None,
     most: int = 1,
     deeper: int = DEEPER,
-    tell: Callable[[str], None] = unheard,
+    tell: Callable[[str], None] = no_progress,
     began: float | None = None,
 ) -> Explanation:
     """Why no tree keeps all rules of a spec; or, where one does, what each rule costs.
@@ -63,7 +63,7 @@ def explain(
     most
         How many conflicts to look for.
     deeper
-        The depth counts as relaxed where so many levels more are allowed; 0: it is no suspect.
+        The depth counts as relaxed where so many levels more are allowed; 0: it is no constraint.
     tell
         Called before each search with what is searched for, in words.
     began
@@ -94,7 +94,9 @@ def explain(
             interrupted=interrupted,
             memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
         )
-        oracle = Oracle(core, suspects(analysis.problem, deeper), choice.name, limits, deeper, tell)
+        oracle = Oracle(
+            core, constraints(analysis.problem, deeper), choice.name, limits, deeper, tell
+        )
         return _Explainer(analysis, oracle, most, began, interrupted).run()
 
 
@@ -104,10 +106,10 @@ def _of_all_levels(analysis: Analysis, given: TreeSkeleton, deeper: int) -> Rows
     return Rows(replace(analysis.problem, skeleton=deepest), analysis.rows.data)
 
 
-def suspects(problem: Problem, deeper: int = DEEPER) -> tuple[Suspect, ...]:
+def constraints(problem: Problem, deeper: int = DEEPER) -> tuple[Constraint, ...]:
     """The rules in their order, then the bounds of the skeleton."""
     found = [
-        Suspect(kind="rule", name=rule.name, text=rule.text, span=rule.span)
+        Constraint(kind="rule", name=rule.name, text=rule.text, span=rule.span)
         for rule in problem.rules
     ]
     skeleton = problem.skeleton
@@ -116,11 +118,11 @@ def suspects(problem: Problem, deeper: int = DEEPER) -> tuple[Suspect, ...]:
     if skeleton.leaves is not None:
         text = f"leaves <= {skeleton.leaves}"
         span = spans.get("leaves", NOWHERE)
-        found.append(Suspect(kind="leaves", name="tree leaves", text=text, span=span))
+        found.append(Constraint(kind="leaves", name="tree leaves", text=text, span=span))
     if skeleton.depth is not None and deeper and skeleton.depth < DEEPEST:
         text = f"depth <= {skeleton.depth}"
         span = spans.get("depth", NOWHERE)
-        found.append(Suspect(kind="depth", name="tree depth", text=text, span=span))
+        found.append(Constraint(kind="depth", name="tree depth", text=text, span=span))
     return tuple(found)
 
 
@@ -154,19 +156,19 @@ class _Explainer:
 
     def run(self) -> Explanation:
         oracle = self.oracle
-        answer = oracle.answer(oracle.everyone)
+        answer = oracle.answer(oracle.all_members)
         if answer.feasible is None:
             return self._explained("undecided")
         if answer.tree is not None:
             return self._explained("feasible", prices=self._prices(answer.tree))
-        order = sorted(oracle.everyone)
-        first = shrink(oracle.ask, oracle.everyone, order)
+        order = sorted(oracle.all_members)
+        first = shrink(oracle.feasible, oracle.all_members, order)
         conflicts, complete = self._conflicts(first, order)
         drop = self._drop([first.members, *(one for one, _, _ in conflicts)])
         return self._explained(
             "infeasible",
             conflicts=tuple(
-                Conflict(suspects=self._named(members), minimal=minimal, smallest=smallest)
+                Conflict(constraints=self._named(members), minimal=minimal, smallest=smallest)
                 for members, minimal, smallest in conflicts
             ),
             complete=complete,
@@ -179,7 +181,7 @@ class _Explainer:
         oracle, limits = self.oracle, self.oracle.limits
         return price_rules(
             self.analysis,
-            oracle.suspects,
+            oracle.constraints,
             oracle.backend,
             deadline=limits.deadline,
             memory_bytes=limits.memory_bytes,
@@ -190,10 +192,10 @@ class _Explainer:
         )
 
     def _conflicts(
-        self, first: Found, order: list[int]
+        self, first: ConflictSet, order: list[int]
     ) -> tuple[list[tuple[Members, bool, bool]], bool]:
         """Conflicts, each with whether it is minimal and whether smallest; and if they are all."""
-        search = Conflicts(self.oracle.ask, order, first)
+        search = Conflicts(self.oracle.feasible, order, first)
         found: list[tuple[Members, bool, bool]] = []
         while len(found) < self.most and (members := search.next()) is not None:
             smallest = not search.open and len(members) == len(search.known[0])
@@ -206,30 +208,30 @@ class _Explainer:
 
     def _drop(self, conflicts: list[Members]) -> Members | None:
         oracle = self.oracle
-        rules = frozenset(i for i in oracle.everyone if oracle.suspects[i].kind == "rule")
-        found = smallest_drop(oracle.ask, oracle.everyone, rules, conflicts)
+        rules = frozenset(i for i in oracle.all_members if oracle.constraints[i].kind == "rule")
+        found = smallest_drop(oracle.feasible, oracle.all_members, rules, conflicts)
         return None if found is None else found.members
 
     def _nearest(self, conflict: Members) -> tuple[NearestBound, ...]:
         """For each member, the rest of the spec kept if that is possible, else of the conflict."""
         oracle = self.oracle
         found: list[NearestBound] = []
-        for suspect in sorted(conflict):
-            whole = oracle.ask(oracle.everyone - {suspect}) is True
-            among = oracle.everyone if whole else conflict
-            one = nearest(oracle, self.analysis.rows, suspect, among)
+        for constraint in sorted(conflict):
+            whole = oracle.feasible(oracle.all_members - {constraint}) is True
+            among = oracle.all_members if whole else conflict
+            one = nearest(oracle, self.analysis.rows, constraint, among)
             if one is not None:
                 found.append(
                     NearestBound(
-                        suspect=oracle.suspects[suspect],
+                        constraint=oracle.constraints[constraint],
                         found=one,
                         others="spec" if whole else "conflict",
                     )
                 )
         return tuple(found)
 
-    def _named(self, members: Members) -> tuple[Suspect, ...]:
-        return tuple(self.oracle.suspects[i] for i in sorted(members))
+    def _named(self, members: Members) -> tuple[Constraint, ...]:
+        return tuple(self.oracle.constraints[i] for i in sorted(members))
 
     def _explained(
         self, status: str, *, prices: Prices | None = None, **parts: object
@@ -240,7 +242,7 @@ class _Explainer:
             status=status,  # type: ignore[arg-type]
             backend=oracle.backend,
             seconds=time.monotonic() - self.began,
-            questions=oracle.questions,
+            searches=oracle.searches,
             undecided=oracle.undecided,
             interrupted=self.interrupted() or (prices is not None and prices.interrupted),
             prices=prices,

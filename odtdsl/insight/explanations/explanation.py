@@ -12,10 +12,10 @@ from odtdsl.base.diagnostics.render import to_json
 from odtdsl.base.numbers import as_number
 from odtdsl.base.source import Source
 from odtdsl.insight.explanations.nearest_bounds import Nearest, shown
-from odtdsl.insight.explanations.oracle import Suspect
+from odtdsl.insight.explanations.oracle import Constraint
 from odtdsl.insight.explanations.prices import Prices
 
-FORESEEN = ("R107", "R108")
+CONFLICT_WARNINGS = ("R107", "R108")
 """Warnings that no tree satisfies some rules."""
 
 
@@ -31,14 +31,14 @@ class Conflict:
         Proven: no fewer rules and bounds of the spec conflict.
     """
 
-    suspects: tuple[Suspect, ...]
+    constraints: tuple[Constraint, ...]
     minimal: bool
     smallest: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the rules and bounds in conflict."""
-        return tuple(suspect.name for suspect in self.suspects)
+        return tuple(constraint.name for constraint in self.constraints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +49,14 @@ class NearestBound:
     rules conflict too.
     """
 
-    suspect: Suspect
+    constraint: Constraint
     found: Nearest
     others: Literal["spec", "conflict"]
 
     @property
     def says(self) -> str:
         """The bound in a sentence."""
-        one, value = self.suspect, shown(self.found)
+        one, value = self.constraint, shown(self.found)
         if one.kind == "depth":
             return f"with depth {value}, all other rules can be satisfied"
         if one.kind == "leaves":
@@ -89,7 +89,7 @@ class Explanation:
     prices
         Where a tree satisfies all rules: the best one, and what each rule costs; None otherwise, or
         where the time was over.
-    questions
+    searches
         How many searches that took, and how many of them ended without an answer.
     """
 
@@ -98,10 +98,10 @@ class Explanation:
     seconds: float
     conflicts: tuple[Conflict, ...] = ()
     complete: bool = False
-    drop: tuple[Suspect, ...] | None = None
+    drop: tuple[Constraint, ...] | None = None
     nearest: tuple[NearestBound, ...] = ()
     prices: Prices | None = None
-    questions: int = 0
+    searches: int = 0
     undecided: int = 0
     interrupted: bool = False
     source: Source | None = None
@@ -115,13 +115,13 @@ class Explanation:
         return tuple(self._told(at, one) for at, one in enumerate(self.conflicts))
 
     @property
-    def untold(self) -> tuple[Diagnostic, ...]:
+    def other_warnings(self) -> tuple[Diagnostic, ...]:
         """The warnings of the spec but those that a conflict tells, with a proof."""
         told = {label.span for one in self.diagnostics() for label in one.labels}
         return tuple(
             one
             for one in self.warnings
-            if one.code not in FORESEEN or not {label.span for label in one.labels} <= told
+            if one.code not in CONFLICT_WARNINGS or not {label.span for label in one.labels} <= told
         )
 
     def _undecided(self) -> Diagnostic:
@@ -143,11 +143,11 @@ class Explanation:
 
     def _told(self, at: int, conflict: Conflict) -> Diagnostic:
         first = at == 0
-        count = len(conflict.suspects)
-        message = f"no tree satisfies {_listed(conflict.suspects)}" + (
+        count = len(conflict.constraints)
+        message = f"no tree satisfies {_listed(conflict.constraints)}" + (
             " together" if count > 1 else ""
         )
-        spans = [one.span for one in conflict.suspects if one.span.start >= 0]
+        spans = [one.span for one in conflict.constraints if one.span.start >= 0]
         return Diagnostic(
             code="R401",
             message=message,
@@ -159,19 +159,19 @@ class Explanation:
 
     def _proof(self, conflict: Conflict) -> str:
         """What is proven of a conflict, in words."""
-        if len(conflict.suspects) == 1:
+        if len(conflict.constraints) == 1:
             return "proven; no tree satisfies it even alone" if conflict.minimal else "proven"
         if not conflict.minimal:
             return "proven; it is undecided whether a smaller set of them conflicts"
         minimal = "proven; drop any one of them, and a tree satisfies the others"
         if conflict.smallest:
             return minimal + "; no smaller set conflicts"
-        if len(self.conflicts[0].suspects) < len(conflict.suspects):
+        if len(self.conflicts[0].constraints) < len(conflict.constraints):
             return minimal
         return minimal + "; it is undecided whether a smaller set conflicts"
 
     def _notes(self, conflict: Conflict) -> Iterable[str]:
-        kinds = {one.kind for one in conflict.suspects}
+        kinds = {one.kind for one in conflict.constraints}
         if self.deepest is not None and "depth" not in kinds:
             yield (
                 f"this holds for trees up to depth {self.deepest}; deeper trees were not searched"
@@ -199,11 +199,11 @@ class Explanation:
             "backend": self.backend,
             "seconds": round(self.seconds, 6),
             "interrupted": self.interrupted,
-            "questions": self.questions,
+            "searches": self.searches,
             "undecided": self.undecided,
             "conflicts": [
                 {
-                    "suspects": [_suspect(one) for one in conflict.suspects],
+                    "constraints": [_constraint(one) for one in conflict.constraints],
                     "minimal": conflict.minimal,
                     "smallest": conflict.smallest,
                 }
@@ -213,7 +213,7 @@ class Explanation:
             "drop": None if self.drop is None else [one.name for one in self.drop],
             "nearest": [
                 {
-                    "suspect": one.suspect.name,
+                    "constraint": one.constraint.name,
                     "op": one.found.op,
                     "value": as_number(one.found.value),
                     "others": one.others,
@@ -222,17 +222,17 @@ class Explanation:
                 for one in self.nearest
             ],
             "prices": None if self.prices is None else self.prices.to_json(),
-            "diagnostics": [to_json(one) for one in (*self.untold, *self.diagnostics())],
+            "diagnostics": [to_json(one) for one in (*self.other_warnings, *self.diagnostics())],
         }
 
 
-def _suspect(one: Suspect) -> dict[str, str]:
+def _constraint(one: Constraint) -> dict[str, str]:
     return {"kind": one.kind, "name": one.name, "text": one.text}
 
 
-def _listed(suspects: tuple[Suspect, ...]) -> str:
+def _listed(constraints: tuple[Constraint, ...]) -> str:
     """`a`, `b` and `depth <= 2`."""
-    names = [f"`{one.name}`" if one.kind == "rule" else f"`{one.text}`" for one in suspects]
+    names = [f"`{one.name}`" if one.kind == "rule" else f"`{one.text}`" for one in constraints]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

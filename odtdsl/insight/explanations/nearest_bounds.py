@@ -46,34 +46,34 @@ class Nearest:
         Whether the rule gives its bound as a percentage.
     """
 
-    suspect: int
+    constraint: int
     op: CompareOp
     value: Fraction
     percent: bool = False
 
 
-def nearest(oracle: Oracle, rows: Rows, suspect: int, among: Members) -> Nearest | None:
-    """The nearest bound of a suspect with which `among`, that it is part of, holds.
+def nearest(oracle: Oracle, rows: Rows, constraint: int, among: Members) -> Nearest | None:
+    """The nearest bound of a constraint with which `among`, that it is part of, holds.
 
     None where it has no bound, no bound is enough, or none was proven to be the nearest.
     """
-    found = oracle.answer(among - {suspect})
+    found = oracle.answer(among - {constraint})
     if found.tree is None:
         return None
-    asked = oracle.suspects[suspect]
+    asked = oracle.constraints[constraint]
     if asked.kind != "rule":
-        return _of_skeleton(oracle, suspect, among, found.tree)
+        return _of_skeleton(oracle, constraint, among, found.tree)
     rule = next(rule for rule in rows.problem.rules if rule.name == asked.name)
     bounded = _bounded(rule, rows)
     if bounded is None:
         return None
     try:
-        value = _Descent(oracle, rows, bounded, suspect, among).run(found.tree)
+        value = _Descent(oracle, rows, bounded, constraint, among).run(found.tree)
     except (OdtError, Unsupported, EmptyDenominator, TooManyCases):  # digits beyond 64 bits
         return None
     if value is None:
         return None
-    return Nearest(suspect=suspect, op=bounded.op, value=value, percent=bounded.percent)
+    return Nearest(constraint=constraint, op=bounded.op, value=value, percent=bounded.percent)
 
 
 def _bounded(rule: RuleDecl, rows: Rows) -> Bounded | None:
@@ -88,10 +88,10 @@ class _Descent:
     """The search for the nearest bound of one rule."""
 
     def __init__(
-        self, oracle: Oracle, rows: Rows, bounded: Bounded, suspect: int, among: Members
+        self, oracle: Oracle, rows: Rows, bounded: Bounded, constraint: int, among: Members
     ) -> None:
         self.oracle, self.rows, self.bounded = oracle, rows, bounded
-        self.without = oracle.without(oracle.everyone - (among - {suspect}))
+        self.without = oracle.without(oracle.all_members - (among - {constraint}))
 
     def run(self, tree: RawTree) -> Fraction | None:
         """The nearest bound, given a tree that satisfies the others."""
@@ -167,12 +167,12 @@ def _between(a: Fraction, b: Fraction) -> Fraction | None:
     return ceil((low + third) / step) * step
 
 
-def _of_skeleton(oracle: Oracle, suspect: int, among: Members, tree: RawTree) -> Nearest | None:
-    core = oracle.without(oracle.everyone - (among - {suspect}))
+def _of_skeleton(oracle: Oracle, constraint: int, among: Members, tree: RawTree) -> Nearest | None:
+    core = oracle.without(oracle.all_members - (among - {constraint}))
     given, now = oracle.core.skeleton, core.skeleton
     assert isinstance(given, TreeSkeleton)
     assert isinstance(now, TreeSkeleton)
-    if oracle.suspects[suspect].kind == "depth":
+    if oracle.constraints[constraint].kind == "depth":
         assert given.depth is not None
         value = _least(
             oracle,
@@ -188,7 +188,7 @@ def _of_skeleton(oracle: Oracle, suspect: int, among: Members, tree: RawTree) ->
             _leaves(tree),
             lambda bound: replace(core, skeleton=replace(now, leaves=bound)),
         )
-    return None if value is None else Nearest(suspect=suspect, op="<=", value=Fraction(value))
+    return None if value is None else Nearest(constraint=constraint, op="<=", value=Fraction(value))
 
 
 def _least(oracle: Oracle, low: int, high: int, bounded: Callable[[int], Core]) -> int | None:

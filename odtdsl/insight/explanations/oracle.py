@@ -39,19 +39,19 @@ LONGER = 3
 BEST_SLICE = 3.0
 """Seconds for the best value of a rule in one search, before its bound is halved."""
 
-MOST_WISHES = 4
+MAX_OBJECTIVES = 4
 """Rules whose measures are tried as objectives."""
 
 DEEPER = 1
 """Where the depth is relaxed, trees of so many levels more are looked at, unless said otherwise."""
 
 
-def unheard(text: str) -> None:
+def no_progress(text: str) -> None:
     """Nobody is told what is searched for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
+class Constraint:
     """A rule, or a bound of the skeleton."""
 
     kind: Literal["rule", "depth", "leaves"]
@@ -73,8 +73,8 @@ class Oracle:
 
     Attributes
     ----------
-    questions
-        How many were put to the back end; others were answered by what was known.
+    searches
+        How many questions were put to the back end; others were answered by what was known.
     undecided
         How many of them it did not answer.
     """
@@ -82,19 +82,19 @@ class Oracle:
     def __init__(
         self,
         core: Core,
-        suspects: tuple[Suspect, ...],
+        constraints: tuple[Constraint, ...],
         backend: str,
         limits: Limits,
         deeper: int = DEEPER,
-        tell: Callable[[str], None] = unheard,
+        tell: Callable[[str], None] = no_progress,
     ) -> None:
         self.tell = tell
-        self.core, self.suspects, self.backend, self.limits = core, suspects, backend, limits
+        self.core, self.constraints, self.backend, self.limits = core, constraints, backend, limits
         self.deeper = deeper
         assert isinstance(core.skeleton, TreeSkeleton), "diagrams have been rejected"
         self.skeleton = core.skeleton
-        self.questions = self.undecided = 0
-        self.everyone: Members = frozenset(range(len(suspects)))
+        self.searches = self.undecided = 0
+        self.all_members: Members = frozenset(range(len(constraints)))
         self._trees: list[RawTree] = []
         self._asked: dict[Members, Answer] = {}
         self._infeasible: list[Members] = []
@@ -104,41 +104,41 @@ class Oracle:
         self.engine = back_end(backend, bare.for_questions)
         self._live = self._assumptions()
 
-    # ---- sets of suspects
+    # ---- sets of constraints
 
-    def ask(self, members: Members) -> bool | None:
-        """Whether some tree keeps these suspects."""
+    def feasible(self, members: Members) -> bool | None:
+        """Whether some tree satisfies these constraints; None where that is undecided."""
         return self.answer(members).feasible
 
     def answer(self, members: Members) -> Answer:
-        """As `ask`, with the tree."""
+        """As `feasible`, with the tree."""
         if members not in self._asked:
             self._asked[members] = self._answer(members)
         return self._asked[members]
 
     def _count(self) -> None:
-        self.questions += 1
-        self.tell(f"search {self.questions}: can a tree satisfy these rules together?")
+        self.searches += 1
+        self.tell(f"search {self.searches}: can a tree satisfy these rules together?")
 
     def _answer(self, members: Members) -> Answer:
         if any(one <= members for one in self._infeasible):
             return Answer(feasible=False)
         if self._live is not None:
             return self._assumed(self._live, members)
-        core = self.without(self.everyone - members)
+        core = self.without(self.all_members - members)
         found = self.decide(core)
         if found.feasible is False:
             self._infeasible.append(members)
         return found
 
     def _assumed(self, live: Assumptions, members: Members) -> Answer:
-        """An answer under assumptions; a refutation may name fewer suspects than were asked."""
-        core = self.without(self.everyone - members)
+        """An answer under assumptions; a refutation may name fewer constraints than were asked."""
+        core = self.without(self.all_members - members)
         for tree in reversed(self._trees):
             if keeps(core, tree):
                 return Answer(feasible=True, tree=tree)
         self._count()
-        names = {i: _name_of(self.suspects[i]) for i in members}
+        names = {i: _name_of(self.constraints[i]) for i in members}
         reply = live.ask(names.values(), self._deadline())
         if reply is None:
             self.undecided += 1
@@ -154,17 +154,17 @@ class Oracle:
         return Answer(feasible=True, tree=reply.tree)
 
     def _assumptions(self) -> Assumptions | None:
-        """What answers for all sets of suspects at once, where the back end has that."""
-        widest = self.without(self.everyone)
+        """What answers for all sets of constraints at once, where the back end has that."""
+        widest = self.without(self.all_members)
         everything = replace(self.core, skeleton=widest.skeleton)
         return self.engine.assuming(
             everything, self.limits, depth=self.skeleton.depth, leaves=self.skeleton.leaves
         )
 
     def without(self, dropped: Members, *, extra: Core | None = None) -> Core:
-        """The core with some suspects relaxed; `extra` has further clauses and filters."""
-        gone = {self.suspects[i].name for i in dropped if self.suspects[i].kind == "rule"}
-        kinds = {self.suspects[i].kind for i in dropped}
+        """The core with some constraints relaxed; `extra` has further clauses and filters."""
+        gone = {self.constraints[i].name for i in dropped if self.constraints[i].kind == "rule"}
+        kinds = {self.constraints[i].kind for i in dropped}
         core = self.core
         more = () if extra is None else extra.clauses
         filters = () if extra is None else extra.filters
@@ -287,12 +287,12 @@ class Oracle:
         if self.limits.deadline is None:
             return None
         now = time.monotonic()
-        share = 1.0 if self.questions == 1 else SHARE
+        share = 1.0 if self.searches == 1 else SHARE
         return now + share * max(0.0, self.limits.deadline - now)
 
 
-def _name_of(suspect: Suspect) -> str:
-    return {"depth": DEPTH_BOUND, "leaves": LEAVES_BOUND}.get(suspect.kind, suspect.name)
+def _name_of(constraint: Constraint) -> str:
+    return {"depth": DEPTH_BOUND, "leaves": LEAVES_BOUND}.get(constraint.kind, constraint.name)
 
 
 class _FirstTree:
@@ -391,7 +391,7 @@ def _wishes(core: Core, engine: BackEnd) -> list[_Wish]:
         and len(clause.literals) == 1
         and isinstance(clause.literals[0].atom, Linear)
     ]
-    return [nothing, own, *rules[:MOST_WISHES]]
+    return [nothing, own, *rules[:MAX_OBJECTIVES]]
 
 
 def _widest(core: Core) -> Clause | None:

@@ -20,7 +20,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.pipeline import solve
 from odtdsl.driver.result import Result
-from odtdsl.insight.explanations.oracle import Suspect, unheard
+from odtdsl.insight.explanations.oracle import Constraint, no_progress
 from odtdsl.insight.explanations.variants import Vector, compared, signed, without
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.expr import Apply
@@ -36,7 +36,7 @@ WIDER_SECONDS, WIDER_FACTOR = 10.0, 3.0
 """Without a time limit, a search of a wider skeleton may take so long, or so many times as long
 as the longest of the others: a level more can take a thousand times as long."""
 
-Members = frozenset[Suspect]
+Members = frozenset[Constraint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Price:
 
     Attributes
     ----------
-    suspect
+    constraint
         The rule or bound; None for all rules of the spec together.
     binds
         Whether the best value is better without it: proven, or None where that is undecided.
@@ -81,7 +81,7 @@ class Price:
         The best tree found without it.
     """
 
-    suspect: Suspect | None
+    constraint: Constraint | None
     binds: bool | None
     without: tuple[Range | None, ...]
     price: tuple[Range | None, ...]
@@ -95,7 +95,7 @@ class Price:
     @property
     def name(self) -> str:
         """The name of the rule or bound, or `all rules`."""
-        return "all rules" if self.suspect is None else self.suspect.name
+        return "all rules" if self.constraint is None else self.constraint.name
 
     @property
     def proven(self) -> bool:
@@ -105,7 +105,7 @@ class Price:
     def to_json(self) -> dict[str, Any]:
         """As in `odt explain --json`."""
         return {
-            "kind": "all" if self.suspect is None else self.suspect.kind,
+            "kind": "all" if self.constraint is None else self.constraint.kind,
             "name": self.name,
             "binds": self.binds,
             "proven": self.proven,
@@ -160,19 +160,19 @@ class _Met:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Optimum:
-    """What is known of the best value of a set of suspects."""
+    """What is known of the best value of a set of constraints."""
 
     low: Vector
     met: _Met | None
 
 
 class _Optima:
-    """Optima of sets of suspects, from as few searches as possible."""
+    """Optima of sets of constraints, from as few searches as possible."""
 
     def __init__(
         self,
         analysis: Analysis,
-        suspects: tuple[Suspect, ...],
+        constraints: tuple[Constraint, ...],
         backend: str,
         *,
         deadline: float | None,
@@ -182,10 +182,10 @@ class _Optima:
         tell: Callable[[str], None],
     ) -> None:
         self.tell = tell
-        self.analysis, self.suspects, self.backend = analysis, suspects, backend
+        self.analysis, self.constraints, self.backend = analysis, constraints, backend
         self.deadline, self.memory_bytes, self.deeper = deadline, memory_bytes, deeper
         self._interrupted = interrupted
-        self.everyone: Members = frozenset(suspects)
+        self.all_members: Members = frozenset(constraints)
         self.interrupted, self.searches, self.longest = False, 0, 0.0
         self._met: list[_Met] = []
         self._low: list[tuple[Members, Vector]] = []
@@ -200,7 +200,7 @@ class _Optima:
         broken = {line.rule for line in found.lines if not line.holds}
         met = _Met(
             tree=tree,
-            keeps=frozenset(one for one in self.suspects if one.name not in broken),
+            keeps=frozenset(one for one in self.constraints if one.name not in broken),
             values=signed(self.problem, found.objective),
             audit=found,
         )
@@ -230,7 +230,7 @@ class _Optima:
         """Search the best tree of a set; None where there is no time."""
         if self.stopped():
             return None
-        asked = without(self.analysis, self.everyone - members, self.deeper)
+        asked = without(self.analysis, self.all_members - members, self.deeper)
         known, began = self.known(members), time.monotonic()
         self.searches += 1
         self.tell(f"search {self.searches}: {self._wanted(members)}")
@@ -256,7 +256,7 @@ class _Optima:
         return result
 
     def _wanted(self, members: Members) -> str:
-        relaxed = self.everyone - members
+        relaxed = self.all_members - members
         if not relaxed:
             return "the best tree under all rules"
         if len(relaxed) > 1:
@@ -286,7 +286,7 @@ def _bounds(result: Result) -> Iterator[Fraction]:
 
 def price_rules(
     analysis: Analysis,
-    suspects: tuple[Suspect, ...],
+    constraints: tuple[Constraint, ...],
     backend: str,
     *,
     deadline: float | None = None,
@@ -294,7 +294,7 @@ def price_rules(
     interrupted: Callable[[], bool] = lambda: False,
     deeper: int = 1,
     start: Tree | None = None,
-    tell: Callable[[str], None] = unheard,
+    tell: Callable[[str], None] = no_progress,
 ) -> Prices | None:
     """The price of each rule and bound of the skeleton, of a spec that a tree keeps.
 
@@ -302,8 +302,8 @@ def price_rules(
     ----------
     analysis
         The spec, resolved.
-    suspects
-        What to price, as `insight.explanations.conflicts.suspects` gives it.
+    constraints
+        What to price, as `insight.explanations.conflicts.constraints` gives it.
     backend
         A back end that expresses the spec.
     deadline
@@ -326,7 +326,7 @@ def price_rules(
     """
     optima = _Optima(
         analysis,
-        suspects,
+        constraints,
         backend,
         deadline=deadline,
         memory_bytes=memory_bytes,
@@ -337,7 +337,7 @@ def price_rules(
     if start is not None:
         optima.add(start)
     left = optima.left()
-    optimum = optima.search(optima.everyone, None if left is None else FIRST_SHARE * left)
+    optimum = optima.search(optima.all_members, None if left is None else FIRST_SHARE * left)
     if optimum is None:
         return None
     questions = tuple(_questions(optima))
@@ -347,13 +347,13 @@ def price_rules(
     return _Told(optima, optimum).prices(questions)
 
 
-def _questions(optima: _Optima) -> Iterator[tuple[Suspect | None, Members]]:
+def _questions(optima: _Optima) -> Iterator[tuple[Constraint | None, Members]]:
     """What is relaxed, and the rest: all rules first, because that answers most of the others."""
-    rules = frozenset(one for one in optima.suspects if one.kind == "rule")
+    rules = frozenset(one for one in optima.constraints if one.kind == "rule")
     if len(rules) > 1:
-        yield None, optima.everyone - rules
-    for one in optima.suspects:
-        yield one, optima.everyone - {one}
+        yield None, optima.all_members - rules
+    for one in optima.constraints:
+        yield one, optima.all_members - {one}
 
 
 def _share(optima: _Optima, members: Members, open_questions: int) -> float | None:
@@ -361,7 +361,7 @@ def _share(optima: _Optima, members: Members, open_questions: int) -> float | No
     left = optima.left()
     if left is not None:
         return left / open_questions
-    relaxed = optima.everyone - members
+    relaxed = optima.all_members - members
     if all(one.kind == "rule" for one in relaxed):
         return None
     return max(WIDER_SECONDS, WIDER_FACTOR * optima.longest)
@@ -372,14 +372,14 @@ class _Told:
 
     def __init__(self, optima: _Optima, optimum: Result) -> None:
         self.optima, self.problem, self.optimum = optima, optima.problem, optimum
-        self.all = optima.known(optima.everyone)
+        self.all = optima.known(optima.all_members)
         lines = () if self.all.met is None else self.all.met.audit.lines
         self.lines: dict[str, AuditLine] = {line.rule: line for line in lines}
 
-    def prices(self, questions: tuple[tuple[Suspect | None, Members], ...]) -> Prices:
+    def prices(self, questions: tuple[tuple[Constraint | None, Members], ...]) -> Prices:
         optima = self.optima
-        found = tuple(self._price(suspect, members) for suspect, members in questions)
-        together = found[:1] if len(found) > 1 and found[0].suspect is None else ()
+        found = tuple(self._price(constraint, members) for constraint, members in questions)
+        together = found[:1] if len(found) > 1 and found[0].constraint is None else ()
         return Prices(
             optimum=self.optimum,
             best=tuple(self._ranges(self.all)),
@@ -388,12 +388,12 @@ class _Told:
             interrupted=optima.interrupted,
         )
 
-    def _price(self, suspect: Suspect | None, members: Members) -> Price:
+    def _price(self, constraint: Constraint | None, members: Members) -> Price:
         fewer = self.optima.known(members)
         prices = tuple(self._differences(fewer))
-        line = None if suspect is None else self.lines.get(suspect.name)
+        line = None if constraint is None else self.lines.get(constraint.name)
         return Price(
-            suspect=suspect,
+            constraint=constraint,
             binds=self._binds(fewer),
             without=tuple(self._ranges(fewer)),
             price=prices,

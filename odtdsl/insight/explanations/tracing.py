@@ -33,7 +33,7 @@ from odtdsl.driver.pipeline import solve
 from odtdsl.driver.result import Result
 from odtdsl.insight.explanations.bounded_rules import Bounded, find, unit_of
 from odtdsl.insight.explanations.curves import Curve, Ended, Point
-from odtdsl.insight.explanations.oracle import relaxed, unheard
+from odtdsl.insight.explanations.oracle import no_progress, relaxed
 from odtdsl.insight.explanations.variants import compared, signed, varied
 from odtdsl.problem.ir.expr import Apply, Scope
 from odtdsl.problem.ir.problem import Problem, StageDecl, TreeSkeleton
@@ -78,20 +78,20 @@ class _Start:
 
 
 class Stop:
-    """Whether to stop, asked and answered across processes by way of a file."""
+    """A request to stop that processes share through a file."""
 
     def __init__(self, path: str) -> None:
-        self.path, self.seen, self.asked_at = path, False, 0.0
+        self.path, self.seen, self.checked_at = path, False, 0.0
 
-    def ask(self) -> None:
-        """Asks all processes that share the file to stop."""
+    def request(self) -> None:
+        """Ask all processes that share the file to stop."""
         self.seen = True
         Path(self.path).touch()
 
     def __call__(self) -> bool:
         now = time.monotonic()
-        if not self.seen and now - self.asked_at > POLL:
-            self.asked_at, self.seen = now, os.path.exists(self.path)
+        if not self.seen and now - self.checked_at > POLL:
+            self.checked_at, self.seen = now, os.path.exists(self.path)
         return self.seen
 
 
@@ -112,7 +112,7 @@ class Walk:
         self.analysis, self.bounded, self.backend = analysis, bounded, backend
         self.last_stage, self.until, self.memory_bytes = last_stage, until, memory_bytes
         self.stop, self.searches, self.note = stop, 0, ""
-        self.tell: Callable[[str], None] = unheard
+        self.tell: Callable[[str], None] = no_progress
         reading = replace(analysis.problem, rules=(bounded.moved(bounded.bound),))
         self.reader = varied(analysis, reading).rows
 
@@ -130,7 +130,7 @@ class Walk:
             searches = self.searches - before
             return Part(points=tuple(points), ended=why, searches=searches, note=self.note)
 
-        now = start.point or self.ask(start.bound, beyond=False)
+        now = start.point or self.best_at(start.bound, beyond=False)
         while isinstance(now, Point):
             later: Point | Ended | None = None
             if not now.efficient:
@@ -155,7 +155,7 @@ class Walk:
     def _next(self, point: Point) -> Point | Ended:
         if point.measure is None:
             return "tightest"
-        return self.ask(point.measure, beyond=True)
+        return self.best_at(point.measure, beyond=True)
 
     def is_as_good(self, later: Point, now: Point) -> bool:
         """Whether the later, tighter point makes the other one pointless."""
@@ -164,7 +164,7 @@ class Walk:
 
     # ---- one search
 
-    def ask(self, bound: Fraction | None, *, beyond: bool) -> Point | Ended:
+    def best_at(self, bound: Fraction | None, *, beyond: bool) -> Point | Ended:
         """The best tree with the rule at or beyond a bound, or why there is none."""
         if self.stop():
             return "interrupted"
@@ -181,7 +181,7 @@ class Walk:
             self.note = failure.diagnostics[0].message
             return "refused"
         if result.interrupted:
-            self.stop.ask()
+            self.stop.request()
         if result.tree is None:
             return self._without_tree(result)
         return self._point(result, bound)
@@ -262,7 +262,7 @@ def trace(
     memory_bytes: int | None = None,
     points: int = MOST_POINTS,
     jobs: int = 1,
-    tell: Callable[[str], None] = unheard,
+    tell: Callable[[str], None] = no_progress,
     began: float | None = None,
 ) -> Curve:
     """The best objective for every bound of a rule, all other rules kept.
@@ -362,7 +362,7 @@ def _stopping(interrupted: Callable[[], bool]) -> Iterator[Stop]:
         def watch() -> None:
             while not done.wait(POLL):
                 if interrupted():
-                    stop.ask()
+                    stop.request()
                     return
 
         watcher = threading.Thread(target=watch, daemon=True)
@@ -378,7 +378,7 @@ def _in_parallel(walk: Walk, most: int, jobs: int) -> Iterator[Part]:
     """The parts of the range, walked at the same time."""
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
-    first = walk.ask(None, beyond=False)
+    first = walk.best_at(None, beyond=False)
     if not isinstance(first, Point):
         yield Part(points=(), ended=first, searches=walk.searches, note=walk.note)
         return

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from odtdsl.insight.explanations.oracle import Suspect, relaxed
+from odtdsl.insight.explanations.oracle import Constraint, relaxed
 from odtdsl.problem.ir.problem import Problem, TreeSkeleton
 from odtdsl.problem.ir.regression import near
 from odtdsl.problem.ir.rows import Rows
@@ -25,8 +25,8 @@ def varied(analysis: Analysis, problem: Problem) -> Analysis:
     return replace(analysis, problem=problem, rows=Rows(problem, analysis.rows.data))
 
 
-def without(analysis: Analysis, dropped: Set[Suspect], deeper: int) -> Analysis:
-    """The analysis with some suspects relaxed: rules gone, bounds of the skeleton wider."""
+def without(analysis: Analysis, dropped: Set[Constraint], deeper: int) -> Analysis:
+    """The analysis with some constraints relaxed: rules gone, bounds of the skeleton wider."""
     problem = analysis.problem
     names = {one.name for one in dropped if one.kind == "rule"}
     kinds = {one.kind for one in dropped}

@@ -2,6 +2,6 @@
 
 from odtdsl.insight.tuning.grid import Grid, parse_vary
 from odtdsl.insight.tuning.result import OuterFold, Trial, Tuning
-from odtdsl.insight.tuning.run import Wish, tune
+from odtdsl.insight.tuning.run import TuningOptions, tune
 
-__all__ = ["Grid", "OuterFold", "Trial", "Tuning", "Wish", "parse_vary", "tune"]
+__all__ = ["Grid", "OuterFold", "Trial", "Tuning", "TuningOptions", "parse_vary", "tune"]

@@ -28,14 +28,14 @@ from odtdsl.language import ast
 if TYPE_CHECKING:
     from odtdsl.base.source import Source
 
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called with the runs that are done, and how many there are in all."""
 
 MOST_RUNS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class TuningOptions:
     """How to tune.
 
     Attributes
@@ -74,9 +74,9 @@ def tune(
     source: Source | None,
     analysis: Analysis,
     grid: Grid,
-    wish: Wish,
+    options: TuningOptions,
     solve: Callable[[ast.Spec], Result],
-    told: Told | None = None,
+    told: ProgressCallback | None = None,
 ) -> Tuning:
     """Score every setting of a grid on held-out rows, choose one, and solve it on all rows.
 
@@ -84,10 +84,10 @@ def tune(
     ----------
     spec, source, analysis
         The spec, its text for messages, and the spec resolved with its data.
-    grid, wish
+    grid, options
         What to vary, and how.
     solve
-        Solves a spec on all training rows: asked once, for the chosen setting.
+        Solves a spec on all training rows; called once, for the chosen setting.
     told
         Called when the runs begin and after each.
 
@@ -102,11 +102,11 @@ def tune(
         U341 to U348, F310, and whatever is wrong with the spec under a setting.
     """
     began = time.monotonic()
-    if wish.repeats < 1 or wish.outer == 1 or wish.outer < 0:
+    if options.repeats < 1 or options.outer == 1 or options.outer < 0:
         raise error("U343", "`repeats` must be at least 1, and `outer` must be 0 or at least 2")
-    score = default_score(spec) if wish.score is None else parse_score(wish.score)
+    score = default_score(spec) if options.score is None else parse_score(options.score)
     settings = grid.settings()
-    plan = _plan(analysis, wish)
+    plan = _plan(analysis, options)
     if len(settings) * len(plan.inner) > MOST_RUNS:
         raise error(
             "U341",
@@ -121,17 +121,17 @@ def tune(
         table=analysis.table,
         folds=(*plan.inner, *plan.outer),
     )
-    runs = _Runs(job, settings, Store(wish.keep), told)
+    runs = _Runs(job, settings, Store(options.keep), told)
     complete = True
     try:
-        with interrupted(), pool(wish.jobs, wish.backend, wish.address) as workers:
-            complete = _all_runs(runs, plan, workers, wish)
+        with interrupted(), pool(options.jobs, options.backend, options.address) as workers:
+            complete = _all_runs(runs, plan, workers, options)
     except KeyboardInterrupt:
         complete = False
     finally:
         runs.store.flush()
-    trials = runs.trials(plan.main, wish.cv)
-    places = choose(trials, score.sense == "maximize", wish.rule) if complete else None
+    trials = runs.trials(plan.main, options.cv)
+    places = choose(trials, score.sense == "maximize", options.rule) if complete else None
     result = None
     if places is not None:
         try:
@@ -144,19 +144,19 @@ def tune(
     return Tuning(
         names=grid.names,
         score=score.text,
-        rule=wish.rule,
-        cv=wish.cv,
-        repeats=wish.repeats,
-        seed=wish.seed,
+        rule=options.rule,
+        cv=options.cv,
+        repeats=options.repeats,
+        seed=options.seed,
         trials=trials,
         best=places and places[0],
         chosen=places and places[1],
-        outer=tuple(runs.outer(plan, wish)),
+        outer=tuple(runs.outer(plan, options)),
         result=result,
         complete=complete,
         resumed=runs.resumed,
         seconds=time.monotonic() - began,
-        keep=None if wish.keep is None else str(wish.keep),
+        keep=None if options.keep is None else str(options.keep),
         unkept=runs.store.failure,
     )
 
@@ -182,22 +182,24 @@ class _Plan:
     within: tuple[range, ...]
 
 
-def _plan(analysis: Analysis, wish: Wish) -> _Plan:
+def _plan(analysis: Analysis, options: TuningOptions) -> _Plan:
     rows = analysis.rows
     everything = rows.data.row_numbers
 
     def divided(chosen: IntArray, count: int, *seed: int) -> Iterator[Fold]:
-        for held in deal(rows, chosen, count, (wish.seed, *seed)):
+        for held in deal(rows, chosen, count, (options.seed, *seed)):
             yield Fold(train=np.setdiff1d(chosen, held, assume_unique=True), held=held)
 
     def repeated(chosen: IntArray, of: int) -> list[Fold]:
         return [
-            fold for repeat in range(wish.repeats) for fold in divided(chosen, wish.cv, of, repeat)
+            fold
+            for repeat in range(options.repeats)
+            for fold in divided(chosen, options.cv, of, repeat)
         ]
 
     inner = repeated(everything, 0)
     main = range(len(inner))
-    outer = tuple(divided(everything, wish.outer, 0, wish.repeats)) if wish.outer else ()
+    outer = tuple(divided(everything, options.outer, 0, options.repeats)) if options.outer else ()
     within = []
     for number, fold in enumerate(outer):
         start = len(inner)
@@ -252,7 +254,7 @@ class _Runs:
     """The runs of a tuning, by setting and fold."""
 
     def __init__(
-        self, job: Job, settings: tuple[Setting, ...], store: Store, told: Told | None
+        self, job: Job, settings: tuple[Setting, ...], store: Store, told: ProgressCallback | None
     ) -> None:
         self.job, self.settings, self.store, self.told = job, settings, store, told
         self.keys = keys(job, settings)
@@ -293,31 +295,31 @@ class _Runs:
             found.append(Trial(setting=setting, runs=done, folds=cv, done=len(done) == len(folds)))
         return tuple(found)
 
-    def chosen(self, folds: range, wish: Wish) -> int | None:
+    def chosen(self, folds: range, options: TuningOptions) -> int | None:
         """The setting that some folds lead to; None where none can be chosen."""
-        trials = self.trials(folds, wish.cv)
-        places = choose(trials, self.job.score.sense == "maximize", wish.rule)
+        trials = self.trials(folds, options.cv)
+        places = choose(trials, self.job.score.sense == "maximize", options.rule)
         return None if places is None else places[1]
 
-    def outer(self, plan: _Plan, wish: Wish) -> Iterator[OuterFold]:
+    def outer(self, plan: _Plan, options: TuningOptions) -> Iterator[OuterFold]:
         for number, folds in enumerate(plan.within):
-            done = all(trial.done for trial in self.trials(folds, wish.cv))
-            chosen = self.chosen(folds, wish) if done else None
+            done = all(trial.done for trial in self.trials(folds, options.cv))
+            chosen = self.chosen(folds, options) if done else None
             run = None if chosen is None else self.get((chosen, len(plan.inner) + number))
             yield OuterFold(setting=None if chosen is None else self.settings[chosen], run=run)
 
 
-def _all_runs(runs: _Runs, plan: _Plan, workers: Pool, wish: Wish) -> bool:
+def _all_runs(runs: _Runs, plan: _Plan, workers: Pool, options: TuningOptions) -> bool:
     """First all settings on all inner folds, then what each outer fold led to."""
     count = range(len(runs.settings))
     if not runs.do([(at, fold) for at in count for fold in range(len(plan.inner))], workers):
         return False
     last = []
     for number, folds in enumerate(plan.within):
-        chosen = runs.chosen(folds, wish)
+        chosen = runs.chosen(folds, options)
         if chosen is not None:
             last.append((chosen, len(plan.inner) + number))
     return runs.do(last, workers)
 
 
-__all__ = ["Told", "Wish", "tune"]
+__all__ = ["ProgressCallback", "TuningOptions", "tune"]

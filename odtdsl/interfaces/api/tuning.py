@@ -20,7 +20,7 @@ from odtdsl.words.values import Numeric, whole
 if TYPE_CHECKING:
     from odtdsl.driver.result import Result
     from odtdsl.insight.tuning.result import Tuning
-    from odtdsl.insight.tuning.run import Told
+    from odtdsl.insight.tuning.run import ProgressCallback
 
 
 def tune(
@@ -38,7 +38,7 @@ def tune(
     backend: str | None = None,
     address: str | None = None,
     keep: FilePath | None = None,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
     using: str | None = None,
     within: Numeric | timedelta | str | None = None,
     gap: Numeric | str | None = None,
@@ -115,14 +115,14 @@ def tune(
     ({'depth': '2'}, 3, 4)
     """
     from odtdsl.insight.tuning.grid import applied, grid_of, overridden
-    from odtdsl.insight.tuning.run import Wish
+    from odtdsl.insight.tuning.run import TuningOptions
     from odtdsl.insight.tuning.run import tune as run
 
     if choose not in ("one-se", "best"):
         raise error("U402", f"`choose` cannot be {choose!r}", helps=('write "one-se" or "best"',))
     began = time.monotonic()
     said, grid = as_model(model), grid_of(vary)
-    wish = Wish(
+    wish = TuningOptions(
         cv=whole(cv, "cv"),
         repeats=whole(repeats, "repeats"),
         outer=whole(outer, "outer"),

@@ -89,7 +89,7 @@ class Explain(OnSpec):
             if self.as_json:
                 print_json(found.to_json())
             else:
-                warn(found.untold)
+                warn(found.other_warnings)
                 print_lines(console.explained(found))
         return EXPLAINED_CODES[found.status]
 

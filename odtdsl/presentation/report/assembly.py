@@ -62,17 +62,17 @@ def subject_of(
             "the result has no training rows to report on",
             helps=("use the result of `solve`, or `odt report SPEC --model FILE`",),
         )
-    explanation, untold = None, ""
+    explanation, other_warnings = None, ""
     if prices or result.status == "infeasible":
         try:
             explanation = _explained(result, seconds, tell)
         except OdtError as refused:
-            untold = "; ".join(one.message for one in refused.diagnostics)
+            other_warnings = "; ".join(one.message for one in refused.diagnostics)
     return Subject(
         result=result,
         title=title,
         explanation=explanation,
-        untold=untold,
+        other_warnings=other_warnings,
         with_rows=with_rows,
         claim=claim,
     )

@@ -40,7 +40,7 @@ def spec(subject: Subject) -> Markup:
 def _conflicting(explanation: Explanation | None) -> frozenset[str]:
     if explanation is None or not explanation.conflicts:
         return frozenset()
-    return frozenset(one.name for one in explanation.conflicts[0].suspects)
+    return frozenset(one.name for one in explanation.conflicts[0].constraints)
 
 
 def _lines(
@@ -146,7 +146,7 @@ def explained(subject: Subject) -> Markup:
     """Which rules conflict, or what each costs."""
     found = subject.explanation
     if found is None:
-        said = tag("p", subject.untold) if subject.untold else None
+        said = tag("p", subject.other_warnings) if subject.other_warnings else None
         return section("Rules, explained", "explained", said)
     if found.prices is not None:
         return _prices(found.prices, subject)
@@ -158,10 +158,10 @@ def explained(subject: Subject) -> Markup:
 
 def _conflict(found: Explanation, subject: Subject) -> Markup:
     order = {rule.name: at for at, rule in enumerate(subject.problem.rules)}
-    nearest = {one.suspect.name: one for one in found.nearest}
+    nearest = {one.constraint.name: one for one in found.nearest}
     drop = {one.name for one in found.drop or ()}
     rows = []
-    for one in found.conflicts[0].suspects:
+    for one in found.conflicts[0].constraints:
         at = order.get(one.name)
         near = nearest.get(one.name)
         name = one.name if at is None else tag("a", one.name, href=f"#spec-{at}")

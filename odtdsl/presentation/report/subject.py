@@ -39,7 +39,7 @@ class Subject:
     result: Result
     title: str = ""
     explanation: Explanation | None = None
-    untold: str = ""
+    other_warnings: str = ""
     with_rows: bool = True
     claim: str | None = None
 
