@@ -111,6 +111,7 @@ def model_on_data(
         As `audit`.
     """
     _fits(model, problem)
+    AuditPart.of(problem.target.kind)  # the meanings of its terms are entered as it is loaded
     known = _AUDIT_ROWS.get(data)
     if known is None or known[0] is not problem or known[1].training != training:
         known = (problem, AuditRows(problem, data, training=training))

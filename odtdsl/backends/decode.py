@@ -58,6 +58,7 @@ def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
         features=tuple(feature.type for feature in rows.problem.features),
         targets=target.names,
         classes=target.classes,
+        task=target.kind,
     )
     other = np.flatnonzero(route(tree, rows.data.table) != evaluation.leaf_of)
     if other.size:
@@ -77,6 +78,8 @@ def internal(what: str) -> OdtError:
 def _leaf(rows: Rows, inside: IntArray, leaf: RawLeaf) -> Leaf:
     if leaf.output is not None:
         return Leaf(output=leaf.output, size=len(inside))
+    if rows.data.labels is None:
+        return Leaf(label=leaf.label, size=len(inside))
     sums = np.zeros(rows.n_classes, dtype=np.int64)
     np.add.at(sums, rows.labels[inside], rows.weights[inside])
     weights = tuple(total / rows.weight_denominator for total in sums.tolist())

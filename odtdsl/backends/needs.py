@@ -70,7 +70,7 @@ def _needs(core: Core) -> Iterator[Need]:
             yield plain(Form.TREE if bounded else Form.TREE_UNBOUNDED, SKELETON)
     if core.skeleton.splits == "hyperplane":
         yield plain(Form.HYPERPLANE, SKELETON)
-    if core.labels is None:
+    if core.targets is not None:
         yield plain(Form.REGRESSION, SKELETON)
     columns = [family.column for family in core.families]
     if len(set(columns)) < len(columns):

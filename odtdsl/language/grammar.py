@@ -18,6 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odtdsl.base.tasks import tasks
+
 if TYPE_CHECKING:
     from lark import Lark
 
@@ -31,12 +33,20 @@ OPTIONS: dict[str, Any] = {
 
 
 def grammar_text() -> str:
-    """The text of the grammar: from the installed package, else from the source folder."""
+    """The text of the grammar: from the installed package, else from the source folder.
+
+    A type of targets that it does not know is one of a task: a word without arguments.
+    """
     packaged = resources.files("odtdsl").joinpath("_data/grammar/odt.lark")
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
     beside = Path(__file__).resolve().parents[2] / "grammar" / "odt.lark"
-    return beside.read_text(encoding="utf-8")
+    text = (packaged if packaged.is_file() else beside).read_text(encoding="utf-8")
+    words = (word for task, _ in tasks().values() for word in task.types)
+    return text + "".join(_type(word) for word in words if rf"/{word}\b/" not in text)
+
+
+def _type(word: str) -> str:
+    name = word.upper()
+    return f"\n{name}.2: /{word}\\b/\n%extend type: {name} -> plain_type\n"
 
 
 @cache

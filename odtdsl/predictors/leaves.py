@@ -40,6 +40,10 @@ class LeafPart(Part):
             "U206", "a tree with number targets has no class probabilities", helps=["use `predict`"]
         )
 
+    def names(self, model: Predictor) -> tuple[str, ...]:
+        """What its predictions are called, as exports write them: by default the targets."""
+        return model.targets
+
     @abstractmethod
     def words(self, leaf: Leaf, model: Predictor) -> str:
         """What a leaf predicts, in words."""

@@ -43,6 +43,10 @@ class Tree(Predictor):
     classes: tuple[Value, ...] = ()
     task: str = ""
 
+    def __post_init__(self) -> None:
+        if self.task == ("class" if self.classes else "number"):
+            object.__setattr__(self, "task", "")
+
     def nodes(self) -> Iterator[TreeNode]:
         """All nodes, each before its children, left before right."""
         stack: list[TreeNode] = [self.root]

@@ -18,6 +18,7 @@ from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.levels import by_number, level_text
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Split, Weight
+from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
@@ -231,7 +232,7 @@ def plan_of(model: Predictor) -> Plan:
         columns=columns,
         leaves=tuple(map(_floats, model.leaves)),
         features=model.features,
-        targets=model.targets,
+        targets=leaves_of(model).names(model),
         classes=model.classes,
         n_splits=n_splits,
         n_nodes=n_nodes,

@@ -66,7 +66,7 @@ def _text(node: Joint | End, tree: Tree) -> Text:
         first, second = leaf_words(node.leaf, tree)
         title = "\n".join([f"{first}: {second}", *_shares(node, tree)])
         lines = lines_of(first, second)
-        if len(tree.targets) > 1:
+        if len(node.leaf.output or ()) > 1:
             lines = (*((line, True) for line in _outputs(node, tree)), (second, False))
         return Text(lines=lines, title=title, weights=node.leaf.class_weights)
     split = node.split

@@ -1,0 +1,171 @@
+"""A task is one folder: a toy one is found, and works from check to report."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odtdsl.auditor.targets import AuditPart
+from odtdsl.base.tasks import Part, task_of_type, tasks
+from odtdsl.compiler.targets import TargetPart
+from odtdsl.driver.scoring import ScorePart
+from odtdsl.predictors.leaves import LeafPart
+from odtdsl.presentation.report.targets import ReportPart
+from odtdsl.problem.ir.targets import ProblemPart
+
+RUN = [sys.executable, str(Path(__file__).parent / "toy_task.py")]
+DATA = "x,z,placebo,drug\n1,0,1,0\n2,1,1,2\n3,0,2,0\n4,1,0,4\n5,0,0,3\n6,1,3,1\n"
+SPEC = """data "rows.csv"
+target placebo, drug: choice
+tree depth <= 2
+maximize reward then minimize leaves
+rule good: reward >= 15
+"""
+
+
+def odt(*arguments: str, cwd: Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RUN, *arguments], cwd=cwd, input=text, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rows.csv").write_text(DATA, encoding="utf-8")
+    (tmp_path / "spec.odt").write_text(SPEC, encoding="utf-8")
+    return tmp_path
+
+
+# ---- the tasks of the package
+
+
+def test_every_task_has_all_parts() -> None:
+    parts: tuple[type[Part], ...] = (
+        *(AuditPart, LeafPart, ProblemPart, ReportPart, ScorePart, TargetPart),
+    )
+    assert set(Part.__subclasses__()) == set(parts)
+    for kind in tasks():
+        for part in parts:
+            assert isinstance(part.of(kind), part)
+
+
+def test_types_of_targets_tell_the_task() -> None:
+    found = {word: task_of_type(word) for word in ("class", "ordered", "number", "integer")}
+    assert [task and task.kind for task in found.values()] == ["class", "class", "number", "number"]
+    assert task_of_type("category") is None
+
+
+def test_a_part_is_of_the_kind_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odtdsl.tasks.classes.leaf.PART", object())
+    with pytest.raises(AssertionError, match="holds a LeafPart"):
+        LeafPart.of("class")
+
+
+# ---- a toy
+
+
+def test_a_toy_task_works_from_check_to_report(folder: Path) -> None:
+    done = odt("check", "spec.odt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+    done = odt("solve", "spec.odt", "--using", "exact", "--out", "tree.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "maximize reward: 15, proven" in done.stdout
+    assert "placebo  (2 rows)" in done.stdout
+    saved = json.loads((folder / "tree.json").read_text(encoding="utf-8"))
+    assert (saved["task"], saved["classes"]) == ("choice", ["placebo", "drug"])
+
+    done = odt("audit", "spec.odt", "tree.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = odt("predict", "tree.json", "rows.csv", cwd=folder)
+    assert done.stdout.split()[1:] == ["placebo", "drug", "placebo", "drug", "drug", "placebo"]
+    done = odt("export", "tree.json", "--to", "sql", cwd=folder)
+    assert '"predicted_choice"' in done.stdout
+
+    done = odt("report", "spec.odt", "--out", "page.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    for said in ("Rewards", "mean reward", "placebo 3 · drug 0", "maximize reward"):
+        assert said in page, said
+
+
+def test_the_audit_finds_a_toy_that_is_wrong(folder: Path) -> None:
+    assert odt("solve", "spec.odt", "--out", "tree.json", cwd=folder).returncode == 0
+    path = folder / "tree.json"
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    leaf = next(leaf for leaf in _leaves(tree["root"]) if leaf["size"] == 2)
+    leaf["label"] = 1 - leaf["label"]
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    done = odt("audit", "spec.odt", "tree.json", cwd=folder)
+    assert done.returncode != 0
+    assert "good" in done.stdout
+    leaf["label"] = 2
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    assert "F210" in odt("audit", "spec.odt", "tree.json", cwd=folder).stderr
+
+
+def _leaves(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if node["node"] == "leaf":
+        yield node
+    else:
+        yield from _leaves(node["left"])
+        yield from _leaves(node["right"])
+
+
+def test_messages_speak_of_the_toy(folder: Path) -> None:
+    (folder / "bad.odt").write_text(
+        SPEC.replace("maximize reward", "minimize errors"), encoding="utf-8"
+    )
+    said = odt("check", "bad.odt", cwd=folder).stderr
+    assert "`errors` needs a class target, but the target is a choice" in said
+    assert "for a choice use `reward`" in said
+
+
+def test_test_rows_of_a_toy_have_its_measure(folder: Path) -> None:
+    spec = SPEC.replace('"rows.csv"', '"rows.csv", test "rows.csv"')
+    (folder / "spec.odt").write_text(spec, encoding="utf-8")
+    done = odt("solve", "spec.odt", cwd=folder)
+    assert "test: mean reward 2.5 on 6 rows" in done.stdout
+    assert "always predicting drug: mean reward" in done.stdout
+
+
+@pytest.mark.parametrize("by", ["exact", "milp", "sat", "cpsat"])
+def test_back_ends_prove_the_best_reward_of_a_toy(by: str, tmp_path: Path) -> None:
+    """Against all trees of two levels, on random rows."""
+    draw = random.Random(5)
+    asked = []
+    for _ in range(20 if by == "exact" else 5):
+        many = draw.randint(2, 8)
+        columns = {name: [draw.randint(0, 3) for _ in range(many)] for name in ("x", "z")}
+        columns |= {name: [draw.randint(-2, 5) for _ in range(many)] for name in ("a", "b", "c")}
+        if all(len(set(columns[name])) > 1 for name in ("x", "z")):
+            asked.append(columns)
+    spec = "target a, b, c: choice\ntree depth <= 2\nmaximize reward"
+    done = odt("values", by, cwd=tmp_path, text=json.dumps([[spec, one] for one in asked]))
+    assert done.returncode == 0, done.stderr
+    assert len(asked) >= 3
+    for columns, (status, values, holds) in zip(asked, json.loads(done.stdout), strict=True):
+        assert (status, holds) == ("optimal", True)
+        assert values == [str(best(columns, tuple(range(len(columns["x"]))), 2))]
+
+
+def best(columns: dict[str, list[int]], rows: tuple[int, ...], depth: int) -> int:
+    """The largest reward of a tree, over all splits."""
+    found = max(sum(columns[name][row] for row in rows) for name in ("a", "b", "c"))
+    if depth == 0:
+        return found
+    for name, cut in itertools.product(("x", "z"), range(3)):
+        left = tuple(row for row in rows if columns[name][row] <= cut)
+        right = tuple(row for row in rows if columns[name][row] > cut)
+        if left and right:
+            sides = best(columns, left, depth - 1) + best(columns, right, depth - 1)
+            found = max(found, sides)
+    return found

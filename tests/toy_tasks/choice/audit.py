@@ -1,0 +1,34 @@
+"""The audit of choices: the reward by the cells."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtdsl.auditor.meanings import means
+from odtdsl.auditor.routing import ModelOn
+from odtdsl.auditor.rows import AuditRows
+from odtdsl.auditor.targets import AuditPart
+from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.predictors.nodes import Leaf
+from odtdsl.problem.ir.expr import Apply
+from odtdsl.problem.ir.problem import TargetDecl
+
+
+@means("reward")
+def reward(model: ModelOn, call: Apply) -> Fraction:
+    made = model.rows.truth[np.arange(model.rows.n_rows), model.predicted]
+    each = zip(made.tolist(), model.rows.units.tolist(), strict=True)
+    return sum((Fraction(r) * unit for r, unit in each), Fraction(0)) / model.rows.denominator
+
+
+class ChoiceAudit(AuditPart):
+    def truth(self, rows: AuditRows) -> IntArray | FloatArray:
+        return rows.truth
+
+    def in_order(self, below: Leaf, above: Leaf, target: TargetDecl) -> bool:
+        raise AssertionError("choices have no order")
+
+
+PART = ChoiceAudit()

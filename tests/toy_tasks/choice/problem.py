@@ -1,0 +1,14 @@
+"""Choices in the problem."""
+
+from __future__ import annotations
+
+from odtdsl.problem.ir.problem import TargetDecl
+from odtdsl.problem.ir.targets import ProblemPart
+
+
+class ChoiceProblem(ProblemPart):
+    def text(self, target: TargetDecl) -> str:
+        return "choice"
+
+
+PART = ChoiceProblem()
