@@ -20,7 +20,7 @@ from odtdsl.data.levels import as_levels, level_index, level_text
 from odtdsl.data.split import split_rows
 from odtdsl.data.table import RawColumn
 from odtdsl.data.typing import declare_type, encode, infer_type, levels_of
-from odtdsl.data.weights import ROOM, _exact, encode_weights
+from odtdsl.data.weights import MAX_WEIGHT_SUM, _exact, encode_weights
 from odtdsl.data.writing import number_text
 from odtdsl.predictors.encoding import level_codes
 
@@ -330,7 +330,7 @@ def test_rounded_weights_are_near_and_fit(values: list[float]) -> None:
     if not any(values):
         return
     found, rounded = encode_weights(np.array(values))
-    assert sum(found.numerators.tolist()) <= ROOM
+    assert sum(found.numerators.tolist()) <= MAX_WEIGHT_SUM
     unit = Fraction(max(values)) / 2**39
     for value, numerator in zip(values, found.numerators.tolist(), strict=True):
         assert (numerator > 0) == (value > 0)
@@ -343,7 +343,7 @@ def test_many_weights_round_coarser() -> None:
     values[0] = 1e-9
     found, rounded = encode_weights(values)
     assert rounded
-    assert int(found.numerators.sum()) <= ROOM
+    assert int(found.numerators.sum()) <= MAX_WEIGHT_SUM
     assert found.numerators[1] / found.denominator == pytest.approx(values[1], rel=1e-9)
     assert found.numerators[0] > 0
 

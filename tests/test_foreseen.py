@@ -20,8 +20,8 @@ import odtdsl
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
-from odtdsl.compiler.bounds import Frame, Room
-from odtdsl.compiler.rule_warnings import Said, closed_by_thresholds, find
+from odtdsl.compiler.bounds import Frame, ModelFacts
+from odtdsl.compiler.rule_warnings import RuleWithForms, closed_by_thresholds, find
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Linear, Origin, SignedAtom
@@ -39,13 +39,13 @@ def analysed(case_: Case) -> Rows | None:
         return None
 
 
-def parts(rows: Rows) -> tuple[Frame, list[Said]]:
+def parts(rows: Rows) -> tuple[Frame, list[RuleWithForms]]:
     from odtdsl.problem.ir.families import build_families
 
     said = []
     for rule in rows.problem.rules:
         try:
-            said.append(Said(rule=rule, forms=rule_forms(rule, rows)))
+            said.append(RuleWithForms(rule=rule, forms=rule_forms(rule, rows)))
         except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
             continue
     frame = Frame(
@@ -113,22 +113,22 @@ def test_bounds_of_a_room_hold_for_every_tree() -> None:
         if len(said) < len(one.rules):
             continue
         clauses = [clause for each in said for clause in each.forms.clauses]
-        room = Room(frame, clauses, [f for each in said for f in each.forms.filters])
+        facts = ModelFacts(frame, clauses, [f for each in said for f in each.forms.filters])
         kept = one.kept()
         for model in kept:
-            assert len(model.leaves) <= room.leaves, str(one)
-            assert model.depth <= room.depth, str(one)
-            assert not any(room.closed[s.test.column] for s in model.splits), str(one)
+            assert len(model.leaves) <= facts.leaves, str(one)
+            assert model.depth <= facts.depth, str(one)
+            assert not any(facts.closed[s.test.column] for s in model.splits), str(one)
             for leaf in model.leaves:
-                inside = {int(room.blocks[r]) for r in one.world.rows(leaf.rows)}
+                inside = {int(facts.blocks[r]) for r in one.world.rows(leaf.rows)}
                 outside = {
-                    int(room.blocks[r]) for r in one.world.rows(one.world.everyone & ~leaf.rows)
+                    int(facts.blocks[r]) for r in one.world.rows(one.world.everyone & ~leaf.rows)
                 }
                 assert not inside & outside, str(one)
         if kept:
-            tight["leaves"] += max(len(m.leaves) for m in kept) == room.leaves
-            tight["twins"] += int(room.blocks.max()) + 1 < one.world.n
-            tight["closed"] += bool(np.any(room.closed))
+            tight["leaves"] += max(len(m.leaves) for m in kept) == facts.leaves
+            tight["twins"] += int(facts.blocks.max()) + 1 < one.world.n
+            tight["closed"] += bool(np.any(facts.closed))
     assert min(tight[word] for word in ("leaves", "twins", "closed")) >= 20 * SCALE, tight
 
 
@@ -274,7 +274,7 @@ def test_bounds_whose_sum_has_too_many_digits_are_no_mistake() -> None:
         )
         for denominator in (2**20 + 7, 2**20 + 9)
     ]
-    assert Room(frame, clauses).refute() is None
+    assert ModelFacts(frame, clauses).refute() is None
 
 
 def test_it_is_quick_on_many_rows() -> None:

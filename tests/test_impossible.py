@@ -14,7 +14,7 @@ from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.milp import Milp
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.compiler.bounds import Frame, Room
+from odtdsl.compiler.bounds import Frame, ModelFacts
 from odtdsl.problem.ir.evaluate import Evaluation, path_numerator
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
@@ -238,7 +238,7 @@ def test_what_is_called_least_is_never_undercut(kind: str) -> None:
     assert met >= 5
 
 
-def room_of(core: Core) -> Room:
+def room_of(core: Core) -> ModelFacts:
     """What skeleton and data leave, whatever the rules."""
     frame = Frame(
         skeleton=core.skeleton,
@@ -246,7 +246,7 @@ def room_of(core: Core) -> Room:
         n_columns=len(core.columns),
         families=core.families,
     )
-    return Room(frame)
+    return ModelFacts(frame)
 
 
 def _dear(atom: Atom) -> Atom:

@@ -13,13 +13,13 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.limits import allow
 from odtdsl.base.source import Source
 from odtdsl.compiler.cell_conditions import Cells
-from odtdsl.compiler.column_warnings import suspects
+from odtdsl.compiler.column_warnings import warn_of_columns
 from odtdsl.compiler.columns import Columns
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.expansion import check_categories, check_growth
-from odtdsl.compiler.namespace import WORDS, World
+from odtdsl.compiler.namespace import WORDS, Namespace
 from odtdsl.compiler.rows import RowChoice, with_target
-from odtdsl.compiler.rule_warnings import doubts
+from odtdsl.compiler.rule_warnings import warn_of_rules
 from odtdsl.compiler.rules import rules, stages
 from odtdsl.compiler.skeleton import options, skeleton
 from odtdsl.compiler.sources import data_request
@@ -119,24 +119,24 @@ def analyse(
     OdtError
         With all mistakes that were found.
     """
-    desk = Desk(source)
-    statements = sort_statements(spec, desk, settings or {})
-    check_growth(statements, desk)
-    desk.check()
+    reporter = Reporter(source)
+    statements = sort_statements(spec, reporter, settings or {})
+    check_growth(statements, reporter)
+    reporter.check()
     assert statements.data is not None, "a spec without data stops before"
-    request = data_request(statements.data, desk, data=data, test=test)
-    desk.check()
-    allow(options(statements.solves, Desk(source)).seconds)  # mistakes are filed later
+    request = data_request(statements.data, reporter, data=data, test=test)
+    reporter.check()
+    allow(options(statements.solves, Reporter(source)).seconds)  # mistakes are reported later
     if division is not None:
-        return _Analyser(statements, request, division.table, None, desk, division).run()
+        return _Analyser(statements, request, division.table, None, reporter, division).run()
     try:
         table = files.read(request, base=base or Path(), frame=frame)
         test_table = files.read_test(request, base=base or Path(), test_frame=test_frame)
     except OdtError as error:
-        desk.adopt(error, statements.data.source)
-        desk.check()
+        reporter.adopt(error, statements.data.source)
+        reporter.check()
         raise
-    return _Analyser(statements, request, table, test_table, desk).run()
+    return _Analyser(statements, request, table, test_table, reporter).run()
 
 
 class _Analyser:
@@ -148,27 +148,27 @@ class _Analyser:
         request: DataRequest,
         table: Table,
         test_table: Table | None,
-        desk: Desk,
+        reporter: Reporter,
         division: Division | None = None,
     ) -> None:
-        self.statements, self.request, self.desk = statements, request, desk
+        self.statements, self.request, self.reporter = statements, request, reporter
         self.division = division
         self.table, self.test_table = table, test_table
-        self.columns = Columns(table, statements, desk)
+        self.columns = Columns(table, statements, reporter)
 
     def run(self) -> Analysis:
         statements = self.statements
         types = self.columns.types(self._compared_columns())
         features = self.columns.features(types)
-        check_categories(features, self.table.n_rows, statements, self.desk)
+        check_categories(features, self.table.n_rows, statements, self.reporter)
         costs = self.columns.costs([feature.name for feature in features])
         shape = self._skeleton()
-        chosen = options(statements.solves, self.desk)
+        chosen = options(statements.solves, self.reporter)
         self._check_lets()
         target = self._target()
         if target is None:
-            self.desk.check()
-        assert target is not None, "a target that is given up has been filed"
+            self.reporter.check()
+        assert target is not None, "a target that is given up has been reported"
         types = with_target(types, target, self.table)
         losses = TargetPart.of(target.kind).losses(target, self.columns)
         rows = RowChoice(
@@ -180,14 +180,16 @@ class _Analyser:
             self._compared_columns(),
             target,
             features,
-            self.desk,
+            self.reporter,
             self.division,
         )
-        world = self._world(types, features, target, rows)
-        objective = stages(statements.objective, world, self.desk) if statements.objective else ()
-        resolved = rules(statements.rules, world, self.desk)
-        self.desk.check()
-        assert shape is not None, "a skeleton that is given up has been filed"
+        namespace = self._world(types, features, target, rows)
+        objective = (
+            stages(statements.objective, namespace, self.reporter) if statements.objective else ()
+        )
+        resolved = rules(statements.rules, namespace, self.reporter)
+        self.reporter.check()
+        assert shape is not None, "a skeleton that is given up has been reported"
         problem = Problem(
             data=self.request,
             features=features,
@@ -195,11 +197,11 @@ class _Analyser:
             skeleton=shape,
             objective=objective,
             rules=resolved,
-            groups=tuple(world.groups),
+            groups=tuple(namespace.groups),
             costs=costs,
             losses=losses,
             options=chosen,
-            source=self.desk.source,
+            source=self.reporter.source,
             weight=None if statements.weight is None else statements.weight.column.name,
         )
         return self._finished(problem, rows, types)
@@ -207,14 +209,14 @@ class _Analyser:
     def _target(self) -> TargetDecl | None:
         try:
             return self.columns.target()
-        except Stop:
+        except StatementError:
             return None
 
     def _skeleton(self) -> TreeSkeleton | DiagramSkeleton | None:
         assert self.statements.skeleton is not None, "a spec without a skeleton stops before"
         try:
-            return skeleton(self.statements.skeleton, self.statements.objective, self.desk)
-        except Stop:
+            return skeleton(self.statements.skeleton, self.statements.objective, self.reporter)
+        except StatementError:
             return None
 
     def _check_lets(self) -> None:
@@ -222,7 +224,7 @@ class _Analyser:
         for name, let in self.statements.lets.items():
             other = "a term" if name in WORDS else "a column"
             if name in WORDS or name in self.table.columns:
-                self.desk.error(
+                self.reporter.error(
                     "N122",
                     f"`let {name}` has the same name as {other}",
                     let,
@@ -247,19 +249,21 @@ class _Analyser:
         features: tuple[FeatureDecl, ...],
         target: TargetDecl,
         rows: RowChoice,
-    ) -> World:
+    ) -> Namespace:
         statements = self.statements
         constants = {name: let.value for name, let in statements.lets.items()}
-        cells = Cells(types, rows.names(), constants, self.desk, id_column=self.request.id_column)
+        cells = Cells(
+            types, rows.names(), constants, self.reporter, id_column=self.request.id_column
+        )
         groups: list[GroupDecl] = []
         for statement in statements.groups:
             try:
                 condition = cells.condition(statement.condition)
-            except Stop:
+            except StatementError:
                 continue
             groups.append(GroupDecl(name=statement.name, condition=condition))
         planes = getattr(statements.skeleton, "splits", None) == "hyperplane"
-        return World(
+        return Namespace(
             features=features,
             target=target,
             columns=self.columns,
@@ -278,33 +282,33 @@ class _Analyser:
     ) -> Analysis:
         train = chosen.dataset(self.table, chosen.train, types)
         test = None if chosen.test is None else chosen.dataset(*chosen.test, types)
-        self.desk.check()
-        assert train is not None, "cells that do not fit have been filed"
+        self.reporter.check()
+        assert train is not None, "cells that do not fit have been reported"
         rows = Rows(problem, train)
         self._check_groups(rows)
         self._check_hyperplanes(rows)
         self._check_diagram(rows)
-        self.desk.check()
-        suspects(rows, self.statements, self.desk)
-        doubts(rows, self.desk)
-        TargetPart.of(rows.problem.target.kind).check_outputs(rows, self.desk)
-        self.desk.check()
+        self.reporter.check()
+        warn_of_columns(rows, self.statements, self.reporter)
+        warn_of_rules(rows, self.reporter)
+        TargetPart.of(rows.problem.target.kind).check_outputs(rows, self.reporter)
+        self.reporter.check()
         return Analysis(
-            problem=problem, rows=rows, test=test, warnings=self.desk.warnings, table=self.table
+            problem=problem, rows=rows, test=test, warnings=self.reporter.warnings, table=self.table
         )
 
     def _check_groups(self, rows: Rows) -> None:
         for statement in self.statements.groups:
             mask = rows.mask(GroupArg(name=statement.name))
             if not mask.any():
-                self.desk.error(
+                self.reporter.error(
                     "D202",
                     f"group `{statement.name}` has no training rows",
                     statement,
                     helps=("check the values in its condition",),
                 )
             elif mask.all():
-                self.desk.warn(
+                self.reporter.warn(
                     "D203",
                     f"group `{statement.name}` contains every training row",
                     statement,
@@ -316,7 +320,7 @@ class _Analyser:
         if rows.problem.skeleton.splits != "hyperplane":
             return
         for candidates in self.statements.candidates:
-            self.desk.error(
+            self.reporter.error(
                 "K119",
                 "hyperplane splits take no candidates: they combine the numbers themselves",
                 candidates,
@@ -325,14 +329,14 @@ class _Analyser:
         for feature in rows.problem.features:
             column = rows.data.columns[feature.name]
             if not present(column).all():
-                self.desk.error(
+                self.reporter.error(
                     "D211",
                     f"`{feature.name}` has missing values, which hyperplane splits do not allow",
                     self.statements.skeleton,
                     helps=("write `missing drop`, or `splits axis`",),
                 )
             elif column.numbers is not None and np.abs(column.numbers).max(initial=0) > WIDEST:
-                self.desk.error(
+                self.reporter.error(
                     "R301",
                     (
                         f"hyperplane splits cannot use `{feature.name}`: its values exceed "
@@ -350,7 +354,7 @@ class _Analyser:
             what = "a diagram has one terminal per class"
             if rows.problem.skeleton.tree:
                 what = "trees with hyperplane splits need a class target"
-            self.desk.error(
+            self.reporter.error(
                 "K118",
                 f"{what}, and the target is a {kind}",
                 self.statements.skeleton,

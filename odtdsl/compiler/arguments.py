@@ -9,8 +9,8 @@ from typing import TypeVar, assert_never
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.compiler.context import Desk, Stop
-from odtdsl.compiler.namespace import FUNCTIONS, WORDS, World
+from odtdsl.compiler.context import Reporter, StatementError
+from odtdsl.compiler.namespace import FUNCTIONS, WORDS, Namespace
 from odtdsl.compiler.targets import TargetPart
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import as_levels
@@ -83,8 +83,8 @@ R = TypeVar("R")
 class Arguments:
     """Resolves terms and their arguments in one scope."""
 
-    def __init__(self, world: World, scope: Scope, desk: Desk) -> None:
-        self.world, self.scope, self.desk = world, scope, desk
+    def __init__(self, namespace: Namespace, scope: Scope, reporter: Reporter) -> None:
+        self.namespace, self.scope, self.reporter = namespace, scope, reporter
 
     def each(self, items: Iterable[ast.Expr], resolve: Callable[[ast.Expr], R]) -> tuple[R, ...]:
         """Resolve each, so that the mistakes of all are told at once."""
@@ -93,10 +93,10 @@ class Arguments:
         for item in items:
             try:
                 found.append(resolve(item))
-            except Stop:
+            except StatementError:
                 failed = True
         if failed:
-            raise Stop
+            raise StatementError
         return tuple(found)
 
     # ---- terms
@@ -109,7 +109,7 @@ class Arguments:
             raise self._no_term(name, expr)
         term = self.in_scope(name, expr)
         if term.kind is Kind.COLUMN:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T216",
                 f"`{name}` must be compared with features",
                 expr,
@@ -127,55 +127,55 @@ class Arguments:
                     args += self._by(arg)
                 else:
                     args.append(self._arg(param, arg))
-            except Stop:
+            except StatementError:
                 failed = True
         if failed:
-            raise Stop
+            raise StatementError
         if of is not None:
             self._check_groups(term, args, expr)
         self._check_monotone(term, args, expr)
         self._check_threshold(term, args, expr)
         return Apply(term=term.name, args=tuple(args), of=of), term.kind
 
-    def _no_term(self, name: str, expr: ast.Name | ast.Call) -> Stop:
-        world = self.world
+    def _no_term(self, name: str, expr: ast.Name | ast.Call) -> StatementError:
+        namespace = self.namespace
         if isinstance(expr, ast.Call):
             # Those that may stand here come first: of equally near ones they are meant.
             here = {word for word in WORDS if self.scope in BY_NAME[word].scopes}
             known = [*FUNCTIONS, *sorted(here), *sorted(WORDS - here)]
             return self._unknown("term", name, known, expr)
-        if name in world.group_names:
-            return self.desk.error(
+        if name in namespace.group_names:
+            return self.reporter.error(
                 "T217",
                 f"`{name}` is a group of rows, not a number or condition",
                 expr,
                 helps=(f"write `accuracy({name})`, or `size({name})` on leaves",),
             )
-        if name in world.columns.table.columns:
+        if name in namespace.columns.table.columns:
             shown = name_text(name)
-            is_feature = name in world.feature_names
+            is_feature = name in namespace.feature_names
             uses, threshold = coded(f"uses({shown})"), coded(f"threshold({shown})")
             helps = (f"write {uses}, or {threshold} on splits",)
-            return self.desk.error(
+            return self.reporter.error(
                 "T218",
                 f"`{name}` is a column, not a number or condition",
                 expr,
                 helps=helps if is_feature else (),
             )
         terms = sorted(WORDS - {"root", "feature"})
-        near = [*terms, *world.lets, *world.group_names]
-        if "number" in TargetPart.of(world.target.kind).terms and self.scope is Scope.LEAF:
+        near = [*terms, *namespace.lets, *namespace.group_names]
+        if "number" in TargetPart.of(namespace.target.kind).terms and self.scope is Scope.LEAF:
             # What a leaf puts out comes first, then what else may be said of leaves.
             terms.sort(key=lambda word: Scope.LEAF not in BY_NAME[word].scopes)
-            near = [*world.target.names, *terms, *world.lets, *world.group_names]
+            near = [*namespace.target.names, *terms, *namespace.lets, *namespace.group_names]
         return self._unknown("name", name, near, expr)
 
-    def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> Stop:
+    def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> StatementError:
         """A word that is none here; of those that others use for a term, the term."""
         ours = ELSEWHERE.get(name.casefold())
         if ours is None:
-            return self.desk.unknown("N201", what, name, known, expr)
-        return self.desk.error(
+            return self.reporter.unknown("N201", what, name, known, expr)
+        return self.reporter.error(
             "N201",
             f"{what} `{name}` is unknown",
             expr,
@@ -186,7 +186,7 @@ class Arguments:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""
         term = BY_NAME[name]
         word = shown or name
-        part = TargetPart.of(self.world.target.kind)
+        part = TargetPart.of(self.namespace.target.kind)
         if term.target is not None and term.target not in part.terms:
             raise self._other_target(term, word, at)
         if self.scope not in term.scopes:
@@ -203,18 +203,18 @@ class Arguments:
             if shown is not None:
                 code = coded(f"forall leaf: {name_text(shown)} >= 0")
                 hint = f"for the output of every leaf write {code}"
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
             )
-        if self.world.diagram and not term.on_diagrams and self.scope is not Scope.SPLIT:
-            raise self.desk.error(
+        if self.namespace.diagram and not term.on_diagrams and self.scope is not Scope.SPLIT:
+            raise self.reporter.error(
                 "T221",
                 f"`{word}` is not defined for a diagram, which has one terminal per class",
                 at,
                 helps=("to bound the rows at a node write `forall split: size >= 10%`",),
             )
-        if self.world.hyperplanes and term.kind is Kind.THRESHOLD:
-            raise self.desk.error(
+        if self.namespace.hyperplanes and term.kind is Kind.THRESHOLD:
+            raise self.reporter.error(
                 "T222",
                 "hyperplane splits combine several features and have no threshold",
                 at,
@@ -222,11 +222,11 @@ class Arguments:
             )
         return term
 
-    def _other_target(self, term: Term, word: str, at: ast.Node) -> Stop:
-        target = self.world.target
+    def _other_target(self, term: Term, word: str, at: ast.Node) -> StatementError:
+        target = self.namespace.target
         assert term.target is not None, "other terms take all targets"
         wanted = TargetPart.of(term.target).called
-        return self.desk.error(
+        return self.reporter.error(
             "T219",
             f"`{word}` needs {wanted}, but the target is a {target.kind}",
             at,
@@ -239,7 +239,7 @@ class Arguments:
             if len(given) == n or (signature.repeat and len(given) >= n):
                 return signature
         shapes = " or ".join(_shape(term, signature) for signature in term.signatures)
-        raise self.desk.error(
+        raise self.reporter.error(
             "T214",
             f"`{term.name}` does not take {len(given)} argument{'s' * (len(given) != 1)}",
             at,
@@ -251,16 +251,16 @@ class Arguments:
             return
         arg = args[0]
         assert isinstance(arg, FeatureArg)
-        feature = self.world.feature(arg.name)
+        feature = self.namespace.feature(arg.name)
         if feature.type.kind not in ("number", "ordered"):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T222",
                 f"`{arg.name}` has type {feature.type.kind}: its splits have no threshold",
                 at,
                 helps=("only number and ordered columns have thresholds",),
             )
         if feature.candidates.place == "bins":
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T222",
                 f"`{arg.name}` is split by bins, which have no thresholds",
                 at,
@@ -278,9 +278,9 @@ class Arguments:
             return
         (arg,) = args
         assert isinstance(arg, FeatureArg)
-        kind = self.world.feature(arg.name).type.kind
+        kind = self.namespace.feature(arg.name).type.kind
         if kind not in ("number", "ordered"):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T228",
                 f"`{arg.name}` has type {kind}: its values have no order",
                 at,
@@ -288,18 +288,18 @@ class Arguments:
                     f"declare an order: {coded(f'feature {name_text(arg.name)}: ordered {{...}}')}",
                 ),
             )
-        target = self.world.target
+        target = self.namespace.target
         unordered = TargetPart.of(target.kind).unordered(target)
         if unordered is not None:
             message, instead = unordered
-            raise self.desk.error("T228", message, at, helps=(instead,))
+            raise self.reporter.error("T228", message, at, helps=(instead,))
 
     def _check_groups(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         """`gap` and `ratio` compare at least two groups, each named once."""
         if len(set(args)) < len(args):
-            raise self.desk.error("T227", f"`{term.name}` names a group twice", at)
+            raise self.reporter.error("T227", f"`{term.name}` names a group twice", at)
         if len(args) < 2:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T227",
                 f"`{term.name}` needs at least two groups",
                 at,
@@ -319,7 +319,7 @@ class Arguments:
             case Param.GROUP:
                 return self._group(expr)
             case Param.ROW:
-                return RowArg(text=expr_to_text(expr), index=self.world.cells.row(expr))
+                return RowArg(text=expr_to_text(expr), index=self.namespace.cells.row(expr))
             case Param.MEASURE | Param.BY:
                 raise AssertionError("resolved by the caller")
             case _:
@@ -328,47 +328,49 @@ class Arguments:
     def feature(self, expr: ast.Expr) -> FeatureArg:
         """A feature as an argument of a term, else an error."""
         if isinstance(expr, ast.Text):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T223",
                 "expected a feature, but this is a text",
                 expr,
                 helps=(f"write columns without quotes or in backticks: `{expr.value}`",),
             )
         if not isinstance(expr, ast.Name):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T223",
                 "expected the name of a feature",
                 expr,
                 helps=self._meant(expr),
             )
-        names = self.world.feature_names
-        column = self.world.columns.feature(expr, names)
+        names = self.namespace.feature_names
+        column = self.namespace.columns.feature(expr, names)
         return FeatureArg(name=column, index=names.index(column))
 
     def _meant(self, expr: ast.Expr) -> tuple[str, ...]:
         """A column whose name is no word may have been written bare: `debt-to-income`."""
-        source = self.desk.source
+        source = self.reporter.source
         said = "" if source is None else source.text[expr.span.start : expr.span.end]
-        column = next((name for name in self.world.feature_names if name.strip() == said), None)
+        column = next((name for name in self.namespace.feature_names if name.strip() == said), None)
         if column is not None:
             return (f"this name needs backticks: {backticks(column)}",)
         return ("a name that is not a single word needs backticks, such as `debt-to-income`",)
 
     def _target(self, expr: ast.Expr) -> TargetArg:
-        names = self.world.target.names
+        names = self.namespace.target.names
         if not isinstance(expr, ast.Name) or expr.name not in names:
-            raise self.desk.unknown("N118", "target", expr_to_text(expr).strip("`"), names, expr)
+            raise self.reporter.unknown(
+                "N118", "target", expr_to_text(expr).strip("`"), names, expr
+            )
         return TargetArg(name=expr.name, index=names.index(expr.name))
 
     def _label(self, expr: ast.Expr) -> LabelArg:
-        classes = self.world.target.classes
-        literal = self.world.opened(expr)
+        classes = self.namespace.target.classes
+        literal = self.namespace.opened(expr)
         if isinstance(literal, ast.Number | ast.Text | ast.Name | ast.Percent):
-            index = self.world.columns.label(literal, classes)
+            index = self.namespace.columns.label(literal, classes)
             label = classes[index]
             shown = f'"{label}"' if isinstance(label, str) else str(label)
             return LabelArg(text=shown, index=index)
-        raise self.desk.error(
+        raise self.reporter.error(
             "T224",
             "expected a class label",
             expr,
@@ -377,51 +379,51 @@ class Arguments:
 
     def _group(self, expr: ast.Expr) -> GroupArg:
         if not isinstance(expr, ast.Name):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T225",
                 "expected the name of a group",
                 expr,
                 helps=('define the group first: `group women = sex = "female"`',),
             )
-        known = self.world.group_names
+        known = self.namespace.group_names
         if expr.name not in known:
             helps = () if known else (f"define it: {coded(f'group {name_text(expr.name)} = ...')}",)
-            raise self.desk.unknown("N119", "group", expr.name, known, expr, helps=helps)
+            raise self.reporter.unknown("N119", "group", expr.name, known, expr, helps=helps)
         return self._declared(expr)
 
     def _declared(self, expr: ast.Name) -> GroupArg:
         """A declared group; one whose condition is wrong has been told already."""
-        if not any(group.name == expr.name for group in self.world.groups):
-            raise Stop
+        if not any(group.name == expr.name for group in self.namespace.groups):
+            raise StatementError
         return GroupArg(name=expr.name)
 
     def _measure(self, expr: ast.Expr) -> Apply:
         if not isinstance(expr, ast.Name | ast.Call):
-            raise self.desk.error("T226", 'expected a measure such as `rate("yes")`', expr)
+            raise self.reporter.error("T226", 'expected a measure such as `rate("yes")`', expr)
         apply, kind = self.apply(expr)
         takes_group = any(Param.GROUP in s.params for s in BY_NAME[apply.term].signatures)
         if not takes_group or kind not in (Kind.SHARE, Kind.ROW_COUNT, Kind.NUMBER):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T226",
                 f"`{apply.term}` is not a measure of groups",
                 expr,
                 helps=("use accuracy, error_rate, rate, recall or false_positive_rate",),
             )
         if any(isinstance(arg, GroupArg) for arg in apply.args):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T226", "the measure is computed for each group: leave the group out", expr
             )
         return apply
 
     def _by(self, expr: ast.Expr) -> list[GroupArg]:
         """A group, or the groups that the values of a column make of the training rows."""
-        if isinstance(expr, ast.Name) and expr.name in self.world.group_names:
+        if isinstance(expr, ast.Name) and expr.name in self.namespace.group_names:
             return [self._declared(expr)]
-        column = self.world.cells.column(expr)
+        column = self.namespace.cells.column(expr)
         levels = self._values(column)
         example = f'= "{levels[0]}"' if levels and isinstance(levels[0], str) else "< 30"
         if len(levels) > MOST_GROUPS_OF_COLUMN:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T227",
                 f"`{column}` has {len(levels)} values, too many to compare as groups",
                 expr,
@@ -433,17 +435,17 @@ class Arguments:
                 ),
             )
         if len(levels) < 2:
-            raise self.desk.error("T227", f"`{column}` has fewer than two groups", expr)
+            raise self.reporter.error("T227", f"`{column}` has fewer than two groups", expr)
         return [self._of_value(column, level) for level in levels]
 
     def _values(self, column: str) -> tuple[Value, ...]:
         """The values of a column that training rows have."""
-        type_ = self.world.cells.types[column]
-        raw = self.world.training.columns[column]
+        type_ = self.namespace.cells.types[column]
+        raw = self.namespace.training.columns[column]
         try:
             cells = encode(raw, type_)
         except OdtError:  # which the rows tell later
-            raise Stop from None
+            raise StatementError from None
         if cells.numbers is not None:
             return as_levels(map(number_text, distinct(cells.numbers)))
         assert cells.codes is not None, "a column has numbers or codes"
@@ -455,8 +457,8 @@ class Arguments:
         shown = f'"{level}"' if isinstance(level, str) else str(level)
         condition = CellCompare(column=column, op="=", value=value)
         group = GroupDecl(name=f"{name_text(column)} = {shown}", condition=condition)
-        if group not in self.world.groups:
-            self.world.groups.append(group)
+        if group not in self.namespace.groups:
+            self.namespace.groups.append(group)
         return GroupArg(name=group.name)
 
 

@@ -1,6 +1,6 @@
 """What data, skeleton and rules leave to any tree: bounds that hold without a search.
 
-A `Room` holds facts about every tree that satisfies some rules: rows that no admitted test
+A `ModelFacts` holds facts about every tree that satisfies some rules: rows that no admitted test
 parts, features that no split tests, the most leaves and levels. `refute` says whether rules
 contradict each other by these facts. It never says so of rules that a tree can keep; it may
 miss a contradiction.
@@ -74,7 +74,7 @@ class Refutation:
     clauses: tuple[Clause, ...]
 
 
-class Room:
+class ModelFacts:
     """Facts about all trees that keep some clauses and filters.
 
     Attributes
@@ -206,8 +206,8 @@ class Room:
         cheapest = self._cheapest_split(measure)
         price = measure.leaves + cheapest
         if price > 0:
-            room = at_most - measure.constant - self._least_outputs(measure) + cheapest
-            self.leaves = max(1, min(self.leaves, room // price))
+            facts = at_most - measure.constant - self._least_outputs(measure) + cheapest
+            self.leaves = max(1, min(self.leaves, facts // price))
 
     def _bound_by_leaf(self, measure: Additive, at_most: int) -> None:
         """Every leaf takes its share of what all rows have together."""
@@ -375,9 +375,9 @@ class Room:
             )
         else:
             return False
-        room = Fraction(one.at_most, one.measure.denominator)
-        room += Fraction(other.at_most, other.measure.denominator)
-        return least is not None and Fraction(least, both.denominator) > room
+        facts = Fraction(one.at_most, one.measure.denominator)
+        facts += Fraction(other.at_most, other.measure.denominator)
+        return least is not None and Fraction(least, both.denominator) > facts
 
 
 def least_asking(measure: PathMeasure, column: int) -> int:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import Constant, level_of, literal_constant, named_row
 from odtdsl.data.dataset import ColumnType
 from odtdsl.language import ast
@@ -53,15 +53,15 @@ class Cells:
         types: Mapping[str, ColumnType],
         rows: Mapping[str, int],
         constants: Mapping[str, ast.Expr],
-        desk: Desk,
+        reporter: Reporter,
         *,
         id_column: str | None = None,
     ) -> None:
-        self.types, self.rows, self.constants, self.desk = types, rows, constants, desk
+        self.types, self.rows, self.constants, self.reporter = types, rows, constants, reporter
         self.id_column = id_column
 
     def condition(self, expr: ast.Expr) -> CellCondition:
-        """A condition on the cells of a row; files what is wrong and raises `Stop`."""
+        """A condition on the cells of a row; files what is wrong and raises `StatementError`."""
         match expr:
             case ast.And():
                 return CellAnd(items=self._all(expr.items))
@@ -79,21 +79,21 @@ class Cells:
             case ast.Compare():
                 return self._compare(expr)
             case ast.Name(name=name) if name in self.types:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T115",
                     f"column `{name}` alone is not a condition",
                     expr,
                     helps=(f"compare it with a value: {coded(f'{name_text(name)} = 1')}",),
                 )
             case ast.Name(name=name):
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T115",
                     f"`{name}` is not a condition on the cells of a row",
                     expr,
                     helps=("if it is another group, write the condition of that group here",),
                 )
             case _:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T115",
                     "a group must be a condition on the cells of a row",
                     expr,
@@ -107,18 +107,18 @@ class Cells:
         for item in items:
             try:
                 found.append(self.condition(item))
-            except Stop:
+            except StatementError:
                 failed = True
         if failed:
-            raise Stop
+            raise StatementError
         return tuple(found)
 
     def column(self, expr: ast.Expr) -> str:
         """The name of the column that an expression refers to, else an error."""
         if not isinstance(expr, ast.Name):
-            raise self.desk.error("T115", "expected the name of a column", expr)
+            raise self.reporter.error("T115", "expected the name of a column", expr)
         if expr.name not in self.types:
-            raise self.desk.unknown("N103", "column", expr.name, list(self.types), expr)
+            raise self.reporter.unknown("N103", "column", expr.name, list(self.types), expr)
         return expr.name
 
     def _member(self, expr: ast.Member) -> CellCondition:
@@ -135,7 +135,7 @@ class Cells:
 
     def _rows(self, expr: ast.Member) -> tuple[int, ...]:
         if isinstance(expr.within, ast.Interval):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T115",
                 "rows must be listed, not given as an interval",
                 expr.within,
@@ -147,14 +147,14 @@ class Cells:
         """The index of the training row that a literal names."""
         match literal:
             case ast.Number() | ast.Text():
-                constant = literal_constant(literal, self.desk)
+                constant = literal_constant(literal, self.reporter)
             case _:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T116", "name a row by its number, counted from 0, or by its id", literal
                 )
-        key = named_row(self.rows, constant, self.desk, literal)
+        key = named_row(self.rows, constant, self.reporter, literal)
         if key is None:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "N115",
                 f"no training row has the name `{constant.written}`",
                 literal,
@@ -163,7 +163,7 @@ class Cells:
             )
         index = self.rows[key]
         if index < 0:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "D210",
                 f"several training rows have the name `{key}`",
                 literal,
@@ -188,16 +188,16 @@ class Cells:
                 raise self._no_column(left, right, expr)
         return items[0] if len(items) == 1 else CellAnd(items=tuple(items))
 
-    def _no_column(self, left: ast.Expr, right: ast.Expr, at: ast.Node) -> Stop:
+    def _no_column(self, left: ast.Expr, right: ast.Expr, at: ast.Node) -> StatementError:
         for side in (left, right):
             if isinstance(side, ast.Name) and side.name == "row" and not side.quoted:
-                return self.desk.error(
+                return self.reporter.error(
                     "T115", "rows must be listed", at, helps=("write `row in {3, 17}`",)
                 )
         for side in (left, right):
             if isinstance(side, ast.Name) and side.name not in self.constants:
-                return self.desk.unknown("N103", "column", side.name, list(self.types), side)
-        return self.desk.error(
+                return self.reporter.unknown("N103", "column", side.name, list(self.types), side)
+        return self.reporter.error(
             "T115",
             "one side of this comparison must be a column",
             at,
@@ -210,7 +210,7 @@ class Cells:
     def _cell(self, name: str, op: CompareOp, value: ast.Expr, at: ast.Node) -> CellCondition:
         kind = self.types[name].kind
         if kind in ("category", "binary") and op not in ("=", "!="):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T117",
                 f"`{name}` has type {kind}: its values have no order",
                 at,
@@ -226,16 +226,16 @@ class Cells:
         column = self.types[name]
         if column.kind == "number":
             if isinstance(constant.value, str):
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T119",
                     f"`{name}` is a number, but is compared with a text",
                     expr,
                     helps=("write the number without quotes",),
                 )
             return constant.value
-        index = level_of(column.levels, constant, self.desk, expr, by_value=column.by_value)
+        index = level_of(column.levels, constant, self.reporter, expr, by_value=column.by_value)
         if index is None:
-            raise self.desk.unknown(
+            raise self.reporter.unknown(
                 "N116",
                 f"value of `{name}`",
                 constant.written,
@@ -250,7 +250,7 @@ class Cells:
         """The constant that a literal, a `let` or arithmetic of them stands for."""
         match expr:
             case ast.Number() | ast.Text():
-                return literal_constant(expr, self.desk)
+                return literal_constant(expr, self.reporter)
             case ast.Percent():
                 return Constant.number(expr.value / 100)
             case ast.Negate():
@@ -259,36 +259,36 @@ class Cells:
                 left = self._numeric(expr.left, column, opening)
                 right = self._numeric(expr.right, column, opening)
                 if expr.op == "/" and right == 0:
-                    raise self.desk.error("T213", "division by 0", expr.right)
+                    raise self.reporter.error("T213", "division by 0", expr.right)
                 return Constant.number(CALCULATE[expr.op](left, right))
             case ast.Name() if expr.name in self.constants and not expr.quoted:
                 if expr.name in opening:
-                    raise self.desk.error(
+                    raise self.reporter.error(
                         "N117", f"`let {expr.name}` is defined in terms of itself", expr
                     )
                 value = self.constants[expr.name]
                 return self._constant(value, column, (*opening, expr.name))
             case ast.Name() if expr.name in self.types:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T120",
                     f"`{column}` is compared with another column, `{expr.name}`",
                     expr,
                     helps=("in groups, columns can be compared only with constants",),
                 )
             case ast.Name():
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T102",
                     f"expected a value, but `{expr.name}` is a bare word",
                     expr,
                     helps=(f'write values in quotes: "{expr.name}"',),
                 )
             case _:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T120", f"`{column}` can be compared only with constants", expr
                 )
 
     def _numeric(self, expr: ast.Expr, column: str, opening: tuple[str, ...]) -> Fraction:
         value = self._constant(expr, column, opening).value
         if isinstance(value, str):
-            raise self.desk.error("T211", "expected a number, but this is a text", expr)
+            raise self.reporter.error("T211", "expected a number, but this is a text", expr)
         return value

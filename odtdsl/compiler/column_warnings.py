@@ -14,7 +14,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.base.limits import ANALYSIS, look
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.lookalikes import Written, numerals_of_all, way_of
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
@@ -37,15 +37,15 @@ MOST_MARKS = 3
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
-def suspects(rows: Rows, statements: Statements, desk: Desk) -> None:
-    """File warnings about the features and the target; what a spec declares is meant."""
+def warn_of_columns(rows: Rows, statements: Statements, reporter: Reporter) -> None:
+    """Report warnings about the features and the target; what a spec declares is meant."""
     declared = _declared(statements)
-    _same_everywhere(rows, statements, desk)
-    _merged_blanks(rows, statements, desk)
-    _marked_values(rows, statements, desk)
+    _same_everywhere(rows, statements, reporter)
+    _merged_blanks(rows, statements, reporter)
+    _marked_values(rows, statements, reporter)
     unsaid = (one for one in rows.problem.features if one.name not in declared)
-    _doubted(rows, unsaid, statements, desk)
-    TargetPart.of(rows.problem.target.kind).warn(rows, statements, desk)
+    _warn_of_kind(rows, unsaid, statements, reporter)
+    TargetPart.of(rows.problem.target.kind).warn(rows, statements, reporter)
 
 
 def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tuple[Diagnostic, ...]:
@@ -53,17 +53,17 @@ def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tup
 
     So do estimators: what they say of a column nobody has meant yet.
     """
-    desk = Desk(None)
+    reporter = Reporter(None)
     said = Statements(data=ast.Data(source=ast.FrameSource(), options=()))
     guessed = (one for one in rows.problem.features if one.name in categories)
-    _doubted(rows, guessed, said, desk)
+    _warn_of_kind(rows, guessed, said, reporter)
     if classes:
-        TargetPart.of(rows.problem.target.kind).lookalikes(rows, said, desk)
-    return desk.warnings
+        TargetPart.of(rows.problem.target.kind).lookalikes(rows, said, reporter)
+    return reporter.warnings
 
 
-def _doubted(
-    rows: Rows, features: Iterable[FeatureDecl], statements: Statements, desk: Desk
+def _warn_of_kind(
+    rows: Rows, features: Iterable[FeatureDecl], statements: Statements, reporter: Reporter
 ) -> None:
     """Features that may not be meant as they are taken."""
     signed: dict[str, list[str]] = {}
@@ -74,20 +74,20 @@ def _doubted(
             if written.way == "numerals":
                 signed[feature.name] = _words(feature)
             else:
-                _signs_of(feature.name, written, statements, desk)
+                _signs_of(feature.name, written, statements, reporter)
             continue
         if feature.type.kind == "category" and column.codes is not None:
-            _texts(feature, column, statements, desk)
+            _texts(feature, column, statements, reporter)
         elif column.numbers is not None and _names_rows(column):
             _name_of_rows(
                 feature.name,
                 rows.n_rows,
                 "they are consecutive whole numbers, one per row",
                 statements,
-                desk,
+                reporter,
             )
     if signed:
-        _signed_numbers(signed, statements, desk)
+        _signed_numbers(signed, statements, reporter)
 
 
 def _declared(statements: Statements) -> set[str]:
@@ -103,7 +103,7 @@ def _declared(statements: Statements) -> set[str]:
 # ---- columns that divide nothing
 
 
-def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
+def _same_everywhere(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     """All features that no split can test, in one warning."""
     told = [
         (feature.name, said)
@@ -116,7 +116,7 @@ def _same_everywhere(rows: Rows, statements: Statements, desk: Desk) -> None:
     notes = [f"`{name}` {said}" for name, said in told[:SHOWN]]
     if len(told) > SHOWN:
         notes.append(f"and {len(told) - SHOWN} more")
-    desk.warn(
+    reporter.warn(
         "D213",
         f"no split can test {_listed(names)}: the training rows do not differ in "
         + ("it" if len(names) == 1 else "them"),
@@ -159,7 +159,7 @@ def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None
 # ---- columns of texts
 
 
-def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
+def _merged_blanks(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     """Values that differ only in the blanks around them, which are dropped."""
     problem = rows.problem
     for name in (*problem.target.names, *(feature.name for feature in problem.features)):
@@ -168,7 +168,7 @@ def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
             continue
         shown = ", ".join(f'"{text}"' for text in merged[:SHOWN])
         more = f" and {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
-        desk.warn(
+        reporter.warn(
             "D218",
             (
                 f"`{name}` has {shown}{more} with different blanks around: they are read as the "
@@ -180,7 +180,7 @@ def _merged_blanks(rows: Rows, statements: Statements, desk: Desk) -> None:
         )
 
 
-def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
+def _marked_values(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     """Values that are missing because they read as the number of a mark, which they are not."""
     for feature in rows.problem.features:
         marked = rows.data.table.columns[feature.name].marked
@@ -188,7 +188,7 @@ def _marked_values(rows: Rows, statements: Statements, desk: Desk) -> None:
             continue
         shown = ", ".join(f'"{text}"' for text in marked[:SHOWN])
         more = f" and {len(marked) - SHOWN} more" if len(marked) > SHOWN else ""
-        desk.warn(
+        reporter.warn(
             "D223",
             f"{shown}{more} of `{feature.name}` is read as a missing value",
             statements.data,
@@ -205,7 +205,7 @@ def _words(feature: FeatureDecl) -> list[str]:
 
 
 def _signed_numbers(
-    columns: Mapping[str, Sequence[str]], statements: Statements, desk: Desk
+    columns: Mapping[str, Sequence[str]], statements: Statements, reporter: Reporter
 ) -> None:
     """All columns of the file whose numbers have decimal commas or groups of thousands."""
     numerals = numerals_of_all(columns)
@@ -224,7 +224,7 @@ def _signed_numbers(
     if statements.data is not None and not isinstance(statements.data.source, ast.FileSource):
         helps = ["if they are numbers, convert the column to numbers in the frame"]
     helps.append(f"if they are codes, write {coded(f'feature {_columns(names)}: category')}")
-    desk.warn(
+    reporter.warn(
         "D220",
         (
             f"{_listed(names)} {'has' if len(names) == 1 else 'have'} numbers with decimal "
@@ -236,7 +236,7 @@ def _signed_numbers(
     )
 
 
-def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -> None:
+def _signs_of(name: str, written: Written, statements: Statements, reporter: Reporter) -> None:
     """A column of dates, percentages or amounts of money."""
     what, instead = {
         "date": ("dates or times", "write them as numbers, such as days since the first"),
@@ -244,7 +244,7 @@ def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -
         "currency": ("amounts of money", "write the numbers without the currency"),
     }[written.way]
     column = name_text(name)
-    desk.warn(
+    reporter.warn(
         "D221",
         f"`{name}` contains {what}, such as `{written.example}`, and is read as a category",
         statements.data,
@@ -253,24 +253,30 @@ def _signs_of(name: str, written: Written, statements: Statements, desk: Desk) -
     )
 
 
-def _texts(feature: FeatureDecl, column: Column, statements: Statements, desk: Desk) -> None:
+def _texts(
+    feature: FeatureDecl, column: Column, statements: Statements, reporter: Reporter
+) -> None:
     """A category that is numbers with marks among them, or that has a value for each row."""
     assert column.codes is not None, "a category has codes"
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(feature.type.levels))
     levels = [str(level) for level in feature.type.levels]
     if all(isinstance(level, str) for level in feature.type.levels) and _numbers_as_texts(
-        feature.name, levels, counts.tolist(), statements, desk
+        feature.name, levels, counts.tolist(), statements, reporter
     ):
         return
     n_rows, distinct = len(column.codes), int((counts > 0).sum())
     if n_rows >= FEW_ROWS and 2 * distinct > n_rows:
         test = coded(f"{name_text(feature.name)} == ...")
         note = f"each split tests for one value: {test}"
-        _name_of_rows(feature.name, distinct, note, statements, desk)
+        _name_of_rows(feature.name, distinct, note, statements, reporter)
 
 
 def _numbers_as_texts(
-    name: str, levels: Sequence[str], counts: Sequence[int], statements: Statements, desk: Desk
+    name: str,
+    levels: Sequence[str],
+    counts: Sequence[int],
+    statements: Statements,
+    reporter: Reporter,
 ) -> bool:
     """Whether most cells write numbers, which was told then."""
     commas = [bool(DECIMAL_COMMA.fullmatch(level)) for level in levels]
@@ -301,7 +307,7 @@ def _numbers_as_texts(
     helps.append(
         f"if they are codes of categories, write {coded(f'feature {name_text(name)}: category')}"
     )
-    desk.warn(
+    reporter.warn(
         "D214",
         f"`{name}` is read as a category, but {cells} of {total} cells are numbers",
         statements.data,
@@ -341,9 +347,11 @@ def _names_rows(column: Column) -> bool:
     return len(np.unique(numbers)) == len(numbers)
 
 
-def _name_of_rows(name: str, distinct: int, note: str, statements: Statements, desk: Desk) -> None:
+def _name_of_rows(
+    name: str, distinct: int, note: str, statements: Statements, reporter: Reporter
+) -> None:
     column = name_text(name)
-    desk.warn(
+    reporter.warn(
         "D215",
         f"`{name}` looks like an identifier of rows, not a feature: it has {distinct} values",
         statements.data,

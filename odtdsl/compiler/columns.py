@@ -9,7 +9,7 @@ from functools import cached_property
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.tasks import task_of_type
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import is_quoted, level_of, literal_constant, plain_value
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
@@ -49,17 +49,17 @@ POLICIES: dict[str, MissingPolicy] = {
 class Columns:
     """Resolves columns of a table under the statements of a spec."""
 
-    def __init__(self, table: Table, statements: Statements, desk: Desk) -> None:
+    def __init__(self, table: Table, statements: Statements, reporter: Reporter) -> None:
         self.table = table
         self.statements = statements
-        self.desk = desk
+        self.reporter = reporter
         self.targets = tuple(c.name for c in statements.target.columns) if statements.target else ()
         self.dropped = {name.name for drop in statements.drops for name in drop.columns}
 
     def find(self, name: ast.Name, *, code: str = "N103") -> str:
         """The column of a name; files an unknown one."""
         if name.name not in self.table.columns:
-            raise self.desk.unknown(code, "column", name.name, list(self.table.columns), name)
+            raise self.reporter.unknown(code, "column", name.name, list(self.table.columns), name)
         return name.name
 
     def known(self, names: Iterable[ast.Name]) -> list[str]:
@@ -68,7 +68,7 @@ class Columns:
         for name in names:
             try:
                 found.append(self.find(name))
-            except Stop:
+            except StatementError:
                 continue
         return found
 
@@ -80,9 +80,9 @@ class Columns:
         assert statement is not None, "a spec without a target stops before"
         names = self.known(statement.columns)
         if len(names) < len(statement.columns):
-            raise Stop
+            raise StatementError
         if len(set(names)) < len(names):
-            raise self.desk.error("N104", "a target is named twice", statement)
+            raise self.reporter.error("N104", "a target is named twice", statement)
         kind = "class" if statement.type is None else statement.type.kind
         task = task_of_type(kind)
         assert task is not None, "the grammar knows the types of targets"
@@ -96,22 +96,22 @@ class Columns:
         present = levels_of(column)
         texts: dict[str, None] = {}
         for literal in literals:
-            constant = literal_constant(literal, self.desk)
-            at = level_of(present, constant, self.desk, literal, by_value=column.by_value)
+            constant = literal_constant(literal, self.reporter)
+            at = level_of(present, constant, self.reporter, literal, by_value=column.by_value)
             text = constant.written if at is None else level_text(present[at])
             if text in texts:
-                raise self.desk.error("N105", f"`{text}` is listed twice", literal)
+                raise self.reporter.error("N105", f"`{text}` is listed twice", literal)
             texts[text] = None
         return tuple(texts) if is_quoted(literals) else as_levels(list(texts))
 
     def label(self, literal: ast.Literal, classes: tuple[Value, ...]) -> int:
         """The index of a class label."""
-        constant = literal_constant(literal, self.desk)
+        constant = literal_constant(literal, self.reporter)
         by_value = any(self.table.columns[name].by_value for name in self.targets)
-        index = level_of(classes, constant, self.desk, literal, by_value=by_value)
+        index = level_of(classes, constant, self.reporter, literal, by_value=by_value)
         if index is None:
             shown = plain_value(constant)
-            raise self.desk.unknown("N106", "class", str(shown), classes, literal, values=True)
+            raise self.reporter.unknown("N106", "class", str(shown), classes, literal, values=True)
         return index
 
     # ---- features
@@ -130,7 +130,7 @@ class Columns:
                     found[name] = declare_type(raw, "category")
                     continue
                 found[name] = infer_type(raw) if spec is None else self._declare(name, spec)
-            except Stop:
+            except StatementError:
                 found[name] = infer_type(raw)
         return found
 
@@ -141,7 +141,7 @@ class Columns:
         for statement in self.statements.features:
             if isinstance(statement.columns, ast.Star):
                 if star is not None:
-                    self.desk.error("N107", "the type of `*` is declared twice", statement)
+                    self.reporter.error("N107", "the type of `*` is declared twice", statement)
                 star = statement.type
                 continue
             for name in statement.columns:
@@ -152,16 +152,16 @@ class Columns:
 
     def _check_declared(self, name: ast.Name, declared: Collection[str]) -> None:
         if name.name in declared:
-            self.desk.error("N107", f"the type of `{name.name}` is declared twice", name)
+            self.reporter.error("N107", f"the type of `{name.name}` is declared twice", name)
         if name.name in self.targets:
-            self.desk.error(
+            self.reporter.error(
                 "N108",
                 f"`{name.name}` is the target, not a feature",
                 name,
                 helps=("remove it from the features",),
             )
         elif name.name in self._not_features() - self.dropped:
-            self.desk.error(
+            self.reporter.error(
                 "N112",
                 f"`{name.name}` contains the weights or names of rows, so it is not a feature",
                 name,
@@ -174,19 +174,19 @@ class Columns:
         step = self.step(spec)
         kind = KINDS.get(spec.kind)
         if kind is None:
-            raise self.desk.unknown("S030", "type of features", spec.kind, list(KINDS), spec)
+            raise self.reporter.unknown("S030", "type of features", spec.kind, list(KINDS), spec)
         try:
             return declare_type(column, kind, levels=levels, step=step)
         except OdtError as error:
-            self.desk.adopt(error, spec)
-            raise Stop from None
+            self.reporter.adopt(error, spec)
+            raise StatementError from None
 
     def step(self, spec: ast.TypeSpec) -> Fraction | None:
         """The grid of a number; `integer` is one of step 1."""
         if spec.step is None:
             return Fraction(1) if spec.kind == "integer" else None
         if spec.step.value <= 0:
-            raise self.desk.error("T104", "a step must be above 0", spec.step)
+            raise self.reporter.error("T104", "a step must be above 0", spec.step)
         return spec.step.value
 
     def _not_features(self) -> set[str]:
@@ -203,14 +203,14 @@ class Columns:
             self.known(drop.columns)
             for column in drop.columns:
                 if column.name in self.targets:
-                    self.desk.error(
+                    self.reporter.error(
                         "N109", f"`{column.name}` is the target and cannot be dropped", column
                     )
         self._check_weight_and_id()
         out = self._not_features()
         names = [name for name in types if name not in out]
         if not names:
-            self.desk.error("K103", "no column is left as a feature")
+            self.reporter.error("K103", "no column is left as a feature")
         candidates = self._candidates(types, names)
         missing = self._missing(names)
         return tuple(
@@ -223,7 +223,7 @@ class Columns:
         if weight is not None:
             self.known([weight.column])
             if weight.column.name in self.targets:
-                self.desk.error("N108", "the target cannot also be the weight", weight.column)
+                self.reporter.error("N108", "the target cannot also be the weight", weight.column)
         if option is not None:
             self.known([option.column])
 
@@ -238,14 +238,14 @@ class Columns:
         for statement in self.statements.candidates:
             try:
                 place = self._place(statement)
-            except Stop:
+            except StatementError:
                 place = Candidates()
             if not isinstance(statement.columns, ast.Star):
                 for name in statement.columns:
                     self._candidates_of(name, place, types, names, named)
                 continue
             if star is not None:
-                self.desk.error("N110", "the candidates of `*` are given twice", statement)
+                self.reporter.error("N110", "the candidates of `*` are given twice", statement)
             star = place
         numbers = [name for name in names if types[name].kind == "number"]
         others = dict.fromkeys(numbers, star or Candidates())
@@ -261,10 +261,10 @@ class Columns:
     ) -> None:
         try:
             column = self.feature(name, names)
-        except Stop:
+        except StatementError:
             return
         if types[column].kind != "number":
-            self.desk.error(
+            self.reporter.error(
                 "T109",
                 f"`{column}` is not a number column: each of its values is a candidate",
                 name,
@@ -274,7 +274,7 @@ class Columns:
                 ),
             )
         elif column in named:
-            self.desk.error("N110", f"the candidates of `{column}` are given twice", name)
+            self.reporter.error("N110", f"the candidates of `{column}` are given twice", name)
         named[column] = place
 
     def _place(self, statement: ast.Candidates) -> Candidates:
@@ -286,7 +286,7 @@ class Columns:
             case "quantiles" | "bins" as place:
                 count = statement.count or 0
                 if not 2 <= count <= MOST_SHARES:
-                    raise self.desk.error(
+                    raise self.reporter.error(
                         "T110",
                         f"`at {place} {count}` gives no threshold",
                         statement,
@@ -298,16 +298,16 @@ class Columns:
             case _:
                 values: list[Fraction] = []
                 for literal in statement.values or ():
-                    value = literal_constant(literal, self.desk).value
+                    value = literal_constant(literal, self.reporter).value
                     if isinstance(value, str):
-                        raise self.desk.error(
+                        raise self.reporter.error(
                             "T111",
                             "a threshold must be a number",
                             literal,
                             helps=("write numbers without quotes",),
                         )
                     if math.isinf(nearest_float(value)):
-                        raise self.desk.error("T111", "this threshold is too large", literal)
+                        raise self.reporter.error("T111", "this threshold is too large", literal)
                     values.append(value)
                 return Candidates(place="values", values=tuple(sorted(set(values))))
 
@@ -325,11 +325,11 @@ class Columns:
             for column in statement.columns or ():
                 name = column.name
                 if name in named:
-                    self.desk.error(
+                    self.reporter.error(
                         "N111", f"the missing-value policy of `{name}` is given twice", column
                     )
                 elif name in self._whole_columns and policy not in ("refuse", "drop"):
-                    self.desk.error(
+                    self.reporter.error(
                         "N111",
                         f"`{name}` is not a feature: no split sends its missing values to a side",
                         column,
@@ -349,7 +349,9 @@ class Columns:
         """The policy of all columns that no statement names."""
         found = [s for s in self.statements.missing if s.columns is None]
         for again in found[1:]:
-            self.desk.error("N111", "the missing-value policy of all columns is given twice", again)
+            self.reporter.error(
+                "N111", "the missing-value policy of all columns is given twice", again
+            )
         return self._policy(found[0]) if found else "refuse"
 
     @property
@@ -361,7 +363,7 @@ class Columns:
     def _policy(self, statement: ast.Missing) -> MissingPolicy:
         policy = POLICIES.get(statement.policy)
         if policy is None:
-            self.desk.unknown(
+            self.reporter.unknown(
                 "N111", "missing-value policy", statement.policy, list(POLICIES), statement
             )
         return policy or "refuse"
@@ -371,21 +373,21 @@ class Columns:
         if name.name in names:
             return name.name
         if name.name in self.targets:
-            raise self.desk.error("N108", f"`{name.name}` is the target, not a feature", name)
+            raise self.reporter.error("N108", f"`{name.name}` is the target, not a feature", name)
         if name.name in self.dropped:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "N112",
                 f"`{name.name}` is dropped, so no split tests it",
                 name,
                 helps=("remove it from `drop`, or leave it out here",),
             )
         if name.name in self.table.columns:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "N112",
                 f"`{name.name}` contains the weights or names of rows, so it is not a feature",
                 name,
             )
-        raise self.desk.unknown("N103", "column", name.name, names, name)
+        raise self.reporter.unknown("N103", "column", name.name, names, name)
 
     # ---- costs and losses
 
@@ -398,10 +400,12 @@ class Columns:
             for item in statement.items:
                 try:
                     if item.amount.value < 0:
-                        raise self.desk.error("T112", "a cost must be at least 0", item.amount)
+                        raise self.reporter.error("T112", "a cost must be at least 0", item.amount)
                     if isinstance(item.columns, ast.Star):
                         if default is not None:
-                            raise self.desk.error("N114", "the cost of `*` is given twice", item)
+                            raise self.reporter.error(
+                                "N114", "the cost of `*` is given twice", item
+                            )
                         default = item.amount.value
                         continue
                     columns = [self.feature(name, names) for name in item.columns]
@@ -411,11 +415,11 @@ class Columns:
                         continue
                     for column, name in zip(columns, item.columns, strict=True):
                         if column in prices:
-                            raise self.desk.error(
+                            raise self.reporter.error(
                                 "N114", f"the cost of `{column}` is given twice", name
                             )
                         prices[column] = item.amount.value
-                except Stop:
+                except StatementError:
                     continue
         return Costs(
             features=tuple(prices.get(name, default or Fraction(0)) for name in names),

@@ -1,4 +1,4 @@
-"""The desk of an analysis: where diagnostics are collected, and names are looked up."""
+"""Where the diagnostics of an analysis are collected, and names are looked up."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from odtdsl.base.source import Source, Span
 from odtdsl.language import ast
 
 
-class Stop(Exception):
-    """This statement or expression is given up; its diagnostic has been filed."""
+class StatementError(Exception):
+    """A statement or expression cannot be resolved; its diagnostic has been reported."""
 
 
-class Desk:
+class Reporter:
     """Collects diagnostics of one source."""
 
     def __init__(self, source: Source | None) -> None:
@@ -31,10 +31,10 @@ class Desk:
         notes: Iterable[str] = (),
         helps: Iterable[str] = (),
         also: Iterable[tuple[ast.Node | Span, str]] = (),
-    ) -> Stop:
-        """File an error; raise what it returns to give up the statement."""
-        self._file("error", code, message, at, label, notes, helps, also)
-        return Stop()
+    ) -> StatementError:
+        """Report an error; raise what it returns to give up the statement."""
+        self._report("error", code, message, at, label, notes, helps, also)
+        return StatementError()
 
     def warn(
         self,
@@ -47,16 +47,16 @@ class Desk:
         helps: Iterable[str] = (),
         also: Iterable[tuple[ast.Node | Span, str]] = (),
     ) -> None:
-        """Adds a warning at a place of the spec."""
-        self._file("warning", code, message, at, label, notes, helps, also)
+        """Report a warning at a place of the spec."""
+        self._report("warning", code, message, at, label, notes, helps, also)
 
     def adopt(self, error: OdtError, at: ast.Node | None = None) -> None:
-        """File the diagnostics of another stage, at a place where they name none."""
+        """Report the diagnostics of another stage, at a place where they name none."""
         for diagnostic in error.diagnostics:
             if diagnostic.labels or at is None:
                 self.found.append(diagnostic)
             else:
-                self._file(
+                self._report(
                     diagnostic.severity,
                     diagnostic.code,
                     diagnostic.message,
@@ -77,8 +77,8 @@ class Desk:
         *,
         values: bool = False,
         helps: Iterable[str] = (),
-    ) -> Stop:
-        """File that a name (`values`: a value) means nothing, with the nearest that does."""
+    ) -> StatementError:
+        """Report that a name (`values`: a value) means nothing, with the nearest that does."""
         words = [str(word) for word in known]
         shown = {str(w): f'"{w}"' if values and isinstance(w, str) else f"`{w}`" for w in known}
         near = closest(name, words)
@@ -104,7 +104,7 @@ class Desk:
         if self.errors:
             raise OdtError(_in_source_order(self.found))
 
-    def _file(
+    def _report(
         self,
         severity: Severity,
         code: str,

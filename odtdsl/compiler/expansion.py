@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
 from odtdsl.language import ast
 from odtdsl.language.depth import MAX_DEPTH
@@ -22,9 +22,9 @@ At the limit `exact` takes about 5 GB."""
 
 
 def check_categories(
-    features: Sequence[FeatureDecl], n_rows: int, statements: Statements, desk: Desk
+    features: Sequence[FeatureDecl], n_rows: int, statements: Statements, reporter: Reporter
 ) -> None:
-    """File an error where the tests of categories are too many for the rows."""
+    """Report an error where the tests of categories are too many for the rows."""
     values = {
         feature.name: len(feature.type.levels)
         for feature in features
@@ -34,7 +34,7 @@ def check_categories(
         return
     name = max(values, key=lambda one: values[one])
     column = name_text(name)
-    desk.error(
+    reporter.error(
         "D224",
         f"category `{name}` has {values[name]:,} values: too many tests for {n_rows:,} rows",
         statements.data,
@@ -63,8 +63,8 @@ class Extent:
     depth: int
 
 
-def check_growth(statements: Statements, desk: Desk) -> None:
-    """File an error for every statement that becomes too long, and for every `let` that does
+def check_growth(statements: Statements, reporter: Reporter) -> None:
+    """Report an error for every statement that becomes too long, and for every `let` that does
     though each name in it is short enough."""
     extents = _Extents(statements.lets)
     told: set[str] = set()
@@ -92,7 +92,7 @@ def check_growth(statements: Statements, desk: Desk) -> None:
             if words > MOST_WORDS
             else f"an expression nested {depth:,} levels deep"
         )
-        desk.error(
+        reporter.error(
             "N130",
             f"{what} grows to {grown} when its `let` names are replaced by their values",
             node,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.data.cells import reading
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import as_number, level_text, number_indices, text_index
@@ -39,22 +39,22 @@ def decimal(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else repr(nearest_float(value))
 
 
-def literal_constant(literal: ast.Literal, desk: Desk) -> Constant:
-    """The constant of a label or level; files and raises `Stop` for what can be none."""
+def literal_constant(literal: ast.Literal, reporter: Reporter) -> Constant:
+    """The constant of a label or level; files and raises `StatementError` for what can be none."""
     match literal:
         case ast.Number():
             return Constant.number(literal.value, literal.text)
         case ast.Text():
             return Constant.text(literal.value)
         case ast.Percent():
-            raise desk.error(
+            raise reporter.error(
                 "T101",
                 "a percentage is not a label",
                 literal,
                 helps=("write the value exactly as in the data",),
             )
         case ast.Name():
-            raise desk.error(
+            raise reporter.error(
                 "T102",
                 f"expected a value, but `{literal.name}` is a bare word",
                 literal,
@@ -63,13 +63,17 @@ def literal_constant(literal: ast.Literal, desk: Desk) -> Constant:
 
 
 def level_of(
-    levels: Sequence[Value], constant: Constant, desk: Desk, at: ast.Node, *, by_value: bool = False
+    levels: Sequence[Value],
+    constant: Constant,
+    reporter: Reporter,
+    at: ast.Node,
+    *,
+    by_value: bool = False,
 ) -> int | None:
     """The index of the level that a constant stands for, None where it is none.
 
     It is the level of the same text; for a number, or where the levels are numbers of a frame
-    (`by_value`), else the one level that reads as it. Where several do, that is filed, and `Stop`
-    raised.
+    (`by_value`), else the one level that reads as it. Where several do, raises `StatementError`.
     """
     exact = text_index(levels, constant.written)
     if exact is not None:
@@ -82,15 +86,17 @@ def level_of(
         number = Fraction(read)
     same = number_indices(levels, number)
     if len(same) > 1:
-        raise _unclear(constant.written, [level_text(levels[i]) for i in same], desk, at)
+        raise _unclear(constant.written, [level_text(levels[i]) for i in same], reporter, at)
     return same[0] if same else None
 
 
-def _unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> Stop:
-    """File that a number may mean several texts."""
+def _unclear(
+    written: str, texts: Sequence[str], reporter: Reporter, at: ast.Node
+) -> StatementError:
+    """Report that a number may mean several texts."""
     listed = ", ".join(f'"{text}"' for text in texts[:SHOWN])
     more = ", ..." if len(texts) > SHOWN else ""
-    return desk.error(
+    return reporter.error(
         "N123",
         f"`{written}` is ambiguous: {listed}{more} all read as this number",
         at,
@@ -99,14 +105,16 @@ def _unclear(written: str, texts: Sequence[str], desk: Desk, at: ast.Node) -> St
     )
 
 
-def named_row(rows: Mapping[str, int], constant: Constant, desk: Desk, at: ast.Node) -> str | None:
+def named_row(
+    rows: Mapping[str, int], constant: Constant, reporter: Reporter, at: ast.Node
+) -> str | None:
     """The name among `rows` that a constant stands for, None where it is none."""
     if constant.written in rows or isinstance(constant.value, str):
         return constant.written if constant.written in rows else None
     number = as_number(constant.value)
     same = [name for name in rows if reading(name) == number]
     if len(same) > 1:
-        raise _unclear(constant.written, same, desk, at)
+        raise _unclear(constant.written, same, reporter, at)
     return same[0] if same else None
 
 

@@ -8,9 +8,9 @@ from typing import TypeGuard, TypeVar
 
 from odtdsl.compiler.arguments import Arguments
 from odtdsl.compiler.cell_conditions import CALCULATE
-from odtdsl.compiler.context import Stop
+from odtdsl.compiler.context import StatementError
 from odtdsl.compiler.literals import level_of, literal_constant
-from odtdsl.compiler.namespace import WORDS, World
+from odtdsl.compiler.namespace import WORDS, Namespace
 from odtdsl.compiler.percentages import NoWhole, Unclear, Whole, shares_of_rows, whole_of
 from odtdsl.compiler.targets import TargetPart
 from odtdsl.language import ast
@@ -50,7 +50,7 @@ class Resolver(Arguments):
     # ---- conditions
 
     def condition(self, expr: ast.Expr) -> Condition:
-        """A condition; files what is wrong with it and raises `Stop`."""
+        """A condition; files what is wrong with it and raises `StatementError`."""
         match expr:
             case ast.And():
                 return AndC(items=self._all(expr.items))
@@ -72,14 +72,14 @@ class Resolver(Arguments):
             case ast.Name() | ast.Call():
                 return self._term_condition(expr)
             case ast.IsMissing():
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T201",
                     "`is missing` is about the cell of a row: use it inside a `group`",
                     expr,
                     helps=("define the group first: `group unknown = income is missing`",),
                 )
             case _:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T202",
                     f"`{expr_to_text(expr)}` is a number, not a condition",
                     expr,
@@ -94,7 +94,7 @@ class Resolver(Arguments):
             return self._let(expr, self.condition)
         apply, kind = self.apply(expr)
         if kind is not Kind.CONDITION:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T202",
                 f"`{expr_to_text(expr)}` is a {kind.value}, not a condition",
                 expr,
@@ -106,7 +106,7 @@ class Resolver(Arguments):
         term = self.in_scope(expr.word, expr)
         first, second = self.each((expr.left, expr.right), self.feature)
         if first.name == second.name:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T203",
                 f"`{expr_to_text(expr)}` compares a feature with itself",
                 expr,
@@ -124,7 +124,7 @@ class Resolver(Arguments):
         if isinstance(expr.within, ast.Interval):
             low, high = expr.within.low, expr.within.high
             if low.value > high.value:
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T204",
                     "the interval is empty: its ends are swapped",
                     expr.within,
@@ -136,9 +136,9 @@ class Resolver(Arguments):
                     self._finished("<=", item, Const(value=high.value), expr),
                 )
             )
-        members = [self.world.opened(literal) for literal in expr.within.items]
+        members = [self.namespace.opened(literal) for literal in expr.within.items]
         literals = [one for one in members if isinstance(one, ast.Text | ast.Number)]
-        if _has_texts(item, self.world) or any(isinstance(one, ast.Text) for one in literals):
+        if _has_texts(item, self.namespace) or any(isinstance(one, ast.Text) for one in literals):
             return self._levels(item, "=", literals, expr)
         values = self.each(members, self._constant)
         for value in values:
@@ -148,7 +148,7 @@ class Resolver(Arguments):
     def _constant(self, literal: ast.Expr) -> Fraction:
         found = self.value(literal) if not isinstance(literal, ast.Name) else None
         if not isinstance(found, Const) or found.percent:
-            raise self.desk.error("T205", "expected a number", literal)
+            raise self.reporter.error("T205", "expected a number", literal)
         return found.value
 
     def _column_word(self, expr: ast.Expr) -> str | None:
@@ -162,7 +162,7 @@ class Resolver(Arguments):
     def _columns_in(self, word: str, expr: ast.Member) -> Condition:
         term = self.in_scope(word, expr)
         if isinstance(expr.within, ast.Interval):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T206",
                 f"`{word}` must be compared with features",
                 expr.within,
@@ -175,7 +175,7 @@ class Resolver(Arguments):
         item = self.value(expr.left)
         step = self.value(expr.right)
         if not isinstance(step, Const) or step.value <= 0:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T207",
                 "`multiple_of` needs a number above 0",
                 expr.right,
@@ -202,15 +202,15 @@ class Resolver(Arguments):
                 term = self.in_scope(word, side)
                 one = Apply(term=term.name, args=(self.feature(other),))
                 return one if op == "=" else NotC(operand=one)
-            value = self.world.opened(other)
+            value = self.namespace.opened(other)
             if isinstance(value, ast.Text) or (isinstance(value, ast.Number) and _asks(side)):
                 item = self.value(side)
-                if isinstance(value, ast.Number) and not _has_texts(item, self.world):
+                if isinstance(value, ast.Number) and not _has_texts(item, self.namespace):
                     continue
                 return self._levels(item, op if other is right else MIRRORED[op], [value], at)
         for side in (left, right):
             if isinstance(side, ast.Compare | ast.And | ast.Or | ast.Not):
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T208",
                     "a condition is compared with a number",
                     side,
@@ -227,14 +227,14 @@ class Resolver(Arguments):
             case Whole() as whole:
                 a, b = shares_of_rows(a, whole), shares_of_rows(b, whole)
             case NoWhole(term=term):
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T209",
                     f"a percentage of what? `{term}` is neither a share nor a count of rows",
                     at,
                     helps=("write a plain number",),
                 )
             case Unclear():
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T210",
                     "it is unclear what this is a percentage of",
                     at,
@@ -250,10 +250,10 @@ class Resolver(Arguments):
             return
         (argument,) = item.args
         assert isinstance(argument, FeatureArg)
-        levels = self.world.feature(argument.name).type.levels
+        levels = self.namespace.feature(argument.name).type.levels
         texts = [level for level in levels if isinstance(level, str)]
         if texts:
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T211",
                 f"the levels of `{argument.name}` are texts, not numbers",
                 at,
@@ -266,14 +266,14 @@ class Resolver(Arguments):
         """`threshold(f) <= "mid"` on an ordered column with text levels."""
         if not isinstance(item, Apply) or item.term != "threshold":
             helps = ("write numbers without quotes",)
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T211", "a number is compared with a text", values[0], helps=helps
             )
         (argument,) = item.args
         assert isinstance(argument, FeatureArg)
-        levels = self.world.feature(argument.name).type.levels
+        levels = self.namespace.feature(argument.name).type.levels
         if not any(isinstance(level, str) for level in levels):
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T211",
                 f"thresholds of `{argument.name}` are numbers, not texts",
                 values[0],
@@ -281,10 +281,10 @@ class Resolver(Arguments):
             )
         chosen: list[str] = []
         for value in values:
-            constant = literal_constant(value, self.desk)
-            rank = level_of(levels, constant, self.desk, value)
+            constant = literal_constant(value, self.reporter)
+            rank = level_of(levels, constant, self.reporter, value)
             if rank is None or not isinstance(levels[rank], str):
-                raise self.desk.unknown(
+                raise self.reporter.unknown(
                     "N116",
                     f"level of `{argument.name}`",
                     constant.written,
@@ -298,7 +298,7 @@ class Resolver(Arguments):
     # ---- numbers
 
     def value(self, expr: ast.Expr) -> Expr:
-        """A numeric expression; files what is wrong with it and raises `Stop`."""
+        """A numeric expression; files what is wrong with it and raises `StatementError`."""
         match expr:
             case ast.Number():
                 return Const(value=expr.value)
@@ -325,7 +325,7 @@ class Resolver(Arguments):
             case ast.Name() | ast.Call():
                 return self._number_term(expr)
             case ast.Text():
-                raise self.desk.error(
+                raise self.reporter.error(
                     "T211",
                     "expected a number, but this is a text",
                     expr,
@@ -334,8 +334,8 @@ class Resolver(Arguments):
             case _:
                 raise self._no_number(expr)
 
-    def _no_number(self, expr: ast.Expr) -> Stop:
-        return self.desk.error(
+    def _no_number(self, expr: ast.Expr) -> StatementError:
+        return self.reporter.error(
             "T212",
             f"expected a number, but `{expr_to_text(expr)}` is a condition",
             expr,
@@ -345,7 +345,7 @@ class Resolver(Arguments):
     def _binary(self, expr: ast.Binary) -> Expr:
         left, right = self.each((expr.left, expr.right), self.value)
         if expr.op == "/" and constant(right) == 0:
-            raise self.desk.error("T213", "division by 0", expr.right)
+            raise self.reporter.error("T213", "division by 0", expr.right)
         if isinstance(left, Const) and isinstance(right, Const):
             folded = _folded(expr, left, right)
             if folded is not None:
@@ -356,7 +356,7 @@ class Resolver(Arguments):
         wrong = not expr.args if count is None else len(expr.args) != count
         if wrong:
             wanted = "at least one argument" if count is None else f"{count} argument"
-            raise self.desk.error(
+            raise self.reporter.error(
                 "T214", f"`{expr.function}` takes {wanted}, not {len(expr.args)}", expr
             )
         return expr.args
@@ -373,14 +373,14 @@ class Resolver(Arguments):
 
     def _is_output(self, expr: ast.Name) -> bool:
         """Whether a name is that of a target; a bare term wins where it can stand."""
-        if expr.name not in self.world.target.names:
+        if expr.name not in self.namespace.target.names:
             return False
         hidden = expr.name in WORDS and self.scope in BY_NAME[expr.name].scopes
         return expr.quoted or not hidden
 
     def _output(self, expr: ast.Name) -> Apply:
-        target = self.world.target
-        wrong = TargetPart.of(target.kind).compared(expr, target, self.scope, self.desk)
+        target = self.namespace.target
+        wrong = TargetPart.of(target.kind).compared(expr, target, self.scope, self.reporter)
         if wrong is not None:
             raise wrong
         self.in_scope("output", expr, shown=expr.name)
@@ -393,16 +393,18 @@ class Resolver(Arguments):
         """Whether an expression is a `let` name; one that hides a term is an error elsewhere."""
         if not isinstance(expr, ast.Name) or expr.quoted:
             return False
-        return expr.name in self.world.lets and expr.name not in WORDS
+        return expr.name in self.namespace.lets and expr.name not in WORDS
 
     def _let(self, expr: ast.Name, resolve: Callable[[ast.Expr], R]) -> R:
-        if expr.name in self.world.opening:
-            raise self.desk.error("N117", f"`let {expr.name}` is defined in terms of itself", expr)
-        self.world.opening.append(expr.name)
+        if expr.name in self.namespace.opening:
+            raise self.reporter.error(
+                "N117", f"`let {expr.name}` is defined in terms of itself", expr
+            )
+        self.namespace.opening.append(expr.name)
         try:
-            return resolve(self.world.lets[expr.name].value)
+            return resolve(self.namespace.lets[expr.name].value)
         finally:
-            self.world.opening.pop()
+            self.namespace.opening.pop()
 
 
 def constant(expr: Expr) -> Fraction | None:
@@ -447,10 +449,10 @@ def _asks(side: ast.Expr) -> bool:
     return isinstance(side, ast.Call) and side.function == "threshold"
 
 
-def _has_texts(item: Expr, world: World) -> bool:
+def _has_texts(item: Expr, namespace: Namespace) -> bool:
     """Whether it is `threshold(f)` of an ordered column whose levels are texts."""
     if not isinstance(item, Apply) or item.term != "threshold":
         return False
     (argument,) = item.args
     assert isinstance(argument, FeatureArg)
-    return any(isinstance(level, str) for level in world.feature(argument.name).type.levels)
+    return any(isinstance(level, str) for level in namespace.feature(argument.name).type.levels)

@@ -18,7 +18,7 @@ WORDS = frozenset(BY_NAME) - {"output", "before", "requires"}
 
 
 @dataclass(slots=True, kw_only=True)
-class World:
+class Namespace:
     """What names can mean.
 
     Attributes

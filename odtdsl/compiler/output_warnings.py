@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.problem.ir.expr import applications
 from odtdsl.problem.ir.problem import RuleDecl
 from odtdsl.problem.ir.rows import Rows
@@ -17,18 +17,18 @@ SHOWN = 3
 """Rows that a warning names."""
 
 
-def output_doubts(rows: Rows, desk: Desk) -> None:
-    """File an error where no output obeys all rules, and a warning where rows do not."""
+def warn_of_outputs(rows: Rows, reporter: Reporter) -> None:
+    """Report an error where no output obeys all rules, and a warning where rows do not."""
     rules = [rule for rule in rows.problem.rules if _speaks_of_outputs(rule)]
     if not rules or rows.data.targets is None:
         return
     try:
         found = _set(rules, rows)
         if found.is_empty:
-            _tell_empty(rules, rows, desk)
+            _tell_empty(rules, rows, reporter)
         else:
-            _tell_rows(rules, rows, desk)
-            _tell_infinite(found, rules, rows, desk)
+            _tell_rows(rules, rows, reporter)
+            _tell_infinite(found, rules, rows, reporter)
     except OdtError:  # too many cases, or no engine: what solves tells it
         return
 
@@ -42,7 +42,7 @@ def _set(rules: Sequence[RuleDecl], rows: Rows) -> FeasibleSet:
     return compiled([rule.condition for rule in rules], (target.step,) * len(target.names))
 
 
-def _tell_empty(rules: list[RuleDecl], rows: Rows, desk: Desk) -> None:
+def _tell_empty(rules: list[RuleDecl], rows: Rows, reporter: Reporter) -> None:
     """A smallest set of rules that nothing obeys."""
     least = list(rules)
     for rule in rules:
@@ -52,7 +52,7 @@ def _tell_empty(rules: list[RuleDecl], rows: Rows, desk: Desk) -> None:
     names = " and ".join(f"`{rule.name}`" for rule in least)
     step = rows.problem.target.step
     grid = () if step is None else (f"outputs are multiples of {step}, the step of the target",)
-    desk.error(
+    reporter.error(
         "R112",
         f"no output satisfies rules {names} together"
         if len(least) > 1
@@ -64,7 +64,7 @@ def _tell_empty(rules: list[RuleDecl], rows: Rows, desk: Desk) -> None:
     )
 
 
-def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
+def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, reporter: Reporter) -> None:
     """How many training rows each rule refuses, and the first of them."""
     assert rows.data.targets is not None
     notes: list[str] = []
@@ -82,7 +82,7 @@ def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
         notes.append(f"rule `{rule.name}` is broken by {int(wrong.sum())} {rows_}: {listed}")
     if worst is None:
         return
-    desk.warn(
+    reporter.warn(
         "R113",
         (
             f"the targets of {int(refused.sum())} of {rows.n_rows} training rows break rules on "
@@ -94,7 +94,9 @@ def _tell_rows(rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
     )
 
 
-def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, desk: Desk) -> None:
+def _tell_infinite(
+    found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, reporter: Reporter
+) -> None:
     """Under `poisson`, rules that let no output be above 0 where rows are."""
     measures = [stage.measure for stage in rows.problem.objective]
     calls = [call.term for measure in measures for call in applications(measure)]
@@ -103,7 +105,7 @@ def _tell_infinite(found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, de
         return
     values, _ = found.deviance(rows.data.targets.mean(axis=0)[None])
     if not np.isfinite(values[0]):
-        desk.error(
+        reporter.error(
             "R114",
             (
                 "the rules force the output of a target to 0, but some rows have values above "

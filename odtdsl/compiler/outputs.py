@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.language import ast
 from odtdsl.problem.ir.expr import (
     COMPLEMENT,
@@ -31,7 +31,7 @@ CLOSED: dict[CompareOp, CompareOp] = {"<": "<=", ">": ">="}
 
 
 def closed(
-    condition: Condition, rule: ast.Rule, desk: Desk, step: Fraction | None = None
+    condition: Condition, rule: ast.Rule, reporter: Reporter, step: Fraction | None = None
 ) -> Condition:
     """A rule on outputs as it is meant: every comparison is closed.
 
@@ -48,7 +48,7 @@ def closed(
     """
     others = [call.term for call in applications(condition) if call.term != "output"]
     if others:
-        raise desk.error(
+        raise reporter.error(
             "R103",
             f"rule `{rule.name}` mixes leaf outputs with `{others[0]}`",
             rule.condition,
@@ -59,18 +59,18 @@ def closed(
         found = _pushed(condition, positive=True, step=step, opened=opened)
         _check(found)
     except NotLinear as problem:
-        raise desk.error(
+        raise reporter.error(
             "R104", f"rule `{rule.name}` cannot restrict leaf outputs: {problem}", rule.condition
         ) from None
     if _always(found):
-        desk.warn(
+        reporter.warn(
             "R105",
             f"rule `{rule.name}` is always true when its bounds are included",
             rule.condition,
             notes=("on outputs `<` is read as `<=` and `>` as `>=`",),
         )
     elif opened:
-        desk.warn(
+        reporter.warn(
             "R111",
             f"rule `{rule.name}` includes its bounds: on outputs `<` is read as `<=`",
             rule.condition,

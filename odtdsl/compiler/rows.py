@@ -10,7 +10,7 @@ import numpy as np
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.limits import ANALYSIS, look
 from odtdsl.compiler.columns import Columns
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
 from odtdsl.data.dataset import Column, ColumnType, Dataset, Weights
@@ -47,11 +47,11 @@ class RowChoice:
         compared: Iterable[str],
         target: TargetDecl,
         features: tuple[FeatureDecl, ...],
-        desk: Desk,
+        reporter: Reporter,
         division: Division | None = None,
     ) -> None:
         self.request, self.table, self.columns = request, table, columns
-        self.statements, self.desk, self.target = statements, desk, target
+        self.statements, self.reporter, self.target = statements, reporter, target
         self.features = features
         self._policies = self._all_policies(compared)
         chosen, kept_back = self._split() if division is None else (division.train, division.test)
@@ -90,7 +90,7 @@ class RowChoice:
         if share.stratified:
             labels = TargetPart.of(self.target.kind).strata(self.target, self.table.columns)
             if labels is None:
-                self.desk.error(
+                self.reporter.error(
                     "D206",
                     "a stratified share needs a class target",
                     self.statements.data,
@@ -100,7 +100,7 @@ class RowChoice:
         try:
             return split_rows(self.table.n_rows, share.fraction, labels, share.seed)
         except OdtError as error:
-            self.desk.adopt(error, self.statements.data)
+            self.reporter.adopt(error, self.statements.data)
             return everything, everything[:0]
 
     def _fits(self, test: Table) -> bool:
@@ -108,7 +108,9 @@ class RowChoice:
         needed = dict.fromkeys([*(f.name for f in self.features), *self._policies])
         lacking = [n for n in needed if n in self.table.columns and n not in test.columns]
         for name in lacking:
-            self.desk.error("D207", f"the test data have no column `{name}`", self.statements.data)
+            self.reporter.error(
+                "D207", f"the test data have no column `{name}`", self.statements.data
+            )
         return not lacking
 
     # ---- missing cells
@@ -127,7 +129,7 @@ class RowChoice:
             if missing.any() and (name not in features or not test):
                 self._refuse(name, missing, kept, test=test)
         if not len(kept) and not test:
-            self.desk.error(
+            self.reporter.error(
                 "D208",
                 "no training row is left",
                 self.statements.data,
@@ -152,7 +154,7 @@ class RowChoice:
             ]
         else:
             helps = [f"to leave such rows out, write {coded(f'missing {{{shown}}} drop')}"]
-        self.desk.error(
+        self.reporter.error(
             "D201",
             f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
             self._place_of(name),
@@ -188,7 +190,7 @@ class RowChoice:
                     check_apart(taken.columns[name], columns[name])
             except OdtError as error:
                 found = _of_target(error, name) if name in self.target.names else error
-                self.desk.adopt(found, self._place_of(name))
+                self.reporter.adopt(found, self._place_of(name))
                 failed = True
         if failed:
             return None
@@ -209,14 +211,14 @@ class RowChoice:
             return ones
         raw = table.columns[statement.column.name]
         if raw.missing.any() or not table.n_rows:
-            return ones  # filed as missing already
+            return ones  # reported as missing already
         try:
             weights, rounded = encode_weights(raw)
         except OdtError as error:
-            self.desk.adopt(error, statement)
+            self.reporter.adopt(error, statement)
             return ones
         if rounded:
-            self.desk.warn(
+            self.reporter.warn(
                 "D209",
                 "row weights have too many digits: they are rounded to 2^-40 of the largest",
                 statement,

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.compiler.bounds import Frame, Room, least_asking
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.bounds import Frame, ModelFacts, least_asking
+from odtdsl.compiler.context import Reporter
 from odtdsl.data.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
@@ -34,13 +34,13 @@ from odtdsl.problem.terms.normalize import RuleForms, rule_forms
 from odtdsl.problem.terms.registry import BY_NAME
 
 
-def doubts(rows: Rows, desk: Desk) -> None:
-    """File warnings; rules that normalization refuses are left to it."""
+def warn_of_rules(rows: Rows, reporter: Reporter) -> None:
+    """Report warnings; rules that normalization refuses are left to it."""
     for feature in rows.problem.features:
         if feature.candidates.place == "values":
             listed = RealSet.points(float(value) for value in feature.candidates.values)
             if (range_ := _range(feature, rows)) is not None and not _meets(listed, range_):
-                desk.warn(
+                reporter.warn(
                     "D212",
                     f"no split can test `{feature.name}`: no candidate lies between its values",
                     notes=(_between(feature, range_),),
@@ -48,7 +48,7 @@ def doubts(rows: Rows, desk: Desk) -> None:
     if rows.n_rows > BOOSTED_ROWS and any(
         feature.candidates.place == "guessed" for feature in rows.problem.features
     ):
-        desk.warn(
+        reporter.warn(
             "D225",
             (
                 "the thresholds of `candidates at guessed` come from a sample of "
@@ -56,14 +56,14 @@ def doubts(rows: Rows, desk: Desk) -> None:
             ),
             helps=("another `seed` draws another sample; `at quantiles 20` uses all rows",),
         )
-    said: list[Said] = []
+    said: list[RuleWithForms] = []
     for rule in rows.problem.rules:
         try:
             forms = rule_forms(rule, rows)
         except (Unsupported, EmptyDenominator, TooManyCases, OdtError):
             continue
-        _doubt_filters(rule, forms.filters, rows, desk)
-        said.append(Said(rule=rule, forms=forms))
+        _doubt_filters(rule, forms.filters, rows, reporter)
+        said.append(RuleWithForms(rule=rule, forms=forms))
     if said:
         frame = Frame(
             skeleton=rows.problem.skeleton,
@@ -71,15 +71,15 @@ def doubts(rows: Rows, desk: Desk) -> None:
             n_columns=len(rows.problem.features),
             families=build_families(rows.problem, rows.data),
         )
-        _tell_rules(find(frame, said), rows, desk)
-        _doubt_thresholds(said, frame, rows, desk)
+        _report_rules(find(frame, said), rows, reporter)
+        _warn_of_thresholds(said, frame, rows, reporter)
 
 
 # ---- thresholds
 
 
 def _doubt_filters(
-    rule: RuleDecl, filters: tuple[SplitFilter, ...], rows: Rows, desk: Desk
+    rule: RuleDecl, filters: tuple[SplitFilter, ...], rows: Rows, reporter: Reporter
 ) -> None:
     for each in filters:
         feature = rows.problem.features[each.column]
@@ -87,7 +87,7 @@ def _doubt_filters(
         if range_ is None or not each.allowed or each.allowed == FULL:
             continue
         if not _meets(each.allowed, range_):
-            desk.warn(
+            reporter.warn(
                 "R106",
                 f"rule `{rule.name}` leaves no possible split on `{feature.name}`",
                 rule.span,
@@ -126,7 +126,7 @@ def _between(feature: FeatureDecl, range_: tuple[float, float]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class RuleWithForms:
     """A rule and its forms."""
 
     rule: RuleDecl
@@ -134,7 +134,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class Contradiction:
     """Rules that cannot hold together; `still`: of `split` rules, that no split may stand.
 
     Attributes
@@ -146,80 +146,80 @@ class Found:
     what
         What cannot keep them: `tree`, `path`, `leaf`, `split`, or `budget` where no split can
         be paid for.
-    room
+    facts
         What the rules leave.
     """
 
     rules: tuple[RuleDecl, ...]
     clauses: tuple[Clause, ...]
     what: str
-    room: Room
+    facts: ModelFacts
 
 
-def find(frame: Frame, said: Sequence[Said]) -> tuple[Found, ...]:
+def find(frame: Frame, said: Sequence[RuleWithForms]) -> tuple[Contradiction, ...]:
     """Rules that no model can keep, alone first, then disjoint sets of the others."""
-    found: list[Found] = []
-    rest: list[Said] = []
-    free = Room(frame)
+    found: list[Contradiction] = []
+    rest: list[RuleWithForms] = []
+    free = ModelFacts(frame)
     for one in said:
         alone = _alone(frame, one, free)
         if alone is not None:
             found.append(alone)
         if alone is None or alone.what in ("split", "budget"):
             rest.append(one)
-    while (room := _room(frame, rest)).refute() is not None:
+    while (facts := _facts(frame, rest)).refute() is not None:
         least = list(rest)
         for one in rest:
             fewer = [other for other in least if other is not one]
-            if _room(frame, fewer).refute() is not None:
+            if _facts(frame, fewer).refute() is not None:
                 least = fewer
-        room = _room(frame, least)
-        why = room.refute()
+        facts = _facts(frame, least)
+        why = facts.refute()
         assert why is not None, "the last set that was refuted"
         names = tuple(one.rule for one in least)
-        found.append(Found(rules=names, clauses=why.clauses, what="tree", room=room))
+        found.append(Contradiction(rules=names, clauses=why.clauses, what="tree", facts=facts))
         rest = [one for one in rest if one not in least]
     return tuple(found)
 
 
-def _room(frame: Frame, said: Sequence[Said]) -> Room:
-    return Room(
+def _facts(frame: Frame, said: Sequence[RuleWithForms]) -> ModelFacts:
+    return ModelFacts(
         frame,
         [clause for one in said for clause in one.forms.clauses],
         [filter_ for one in said for filter_ in one.forms.filters],
     )
 
 
-def _alone(frame: Frame, one: Said, free: Room) -> Found | None:
-    room, scope = _room(frame, [one]), one.rule.scope
+def _alone(frame: Frame, one: RuleWithForms, free: ModelFacts) -> Contradiction | None:
+    facts, scope = _facts(frame, [one]), one.rule.scope
     what = "tree" if scope is Scope.MODEL else scope.value
     clauses: tuple[Clause, ...] | None = None
-    if (why := room.refute()) is not None:
+    if (why := facts.refute()) is not None:
         clauses = why.clauses
     elif scope is Scope.SPLIT:
         for clause in one.forms.clauses:
             if all(free.impossible(literal, scope) for literal in clause.literals):
                 clauses = (clause,)
                 break
-    elif free.leaves > 1 and room.leaves == 1 and _priced(one) and room.closed.all():
+    elif free.leaves > 1 and facts.leaves == 1 and _priced(one) and facts.closed.all():
         what, clauses = "budget", ()
     if clauses is None:
         return None
-    return Found(rules=(one.rule,), clauses=clauses, what=what, room=room)
+    return Contradiction(rules=(one.rule,), clauses=clauses, what=what, facts=facts)
 
 
-def _priced(one: Said) -> bool:
+def _priced(one: RuleWithForms) -> bool:
     """Whether a rule is a budget of paths."""
     literals = [literal for clause in one.forms.clauses for literal in clause.literals]
     return bool(literals) and all(isinstance(literal.atom, Budget) for literal in literals)
 
 
-def _tell_rules(conflicts: tuple[Found, ...], rows: Rows, desk: Desk) -> None:
+def _report_rules(conflicts: tuple[Contradiction, ...], rows: Rows, reporter: Reporter) -> None:
     for found in conflicts:
         rule = found.rules[0]
         if len(found.rules) > 1:
             names = " and ".join(f"`{one.name}`" for one in found.rules)
-            desk.warn(
+            reporter.warn(
                 "R108",
                 f"no tree can satisfy rules {names} together",
                 rule.span,
@@ -228,9 +228,9 @@ def _tell_rules(conflicts: tuple[Found, ...], rows: Rows, desk: Desk) -> None:
                 helps=("remove or loosen one of them",),
             )
         elif found.what == "budget":
-            _tell_budget(found, rows, desk)
+            _report_budget(found, rows, reporter)
         else:
-            desk.warn(
+            reporter.warn(
                 "R107",
                 f"no {found.what} can satisfy rule `{rule.name}`",
                 rule.span,
@@ -238,23 +238,23 @@ def _tell_rules(conflicts: tuple[Found, ...], rows: Rows, desk: Desk) -> None:
             )
 
 
-def _tell_budget(found: Found, rows: Rows, desk: Desk) -> None:
+def _report_budget(found: Contradiction, rows: Rows, reporter: Reporter) -> None:
     """No test can be paid for: what the cheapest costs."""
     rule = found.rules[0]
     budgets = [
         literal.atom
-        for clause in found.room.clauses
+        for clause in found.facts.clauses
         for literal in clause.literals
         if isinstance(literal.atom, Budget)
     ]
     features = rows.problem.features
     if len(budgets) != 1 or not isinstance(rule.condition, Compare):
-        desk.warn("R109", f"rule `{rule.name}` excludes every split", rule.span)
+        reporter.warn("R109", f"rule `{rule.name}` excludes every split", rule.span)
         return
     measure = budgets[0].measure
     cheapest = min(range(len(features)), key=lambda column: least_asking(measure, column))
     missed = Fraction(least_asking(measure, cheapest) - budgets[0].at_most, measure.denominator)
-    desk.warn(
+    reporter.warn(
         "R109",
         f"rule `{rule.name}` excludes every split: every feature costs too much",
         rule.span,
@@ -268,7 +268,7 @@ def _tell_budget(found: Found, rows: Rows, desk: Desk) -> None:
     )
 
 
-def _why(found: Found, rows: Rows) -> tuple[str, ...]:
+def _why(found: Contradiction, rows: Rows) -> tuple[str, ...]:
     """By how much a bound is missed at the best; nothing where it is strict."""
     rule = found.rules[0]
     if len(found.clauses) == 2:
@@ -283,19 +283,19 @@ def _is_strict(rule: RuleDecl) -> bool:
     return isinstance(rule.condition, Compare) and rule.condition.op in ("<", ">")
 
 
-def _missed(found: Found) -> Fraction | None:
+def _missed(found: Contradiction) -> Fraction | None:
     """What the only bound of a clause is missed by at the best, in its units."""
     if len(found.clauses) != 1 or len(found.clauses[0].literals) != 1:
         return None
     (clause,) = found.clauses
     (literal,) = clause.literals
-    atom, least = literal.atom, found.room.least(literal, clause.scope)
+    atom, least = literal.atom, found.facts.least(literal, clause.scope)
     if least is None or not isinstance(atom, Budget | Linear | PathTotal) or least <= atom.at_most:
         return None
     return Fraction(least - atom.at_most, atom.measure.denominator)
 
 
-def _best(found: Found, rows: Rows) -> tuple[str, ...]:
+def _best(found: Contradiction, rows: Rows) -> tuple[str, ...]:
     """The best value of a measure of the model that a rule compares with a number."""
     (rule,) = found.rules
     condition = rule.condition
@@ -307,28 +307,28 @@ def _best(found: Found, rows: Rows) -> tuple[str, ...]:
     if not isinstance(call, Apply) or op not in ("<=", "<", ">=", ">"):
         return ()
     measure = BY_NAME[call.term].translate(rows, rule.scope, call)
-    if isinstance(measure, DepthMeasure) and op in (">=", ">") and found.room.frame.axis:
-        return (f"no tree is deeper than {found.room.depth}",)
+    if isinstance(measure, DepthMeasure) and op in (">=", ">") and found.facts.frame.axis:
+        return (f"no tree is deeper than {found.facts.depth}",)
     if not isinstance(measure, Additive):
         return ()
     sign = 1 if op in ("<=", "<") else -1
-    least = found.room.least_of_model(measure.scaled(Fraction(sign)))
+    least = found.facts.least_of_model(measure.scaled(Fraction(sign)))
     if least is None:
         return ()
     value = nearest_float(Fraction(sign * least, measure.denominator))
     return (f"no tree has {'less' if sign == 1 else 'more'} than {value:.6g}",)
 
 
-def _twins(found: Found, rows: Rows) -> tuple[str, ...]:
+def _twins(found: Contradiction, rows: Rows) -> tuple[str, ...]:
     """Rows that every tree treats alike though their classes differ."""
     atoms = [literal.atom for clause in found.clauses for literal in clause.literals]
-    if rows.data.labels is None or found.room.leaves == 1 or not found.room.frame.axis:
+    if rows.data.labels is None or found.facts.leaves == 1 or not found.facts.frame.axis:
         return ()
     measures = [atom.measure for atom in atoms if isinstance(atom, Linear)]
     measures += [one for atom in atoms if isinstance(atom, MaximaBound) for one in atom.measures]
     if not any(measure.output is not None for measure in measures):
         return ()
-    blocks, labels = found.room.blocks, rows.labels
+    blocks, labels = found.facts.blocks, rows.labels
     seen = np.zeros((int(blocks.max()) + 1, rows.n_classes), dtype=bool)
     seen[blocks, labels] = True
     mixed = seen.sum(axis=1)[blocks] > 1
@@ -345,7 +345,7 @@ def _twins(found: Found, rows: Rows) -> tuple[str, ...]:
     )
 
 
-def _why_together(found: Found) -> tuple[str, ...]:
+def _why_together(found: Contradiction) -> tuple[str, ...]:
     """Which of the rules fails where the others hold, and by how much."""
     names = [clause.origin.rule for clause in found.clauses]
     if len(set(names)) == 2:
@@ -361,7 +361,9 @@ def _why_together(found: Found) -> tuple[str, ...]:
 # ---- thresholds that several rules, or a rule and candidates, leave
 
 
-def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk) -> None:
+def _warn_of_thresholds(
+    said: Sequence[RuleWithForms], frame: Frame, rows: Rows, reporter: Reporter
+) -> None:
     """A column whose thresholds are all refused, though each rule alone lets some stand."""
     for column, speaking in closed_by_thresholds(said, frame):
         feature = rows.problem.features[column]
@@ -370,7 +372,7 @@ def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk
         everywhere = feature.candidates.place.startswith("midpoints")
         candidates = "" if everywhere else " and its candidates"
         lets = "leave" if len(speaking) > 1 or candidates else "leaves"
-        desk.warn(
+        reporter.warn(
             "R110",
             f"{together} {rules}{candidates} {lets} no possible split on `{feature.name}`",
             speaking[0].span,
@@ -386,7 +388,7 @@ def _doubt_thresholds(said: Sequence[Said], frame: Frame, rows: Rows, desk: Desk
 
 
 def closed_by_thresholds(
-    said: Sequence[Said], frame: Frame
+    said: Sequence[RuleWithForms], frame: Frame
 ) -> tuple[tuple[int, tuple[RuleDecl, ...]], ...]:
     """Columns that may be split without the threshold rules named, and not with them.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.measures import Resolver, constant
-from odtdsl.compiler.namespace import World
+from odtdsl.compiler.namespace import Namespace
 from odtdsl.compiler.outputs import closed
 from odtdsl.language import ast
 from odtdsl.language.expressions import expr_to_text, measure_text
@@ -30,29 +30,31 @@ SCOPES = {
 }
 
 
-def stages(objective: ast.Objective, world: World, desk: Desk) -> tuple[StageDecl, ...]:
+def stages(
+    objective: ast.Objective, namespace: Namespace, reporter: Reporter
+) -> tuple[StageDecl, ...]:
     """The stages; one without a direction has the first one's."""
-    resolver = Resolver(world, Scope.MODEL, desk)
+    resolver = Resolver(namespace, Scope.MODEL, reporter)
     first = objective.stages[0].sense or "minimize"
     found: list[StageDecl] = []
     for stage in objective.stages:
         try:
             measure = resolver.value(stage.measure)
-        except Stop:
+        except StatementError:
             continue
         if not applications(measure):
-            desk.error(
+            reporter.error(
                 "O101", "the objective is a constant", stage, helps=("write `minimize errors`",)
             )
             continue
         sense = stage.sense or first
-        _check_direction(stage, sense, measure, desk)
+        _check_direction(stage, sense, measure, reporter)
         text = f"{sense} {measure_text(stage.measure)}"
         found.append(StageDecl(sense=sense, measure=measure, text=text, span=stage.span))
     return tuple(found)
 
 
-def _check_direction(stage: ast.Stage, sense: str, measure: Expr, desk: Desk) -> None:
+def _check_direction(stage: ast.Stage, sense: str, measure: Expr, reporter: Reporter) -> None:
     """Warn of a stage all of whose terms are better the other way."""
     wishes = {fewer == (sense == "minimize") for fewer in _wishes(measure, positive=True)}
     if wishes != {False}:
@@ -60,14 +62,14 @@ def _check_direction(stage: ast.Stage, sense: str, measure: Expr, desk: Desk) ->
     other = "maximize" if sense == "minimize" else "minimize"
     text = measure_text(stage.measure, later_stage=True)
     if stage.sense is None:
-        desk.warn(
+        reporter.warn(
             "O102",
             f"this stage takes the direction of the first: {sense} {text}",
             stage,
             helps=(f"write `then {other} {text}`, or `then {sense} {text}` if this is meant",),
         )
     else:
-        desk.warn(
+        reporter.warn(
             "O103",
             f"`{sense} {text}` is probably not what you want",
             stage,
@@ -96,37 +98,37 @@ def _wishes(expr: Expr, *, positive: bool) -> list[bool]:
             return []
 
 
-def rules(found: list[ast.Rule], world: World, desk: Desk) -> tuple[RuleDecl, ...]:
-    """The rules that could be resolved; what is wrong with the others is filed."""
+def rules(found: list[ast.Rule], namespace: Namespace, reporter: Reporter) -> tuple[RuleDecl, ...]:
+    """The rules that could be resolved; what is wrong with the others is reported."""
     done: list[RuleDecl] = []
     for rule in found:
         try:
-            done.append(_rule(rule, world, desk))
-        except Stop:
+            done.append(_rule(rule, namespace, reporter))
+        except StatementError:
             continue
     return tuple(done)
 
 
-def _rule(rule: ast.Rule, world: World, desk: Desk) -> RuleDecl:
+def _rule(rule: ast.Rule, namespace: Namespace, reporter: Reporter) -> RuleDecl:
     scope = SCOPES[rule.scope]
-    condition = Resolver(world, scope, desk).condition(rule.condition)
+    condition = Resolver(namespace, scope, reporter).condition(rule.condition)
     terms = {call.term for call in applications(condition)}
     if not terms:
-        raise desk.error(
+        raise reporter.error(
             "R101",
             f"rule `{rule.name}` says nothing about the model",
             rule.condition,
             helps=("compare a measure, such as `errors <= 10`",),
         )
-    _check_thresholds(rule, condition, desk)
+    _check_thresholds(rule, condition, reporter)
     if "output" in terms:
-        condition = closed(condition, rule, desk, world.target.step)
+        condition = closed(condition, rule, reporter, namespace.target.step)
     head = "" if rule.scope is None else f"forall {rule.scope}: "
     text = head + expr_to_text(rule.condition, rule_head=rule.scope is None)
     return RuleDecl(name=rule.name, scope=scope, condition=condition, text=text, span=rule.span)
 
 
-def _check_thresholds(rule: ast.Rule, condition: Condition, desk: Desk) -> None:
+def _check_thresholds(rule: ast.Rule, condition: Condition, reporter: Reporter) -> None:
     """A rule ranges over the splits of the one feature whose threshold it speaks of."""
     names = {
         arg.name
@@ -136,7 +138,7 @@ def _check_thresholds(rule: ast.Rule, condition: Condition, desk: Desk) -> None:
         if isinstance(arg, FeatureArg)
     }
     if len(names) > 1:
-        raise desk.error(
+        raise reporter.error(
             "R102",
             f"rule `{rule.name}` mixes thresholds of several features",
             rule.condition,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, assert_never
 
 from odtdsl.base.back_ends import takes, wishes
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.language import ast
 from odtdsl.problem.ir.problem import DEEPEST, DiagramSkeleton, Growth, Options, TreeSkeleton
 
@@ -22,34 +22,34 @@ Splits = Literal["axis", "hyperplane"]
 
 
 def skeleton(
-    statement: ast.Tree | ast.Diagram, objective: ast.Objective | None, desk: Desk
+    statement: ast.Tree | ast.Diagram, objective: ast.Objective | None, reporter: Reporter
 ) -> TreeSkeleton | DiagramSkeleton:
     """The skeleton that a statement `tree` or `diagram` describes, with its bounds checked."""
     if isinstance(statement, ast.Diagram):
-        return _diagram(statement, desk)
-    return _tree(statement, objective, desk)
+        return _diagram(statement, reporter)
+    return _tree(statement, objective, reporter)
 
 
-def _splits(word: str | None, at: ast.Node, desk: Desk) -> Splits:
+def _splits(word: str | None, at: ast.Node, reporter: Reporter) -> Splits:
     match word:
         case None | "axis":
             return "axis"
         case "hyperplane":
             return "hyperplane"
         case _:
-            raise desk.unknown("K104", "kind of splits", word, ["axis", "hyperplane"], at)
+            raise reporter.unknown("K104", "kind of splits", word, ["axis", "hyperplane"], at)
 
 
 def _tree(
-    statement: ast.Tree, objective: ast.Objective | None, desk: Desk
+    statement: ast.Tree, objective: ast.Objective | None, reporter: Reporter
 ) -> TreeSkeleton | DiagramSkeleton:
     depth: int | None = None
     leaves: int | None = None
     failed = False
     for bound in statement.bounds:
         try:
-            value = _bound(bound, desk)
-        except Stop:
+            value = _bound(bound, reporter)
+        except StatementError:
             failed = True
             continue
         match bound.measure:
@@ -62,13 +62,13 @@ def _tree(
                 value = value + 1
         leaves = value if leaves is None else min(leaves, value)
     if failed:
-        raise Stop
+        raise StatementError
     if leaves is not None and leaves < 1:
-        raise desk.error(
+        raise reporter.error(
             "K105", "a tree has at least one leaf", statement, helps=("write `tree leaves <= 6`",)
         )
     if depth is not None and depth > DEEPEST:
-        raise desk.error(
+        raise reporter.error(
             "K106",
             f"a depth of {depth} is too large",
             statement,
@@ -78,7 +78,7 @@ def _tree(
             helps=("write `tree depth <= 4`, or bound the leaves: `tree leaves <= 12`",),
         )
     if depth is not None and leaves is not None and leaves > 2**depth:
-        desk.warn(
+        reporter.warn(
             "K107",
             (
                 f"`leaves <= {leaves}` has no effect: a tree of depth {depth} has at most "
@@ -87,24 +87,24 @@ def _tree(
             statement,
         )
     if depth is None and leaves is None and not _makes_depth_least(objective):
-        raise desk.error(
+        raise reporter.error(
             "K108",
             "the size of the tree is not bounded",
             statement,
             helps=("write `tree depth <= 3`, or minimize the depth: `minimize depth then errors`",),
         )
-    splits = _splits(statement.splits, statement, desk)
+    splits = _splits(statement.splits, statement, reporter)
     if splits == "hyperplane":
-        return _of_planes(statement, depth, leaves, desk)
+        return _of_planes(statement, depth, leaves, reporter)
     return TreeSkeleton(depth=depth, leaves=leaves)
 
 
 def _of_planes(
-    statement: ast.Tree, depth: int | None, leaves: int | None, desk: Desk
+    statement: ast.Tree, depth: int | None, leaves: int | None, reporter: Reporter
 ) -> DiagramSkeleton:
     """A tree of hyperplanes: the diagram whose nodes have one arc into them each."""
     if depth is None or not 1 <= depth <= MOST_PLANE_LAYERS:
-        raise desk.error(
+        raise reporter.error(
             "K120",
             f"a tree with hyperplane splits needs a depth from 1 to {MOST_PLANE_LAYERS}",
             statement,
@@ -122,10 +122,10 @@ def _makes_depth_least(objective: ast.Objective | None) -> bool:
     return first.sense == "minimize" and first.measure == ast.Name(name="depth")
 
 
-def _bound(bound: ast.SkeletonBound, desk: Desk) -> int:
+def _bound(bound: ast.SkeletonBound, reporter: Reporter) -> int:
     value = bound.value.value
     if bound.op not in ("<=", "<"):
-        raise desk.error(
+        raise reporter.error(
             "K109",
             f"`{bound.measure} {bound.op}` is not an upper bound",
             bound,
@@ -135,16 +135,16 @@ def _bound(bound: ast.SkeletonBound, desk: Desk) -> int:
             ),
         )
     if value.denominator != 1 or value < 0:
-        raise desk.error(
+        raise reporter.error(
             "K110", f"a bound on {bound.measure} must be a whole number of at least 0", bound.value
         )
     return int(value) - (1 if bound.op == "<" else 0)
 
 
-def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
+def _diagram(statement: ast.Diagram, reporter: Reporter) -> DiagramSkeleton:
     widths = statement.widths
     if len(widths) > MOST_LAYERS:
-        raise desk.error(
+        raise reporter.error(
             "K111",
             f"a diagram of {len(widths)} layers is too large",
             statement,
@@ -153,14 +153,14 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
         )
     if any(width < 1 for width in widths):
         filled = ", ".join(str(width) for width in widths if width > 0) or "1, 2"
-        raise desk.error(
+        raise reporter.error(
             "K112",
             "every layer of a diagram needs at least one node",
             statement,
             helps=(f"leave the empty layers out: `diagram widths {filled}`",),
         )
     if widths[0] != 1:
-        raise desk.error(
+        raise reporter.error(
             "K113",
             "the first layer of a diagram is the root: its width must be 1",
             statement,
@@ -170,26 +170,28 @@ def _diagram(statement: ast.Diagram, desk: Desk) -> DiagramSkeleton:
     for width in widths[1:]:
         trimmed.append(min(width, 2 * trimmed[-1]))
     if tuple(trimmed) != widths:
-        desk.warn(
+        reporter.warn(
             "K114",
             "a layer can be at most twice as wide as the one above, so wider layers are reduced",
             statement,
             notes=(f"the widths used are {', '.join(map(str, trimmed))}",),
         )
-    return DiagramSkeleton(widths=tuple(trimmed), splits=_splits(statement.splits, statement, desk))
+    return DiagramSkeleton(
+        widths=tuple(trimmed), splits=_splits(statement.splits, statement, reporter)
+    )
 
 
 # ---- solve
 
 
-def options(statements: list[ast.Solve], desk: Desk) -> Options:
+def options(statements: list[ast.Solve], reporter: Reporter) -> Options:
     """Defaults of the solve; an option said twice is an error."""
     found = Options()
     said: dict[type[ast.Node], ast.Node] = {}
     for statement in statements:
         for option in statement.options:
             if type(option) in said:
-                desk.error(
+                reporter.error(
                     "N102",
                     "this option of `solve` is given twice",
                     option,
@@ -199,39 +201,41 @@ def options(statements: list[ast.Solve], desk: Desk) -> Options:
                 continue
             said[type(option)] = option
             try:
-                found = _option(found, option, desk)
-            except Stop:
+                found = _option(found, option, reporter)
+            except StatementError:
                 continue
     return found
 
 
-def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
+def _option(found: Options, option: ast.SolveOption, reporter: Reporter) -> Options:
     match option:
         case ast.Using():
             if option.backend not in wishes():
-                raise desk.unknown("K115", "back end", option.backend, wishes(), option)
+                raise reporter.unknown("K115", "back end", option.backend, wishes(), option)
             found = replace(found, backend=option.backend)
             if takes(option.backend, "steps"):
-                return replace(found, steps=_steps(option, desk))
-            return replace(found, growth=_growth(option, desk))
+                return replace(found, steps=_steps(option, reporter))
+            return replace(found, growth=_growth(option, reporter))
         case ast.Within():
-            return replace(found, seconds=_seconds(option, "a time limit", desk))
+            return replace(found, seconds=_seconds(option, "a time limit", reporter))
         case ast.GapLimit():
-            return replace(found, gap=_gap(option, desk))
+            return replace(found, gap=_gap(option, reporter))
         case ast.Steady():
-            return replace(found, steady=_seconds(option, "a time without a better model", desk))
+            return replace(
+                found, steady=_seconds(option, "a time without a better model", reporter)
+            )
         case ast.Threads():
             if not 1 <= option.count <= 256:
-                raise desk.error("K116", "the number of threads must be from 1 to 256", option)
+                raise reporter.error("K116", "the number of threads must be from 1 to 256", option)
             return replace(found, threads=option.count)
         case ast.Seed():
             if option.value >= 2**31:
-                raise desk.error("K116", "a seed must be below 2147483648", option)
+                raise reporter.error("K116", "a seed must be below 2147483648", option)
             return replace(found, seed=option.value)
         case ast.Memory():
             amount = option.amount.value * BYTES[option.unit]
             if not 10**6 <= amount < 10**18:
-                raise desk.error("K116", "a memory limit must be at least 1 MB", option)
+                raise reporter.error("K116", "a memory limit must be at least 1 MB", option)
             return replace(found, memory_bytes=int(amount))
         case ast.Start():
             return replace(found, start=option.path)
@@ -239,32 +243,34 @@ def _option(found: Options, option: ast.SolveOption, desk: Desk) -> Options:
             assert_never(option)
 
 
-def _seconds(option: ast.Within | ast.Steady, what: str, desk: Desk) -> float:
+def _seconds(option: ast.Within | ast.Steady, what: str, reporter: Reporter) -> float:
     seconds = option.amount.value * SECONDS[option.unit]
     if not 0 < seconds <= LONGEST:
-        raise desk.error("K116", f"{what} must be above 0 s and at most 1000 h", option)
+        raise reporter.error("K116", f"{what} must be above 0 s and at most 1000 h", option)
     return float(seconds)
 
 
-def _gap(option: ast.GapLimit, desk: Desk) -> Fraction:
+def _gap(option: ast.GapLimit, reporter: Reporter) -> Fraction:
     amount = option.amount.value
     if isinstance(option.amount, ast.Percent):
         if not 0 <= amount < 100:
-            raise desk.error("K116", "a relative gap must be at least 0% and below 100%", option)
+            raise reporter.error(
+                "K116", "a relative gap must be at least 0% and below 100%", option
+            )
         return amount / 100
     if amount < 0:
-        raise desk.error("K116", "a gap must not be negative", option)
+        raise reporter.error("K116", "a gap must not be negative", option)
     return amount
 
 
-def _steps(option: ast.Using, desk: Desk) -> int | None:
+def _steps(option: ast.Using, reporter: Reporter) -> int | None:
     steps: int | None = None
     for setting in option.settings:
         if setting.key != "steps":
-            raise desk.unknown("K117", "setting", setting.key, ("steps",), setting)
+            raise reporter.unknown("K117", "setting", setting.key, ("steps",), setting)
         amount = None if setting.value or setting.amount is None else setting.amount.value
         if amount is None or amount.denominator != 1 or not 1 <= amount <= MOST_STEPS:
-            raise desk.error(
+            raise reporter.error(
                 "K117",
                 f"`steps` must be a whole number from 1 to {MOST_STEPS:,}",
                 setting,
@@ -274,9 +280,9 @@ def _steps(option: ast.Using, desk: Desk) -> int | None:
     return steps
 
 
-def _growth(option: ast.Using, desk: Desk) -> Growth:
+def _growth(option: ast.Using, reporter: Reporter) -> Growth:
     if option.settings and not takes(option.backend, "split"):
-        raise desk.error(
+        raise reporter.error(
             "K117",
             f"`{option.backend}` takes no settings",
             option,
@@ -290,12 +296,12 @@ def _growth(option: ast.Using, desk: Desk) -> Growth:
     growth = Growth()
     for setting in option.settings:
         if setting.key not in ("split", "leaf"):
-            raise desk.unknown("K117", "setting", setting.key, ("split", "leaf"), setting)
+            raise reporter.unknown("K117", "setting", setting.key, ("split", "leaf"), setting)
         if setting.value not in WAYS:
-            raise desk.unknown("K117", "growth", setting.value, WAYS, setting)
+            raise reporter.unknown("K117", "growth", setting.value, WAYS, setting)
         amount = Fraction(0) if setting.amount is None else setting.amount.value
         if (setting.value == "relaxed") != (setting.amount is not None) or amount < 0:
-            raise desk.error(
+            raise reporter.error(
                 "K117", "`relaxed` takes a penalty of at least 0; the others take none", setting
             )
         if setting.key == "split":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.data.request import DataRequest, TestFile, TestShare
 from odtdsl.language import ast
 
@@ -13,15 +13,15 @@ LIBRARIES = ("sklearn", "openml")
 
 
 def data_request(
-    statement: ast.Data, desk: Desk, *, data: str | None, test: str | None
+    statement: ast.Data, reporter: Reporter, *, data: str | None, test: str | None
 ) -> DataRequest:
     """What to read. `data` and `test` are files that replace those of the spec."""
-    request = _source(statement, desk)
+    request = _source(statement, reporter)
     said: dict[type[ast.Node], ast.Node] = {}
     for option in statement.options:
         kind = ast.TestFile if isinstance(option, ast.TestShare) else type(option)
         if kind in said:
-            desk.error(
+            reporter.error(
                 "N102",
                 "this option of `data` is given twice",
                 option,
@@ -30,7 +30,7 @@ def data_request(
             )
             continue
         said[kind] = option
-        request = _with(request, option, desk)
+        request = _with(request, option, reporter)
     if data is not None:
         request = replace(request, kind="file", name=str(Path(data).absolute()))
     if test is not None:
@@ -38,7 +38,7 @@ def data_request(
     return request
 
 
-def _source(statement: ast.Data, desk: Desk) -> DataRequest:
+def _source(statement: ast.Data, reporter: Reporter) -> DataRequest:
     match statement.source:
         case ast.FileSource() as file:
             return DataRequest(kind="file", name=file.path)
@@ -49,18 +49,18 @@ def _source(statement: ast.Data, desk: Desk) -> DataRequest:
         case ast.LibrarySource(library="openml") as library:
             return DataRequest(kind="openml", name=library.name)
         case ast.LibrarySource() as library:
-            desk.unknown("N120", "library", library.library, LIBRARIES, library)
+            reporter.unknown("N120", "library", library.library, LIBRARIES, library)
             return DataRequest(kind="sklearn", name=library.name)
 
 
-def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataRequest:
+def _with(request: DataRequest, option: ast.DataOption, reporter: Reporter) -> DataRequest:
     match option:
         case ast.TestFile():
             return replace(request, test=TestFile(path=option.path))
         case ast.TestShare():
             share = option.share.value / 100
             if not 0 < share < 1:
-                desk.error("D151", "a test share must be above 0% and below 100%", option.share)
+                reporter.error("D151", "a test share must be above 0% and below 100%", option.share)
             test = TestShare(fraction=share, stratified=option.stratified, seed=option.seed or 0)
             return replace(request, test=test)
         case ast.NaMarks():
@@ -73,7 +73,7 @@ def _with(request: DataRequest, option: ast.DataOption, desk: Desk) -> DataReque
             return replace(request, thousands=option.text)
         case ast.Header():
             if option.word != "none":
-                desk.error(
+                reporter.error(
                     "N121",
                     f"`header {option.word}` is unknown",
                     option,

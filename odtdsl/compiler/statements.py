@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from odtdsl.base.source import NOWHERE
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.language import ast
 
 S = TypeVar("S", bound=ast.Node)
@@ -34,15 +34,17 @@ class Statements:
     solves: list[ast.Solve] = field(default_factory=list)
 
 
-def sort_statements(spec: ast.Spec, desk: Desk, settings: Mapping[str, ast.Expr]) -> Statements:
-    """Sort by kind; file what is missing, said twice or set without a `let`."""
+def sort_statements(
+    spec: ast.Spec, reporter: Reporter, settings: Mapping[str, ast.Expr]
+) -> Statements:
+    """Sort by kind; report what is missing, said twice or set without a `let`."""
     found = Statements()
     for statement in spec.statements:
-        _place(statement, found, desk)
+        _place(statement, found, reporter)
     for name, value in settings.items():
         if name not in found.lets:
             known = ", ".join(f"`{n}`" for n in found.lets) or "none"
-            desk.error(
+            reporter.error(
                 "N113",
                 f"`{name}` is set, but the spec has no `let {name} = ...`",
                 notes=(f"`let` names of the spec: {known}",),
@@ -50,7 +52,7 @@ def sort_statements(spec: ast.Spec, desk: Desk, settings: Mapping[str, ast.Expr]
         else:
             found.lets[name] = replace(found.lets[name], value=without_spans(value))
     if not spec.statements:
-        desk.error(
+        reporter.error(
             "K101",
             "the spec is empty",
             helps=(
@@ -59,7 +61,7 @@ def sort_statements(spec: ast.Spec, desk: Desk, settings: Mapping[str, ast.Expr]
             ),
         )
     else:
-        _demand(found, desk)
+        _demand(found, reporter)
     return found
 
 
@@ -76,18 +78,18 @@ def without_spans(node: N) -> N:
     return replace(node, **{**values, "span": NOWHERE})
 
 
-def _place(statement: ast.Statement, found: Statements, desk: Desk) -> None:
+def _place(statement: ast.Statement, found: Statements, reporter: Reporter) -> None:
     match statement:
         case ast.Data():
-            found.data = _once(found.data, statement, "data", desk)
+            found.data = _once(found.data, statement, "data", reporter)
         case ast.Target():
-            found.target = _once(found.target, statement, "target", desk)
+            found.target = _once(found.target, statement, "target", reporter)
         case ast.Tree() | ast.Diagram():
-            found.skeleton = _once(found.skeleton, statement, "skeleton", desk)
+            found.skeleton = _once(found.skeleton, statement, "skeleton", reporter)
         case ast.Objective():
-            found.objective = _once(found.objective, statement, "objective", desk)
+            found.objective = _once(found.objective, statement, "objective", reporter)
         case ast.Weight():
-            found.weight = _once(found.weight, statement, "weight", desk)
+            found.weight = _once(found.weight, statement, "weight", reporter)
         case ast.Feature():
             found.features.append(statement)
         case ast.Drop():
@@ -101,27 +103,27 @@ def _place(statement: ast.Statement, found: Statements, desk: Desk) -> None:
         case ast.Loss():
             found.losses.append(statement)
         case ast.Group():
-            _named_once(found.groups, statement, "group", desk)
+            _named_once(found.groups, statement, "group", reporter)
             found.groups.append(statement)
         case ast.Let():
             if statement.name in found.lets:
-                _twice("let", statement.name, found.lets[statement.name], statement, desk)
+                _twice("let", statement.name, found.lets[statement.name], statement, reporter)
             found.lets.setdefault(statement.name, statement)
         case ast.Rule():
-            _named_once(found.rules, statement, "rule", desk)
+            _named_once(found.rules, statement, "rule", reporter)
             found.rules.append(statement)
         case ast.Solve():
             found.solves.append(statement)
 
 
-def _once(old: S | None, new: S, what: str, desk: Desk) -> S:
+def _once(old: S | None, new: S, what: str, reporter: Reporter) -> S:
     if old is None:
         return new
     helps = {
         "objective": "write several objectives in order: `minimize errors then leaves`",
         "target": "name several number targets in one statement: `target math, reading: number`",
     }
-    desk.error(
+    reporter.error(
         "N101",
         f"a spec has only one {what} statement",
         new,
@@ -133,16 +135,16 @@ def _once(old: S | None, new: S, what: str, desk: Desk) -> S:
 
 
 def _named_once(
-    old: list[ast.Group] | list[ast.Rule], new: ast.Group | ast.Rule, what: str, desk: Desk
+    old: list[ast.Group] | list[ast.Rule], new: ast.Group | ast.Rule, what: str, reporter: Reporter
 ) -> None:
     for other in old:
         if other.name == new.name:
-            _twice(what, new.name, other, new, desk)
+            _twice(what, new.name, other, new, reporter)
             return
 
 
-def _twice(what: str, name: str, old: ast.Node, new: ast.Node, desk: Desk) -> None:
-    desk.error(
+def _twice(what: str, name: str, old: ast.Node, new: ast.Node, reporter: Reporter) -> None:
+    reporter.error(
         "N102",
         f"{what} `{name}` is defined twice",
         new,
@@ -152,7 +154,7 @@ def _twice(what: str, name: str, old: ast.Node, new: ast.Node, desk: Desk) -> No
     )
 
 
-def _demand(found: Statements, desk: Desk) -> None:
+def _demand(found: Statements, reporter: Reporter) -> None:
     for missing, what, example in (
         (found.data is None, "data", 'data "file.csv"'),
         (found.target is None, "target", "target survived"),
@@ -160,6 +162,6 @@ def _demand(found: Statements, desk: Desk) -> None:
         (found.objective is None, "objective", "minimize errors"),
     ):
         if missing:
-            desk.error(
+            reporter.error(
                 "K102", f"the spec has no {what}", helps=(f"add it, for example `{example}`",)
             )

@@ -13,7 +13,7 @@ from odtdsl.data.table import FloatArray, IntArray, RawColumn
 
 if TYPE_CHECKING:
     from odtdsl.compiler.columns import Columns
-    from odtdsl.compiler.context import Desk, Stop
+    from odtdsl.compiler.context import Reporter, StatementError
     from odtdsl.compiler.statements import Statements
     from odtdsl.language import ast
     from odtdsl.problem.ir.expr import Scope
@@ -47,7 +47,7 @@ class TargetPart(Part):
     def declare(
         self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
     ) -> TargetDecl:
-        """The target of a statement, whose columns are known; raises `Stop` with a diagnostic."""
+        """The target of a statement with known columns; raises `StatementError` on a mistake."""
 
     def column(self, target: TargetDecl, name: str, raw: RawColumn) -> ColumnType:
         """The type of a target column."""
@@ -64,7 +64,7 @@ class TargetPart(Part):
     def losses(self, target: TargetDecl, columns: Columns) -> tuple[tuple[Fraction, ...], ...]:
         """The loss by actual and predicted class; files `loss` statements where none has one."""
         for statement in columns.statements.losses:
-            columns.desk.error(
+            columns.reporter.error(
                 "T113", f"`loss` is about classes, but the target is a {target.kind}", statement
             )
         return ()
@@ -73,9 +73,11 @@ class TargetPart(Part):
     def other_terms(self, word: str, target: TargetDecl) -> tuple[str, ...]:
         """What to write in place of a term that needs another kind of target (T219)."""
 
-    def compared(self, name: ast.Name, target: TargetDecl, scope: Scope, desk: Desk) -> Stop | None:
+    def compared(
+        self, name: ast.Name, target: TargetDecl, scope: Scope, reporter: Reporter
+    ) -> StatementError | None:
         """What is wrong with a target's name in an expression; None: it is a leaf's output."""
-        return desk.error(
+        return reporter.error(
             "T215", f"`{name.name}` is the target, and {self.called} has no outputs", name
         )
 
@@ -83,12 +85,12 @@ class TargetPart(Part):
         """Why no prediction is higher than another, and what to write; None where one is."""
         return None
 
-    def lookalikes(self, rows: Rows, statements: Statements, desk: Desk) -> None:
-        """File warnings about values of the target that may be meant to be the same."""
+    def lookalikes(self, rows: Rows, statements: Statements, reporter: Reporter) -> None:
+        """Report warnings about values of the target that may be meant to be the same."""
 
-    def warn(self, rows: Rows, statements: Statements, desk: Desk) -> None:
+    def warn(self, rows: Rows, statements: Statements, reporter: Reporter) -> None:
         """File what is doubtful about the target on the training rows."""
-        self.lookalikes(rows, statements, desk)
+        self.lookalikes(rows, statements, reporter)
 
-    def check_outputs(self, rows: Rows, desk: Desk) -> None:
+    def check_outputs(self, rows: Rows, reporter: Reporter) -> None:
         """File what is wrong with the rules on outputs of leaves."""

@@ -14,7 +14,7 @@ from odtdsl.data.dataset import Weights
 from odtdsl.data.table import FloatArray, RawColumn
 from odtdsl.data.typing import declare_type, encode
 
-ROOM = 2**62 // 1000
+MAX_WEIGHT_SUM = 2**62 // 1000
 """The largest sum of numerators: measures multiply them by up to a thousand in 64 bits."""
 
 _BITS = 40
@@ -32,8 +32,8 @@ def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
     A weight is the decimal that its shortest text writes: 0.1 is 1/10. One below a million of 14
     digits and more is the fraction with a denominator up to 1,000 that reads as the same float,
     if there is one: thirds, and the weights that balance classes, are exact. Where the numerators
-    over the common denominator would sum beyond `ROOM`, weights are rounded to multiples of about
-    1/2**40 of the largest (coarser for very many rows); a positive weight stays positive.
+    over the common denominator would sum beyond `MAX_WEIGHT_SUM`, weights are rounded to multiples
+    of about 1/2**40 of the largest (coarser for very many rows); a positive weight stays positive.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
     counts = np.bincount(where, minlength=len(exact)).tolist()
     denominator = math.lcm(*(weight.denominator for weight in exact))
     numerators = [int(weight * denominator) for weight in exact]
-    rounded = _total(numerators, counts) > ROOM
+    rounded = _total(numerators, counts) > MAX_WEIGHT_SUM
     if rounded:
         numerators, denominator = _rounded(exact, counts, subject)
     array = np.array(numerators, dtype=np.int64)[where]
@@ -119,11 +119,11 @@ def _rounded(weights: list[Fraction], counts: list[int], subject: str) -> tuple[
         denominator = max(1, int(Fraction(2**bits) / largest))
         numerators = [max(1, round(x * denominator)) if x else 0 for x in weights]
         total = _total(numerators, counts)
-        if total <= ROOM:
+        if total <= MAX_WEIGHT_SUM:
             return numerators, denominator
-        bits -= (total // ROOM).bit_length()
+        bits -= (total // MAX_WEIGHT_SUM).bit_length()
     raise error(
         "D161",
-        f"{subject} are too large: their sum exceeds {ROOM:.2g}",
+        f"{subject} are too large: their sum exceeds {MAX_WEIGHT_SUM:.2g}",
         helps=("divide all weights by a common factor; shares depend only on their ratios",),
     )

@@ -122,12 +122,12 @@ def _bounds(
         return best
     match near.of:
         case "value":
-            room = near.amount
+            slack = near.amount
         case "share":
-            room = near.amount * abs(best[0])
+            slack = near.amount * abs(best[0])
         case "errors":
-            room = near.amount * _price_of_an_error(core, rows)
-    return (best[0] + room, *(None for _ in best[1:]))
+            slack = near.amount * _price_of_an_error(core, rows)
+    return (best[0] + slack, *(None for _ in best[1:]))
 
 
 def _price_of_an_error(core: Core, rows: Rows) -> Fraction:

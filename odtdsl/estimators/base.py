@@ -32,16 +32,21 @@ from odtdsl.estimators.new_rows import data_of
 from odtdsl.estimators.problems import (
     AUTO,
     Columns,
+    EstimatorOptions,
     Target,
-    Wishes,
     add_weights,
-    guessed_categories,
-    guessed_classes,
+    classes_from_y,
     only,
     only_deep,
     problem,
+    undeclared_categories,
 )
-from odtdsl.estimators.versions import CallbackSupportMixin, Told, callback_task, with_callbacks
+from odtdsl.estimators.versions import (
+    CallbackSupportMixin,
+    ImprovementCallback,
+    callback_task,
+    with_callbacks,
+)
 from odtdsl.interfaces.api.model import Model
 from odtdsl.language import ast
 from odtdsl.words import values
@@ -65,7 +70,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     # ---- what each estimator says
 
     @abstractmethod
-    def _wishes(self) -> Wishes:
+    def _options(self) -> EstimatorOptions:
         """The parameters in the words that all estimators share."""
 
     @abstractmethod
@@ -156,15 +161,15 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         self, X: Any, y: Any, sample_weight: Any, sensitive: Any
     ) -> tuple[Model, dict[str, Any], tuple[Diagnostic, ...]]:
         """The problem, its rows, and what had to be changed of their weights."""
-        wishes = self._wishes()
-        if wishes.missing not in POLICIES:
-            raise values.wrong("`missing`", wishes.missing, f"give one of {', '.join(POLICIES)}")
+        options = self._options()
+        if options.missing not in POLICIES:
+            raise values.wrong("`missing`", options.missing, f"give one of {', '.join(POLICIES)}")
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y"
                 " is None."
             )
-        may_miss = wishes.missing != "refuse"
+        may_miss = options.missing != "refuse"
         features = read_features(self, X, known=None, may_miss=may_miss, instead=self._instead)
         self._kinds = dict(features.kinds)
         beside = None if sensitive is None else read_sensitive(sensitive, features.n_rows)
@@ -179,7 +184,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             raise _clash(clash)
         table |= outputs
         model = problem(
-            wishes,
+            options,
             target,
             Columns(
                 features=features,
@@ -203,7 +208,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         self,
         model: Model,
         table: dict[str, Any],
-        told: Told | None,
+        told: ImprovementCallback | None,
         rounded: tuple[Diagnostic, ...],
         held: dict[str, Any] | None = None,
     ) -> Result:
@@ -213,8 +218,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         analysis = model.analyse(frame=table)
         guessed = of_program(
             analysis.rows,
-            guessed_categories(self.spec, self._kinds),
-            classes=guessed_classes(self.spec),
+            undeclared_categories(self.spec, self._kinds),
+            classes=classes_from_y(self.spec),
         )
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         beside = None if held is None else HeldOut(analysis.rows, held, self.n_iter_no_change)
@@ -241,7 +246,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         return result
 
     def _said(self) -> dict[str, Any]:
-        """What all estimators are told, as `Wishes` take it."""
+        """What all estimators are told, as `EstimatorOptions` take it."""
         return {
             "rules": self.rules,
             "groups": self.groups or {},

@@ -14,7 +14,14 @@ from sklearn.utils.validation import column_or_1d
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import check_labels, labels_of, name_of
-from odtdsl.estimators.problems import AUTO, Target, Wishes, declared_order, only, spec_model
+from odtdsl.estimators.problems import (
+    AUTO,
+    EstimatorOptions,
+    Target,
+    declared_order,
+    only,
+    spec_model,
+)
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.language import ast
 from odtdsl.predictors.diagram import Diagram
@@ -207,8 +214,8 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
 
-    def _wishes(self) -> Wishes:
-        return Wishes(**self._said(), objective=self.objective)
+    def _options(self) -> EstimatorOptions:
+        return EstimatorOptions(**self._said(), objective=self.objective)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row.
@@ -302,8 +309,8 @@ random_state, n_jobs
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _wishes(self) -> Wishes:
-        return Wishes(
+    def _options(self) -> EstimatorOptions:
+        return EstimatorOptions(
             **self._said(),
             widths=tuple(self.widths),
             splits=self.splits,

@@ -16,7 +16,7 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.data.table import FloatArray, IntArray
 from odtdsl.estimators.base import free_name
 from odtdsl.estimators.cells import Cells, read_features, read_numbers
-from odtdsl.estimators.problems import Columns, Target, Wishes, problem
+from odtdsl.estimators.problems import Columns, EstimatorOptions, Target, problem
 from odtdsl.interfaces.api.model import Model
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.outputs.feasible import FeasibleSet, anything, feasible_set
@@ -148,7 +148,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
         return mean[:, 0] if self.n_outputs_ == 1 else mean
 
     def _model(self, features: Cells, names: tuple[str, ...]) -> Model:
-        wishes = Wishes(
+        options = EstimatorOptions(
             rules=self.rules,
             depth=self.max_depth,
             leaf_size=self.min_samples_leaf,
@@ -159,7 +159,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
             backend=able("grow"),
         )
         columns = Columns(features=features, sensitive=None, masks=())
-        return problem(wishes, Target(names=names), columns)
+        return problem(options, Target(names=names), columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

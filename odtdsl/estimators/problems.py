@@ -24,7 +24,7 @@ from odtdsl.words import values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class EstimatorOptions:
     """What an estimator was asked for, in words that all of them share.
 
     Attributes
@@ -108,27 +108,27 @@ def only(model: Model, kind: type[Any]) -> Any:
     return next((one for one in model.spec.statements if isinstance(one, kind)), None)
 
 
-def problem(wishes: Wishes, target: Target, columns: Columns) -> Model:
+def problem(options: EstimatorOptions, target: Target, columns: Columns) -> Model:
     """The model that an estimator solves, for the frame of all its columns."""
-    for place, said in (("`groups`", wishes.groups), ("`settings`", wishes.settings)):
+    for place, said in (("`groups`", options.groups), ("`settings`", options.settings)):
         if not isinstance(said, Mapping):
             raise values.wrong(place, said, "pass a mapping of names, such as a dict")
-    base = spec_model(wishes.spec)
+    base = spec_model(options.spec)
     given = [one for one in base.spec.statements if not isinstance(one, ast.Data)]
     model = Model(base=base.base)
     model.add(_data(only(base, ast.Data)))
     append(model, given)
-    _target(model, target, classes=bool(target.labels), step=wishes.step)
+    _target(model, target, classes=bool(target.labels), step=options.step)
     _types(model, columns)
-    if wishes.missing not in (None, "refuse") and not _has_policy(model):
-        model.missing(wishes.missing)  # type: ignore[arg-type]
-    add_rules(model, wishes.rules, target.names if wishes.outputs else ())
-    add_groups(model, wishes.groups, columns.masks)
-    _skeleton(model, wishes)
-    _objective(model, wishes, target)
-    _sizes(model, wishes)
-    _settings(model, wishes.settings)
-    _solve(model, wishes)
+    if options.missing not in (None, "refuse") and not _has_policy(model):
+        model.missing(options.missing)  # type: ignore[arg-type]
+    add_rules(model, options.rules, target.names if options.outputs else ())
+    add_groups(model, options.groups, columns.masks)
+    _skeleton(model, options)
+    _objective(model, options, target)
+    _sizes(model, options)
+    _settings(model, options.settings)
+    _solve(model, options)
     return model
 
 
@@ -228,7 +228,7 @@ def _types(model: Model, columns: Columns) -> None:
         model.drop(list(columns.sensitive.columns))
 
 
-def guessed_categories(spec: Any, kinds: Mapping[str, Kind]) -> frozenset[str]:
+def undeclared_categories(spec: Any, kinds: Mapping[str, Kind]) -> frozenset[str]:
     """The categories whose type neither a spec says by name, nor their column with levels."""
     said = {
         name.name
@@ -239,7 +239,7 @@ def guessed_categories(spec: Any, kinds: Mapping[str, Kind]) -> frozenset[str]:
     return frozenset(name for name, kind in kinds.items() if kind.word == "category") - said
 
 
-def guessed_classes(spec: Any) -> bool:
+def classes_from_y(spec: Any) -> bool:
     """Whether the classes are those of `y`, not listed by a spec."""
     target = only(spec_model(spec), ast.Target)
     return target is None or target.type is None or target.type.values is None
@@ -274,16 +274,16 @@ DEPTH = 3
 """Of trees where neither the estimator nor the spec says one."""
 
 
-def _skeleton(model: Model, wishes: Wishes) -> None:
-    for bound, place in ((wishes.depth, "`max_depth`"), (wishes.leaves, "`max_leaf_nodes`")):
+def _skeleton(model: Model, options: EstimatorOptions) -> None:
+    for bound, place in ((options.depth, "`max_depth`"), (options.leaves, "`max_leaf_nodes`")):
         if bound is not None and values.whole(bound, place) < (place != "`max_depth`"):
             raise values.wrong(place, bound, "pass a depth of at least 0, and at least 1 leaf")
     tree: ast.Tree | None = only(model, ast.Tree)
     diagram: ast.Diagram | None = only(model, ast.Diagram)
-    if (tree is not None and wishes.widths is not None) or (
-        diagram is not None and wishes.widths is None
+    if (tree is not None and options.widths is not None) or (
+        diagram is not None and options.widths is None
     ):
-        asked = "tree" if wishes.widths is None else "diagram"
+        asked = "tree" if options.widths is None else "diagram"
         raise error(
             "U603",
             (
@@ -292,37 +292,39 @@ def _skeleton(model: Model, wishes: Wishes) -> None:
             ),
             helps=("use the other estimator, or change the skeleton",),
         )
-    if wishes.widths is not None:
+    if options.widths is not None:
         if diagram is None:
-            model.diagram(wishes.widths, splits=None if wishes.splits == "axis" else wishes.splits)
+            model.diagram(
+                options.widths, splits=None if options.splits == "axis" else options.splits
+            )
         return
     if tree is None:
-        model.tree(depth=DEPTH if wishes.depth is None else wishes.depth, leaves=wishes.leaves)
+        model.tree(depth=DEPTH if options.depth is None else options.depth, leaves=options.leaves)
         return
-    wanted = {"depth": wishes.depth, "leaves": wishes.leaves}
+    wanted = {"depth": options.depth, "leaves": options.leaves}
     kept = tuple(bound for bound in tree.bounds if wanted.get(bound.measure) is None)
-    new = say.tree(depth=wishes.depth, leaves=wishes.leaves, nodes=None, splits=None).bounds
+    new = say.tree(depth=options.depth, leaves=options.leaves, nodes=None, splits=None).bounds
     _put(model, tree, replace(tree, bounds=(*new, *kept)))
 
 
-def _objective(model: Model, wishes: Wishes, target: Target) -> None:
+def _objective(model: Model, options: EstimatorOptions, target: Target) -> None:
     said: ast.Objective | None = only(model, ast.Objective)
-    if wishes.objective is not None and said is not None:
+    if options.objective is not None and said is not None:
         raise error(
             "U602",
             "the objective is given twice: by `objective` and by the spec",
             helps=("remove one of them",),
         )
     if said is None:
-        _minimize(model, wishes.objective, _model_loss(model, target))
+        _minimize(model, options.objective, _model_loss(model, target))
         said = only(model, ast.Objective)
     assert said is not None, "an objective has just been added"
-    if wishes.price:
+    if options.price:
         first = said.stages[0]
-        per = "leaves" if wishes.widths is None else "splits"
+        per = "leaves" if options.widths is None else "splits"
         price = ast.Binary(
             op="*",
-            left=values.literal_number(wishes.price, "`cost_complexity`"),
+            left=values.literal_number(options.price, "`cost_complexity`"),
             right=ast.Name(name=per),
         )
         measure = ast.Binary(
@@ -347,10 +349,10 @@ def _minimize(model: Model, objective: Any, default: str) -> None:
         model.minimize(default if objective is None else objective)
 
 
-def _sizes(model: Model, wishes: Wishes) -> None:
+def _sizes(model: Model, options: EstimatorOptions) -> None:
     for size, least, scope, name in (
-        (wishes.leaf_size, 1, "leaf", "min_samples_leaf"),
-        (wishes.split_size, 2, "split", "min_samples_split"),
+        (options.leaf_size, 1, "leaf", "min_samples_leaf"),
+        (options.split_size, 2, "split", "min_samples_split"),
     ):
         exact = values.exact(size)
         if exact is None or exact <= 0 or (exact > 1 and exact.denominator != 1):
@@ -385,17 +387,17 @@ def _settings(model: Model, settings: Mapping[str, Any]) -> None:
         _put(model, lets[name], say.let(name, value))
 
 
-def _solve(model: Model, wishes: Wishes) -> None:
+def _solve(model: Model, options: EstimatorOptions) -> None:
     """One `solve` statement: what the estimator says before what the spec does."""
     said: dict[type[ast.Node], ast.SolveOption] = {}
     for statement in model.spec.statements:
         if isinstance(statement, ast.Solve):
             said |= {type(option): option for option in statement.options}
-    limit = wishes.limit
+    limit = options.limit
     if isinstance(limit, str) and limit == AUTO:
         limit = SHORT if only_deep(model) else LONG
-    wishes = replace(wishes, limit=None if ast.Within in said else limit)
-    for option in _options(wishes):
+    options = replace(options, limit=None if ast.Within in said else limit)
+    for option in _solve_options(options):
         said[type(option)] = option
     model._replace(tuple(one for one in model.spec.statements if not isinstance(one, ast.Solve)))
     if said:
@@ -411,21 +413,21 @@ def only_deep(model: Model) -> bool:
     return all(bound.value.value > PROVABLE for bound in bounds)
 
 
-def _options(wishes: Wishes) -> tuple[ast.SolveOption, ...]:
-    using, grower = wishes.backend, able("grow")
-    if wishes.growth != ("optimal", "optimal"):
+def _solve_options(options: EstimatorOptions) -> tuple[ast.SolveOption, ...]:
+    using, grower = options.backend, able("grow")
+    if options.growth != ("optimal", "optimal"):
         if using not in (None, grower):
             raise error(
                 "U602",
                 f"`split` and `leaf` are options of `{grower}`, but the back end is `{using}`",
                 helps=(f'omit `backend`, or write `backend="{grower}"`',),
             )
-        using = "{}(split = {}, leaf = {})".format(grower, *wishes.growth)
+        using = "{}(split = {}, leaf = {})".format(grower, *options.growth)
     given = {
         "using": using,
-        "within": wishes.limit,
-        "threads": wishes.threads,
-        "seed": wishes.seed,
+        "within": options.limit,
+        "threads": options.threads,
+        "seed": options.seed,
         "gap": None,
         "memory": None,
         "start": None,

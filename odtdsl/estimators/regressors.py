@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from odtdsl.data.table import FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import read_numbers
-from odtdsl.estimators.problems import AUTO, Target, Wishes, only, spec_model
+from odtdsl.estimators.problems import AUTO, EstimatorOptions, Target, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.language import ast
 from odtdsl.predictors.tree import Tree
@@ -43,8 +43,8 @@ class _Regressor(TreeMethods, RegressorMixin, OptimalEstimator):  # type: ignore
             names = tuple(free_name(name, taken) for name in names)
         return Target(names=names), {name: array[:, k] for k, name in enumerate(names)}
 
-    def _wishes(self) -> Wishes:
-        return Wishes(**self._said(), objective=self._loss(), outputs=True)
+    def _options(self) -> EstimatorOptions:
+        return EstimatorOptions(**self._said(), objective=self._loss(), outputs=True)
 
     def _loss(self) -> Any:
         if self.objective is not None:
@@ -235,5 +235,5 @@ cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _wishes(self) -> Wishes:
-        return replace(super()._wishes(), step=self.step, growth=(self.split, self.leaf))
+    def _options(self) -> EstimatorOptions:
+        return replace(super()._options(), step=self.step, growth=(self.split, self.leaf))

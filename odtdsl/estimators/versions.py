@@ -41,11 +41,13 @@ def remembered(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-Told = Callable[[dict[str, Any]], bool]
+ImprovementCallback = Callable[[dict[str, Any]], bool]
 """Takes what improved, by name; True asks the search to stop."""
 
 
-def callback_task(estimator: Any, X: Any, y: Any) -> tuple[Told | None, Callable[[], None]]:
+def callback_task(
+    estimator: Any, X: Any, y: Any
+) -> tuple[ImprovementCallback | None, Callable[[], None]]:
     """What tells the estimator's callbacks of improvements, and what ends their task.
 
     Each improvement of incumbent or bound is a task of its own, whose `metadata` say what
@@ -69,7 +71,7 @@ def callback_task(estimator: Any, X: Any, y: Any) -> tuple[Told | None, Callable
 
 __all__ = [
     "CallbackSupportMixin",
-    "Told",
+    "ImprovementCallback",
     "callback_task",
     "remembered",
     "validated",

@@ -57,31 +57,31 @@ class Terms:
 def at_most(formula: Formula, terms: Terms, bound: int, guard: tuple[int, ...] = ()) -> None:
     """The sum is at most the bound, or one of the guard's literals is true."""
     constant, weighted = terms.positive()
-    room = bound - constant
-    if room < 0:
+    slack = bound - constant
+    if slack < 0:
         formula.add(*guard)
         return
     for literal, weight in weighted:
-        if weight > room:
+        if weight > slack:
             formula.add(*guard, -literal)
-    weighted = [(literal, weight) for literal, weight in weighted if weight <= room]
-    if sum(weight for _, weight in weighted) <= room:
+    weighted = [(literal, weight) for literal, weight in weighted if weight <= slack]
+    if sum(weight for _, weight in weighted) <= slack:
         return
     common = gcd(*(weight for _, weight in weighted))
     literals = [literal for literal, _ in weighted]
     weights = [weight // common for _, weight in weighted]
-    room //= common
-    if room == 0:
+    slack //= common
+    if slack == 0:
         formula.extend([(-literal,) for literal in literals], guard)
     elif formula.bounds is not None:
         kept = tuple(zip(literals, weights, strict=True))
         formula.bounds.append(
-            Bound(groups=len(formula.groups), weighted=kept, most=room, guard=guard)
+            Bound(groups=len(formula.groups), weighted=kept, most=slack, guard=guard)
         )
     elif max(weights) == 1:
-        _count(formula, literals, room, guard)
+        _count(formula, literals, slack, guard)
     else:
-        _weigh(formula, literals, weights, room, guard)
+        _weigh(formula, literals, weights, slack, guard)
 
 
 def _count(formula: Formula, literals: list[int], most: int, guard: tuple[int, ...]) -> None:

@@ -42,7 +42,7 @@ from odtdsl.problem.ir.forms import (
 )
 from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of
-from odtdsl.problem.ir.regression import TOLERANCE, room
+from odtdsl.problem.ir.regression import TOLERANCE, allowance
 from odtdsl.problem.outputs.feasible import anything, feasible_set
 from odtdsl.problem.outputs.leaves import fitted, target_weights
 
@@ -131,7 +131,7 @@ class RegressionSearch:
     def _upper(self) -> Fraction | None:
         """The largest value of the first stage that the bounds on the loss admit."""
         bounds = [
-            (atom.at_most + room(atom.at_most)) * self.factor / atom.loss.factors[0]
+            (atom.at_most + allowance(atom.at_most)) * self.factor / atom.loss.factors[0]
             for _, atom in loss_bounds(self.core)
         ]
         return min(bounds) + self._rest(0) if bounds else None

@@ -17,7 +17,7 @@ from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage, MaximaBound
 
-ROOM = 2.0**50
+MAX_GAIN_SUM = 2.0**50
 """Gains are scaled to a sum below this, so that the scanner's integers cannot wrap."""
 
 LARGEST = 2.0**40
@@ -124,7 +124,7 @@ def _scaled(cost: FloatArray, leaf: float, columns: FloatArray, split: float) ->
         least = gains[gains > 0].min()
         whole = gains / least
         scale = 1 / least if np.allclose(whole, np.rint(whole)) else 2.0**30 / gains.max()
-        scale = min(scale, ROOM / total)
+        scale = min(scale, MAX_GAIN_SUM / total)
     return Aim(
         gains=np.ascontiguousarray(np.rint(gains * scale).astype(np.int64)),
         leaf_price=leaf * scale,

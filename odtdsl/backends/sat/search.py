@@ -193,14 +193,14 @@ class Bounded:
         if len(weights) != 1 or most < constant:
             at_most(formula, self.terms, most, guard)
             return
-        room = (most - constant) // weights.pop()
-        if self.counter is None and len(weighted) * room <= COUNTED:
+        slack = (most - constant) // weights.pop()
+        if self.counter is None and len(weighted) * slack <= COUNTED:
             literals = [literal for literal, _ in weighted]
-            self.counter = Counter(formula, literals, room + 1)  # the bound that is not beaten
-        if self.counter is None or room > self.counter.most:
+            self.counter = Counter(formula, literals, slack + 1)  # the bound that is not beaten
+        if self.counter is None or slack > self.counter.most:
             at_most(formula, self.terms, most, guard)
             return
-        bounded = self.counter.at_most(room)
+        bounded = self.counter.at_most(slack)
         if bounded is not None:
             formula.add(*guard, bounded)
 

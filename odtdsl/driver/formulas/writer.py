@@ -130,12 +130,12 @@ def _at_least_one(clause: tuple[int, ...]) -> str:
 
 def _sum(bound: Bound) -> str:
     """-(the sum) >= -most, with room where a literal of the guard is true."""
-    room = sum(weight for _, weight in bound.weighted) - bound.most
+    slack = sum(weight for _, weight in bound.weighted) - bound.most
     weights: dict[int, int] = {}
     least = -bound.most
     for literal, weight in (
         *((literal, -weight) for literal, weight in bound.weighted),
-        *((literal, room) for literal in bound.guard),
+        *((literal, slack) for literal in bound.guard),
     ):
         sign = 1 if literal > 0 else -1
         least -= 0 if literal > 0 else weight

@@ -20,7 +20,7 @@ from odtdsl.backends.base import (
 )
 from odtdsl.base.back_ends import proves
 from odtdsl.base.source import Span
-from odtdsl.compiler.bounds import Frame, Room
+from odtdsl.compiler.bounds import Frame, ModelFacts
 from odtdsl.driver.choice import back_end, choose
 from odtdsl.insight.explanations.conflict_sets import Members
 from odtdsl.problem.ir.evaluate import NotEvaluable, violations
@@ -424,4 +424,4 @@ def _plainly_refuted(core: Core) -> bool:
         n_columns=len(core.columns),
         families=core.families,
     )
-    return Room(frame, core.clauses, core.filters).refute() is not None
+    return ModelFacts(frame, core.clauses, core.filters).refute() is not None

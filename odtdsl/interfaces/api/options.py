@@ -57,15 +57,15 @@ def limits_of(
     """Limits as the `solve` statement reads them: seconds, gap, bytes."""
     if within is None and gap is None and memory is None:
         return None, None, None
-    from odtdsl.compiler.context import Desk
+    from odtdsl.compiler.context import Reporter
     from odtdsl.compiler.skeleton import options
 
     said = statements.options(
         using=None, within=within, gap=gap, threads=None, seed=None, memory=memory, start=None
     )
-    desk = Desk(None)
-    found = options([said], desk)
-    desk.check()
+    reporter = Reporter(None)
+    found = options([said], reporter)
+    reporter.check()
     return found.seconds, None if gap is None else found.gap, found.memory_bytes
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError
 from odtdsl.compiler import Analysis, analyse
-from odtdsl.compiler.context import Desk
+from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.sources import data_request
 from odtdsl.data.request import DataRequest
 from odtdsl.interfaces.editor.data_facts import ColumnFacts, Facts, facts_of
@@ -100,7 +100,7 @@ def _facts(outline: Outline, base: Path, tables: Tables) -> tuple[Facts | None, 
     statement = outline.statement(ast.Data)
     if statement is None:
         return None, None
-    request: DataRequest = data_request(statement, Desk(outline.source), data=None, test=None)
+    request: DataRequest = data_request(statement, Reporter(outline.source), data=None, test=None)
     try:
         return facts_of(tables.read(request, base=base)), None
     except OdtError:

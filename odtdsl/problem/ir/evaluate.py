@@ -48,7 +48,7 @@ from odtdsl.problem.ir.outputs import admits
 from odtdsl.problem.ir.paths import path_holds, path_numerator
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
-from odtdsl.problem.ir.regression import loss_of, room
+from odtdsl.problem.ir.regression import allowance, loss_of
 
 
 class NotEvaluable(Exception):
@@ -318,7 +318,7 @@ class Evaluation(Measured):
                     raise NotEvaluable("a leaf without outputs under a rule on outputs")
                 return admits(atom.condition, output)
             case LossBound():
-                return self.of_loss(atom.loss) <= atom.at_most + room(atom.at_most)
+                return self.of_loss(atom.loss) <= atom.at_most + allowance(atom.at_most)
             case MaximaBound():
                 return self.with_maxima(atom.measure, atom.maxima) <= atom.at_most
             case _:

@@ -38,11 +38,11 @@ class Origin:
 def _scaled(array: IntArray | None, factor: int) -> IntArray | None:
     if array is None or factor == 1:
         return array
-    check_room(array, factor)
+    check_overflow(array, factor)
     return array * factor
 
 
-def check_room(array: IntArray, factor: int = 1) -> None:
+def check_overflow(array: IntArray, factor: int = 1) -> None:
     """Refuse (R301) numbers whose sum, times a factor, could leave 64 bits."""
     largest = int(np.abs(array).sum(dtype=np.float64)) + 1
     if largest * abs(factor) >= LARGEST:
@@ -59,7 +59,7 @@ def _added(a: IntArray | None, b: IntArray | None) -> IntArray | None:
     if a.shape != b.shape:  # a row vector joins a matrix of rows and classes
         a, b = (a[:, None], b) if a.ndim < b.ndim else (a, b[:, None])
     total: IntArray = a + b
-    check_room(total)
+    check_overflow(total)
     return total
 
 
@@ -343,7 +343,7 @@ class OutputSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossBound:
-    """Model: a loss of number targets is at most `at_most`, within `problem.ir.regression.room`."""
+    """Model: a loss of number targets is at most `at_most`, within `regression.allowance`."""
 
     loss: TargetLoss
     at_most: Fraction

@@ -23,7 +23,7 @@ TOLERANCE = Fraction(1, 10**9)
 """Two values of a loss are taken for equal where they differ by this share of the larger."""
 
 
-def room(bound: Fraction) -> Fraction:
+def allowance(bound: Fraction) -> Fraction:
     """How far a loss may exceed a bound: half of what the audit allows, so that both agree."""
     return TOLERANCE / 2 * (1 + abs(bound))
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from odtdsl.compiler.columns import Columns
-from odtdsl.compiler.context import Desk, Stop
+from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart, Truth
 from odtdsl.data.dataset import Column, ColumnType, Value
@@ -42,7 +42,7 @@ class ClassTarget(TargetPart):
     ) -> TargetDecl:
         """One column, whose values are the classes, or those that the spec lists."""
         if len(names) > 1:
-            raise columns.desk.error(
+            raise columns.reporter.error(
                 "T103",
                 f"{len(names)} targets are classes; only number targets can be several",
                 statement,
@@ -58,19 +58,19 @@ class ClassTarget(TargetPart):
         present = levels_of(raw)
         if declared is None:
             classes = present
-            _check_number(raw, len(present), statement, columns.desk)
+            _check_number(raw, len(present), statement, columns.reporter)
         else:
             classes = columns.declared(declared, raw)
-            _check_declared(classes, present, statement, columns.desk)
+            _check_declared(classes, present, statement, columns.reporter)
         if len(present) == 1:
-            columns.desk.warn(
+            columns.reporter.warn(
                 "T121",
                 f"every row has the class `{present[0]}`: there is nothing to learn",
                 statement,
             )
         if not classes:
             message = f"all values of target `{name}` are missing"
-            raise columns.desk.error("D205", message, statement)
+            raise columns.reporter.error("D205", message, statement)
         return TargetDecl(
             names=(name,),
             kind="class",
@@ -110,12 +110,16 @@ class ClassTarget(TargetPart):
                 predicted = columns.label(statement.predicted, target.classes)
                 actual = columns.label(statement.actual, target.classes)
                 if predicted == actual:
-                    raise columns.desk.error("T114", "a correct prediction must cost 0", statement)
+                    raise columns.reporter.error(
+                        "T114", "a correct prediction must cost 0", statement
+                    )
                 if statement.amount.value < 0:
-                    raise columns.desk.error("T112", "a loss must be at least 0", statement.amount)
+                    raise columns.reporter.error(
+                        "T112", "a loss must be at least 0", statement.amount
+                    )
                 if (actual, predicted) in said:
-                    raise columns.desk.error("N114", "this loss is given twice", statement)
-            except Stop:
+                    raise columns.reporter.error("N114", "this loss is given twice", statement)
+            except StatementError:
                 continue
             said.add((actual, predicted))
             matrix[actual][predicted] = statement.amount.value
@@ -126,9 +130,11 @@ class ClassTarget(TargetPart):
         name = name_text(target.names[0])
         return (f"write `minimize errors`, or {coded(f'target {name}: number')}",)
 
-    def compared(self, name: ast.Name, target: TargetDecl, scope: Scope, desk: Desk) -> Stop | None:
+    def compared(
+        self, name: ast.Name, target: TargetDecl, scope: Scope, reporter: Reporter
+    ) -> StatementError | None:
         """A label is no number."""
-        return desk.error(
+        return reporter.error(
             "T215",
             f"`{name.name}` is the target, and a class cannot be compared with a number",
             name,
@@ -152,13 +158,13 @@ class ClassTarget(TargetPart):
             else f"declare one: {coded(f'target {name}: ordered {{...}}')}",
         )
 
-    def warn(self, rows: Rows, statements: Statements, desk: Desk) -> None:
+    def warn(self, rows: Rows, statements: Statements, reporter: Reporter) -> None:
         """Numbers as classes, classes that look alike, and those without a training row."""
-        _number_as_classes(rows, statements, desk)
-        self.lookalikes(rows, statements, desk)
-        _never_seen(rows, statements, desk)
+        _number_as_classes(rows, statements, reporter)
+        self.lookalikes(rows, statements, reporter)
+        _never_seen(rows, statements, reporter)
 
-    def lookalikes(self, rows: Rows, statements: Statements, desk: Desk) -> None:
+    def lookalikes(self, rows: Rows, statements: Statements, reporter: Reporter) -> None:
         """Classes that are the same but for capitals, where the spec does not list them."""
         target = rows.problem.target
         said = None if statements.target is None else statements.target.type
@@ -170,7 +176,7 @@ class ClassTarget(TargetPart):
                 found.setdefault(one.casefold(), []).append(one)
         for same in found.values():
             if len(same) > 1:
-                desk.warn(
+                reporter.warn(
                     "D222",
                     f"the classes {', '.join(map(_value, same))} differ only in capitals",
                     statements.target or statements.data,
@@ -182,14 +188,14 @@ class ClassTarget(TargetPart):
                 )
 
 
-def _check_number(raw: RawColumn, distinct: int, statement: ast.Target, desk: Desk) -> None:
+def _check_number(raw: RawColumn, distinct: int, statement: ast.Target, reporter: Reporter) -> None:
     """Refuse a column as classes that has the values of a number."""
     continuous = raw.numbers is not None and bool(
         (raw.numbers[raw.numbers == raw.numbers] % 1 != 0).any()
     )
     if distinct > MOST_CLASSES or (distinct > MANY_CLASSES and continuous):
         name = name_text(raw.name)
-        raise desk.error(
+        raise reporter.error(
             "T106",
             f"target `{raw.name}` has {distinct} distinct values",
             statement,
@@ -201,13 +207,16 @@ def _check_number(raw: RawColumn, distinct: int, statement: ast.Target, desk: De
 
 
 def _check_declared(
-    classes: tuple[Value, ...], present: tuple[Value, ...], statement: ast.Target, desk: Desk
+    classes: tuple[Value, ...],
+    present: tuple[Value, ...],
+    statement: ast.Target,
+    reporter: Reporter,
 ) -> None:
     """Refuse classes of the data that are not declared; warn of declared ones without a row."""
     for value in present:
         if text_index(classes, level_text(value)) is None:
             (name,) = statement.columns
-            raise desk.error(
+            raise reporter.error(
                 "T107",
                 f"column `{name.name}` contains the class `{value}`, which is not declared",
                 statement.type,
@@ -216,17 +225,17 @@ def _check_declared(
             )
     for value in classes:
         if text_index(present, level_text(value)) is None:
-            desk.warn("T108", f"no row has the class `{value}`", statement.type)
+            reporter.warn("T108", f"no row has the class `{value}`", statement.type)
 
 
-def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
+def _number_as_classes(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     target = rows.problem.target
     declared = statements.target is not None and statements.target.type is not None
     if declared or len(target.classes) <= MANY_CLASSES:
         return
     if all(not isinstance(one, str) for one in target.classes):
         (name,) = target.names
-        desk.warn(
+        reporter.warn(
             "T122",
             f"target `{name}` is read as {len(target.classes)} classes, all of them numbers",
             statements.target,
@@ -240,7 +249,7 @@ def _number_as_classes(rows: Rows, statements: Statements, desk: Desk) -> None:
         )
 
 
-def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
+def _never_seen(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     """Classes that a share of the rows took from training; declared ones are told by T108."""
     target = rows.problem.target
     said = None if statements.target is None else statements.target.type
@@ -258,7 +267,7 @@ def _never_seen(rows: Rows, statements: Statements, desk: Desk) -> None:
         notes.append("all its rows are test rows")
         if not test.stratified:
             helps.append("add `stratified` after the share to keep rows of each class for training")
-    desk.warn(
+    reporter.warn(
         "D216",
         f"no training row has the class {', '.join(gone[:SHOWN])}{more}",
         statements.data,

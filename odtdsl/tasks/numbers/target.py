@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from odtdsl.compiler.columns import Columns
-from odtdsl.compiler.context import Desk, Stop
-from odtdsl.compiler.output_warnings import output_doubts
+from odtdsl.compiler.context import Reporter, StatementError
+from odtdsl.compiler.output_warnings import warn_of_outputs
 from odtdsl.compiler.targets import TargetPart, Truth
 from odtdsl.data.dataset import Column
 from odtdsl.language import ast
@@ -31,7 +31,7 @@ class NumberTarget(TargetPart):
         assert statement.type is not None, "a target is of numbers where its type says so"
         step = columns.step(statement.type)
         if statement.positive is not None:
-            raise columns.desk.error(
+            raise columns.reporter.error(
                 "T105", "a number target has no positive class", statement.positive
             )
         return TargetDecl(names=names, kind="number", step=step)
@@ -49,13 +49,15 @@ class NumberTarget(TargetPart):
         backticks = f"for the output of a leaf write the target in backticks: `` `{word}` ``"
         return losses, backticks
 
-    def compared(self, name: ast.Name, target: TargetDecl, scope: Scope, desk: Desk) -> Stop | None:
+    def compared(
+        self, name: ast.Name, target: TargetDecl, scope: Scope, reporter: Reporter
+    ) -> StatementError | None:
         """Nothing: the name stands for the output of a leaf."""
         return None
 
-    def check_outputs(self, rows: Rows, desk: Desk) -> None:
+    def check_outputs(self, rows: Rows, reporter: Reporter) -> None:
         """That some output keeps all rules, and the rows do."""
-        output_doubts(rows, desk)
+        warn_of_outputs(rows, reporter)
 
 
 PART = NumberTarget()

@@ -7,7 +7,7 @@ from math import lcm
 import numpy as np
 
 from odtdsl.problem.ir.expr import Apply, Scope
-from odtdsl.problem.ir.forms import Additive, check_room
+from odtdsl.problem.ir.forms import Additive, check_overflow
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Term
 from odtdsl.problem.terms.shares import OF_ROWS, group_of
@@ -43,6 +43,6 @@ class Loss(Term):
         mask = rows.mask(group_of(call))
         weights = np.where(mask, rows.weights, 0)
         largest = max(amount for row in matrix for amount in row)
-        check_room(weights, largest * len(matrix))
+        check_overflow(weights, largest * len(matrix))
         output = np.asarray(matrix, dtype=np.int64)[rows.labels] * weights[:, None]
         return Additive(output=output, denominator=rows.weight_denominator * common)
