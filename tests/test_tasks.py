@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,6 +68,20 @@ def test_a_part_is_of_the_kind_that_is_asked_for(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("odtdsl.tasks.classes.leaf.PART", object())
     with pytest.raises(AssertionError, match="holds a LeafPart"):
         LeafPart.of("class")
+
+
+def test_no_floor_asks_for_a_kind_of_target() -> None:
+    package = Path(__file__).resolve().parents[1] / "odtdsl"
+    asks = re.compile(r"target(_kind|\.kind) *([!=]=|in\b|not in\b)")
+    files = [path for path in package.rglob("*.py") if "tasks" not in path.parts]
+    assert len(files) > 400
+    found = {
+        str(path.relative_to(package))
+        for path in files
+        if asks.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == set()
+    assert asks.search('if problem.target.kind == "number":')
 
 
 # ---- a toy
