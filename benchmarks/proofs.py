@@ -72,7 +72,7 @@ def measured(name: str, objective: str) -> Iterator[tuple[str, ...]]:
         size = size_of(part)
         yield (
             name,
-            part.says.removeprefix("no tree that satisfies all rules has "),
+            part.statement.removeprefix("no tree that satisfies all rules has "),
             *(str(size[key]) for key in ("rows", "variables", "clauses", "steps")),
             f"{len(text) / 1e6:.2f} MB",
             "" if at else f"{solved:.2f} s",

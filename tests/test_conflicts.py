@@ -102,7 +102,7 @@ def test_nearest_bounds_do(path: Path, data: str) -> None:
     for one in found.nearest:
         if one.others != "spec" or one.constraint.kind != "rule":
             continue
-        said = re.search(r"(?:at least|at most) ([\d.]+%?)", one.says)
+        said = re.search(r"(?:at least|at most) ([\d.]+%?)", one.text)
         assert said is not None
         rule = rf"(^rule {one.constraint.name}:.*[<>]= )[\d.]+%?$"
         moved, count = re.subn(rule, rf"\g<1>{said[1]}", text, flags=re.MULTILINE)
@@ -125,4 +125,4 @@ def test_milp_tells_the_same_of_two_levels_and_few_cuts(path: Path, data: str) -
     assert [one.names for one in milp.conflicts] == [one.names for one in exact.conflicts]
     assert all(one.minimal for one in milp.conflicts)
     assert milp.drop == exact.drop
-    assert [one.says for one in milp.nearest] == [one.says for one in exact.nearest]
+    assert [one.text for one in milp.nearest] == [one.text for one in exact.nearest]

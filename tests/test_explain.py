@@ -270,7 +270,7 @@ def test_what_was_foreseen_is_told_once() -> None:
     assert [one.code for one in found.warnings] == ["R107", "R109", "R108"]
     assert [one.code for one in found.other_warnings] == ["R109", "R108"]
     assert found.conflicts[0].names == ("cheap",)
-    assert found.nearest[0].says == "`cheap` can be satisfied with a bound of at least 0"
+    assert found.nearest[0].text == "`cheap` can be satisfied with a bound of at least 0"
     found = model.explain(frame=frame, most=9)
     assert [one.names for one in found.conflicts] == [
         ("cheap",),

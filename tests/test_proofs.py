@@ -272,7 +272,7 @@ def test_what_is_written_is_read_and_proves_the_optimum(written) -> None:
     assert reached(core, values, found) == (True, True)
     assert reached(core, [values[0], values[1] + 1], found) == (True, False)
     assert reached(core, [values[0] + 1, values[1]], found) == (False, False)
-    assert [one.says for one in found] == [
+    assert [one.statement for one in found] == [
         f"no tree that satisfies all rules has depth below {values[0]}",
         f"no tree that satisfies all rules has depth at most {values[0]}"
         f" and leaves below {values[1]}",
@@ -367,7 +367,7 @@ def test_any_change_is_an_error_or_proves_the_same(written) -> None:
     """Random bytes: never another exception, never another claim."""
     analysis, text = written
     rng = random.Random(3)
-    says = {one.says for one in check(from_bytes(text), analysis)}
+    statement = {one.statement for one in check(from_bytes(text), analysis)}
     for _ in range(scaled(400)):
         changed = bytearray(text)
         for _ in range(rng.randint(1, 3)):
@@ -379,13 +379,13 @@ def test_any_change_is_an_error_or_proves_the_same(written) -> None:
                 del changed[at : at + rng.randint(1, 30)]
             else:
                 changed[at:at] = bytes(rng.choices(b"0123456789 -\ndc", k=rng.randint(1, 8)))
-        assert outcome(bytes(changed), analysis) <= says | {"P1"}
+        assert outcome(bytes(changed), analysis) <= statement | {"P1"}
 
 
 def outcome(text: bytes, analysis) -> set[str]:
     """What a text proves, or the kinds of its errors."""
     try:
-        return {one.says for one in check(from_bytes(text), analysis)}
+        return {one.statement for one in check(from_bytes(text), analysis)}
     except odtdsl.OdtError as failure:
         return {one.code[:2] for one in failure.diagnostics}
 
@@ -430,8 +430,8 @@ def test_infeasible_and_maximized() -> None:
     model = odtdsl.parse(text)
     analysis = model.analyse(frame=ROWS)
     result = model.solve(using="sat", frame=ROWS)
-    says = [one.says for one in check(prove(analysis, result), analysis)]
-    assert says == [
+    statement = [one.statement for one in check(prove(analysis, result), analysis)]
+    assert statement == [
         "no tree that satisfies all rules has accuracy above 0.7",
         "no tree that satisfies all rules has accuracy at least 0.7 and leaves below 2",
     ]
@@ -440,7 +440,7 @@ def test_infeasible_and_maximized() -> None:
     result = model.solve(using="sat", frame=ROWS)
     assert result.status == "infeasible"
     found = check(prove(analysis, result), analysis)
-    assert [one.says for one in found] == ["no tree satisfies all rules"]
+    assert [one.statement for one in found] == ["no tree satisfies all rules"]
 
 
 def test_a_limit_leaves_no_proof() -> None:
@@ -483,7 +483,7 @@ def test_nothing_smaller_on_the_sets_of_the_study(
     assert [stage.value for stage in result.stages] == values
     text = to_bytes(prove(analysis, result))
     found = check(from_bytes(text), analysis)
-    assert found[0].says == f"no tree that satisfies all rules has depth below {depth}"
+    assert found[0].statement == f"no tree that satisfies all rules has depth below {depth}"
     assert all(reached(normalized(analysis), [Fraction(v) for v in values], found))
 
     assert rejected(text.replace(b"\n0\nc end of part 1", b"\nc end of part 1"), analysis) == "P107"

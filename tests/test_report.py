@@ -487,7 +487,7 @@ def test_plots_hold_the_same_words_in_their_boxes(name: str) -> None:
         axes.figure.canvas.draw()
         said = sorted(one.get_text() for one in axes.texts)
         words = [line for box in picture.boxes for line, _ in box.text.lines]
-        words += [line.says for line in picture.lines] + [key.says for key in picture.keys]
+        words += [line.label for line in picture.lines] + [key.label for key in picture.keys]
         assert said == sorted(words)
         boxes = [p for p in axes.patches if type(p).__name__ == "FancyBboxPatch"]
         assert len(boxes) == len(picture.boxes)

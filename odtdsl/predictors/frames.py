@@ -12,12 +12,12 @@ from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.data.frames import read_frame
 from odtdsl.data.table import RawColumn, Table
 from odtdsl.data.writing import Numbers, Texts
-from odtdsl.predictors.routing import Asks, absent
+from odtdsl.predictors.routing import HasFeatures, absent
 
 NAME = "the data"
 
 
-def as_table(tree: Asks, data: object) -> Table:
+def as_table(tree: HasFeatures, data: object) -> Table:
     """The tested columns of `data` as raw columns; see `Tree.apply` for what `data` may be.
 
     Columns that the tree does not test are not even read, so they may hold anything.
@@ -86,14 +86,14 @@ def _series_numbers(values: Any) -> npt.NDArray[Any] | None:
     return series.cast(nw.Float64()).fill_null(np.nan).to_numpy()
 
 
-def require(tree: Asks, names: Iterable[str], name: str = NAME) -> None:
+def require(tree: HasFeatures, names: Iterable[str], name: str = NAME) -> None:
     """Raise U201 for all tested features that are not among `names`."""
     known = list(names)
     if missing := [feature for feature in tree.tested if feature not in known]:
         raise OdtError(absent(feature, known, name) for feature in missing)
 
 
-def _of_array(tree: Asks, data: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+def _of_array(tree: HasFeatures, data: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     width = len(tree.features)
     if data.ndim != 2 or data.shape[1] != width:
         names = ", ".join(f"`{type_.name}`" for type_ in tree.features[:10])

@@ -14,13 +14,13 @@ from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.nodes import Side
 from odtdsl.predictors.predictor import Predictor
 
-Asked = bool | Collection[str]
+MissingShown = bool | Collection[str]
 """The features whose missing cells a text tells of: all, none, or the named ones."""
 
 _ANSWER: dict[Side, str] = {"left": "yes", "right": "no"}
 
 
-def missing_text(feature: str, side: Side, asked: Asked) -> str:
+def missing_text(feature: str, side: Side, asked: MissingShown) -> str:
     """What a line of text says behind a split: the answer of missing cells, or nothing."""
     told = asked if isinstance(asked, bool) else feature in asked
     return f"  (missing: {_ANSWER[side]})" if told else ""

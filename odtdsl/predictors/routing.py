@@ -107,7 +107,7 @@ def _passes_codes(test: Test, codes: IntArray, levels: tuple[Value, ...]) -> Boo
     return result
 
 
-class Asks(Protocol):
+class HasFeatures(Protocol):
     """A model that names its features, and those that it tests."""
 
     @property
@@ -126,7 +126,7 @@ def tested_cells(tree: Tree, columns: Mapping[str, RawColumn], name: str) -> dic
     return encoded(tree, columns, name)
 
 
-def encoded(model: Asks, columns: Mapping[str, RawColumn], name: str) -> dict[str, Cells]:
+def encoded(model: HasFeatures, columns: Mapping[str, RawColumn], name: str) -> dict[str, Cells]:
     """The encoded columns that a well-formed model tests, as `tested_cells`."""
     types = {type_.name: type_ for type_ in model.features}
     cells: dict[str, Cells] = {}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from odtdsl.insight.explanations.curves import Curve
     from odtdsl.insight.explanations.explanation import Explanation
     from odtdsl.insight.explanations.prices import Prices, Range
-    from odtdsl.predictors.missing_values import Asked
+    from odtdsl.predictors.missing_values import MissingShown
 
 STATUS = {
     "optimal": "optimal: proven; no tree that satisfies the rules is better",
@@ -73,7 +73,7 @@ CONTENT = {
 """Why a search ended without a proof."""
 
 
-def answer(result: Result, *, missing: Asked = False) -> Iterator[str]:
+def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
     """The tree (with the side of missing cells), its status and the audit."""
     if result.model is not None:
         yield drawn(result.model, missing=missing).rstrip("\n")
@@ -118,7 +118,7 @@ def status_line(result: Result) -> str:
     return line.replace(" tree ", " diagram ") if joins else line
 
 
-def drawn(model: Predictor, *, missing: Asked = False) -> str:
+def drawn(model: Predictor, *, missing: MissingShown = False) -> str:
     """A tree or a diagram as text."""
     if isinstance(model, Tree):
         return to_text(model, missing=missing)
@@ -137,7 +137,7 @@ def result_text(result: Result) -> str:
     return "\n".join(answer(result, missing=missing))
 
 
-def decoded(result: Result, name: str, *, missing: Asked = False) -> Iterator[str]:
+def decoded(result: Result, name: str, *, missing: MissingShown = False) -> Iterator[str]:
     """A tree that was read from an assignment, its values and its audit."""
     assert result.tree is not None, "a model is a tree"
     yield to_text(result.tree, missing=missing).rstrip("\n")
@@ -195,7 +195,7 @@ def test_lines(test: TestScore, stages: Sequence[Stage]) -> Iterator[str]:
         return
     plain = None if base is None or base.audit is None else base.audit.objective
     for at, (stage, value) in enumerate(zip(stages, test.audit.objective, strict=True)):
-        if not test.audit.of_rows[at] or is_told(stage.text, value, test):
+        if not test.audit.of_rows[at] or is_in_test_line(stage.text, value, test):
             continue
         line = f"{stage.text}: {_value(value)}"
         if base is not None and plain is not None:
@@ -213,7 +213,7 @@ def _value(value: Fraction | None) -> str:
     return "no value" if value is None else shown(value)
 
 
-def is_told(text: str, value: Fraction | None, test: TestScore) -> bool:
+def is_in_test_line(text: str, value: Fraction | None, test: TestScore) -> bool:
     """Whether `test_line` has said the value of a stage on test rows."""
     if value is None:
         return False
@@ -229,7 +229,7 @@ def is_told(text: str, value: Fraction | None, test: TestScore) -> bool:
     return told.get(text) == value
 
 
-HEADS = ("rule", "holds", "value", "bound", "slack", "rows", "says")
+COLUMNS = ("rule", "holds", "value", "bound", "slack", "rows", "condition")
 """Of the tables of audits."""
 
 
@@ -241,7 +241,7 @@ def audited_test(audit: AuditOfRows) -> Iterator[str]:
         f"on the {counted(audit.n_rows, 'test row')} (rules are enforced on training rows "
         f"only{said}):"
     )
-    yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
+    yield from table([COLUMNS, *map(checked, audit.lines)], indent="  ")
 
 
 def feasible_text(lines: Sequence[str]) -> Iterator[str]:
@@ -274,12 +274,12 @@ def stage_line(stage: Stage) -> str:
 def audited(audit: Audit) -> Iterator[str]:
     """The audit as a table."""
     yield "audit, by code that shares nothing with the solver:"
-    yield from table([HEADS, *map(checked, audit.lines)], indent="  ")
+    yield from table([COLUMNS, *map(checked, audit.lines)], indent="  ")
 
 
 def checked(line: AuditLine) -> tuple[str, ...]:
-    """A line of an audit under `HEADS`."""
-    says = line.text + (f"   ({line.note})" if line.note else "")
+    """A line of an audit under `COLUMNS`."""
+    condition = line.text + (f"   ({line.note})" if line.note else "")
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
     return (
         line.rule,
@@ -288,7 +288,7 @@ def checked(line: AuditLine) -> tuple[str, ...]:
         shown(line.bound),
         shown(line.slack),
         row_counts_text(line),
-        says,
+        condition,
     )
 
 
@@ -548,7 +548,7 @@ SHOWN_TREES, SHOWN_TESTS = 5, 12
 """Of a list of trees, what is printed; `--json` has all of it."""
 
 
-def listed(found: Alternatives, *, missing: Asked = False) -> Iterator[str]:
+def listed(found: Alternatives, *, missing: MissingShown = False) -> Iterator[str]:
     """The trees that are as good as the best one, or nearly so, and what they share."""
     if not found.trees:
         yield from answer(found.result)

@@ -54,7 +54,7 @@ class NearestBound:
     others: Literal["spec", "conflict"]
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """The bound in a sentence."""
         one, value = self.constraint, shown(self.found)
         if one.kind == "depth":
@@ -187,7 +187,7 @@ class Explanation:
 
     def _helps(self) -> Iterable[str]:
         for one in self.nearest:
-            yield one.says + ("" if one.others == "spec" else ", but other rules still conflict")
+            yield one.text + ("" if one.others == "spec" else ", but other rules still conflict")
         if self.drop is not None:
             fewer = "; dropping fewer is not enough" if len(self.drop) > 1 else ""
             yield f"without {_listed(self.drop)}, all other rules can be satisfied{fewer}"
@@ -217,7 +217,7 @@ class Explanation:
                     "op": one.found.op,
                     "value": as_number(one.found.value),
                     "others": one.others,
-                    "text": one.says,
+                    "text": one.text,
                 }
                 for one in self.nearest
             ],

@@ -22,9 +22,16 @@ from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.data.digest import digest
 from odtdsl.driver.choice import choose, refused
-from odtdsl.insight.proofs.claims import Claim, depth_of, formula, in_words, of_trees, user_value
+from odtdsl.insight.proofs.claims import (
+    Claim,
+    depth_of,
+    formula,
+    in_words,
+    require_tree,
+    user_value,
+)
 from odtdsl.insight.proofs.file import Literals, Part, Proof, Refutation, clause_at
-from odtdsl.insight.proofs.log import asked
+from odtdsl.insight.proofs.log import spec_lines
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
 from odtdsl.problem.terms.normalize import normalize
 
@@ -46,7 +53,7 @@ class Verified:
         Of the formula; and the steps that were checked. 0 where the claim holds by itself.
     """
 
-    says: str
+    statement: str
     claim: Claim
     rows: int = 0
     variables: int = 0
@@ -83,7 +90,7 @@ def check(
     """
     _same_problem(proof, analysis)
     core = normalize(analysis.rows)
-    of_trees(core)
+    require_tree(core)
     prover = able("write proofs")
     choice = choose(core, prover)
     if choice.name is None:
@@ -92,8 +99,8 @@ def check(
     found = []
     for number, part in enumerate(proof.parts, 1):
         _sensible(core, part)
-        says = in_words(core, texts, part.claim)
-        found.append(_part(core, part, number, says, interrupted))
+        statement = in_words(core, texts, part.claim)
+        found.append(_part(core, part, number, statement, interrupted))
     return tuple(found)
 
 
@@ -131,7 +138,7 @@ def _same_problem(proof: Proof, analysis: Analysis) -> None:
                 helps=("check it with the data it was written for: `--data FILE`",),
             )
         )
-    if differing := _differing(proof.spec, asked(analysis.problem)):
+    if differing := _differing(proof.spec, spec_lines(analysis.problem)):
         wrong.append(
             Diagnostic(
                 code="P104",
@@ -198,12 +205,12 @@ def _can_be(core: Core, stage: int, value: Fraction) -> bool:
 
 
 def _part(
-    core: Core, part: Part, number: int, says: str, interrupted: Callable[[], bool] | None
+    core: Core, part: Part, number: int, statement: str, interrupted: Callable[[], bool] | None
 ) -> Verified:
     began = time.monotonic()
     made = part.refutation
     if made is None:
-        return Verified(says=says, claim=part.claim)
+        return Verified(statement=statement, claim=part.claim)
     lowered = formula(core, part.claim, () if made.rows is None else made.rows)
     if (made.rows is None) != lowered.shape.every:
         raise _other_formula(
@@ -211,9 +218,9 @@ def _part(
         )
     _same_formula(lowered.formula, made, number)
     steps = engine.check_rup(made.formula, made.steps, interrupted)
-    _accepted(steps, made, number, says)
+    _accepted(steps, made, number, statement)
     return Verified(
-        says=says,
+        statement=statement,
         claim=part.claim,
         rows=len(lowered.in_),
         variables=lowered.formula.top,
@@ -269,10 +276,10 @@ def _other_formula(number: int, *notes: str) -> OdtError:
     )
 
 
-def _accepted(steps: engine.RupAnswer, made: Refutation, number: int, says: str) -> None:
+def _accepted(steps: engine.RupAnswer, made: Refutation, number: int, statement: str) -> None:
     """What the checker said of the steps."""
     line = made.first_step + steps.line - 1
-    unproven = f"not proven: {says}"
+    unproven = f"not proven: {statement}"
     match steps.status:
         case "verified":
             return

@@ -41,7 +41,7 @@ class Claim:
         return self.stage == 0 and depth_first(core)
 
 
-def of_trees(core: Core) -> None:
+def require_tree(core: Core) -> None:
     """Raise B102 where the problem is one of diagrams, which proofs are not written of."""
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error(

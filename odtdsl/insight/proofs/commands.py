@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.insight.proofs.check import Verified, check, reached
-from odtdsl.insight.proofs.claims import of_trees
+from odtdsl.insight.proofs.claims import require_tree
 from odtdsl.insight.proofs.file import Proof, read, size_of
 from odtdsl.insight.proofs.log import prove, write
 from odtdsl.problem.terms.normalize import normalize
@@ -36,7 +36,7 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
             f"`{named}` cannot write proofs; `{prover}` can",
             helps=(f"write `--using {prover}`, or omit `--using`",),
         )
-    of_trees(normalize(analysis.rows))
+    require_tree(normalize(analysis.rows))
     return prover
 
 
@@ -82,7 +82,7 @@ def shortfalls(
         Diagnostic(
             code="P108",
             message=f"the proof does not show that the tree is optimal for `{stage.text}`",
-            notes=("it proves only:", *(one.says for one in found)),
+            notes=("it proves only:", *(one.statement for one in found)),
             helps=("give the result that was saved together with the proof",),
         )
         for stage, fine in zip(analysis.problem.objective, stages, strict=True)
@@ -100,7 +100,7 @@ def written(proof: Proof | None, path: Path, spec: Path) -> Iterator[str]:
     yield ""
     yield f"proof: {path}, {path.stat().st_size} bytes; check it: odt audit {spec} --proof {path}"
     for part in proof.parts:
-        yield f"  {part.says}"
+        yield f"  {part.statement}"
         yield f"    {_told(size_of(part))}"
 
 
@@ -108,7 +108,7 @@ def verified(found: Sequence[Verified]) -> Iterator[str]:
     """What is proven."""
     yield "proven, each step checked:"
     for one in found:
-        yield f"  {one.says}"
+        yield f"  {one.statement}"
         taken = f", {one.seconds:.2f} s" if one.clauses else ""
         yield f"    {_told(_size(one))}{taken}"
 
@@ -130,12 +130,12 @@ def _size(one: Verified) -> dict[str, int]:
 
 def verified_json(found: Sequence[Verified]) -> list[dict[str, Any]]:
     """Checked proofs as plain values for `--json`."""
-    return [{"says": one.says, **_size(one), "seconds": one.seconds} for one in found]
+    return [{"statement": one.statement, **_size(one), "seconds": one.seconds} for one in found]
 
 
 def written_json(proof: Proof | None, path: Path) -> dict[str, Any] | None:
     """A written proof and its file as plain values for `--json`; `None` without one."""
     if proof is None:
         return None
-    parts = [{"says": part.says, **size_of(part)} for part in proof.parts]
+    parts = [{"statement": part.statement, **size_of(part)} for part in proof.parts]
     return {"file": str(path), "bytes": path.stat().st_size, "parts": parts}

@@ -66,7 +66,7 @@ class Refutation:
 class Part:
     """A claim, and why it holds; without a refutation it holds by itself."""
 
-    says: str
+    statement: str
     claim: Claim
     line: int = 0
     refutation: Refutation | None = None
@@ -105,7 +105,7 @@ def _written(proof: Proof) -> Iterator[bytes]:
     yield _lines(f"c spec {line}" for line in proof.spec)
     count = len(proof.parts)
     for number, part in enumerate(proof.parts, 1):
-        said = [f"c part {number} of {count}", f"c says {part.says}", _claim_line(part.claim)]
+        said = [f"c part {number} of {count}", f"c says {part.statement}", _claim_line(part.claim)]
         yield _lines(said)
         made = part.refutation
         if made is None:
@@ -202,14 +202,14 @@ class _Reader:
         match = re.fullmatch(r"(\d{1,9}) of (\d{1,9})", said := self._field("part"))
         if match is None or int(match[1]) != number or known not in (None, int(match[2])):
             raise self._wrong(f"`part {said}` is out of order", -1)
-        says, claim = self._field("says"), self._claim()
+        statement, claim = self._field("says"), self._claim()
         made = None
         if self._peek() == "c holds by itself":
             self._take("c holds by itself")
         else:
             made = self._refutation()
         self._take(f"c end of part {said}")
-        return Part(says=says, claim=claim, line=line, refutation=made), int(match[2])
+        return Part(statement=statement, claim=claim, line=line, refutation=made), int(match[2])
 
     def _claim(self) -> Claim:
         text = self._field("claim")

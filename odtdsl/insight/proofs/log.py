@@ -69,14 +69,14 @@ def prove(
     limits = Limits(deadline=deadline, interrupted=interrupted)
     texts = tuple(stage.text for stage in analysis.problem.objective)
     parts = tuple(
-        Part(says=in_words(core, texts, one), claim=one, refutation=refute(core, one, limits))
+        Part(statement=in_words(core, texts, one), claim=one, refutation=refute(core, one, limits))
         for one in found
     )
     made = f"odtdsl {VERSION}, {MADE_BY}; python-sat {version('python-sat')}, {SOLVER}"
     return Proof(
         made_by=made,
         data=digest(analysis.rows.data.table),
-        spec=asked(analysis.problem),
+        spec=spec_lines(analysis.problem),
         parts=parts,
     )
 
@@ -93,7 +93,7 @@ def claims_of(core: Core, result: Result) -> tuple[Claim, ...]:
     return optimum(values)
 
 
-def asked(problem: Problem) -> tuple[str, ...]:
+def spec_lines(problem: Problem) -> tuple[str, ...]:
     """What a spec asks for, line by line: all of it but where the rows are and how to search."""
     lines = dump_problem(problem).splitlines()
     return tuple(line for line in lines if line.split(" ")[0] not in ("data", "solve", "growth"))

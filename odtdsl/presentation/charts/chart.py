@@ -81,12 +81,12 @@ class Axis:
             yield self(at * step / factor), f"{at * step:.{digits}f}{percent}"
 
 
-def label(x: float, y: float, says: str, kind: str = "", *, at: str = "", title: str = "") -> str:
+def label(x: float, y: float, text: str, kind: str = "", *, at: str = "", title: str = "") -> str:
     """A text; `at` is `middle` or `end` where it does not start at `x`."""
     kind = f' class="{kind}"' if kind else ""
     at = f' text-anchor="{at}"' if at else ""
     return (
-        f'<text{kind} x="{px(x)}" y="{px(y)}"{at}>{escape(says, quote=False)}{_title(title)}</text>'
+        f'<text{kind} x="{px(x)}" y="{px(y)}"{at}>{escape(text, quote=False)}{_title(title)}</text>'
     )
 
 
@@ -120,12 +120,12 @@ class Plot:
 
     def frame(self) -> Iterator[str]:
         """The axes, with a line and a number at each tick."""
-        for x, says in self.x.ticks():
+        for x, text in self.x.ticks():
             yield line("grid", ("M", x, self.top), ("V", self.bottom))
-            yield label(x, self.bottom + 18, says, "quiet", at="middle")
-        for y, says in () if self.y is None else self.y.ticks():
+            yield label(x, self.bottom + 18, text, "quiet", at="middle")
+        for y, text in () if self.y is None else self.y.ticks():
             yield line("grid", ("M", self.left, y), ("H", self.right))
-            yield label(self.left - 8, y + 4, says, "quiet", at="end")
+            yield label(self.left - 8, y + 4, text, "quiet", at="end")
         yield line("axis", ("M", self.left, self.top), ("V", self.bottom), ("H", self.right))
 
     def shade(self, kind: str, start: float, end: float, title: str) -> str:

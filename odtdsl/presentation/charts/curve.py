@@ -101,10 +101,10 @@ class _Picture(Plot):
 
     def _marker(self, point: Point) -> str:
         assert point.measure is not None, "points without a measure have no position"
-        says = f"{_shown(point.objective[0], self.curve.units[0])} at {self._bound(point.measure)}"
+        text = f"{_shown(point.objective[0], self.curve.units[0])} at {self._bound(point.measure)}"
         proof = "" if point.proven else ", not proven"
         kind = "point" if point.proven else "open"
-        return mark(kind, *self.place(point), 3.2, printable(says + proof))
+        return mark(kind, *self.place(point), 3.2, printable(text + proof))
 
     def _bound(self, value: Fraction) -> str:
         return _shown(value, self.curve.units[-1])

@@ -80,8 +80,8 @@ class _Picture(Plot):
         x = self.x(trial.mean)
         low, high = (self.x(end) for end in _ends(trial))
         yield line("line", ("M", low, y), ("H", high))
-        says = f"{self.called(trial)}: {trial.mean:.4g} ± {trial.error:.2g}"
-        yield mark("point", x, y, 3.5, says)
+        text = f"{self.called(trial)}: {trial.mean:.4g} ± {trial.error:.2g}"
+        yield mark("point", x, y, 3.5, text)
         if chosen:
             yield mark("ring", x, y, 7)
         if trial.splits is not None:

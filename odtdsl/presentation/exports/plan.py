@@ -92,7 +92,7 @@ Condition = AtMost | Within | OneOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class CellTest:
     """A question to the cell of `columns[column]`; `missing`: whether missing cells pass."""
 
     column: int
@@ -122,7 +122,7 @@ class Plane:
 class Fork:
     """A split: rows that pass go to `left`, the others to `right`."""
 
-    question: Ask | Plane
+    question: CellTest | Plane
     left: Item
     right: Item
 
@@ -384,12 +384,12 @@ class _Reader:
         self.columns, self.types = columns, types
         self.at = {column.name: i for i, column in enumerate(columns)}
 
-    def question(self, split: Split) -> Ask | Plane:
+    def question(self, split: Split) -> CellTest | Plane:
         if isinstance(split, Hyperplane):
             return Plane(terms=tuple(map(self._term, split.weights)), bound=float(split.bound))
         column = self.at[split.feature]
         condition = self._condition(split.test, self.columns[column], self.types[split.feature])
-        return Ask(column=column, condition=condition, missing=split.missing == "left")
+        return CellTest(column=column, condition=condition, missing=split.missing == "left")
 
     def _term(self, weight: Weight) -> Term:
         at = self.at[weight.feature]

@@ -34,8 +34,10 @@ def diagram_to_dot(diagram: Diagram, *, notes: Notes | None = None) -> str:
         for position, node in enumerate(layer):
             for answer, arc in (("yes", node.left), ("no", node.right)):
                 style = "" if answer == "yes" else ', style="dashed"'
-                says = quoted(f"{answer} {share_text(arc.size, total)}")
-                lines.append(f"  n{level}_{position} -> {_name(arc, level)} [label={says}{style}];")
+                words = quoted(f"{answer} {share_text(arc.size, total)}")
+                lines.append(
+                    f"  n{level}_{position} -> {_name(arc, level)} [label={words}{style}];"
+                )
     return "\n".join([*lines, "}"]) + "\n"
 
 

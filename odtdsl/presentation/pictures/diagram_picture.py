@@ -174,7 +174,7 @@ def _line(
         end=end,
         side="yes" if left else "no",
         pieces=tuple(_pieces(start, arc, level, diagram, placed, tops)),
-        says=f"{'yes' if left else 'no'} {share_text(arc.size, whole)}",
+        label=f"{'yes' if left else 'no'} {share_text(arc.size, whole)}",
         at=(start[0] + 7 * side, start[1] + FONT + 2),
         anchor="end" if side < 0 else "start",
         width=1 + (WIDEST - 1) * (arc.size / whole if whole else 0.0),

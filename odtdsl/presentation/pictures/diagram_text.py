@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
-from odtdsl.predictors.missing_values import Asked, missing_text
+from odtdsl.predictors.missing_values import MissingShown, missing_text
 from odtdsl.predictors.wording import label_text, node_words, share_text, terminal_words
 
 
@@ -18,7 +18,9 @@ def numbers(diagram: Diagram) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def diagram_to_text(diagram: Diagram, *, missing: Asked = False, ascii_only: bool = False) -> str:
+def diagram_to_text(
+    diagram: Diagram, *, missing: MissingShown = False, ascii_only: bool = False
+) -> str:
     """The diagram as lines, each ended by a newline.
 
     Parameters
@@ -61,7 +63,7 @@ def diagram_to_text(diagram: Diagram, *, missing: Asked = False, ascii_only: boo
     return "".join(f"{line}\n" for line in lines)
 
 
-def _condition(node: Node, missing: Asked) -> str:
+def _condition(node: Node, missing: MissingShown) -> str:
     words = " ".join(node_words(node.split))
     if isinstance(node.split, AxisTest):
         return words + missing_text(node.split.feature, node.split.missing, missing)

@@ -88,7 +88,7 @@ class Line:
     end: int
     side: Literal["yes", "no"]
     pieces: tuple[Piece, ...]
-    says: str
+    label: str
     at: Point
     """Where the words stand, on their baseline."""
     anchor: Literal["start", "end"]
@@ -101,7 +101,7 @@ class Key:
     """The colour of a class in the legend; `at` is the left upper corner of its square."""
 
     index: int
-    says: str
+    label: str
     at: Point
 
 
@@ -160,7 +160,7 @@ def extent(boxes: Sequence[Box], lines: Sequence[Line]) -> tuple[float, float]:
     """The least and the largest x of boxes and of the words at lines."""
     starts, ends = [box.x for box in boxes], [box.x + box.width for box in boxes]
     for line in lines:
-        wide = text_width(line.says) * 0.92
+        wide = text_width(line.label) * 0.92
         starts.append(line.at[0] - (wide if line.anchor == "end" else 0))
         ends.append(line.at[0] + (wide if line.anchor == "start" else 0))
     return min(starts), max(ends)
@@ -173,11 +173,11 @@ def legend(
     room, top = max(width, NARROWEST_LEGEND), height + LEGEND_GAP
     keys, x, row, widest = [], 0.0, 0, 0.0
     for index, label in enumerate(classes):
-        says = wrapped(label_text(label), most=1)[0]
-        wide = 18 + text_width(says) * 0.92 + 14
+        label = wrapped(label_text(label), most=1)[0]
+        wide = 18 + text_width(label) * 0.92 + 14
         if x and x + wide > room:
             x, row = 0.0, row + 1
-        keys.append(Key(index=index, says=says, at=(x, top + row * LINE)))
+        keys.append(Key(index=index, label=label, at=(x, top + row * LINE)))
         x += wide
         widest = max(widest, x)
     if not keys:

@@ -77,7 +77,7 @@ class _Drawing:
             self._box(box)
         for line in picture.lines:
             anchor = "right" if line.anchor == "end" else "left"
-            self._text(line.says, line.at, anchor, strong=False, clear=True)
+            self._text(line.label, line.at, anchor, strong=False, clear=True)
         for key in picture.keys:
             self._key(key)
 
@@ -129,7 +129,7 @@ class _Drawing:
 
     def _key(self, key: Key) -> None:
         self._square(key.at, 11, 11, class_colour(key.index))
-        self._text(key.says, (key.at[0] + 17, key.at[1] + 10), "left", strong=False)
+        self._text(key.label, (key.at[0] + 17, key.at[1] + 10), "left", strong=False)
 
     def _square(
         self,

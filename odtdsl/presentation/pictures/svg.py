@@ -119,7 +119,7 @@ def _path(line: Line) -> str:
 def _says(line: Line) -> str:
     return (
         f'<text class="quiet says" {_ends(line)} x="{px(line.at[0])}" y="{px(line.at[1])}" '
-        f'text-anchor="{line.anchor}">{escape(line.says, quote=False)}</text>'
+        f'text-anchor="{line.anchor}">{escape(line.label, quote=False)}</text>'
     )
 
 
@@ -174,7 +174,7 @@ def _key(key: Key) -> str:
     return (
         f'<g class="key"><rect fill="{class_colour(key.index)}" x="{px(x)}" y="{px(y)}" '
         f'width="11" height="11"/><text class="quiet" x="{px(x + 17)}" '
-        f'y="{px(y + 10)}">{escape(key.says, quote=False)}</text></g>'
+        f'y="{px(y + 10)}">{escape(key.label, quote=False)}</text></g>'
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odtdsl.predictors.missing_values import Asked, missing_text
+from odtdsl.predictors.missing_values import MissingShown, missing_text
 from odtdsl.predictors.nodes import Branch, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import leaf_words, split_words
@@ -10,7 +10,7 @@ from odtdsl.predictors.wording import leaf_words, split_words
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 
-def to_text(tree: Tree, *, missing: Asked = False, ascii_only: bool = False) -> str:
+def to_text(tree: Tree, *, missing: MissingShown = False, ascii_only: bool = False) -> str:
     """The tree, a line for each node, each line ended by a newline.
 
     Parameters
@@ -45,7 +45,7 @@ def to_text(tree: Tree, *, missing: Asked = False, ascii_only: bool = False) -> 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _node_text(node: TreeNode, tree: Tree, missing: Asked) -> str:
+def _node_text(node: TreeNode, tree: Tree, missing: MissingShown) -> str:
     if isinstance(node, Branch):
         words = " ".join(split_words(node))
         return words + missing_text(node.feature, node.missing, missing)

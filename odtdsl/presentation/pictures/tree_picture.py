@@ -90,8 +90,8 @@ def _outputs(end: End, tree: Tree) -> list[str]:
     kept = named if len(named) <= MOST_OUTPUTS else named[: MOST_OUTPUTS - 1]
     lines = []
     for name, value in kept:
-        says = f" = {rounded(value)}"
-        lines.append(wrapped(printable(name), WRAP - text_width(says), 1)[0] + says)
+        label = f" = {rounded(value)}"
+        lines.append(wrapped(printable(name), WRAP - text_width(label), 1)[0] + label)
     return lines + ([f"… {len(named) - len(kept)} more"] if len(kept) < len(named) else [])
 
 
@@ -128,7 +128,7 @@ def _fork(node: Joint, boxes: Sequence[Box]) -> tuple[Line, Line]:
             end=child.node,
             side="yes" if side < 0 else "no",
             pieces=(("M", (start,)), *(("L", (point,)) for point in down)),
-            says="yes" if side < 0 else "no",
+            label="yes" if side < 0 else "no",
             at=(x + 5 * side, bend + 15),
             anchor="end" if side < 0 else "start",
         )

@@ -26,7 +26,7 @@ def fragment(result: Result) -> str:
         if result.test.audit is not None and result.test.audit.lines:
             parts.append(tag("pre", "\n".join(console.audited_test(result.test.audit))))
     if result.audit is not None:
-        head = tag("tr", *(tag("th", one) for one in console.HEADS))
+        head = tag("tr", *(tag("th", one) for one in console.COLUMNS))
         body = (
             tag("tr", *(tag("td", one) for one in console.checked(line)))
             for line in result.audit.lines

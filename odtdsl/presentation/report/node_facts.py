@@ -19,7 +19,7 @@ from odtdsl.problem.ir.rows import Rows
 
 SHOWS: tuple[Show, ...] = ("costs", "groups", "rules")
 
-MOST_ASKED = 256
+MAX_TESTED_SETS = 256
 """Sets of features asked above a node of a diagram that are told apart for its costs."""
 
 MOST_NAMES = 3
@@ -129,7 +129,7 @@ def _costs(graph: Graph, rows: Rows) -> list[tuple[Fraction, Fraction] | None]:
 def _either(
     one: set[frozenset[str]] | None, other: set[frozenset[str]] | None
 ) -> set[frozenset[str]] | None:
-    if one is None or other is None or len(one | other) > MOST_ASKED:
+    if one is None or other is None or len(one | other) > MAX_TESTED_SETS:
         return None
     return one | other
 

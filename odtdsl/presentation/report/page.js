@@ -280,7 +280,7 @@
     if (found.end === null) {
       line('#' + found.at + ' weighs a cell that is missing: the row cannot go on', 'end');
     } else {
-      line('#' + found.end + '  predicts ' + nodes[found.end].says + ruled(nodes[found.end].rules), 'end');
+      line('#' + found.end + '  predicts ' + nodes[found.end].text + ruled(nodes[found.end].rules), 'end');
     }
   }
 

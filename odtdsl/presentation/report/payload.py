@@ -59,7 +59,7 @@ def _node(
     rules = list(facts.nodes[node.number].rules)
     if isinstance(node, End):
         says = ": ".join(leaf_words(node.leaf, facts.graph.model))
-        return {"says": says, "rules": [printable(rule) for rule in rules]}
+        return {"text": says, "rules": [printable(rule) for rule in rules]}
     return {
         "asks": " ".join(node_words(node.split)),
         "yes": node.left,

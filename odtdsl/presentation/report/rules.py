@@ -87,7 +87,7 @@ def audit(subject: Subject) -> Markup:
     if found is None:
         return Markup("")
     order = {rule.name: at for at, rule in enumerate(subject.problem.rules)}
-    heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "says", "nodes")
+    heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "condition", "nodes")
     rows = [_line(line, order.get(line.rule), subject) for line in found.lines]
     return section(
         "Audit",
@@ -118,7 +118,7 @@ def _line(line: AuditLine, index: int | None, subject: Subject) -> Markup:
 def checked(line: AuditLine) -> tuple[Part, ...]:
     """What a line of an audit says behind the name of its rule."""
     kept = "yes" if line.holds else "soft" if line.soft else "NO"
-    says = line.text + (f" ({line.note})" if line.note else "")
+    text = line.text + (f" ({line.note})" if line.note else "")
     return (
         tag("span", kept, class_=f"holds {kept.lower()}"),
         console.shown(line.value),
@@ -126,7 +126,7 @@ def checked(line: AuditLine) -> tuple[Part, ...]:
         console.shown(line.slack),
         str(line.instances),
         row_counts(line),
-        says,
+        text,
     )
 
 
@@ -169,10 +169,10 @@ def _conflict(found: Explanation, subject: Subject) -> Markup:
         would = (
             "-"
             if near is None
-            else near.says + (", but other rules still conflict" if only else "")
+            else near.text + (", but other rules still conflict" if only else "")
         )
         rows.append((name, one.text, would, "yes" if one.name in drop else ""))
-    heads = ("rule or bound", "says", "nearest bound that works", "enough to drop")
+    heads = ("rule or bound", "condition", "nearest bound that works", "enough to drop")
     return table("A proven conflict: these cannot hold together", heads, rows)
 
 

@@ -26,7 +26,7 @@ def held_out(subject: Subject) -> Markup:
         )
     ]
     if test.audit is not None and test.audit.lines:
-        heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "says")
+        heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "condition")
         rows: list[tuple[Part, ...]] = [(line.rule, *checked(line)) for line in test.audit.lines]
         parts += [
             tag(
@@ -64,7 +64,7 @@ def _figures(subject: Subject, test: TestScore) -> Iterator[tuple[Part, ...]]:
     plain = None if base is None or base.audit is None else base.audit.objective
     for at, stage in enumerate(result.stages):
         value = test.audit.objective[at]
-        if test.audit.of_rows[at] and not console.is_told(stage.text, value, test):
+        if test.audit.of_rows[at] and not console.is_in_test_line(stage.text, value, test):
             constant = "" if plain is None else console.shown(plain[at])
             yield row(stage.text, console.shown(stage.value), console.shown(value), constant)
 

@@ -70,13 +70,13 @@ def _drawn(name: str, found: Points, bound: Points, end: float) -> Markup:
         *_steps(bound, "bound", "bound", x, y, end, found),
         *_steps(found, "found", "best found", x, y, end, bound),
     ]
-    says = f"{name}: best found and bound over {end:.2f} seconds"
-    drawn = chart(printable(says), WIDTH, HEIGHT, parts, head='class="chart" ')
+    text = f"{name}: best found and bound over {end:.2f} seconds"
+    drawn = chart(printable(text), WIDTH, HEIGHT, parts, head='class="chart" ')
     return tag("figure", Markup(drawn), tag("figcaption", name))
 
 
 def _steps(
-    points: Points, kind: str, says: str, x: Axis, y: Axis, end: float, others: Points
+    points: Points, kind: str, text: str, x: Axis, y: Axis, end: float, others: Points
 ) -> Iterator[str]:
     """A value holds until the next; its name stands at the end, clear of the other's."""
     if not points:
@@ -90,4 +90,4 @@ def _steps(
         close = 14 - abs(height - other)
         up = kind == "found" if close > 12 else height < other
         height += max(close, 0) / 2 * (-1 if up else 1)
-    yield label(x(end) + 8, height + 4, says, kind)
+    yield label(x(end) + 8, height + 4, text, kind)

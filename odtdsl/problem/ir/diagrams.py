@@ -50,7 +50,7 @@ from odtdsl.problem.ir.forms import (
     TargetLoss,
     Used,
 )
-from odtdsl.problem.ir.paths import Asked, AskedPath, path_holds, path_numerator
+from odtdsl.problem.ir.paths import TestedColumns, TestedPath, path_holds, path_numerator
 from odtdsl.problem.ir.planes import planes
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawNode, RawPlane, RawTest
@@ -114,12 +114,12 @@ class DiagramEvaluation(Measured):
         return tuple(int(label) for label in np.unique(self.predicted))
 
     @cached_property
-    def tested(self) -> AskedPath:
+    def tested(self) -> TestedPath:
         """The columns of each split, layer by layer."""
-        return tuple(asked(self.core, visit.node.split) for visit in self.visits)
+        return tuple(tested_columns(self.core, visit.node.split) for visit in self.visits)
 
     @cached_property
-    def paths(self) -> tuple[AskedPath, ...]:
+    def paths(self) -> tuple[TestedPath, ...]:
         """What the paths from the root to a terminal ask, each such sequence once.
 
         Raises
@@ -127,14 +127,14 @@ class DiagramEvaluation(Measured):
         NotEvaluable
             There are more than `MOST_PATHS`.
         """
-        ended: dict[AskedPath, None] = {}
-        open_: dict[int, dict[AskedPath, None]] = {self.diagram.entry: {(): None}}
+        ended: dict[TestedPath, None] = {}
+        open_: dict[int, dict[TestedPath, None]] = {self.diagram.entry: {(): None}}
         for layer in self.diagram.layers:
-            following: dict[int, dict[AskedPath, None]] = {}
+            following: dict[int, dict[TestedPath, None]] = {}
             for position, above in open_.items():
                 node = layer[position]
                 for path in above:
-                    longer = (*path, asked(self.core, node.split))
+                    longer = (*path, tested_columns(self.core, node.split))
                     for arc in (node.left, node.right):
                         kept = ended if arc < 0 else following.setdefault(arc, {})
                         kept[longer] = None
@@ -144,21 +144,21 @@ class DiagramEvaluation(Measured):
         return tuple(ended) or ((),)
 
     @cached_property
-    def taken(self) -> tuple[tuple[AskedPath, IntArray], ...]:
+    def paths_taken(self) -> tuple[tuple[TestedPath, IntArray], ...]:
         """The paths that rows take, each with its rows."""
-        found: list[tuple[AskedPath, IntArray]] = []
-        here: list[tuple[int, AskedPath, IntArray]] = [
+        found: list[tuple[TestedPath, IntArray]] = []
+        here: list[tuple[int, TestedPath, IntArray]] = [
             (self.diagram.entry, (), np.arange(self.core.n_rows))
         ]
         for layer in (*self.diagram.layers, ()):
-            below: list[tuple[int, AskedPath, IntArray]] = []
+            below: list[tuple[int, TestedPath, IntArray]] = []
             for place, path, rows in here:
                 if place < 0:
                     found.append((path, rows))
                     continue
                 node = layer[place]
                 left = sends_left(self.core, node.split, rows)
-                longer: AskedPath = (*path, asked(self.core, node.split))
+                longer: TestedPath = (*path, tested_columns(self.core, node.split))
                 for arc, some in ((node.left, rows[left]), (node.right, rows[~left])):
                     if some.size:
                         below.append((arc, longer, some))
@@ -183,7 +183,7 @@ class DiagramEvaluation(Measured):
         return sum(
             int(paths.weights[rows].sum())
             * path_numerator(paths.measure, tuple(chain.from_iterable(path)), len(path))
-            for path, rows in self.taken
+            for path, rows in self.paths_taken
         )
 
     # ---- conditions
@@ -243,7 +243,7 @@ class DiagramEvaluation(Measured):
     def keeps(self, clause: Clause) -> bool:
         """Whether every instance of the clause's scope satisfies one of its literals."""
         if clause.scope is Scope.SPLIT:
-            places: tuple[NodeVisit | AskedPath, ...] = self.visits
+            places: tuple[NodeVisit | TestedPath, ...] = self.visits
         elif clause.scope is Scope.PATH:
             places = self.paths
         elif clause.scope is Scope.MODEL:
@@ -255,7 +255,7 @@ class DiagramEvaluation(Measured):
             for place in places
         )
 
-    def holds(self, atom: Atom, scope: Scope, place: NodeVisit | AskedPath) -> bool:
+    def holds(self, atom: Atom, scope: Scope, place: NodeVisit | TestedPath) -> bool:
         """Whether an atom holds of a split's visit, of a path, or of all splits (the model)."""
         match atom:
             case Linear():
@@ -280,7 +280,7 @@ class DiagramEvaluation(Measured):
                 assert_never(atom)
 
 
-def asked(core: Core, split: RawTest | RawPlane) -> Asked:
+def tested_columns(core: Core, split: RawTest | RawPlane) -> TestedColumns:
     """The columns that a split tests, ascending."""
     if isinstance(split, RawTest):
         return (core.families[split.family].column,)
@@ -308,7 +308,7 @@ def _plane_fault(core: Core, plane: RawPlane, visit: NodeVisit) -> Fault | None:
         return "range"
     if visit.left.all() or not visit.left.any():
         return "empty"
-    here = set(asked(core, plane))
+    here = set(tested_columns(core, plane))
     return (
         tuple(
             index

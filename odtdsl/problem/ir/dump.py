@@ -442,8 +442,10 @@ def _sums(weights: IntArray) -> str:
     rows = int(np.any(weights != 0, axis=1).sum())
     shown = []
     for column in weights.T:
-        added, taken = int(column[column > 0].sum()), int(-column[column < 0].sum())
-        shown.append(f"{added} - {taken}" if added and taken else str(added - taken))
+        added, paths_taken = int(column[column > 0].sum()), int(-column[column < 0].sum())
+        shown.append(
+            f"{added} - {paths_taken}" if added and paths_taken else str(added - paths_taken)
+        )
     return f"{rows} rows: {', '.join(shown)}"
 
 

@@ -7,12 +7,12 @@ from typing import assert_never
 
 from odtdsl.problem.ir.forms import Budget, Order, PathMeasure, Used
 
-Asked = tuple[int, ...]
+TestedColumns = tuple[int, ...]
 """The columns that one split tests: one, or all that a hyperplane weighs."""
-AskedPath = tuple[Asked, ...]
+TestedPath = tuple[TestedColumns, ...]
 
 
-def path_holds(atom: Used | Order | Budget, path: AskedPath) -> bool:
+def path_holds(atom: Used | Order | Budget, path: TestedPath) -> bool:
     """Whether an atom of paths holds on what a path asks."""
     match atom:
         case Used():
@@ -26,7 +26,7 @@ def path_holds(atom: Used | Order | Budget, path: AskedPath) -> bool:
             assert_never(atom)
 
 
-def _order_holds(atom: Order, path: AskedPath) -> bool:
+def _order_holds(atom: Order, path: TestedPath) -> bool:
     above: set[int] = set()
     for columns in path:
         if atom.here in columns:

@@ -11,9 +11,9 @@ from odtdsl.predictors.wording import number_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
-    Ask,
     AtMost,
     Cell,
+    CellTest,
     Column,
     Fork,
     Item,
@@ -183,7 +183,7 @@ class _Writer:
             yield f"{indent}product = {number(term.weight)} * {cell};"
             yield f"{indent}total = total + product;"
 
-    def condition(self, question: Ask) -> str:
+    def condition(self, question: CellTest) -> str:
         cell = self.cells[question.column]
         words = passes(question, cell)
         if not question.missing:
@@ -193,7 +193,7 @@ class _Writer:
         return f"{there} || ({words})" if " && " in words else f"{there} || {words}"
 
 
-def passes(question: Ask, cell: str) -> str:
+def passes(question: CellTest, cell: str) -> str:
     """The condition of a cell that is not missing; false for NAN and NULL."""
     match question.condition:
         case AtMost(value=value):

@@ -18,8 +18,8 @@ from odtdsl.data.levels import level_text
 from odtdsl.predictors.prediction import leaf_shares
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
-    Ask,
     AtMost,
+    CellTest,
     Column,
     End,
     Fork,
@@ -70,7 +70,7 @@ class _Graph:
         self.count = 0
         self.matrix = all(type_.kind == "number" for type_ in plan.features)
         self.cells = self.read()
-        self.places: dict[Ask | Plane, int] = {}
+        self.places: dict[CellTest | Plane, int] = {}
         """Where the answer to a question stands among the columns of the ensemble."""
         self.columns: list[str] = []
         self.numbers: dict[int, int] = {}
@@ -127,23 +127,25 @@ class _Graph:
 
     # ---- questions
 
-    def place(self, question: Ask | Plane) -> tuple[int, float, bool]:
+    def place(self, question: CellTest | Plane) -> tuple[int, float, bool]:
         """The column of the ensemble, the threshold, and whether NaN passes, for a question.
 
         Thresholds ask the cells themselves; all else is a column of 0 (passes) and 1.
         """
-        if isinstance(question, Ask) and isinstance(question.condition, AtMost):
+        if isinstance(question, CellTest) and isinstance(question.condition, AtMost):
             if question.column not in self.numbers:
                 self.numbers[question.column] = len(self.columns)
                 self.columns.append(self.cells[question.column])
             return self.numbers[question.column], question.condition.value, question.missing
         if question not in self.places:
             self.places[question] = len(self.columns)
-            passes = self.asked(question) if isinstance(question, Ask) else self.below(question)
+            passes = (
+                self.asked(question) if isinstance(question, CellTest) else self.below(question)
+            )
             self.columns.append(self.double(self.op("Not", passes)))
         return self.places[question], 0.5, False
 
-    def asked(self, ask: Ask) -> str:
+    def asked(self, ask: CellTest) -> str:
         """bool (rows, 1): who passes, missing cells included."""
         cell, condition = self.cells[ask.column], ask.condition
         if self.plan.columns[ask.column].kind == "text":

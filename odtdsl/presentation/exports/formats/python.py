@@ -9,8 +9,8 @@ from odtdsl.data.levels import level_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import identifiers, program_name
 from odtdsl.presentation.exports.plan import (
-    Ask,
     AtMost,
+    CellTest,
     Column,
     Fork,
     Item,
@@ -176,7 +176,7 @@ class _Writer:
         assert found.output is not None, "check_tree: a leaf says something"
         return repr(found.output[0] if len(found.output) == 1 else found.output)
 
-    def condition(self, question: Ask | Plane) -> str:
+    def condition(self, question: CellTest | Plane) -> str:
         if isinstance(question, Plane):
             total = " + ".join(map(self.term, question.terms))
             return f"{total} < {question.bound!r}"
@@ -195,7 +195,7 @@ class _Writer:
         return f"{term.weight!r} * {cell}"
 
 
-def passes(question: Ask, cell: str) -> str:
+def passes(question: CellTest, cell: str) -> str:
     """The condition of a cell that is not missing; false for NaN and None."""
     match question.condition:
         case AtMost(value=value):

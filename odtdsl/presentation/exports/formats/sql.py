@@ -12,8 +12,8 @@ from odtdsl.predictors.wording import number_text, printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
-    Ask,
     AtMost,
+    CellTest,
     Column,
     Fork,
     Item,
@@ -148,7 +148,7 @@ class _Writer:
         else:
             yield f"{indent}{said[item.leaf]}"
 
-    def condition(self, question: Ask | Plane) -> str:
+    def condition(self, question: CellTest | Plane) -> str:
         if isinstance(question, Plane):
             total = " + ".join(map(self.term, question.terms))
             return f"{total} < {number(question.bound)}"
@@ -170,7 +170,7 @@ class _Writer:
         return f"{number(term.weight)} * {cell}"
 
 
-def _passes(question: Ask, cell: str) -> str:
+def _passes(question: CellTest, cell: str) -> str:
     match question.condition:
         case AtMost(value=value):
             return f"{cell} <= {number(value)}"

@@ -10,9 +10,9 @@ from odtdsl.data.dataset import Value
 from odtdsl.predictors.wording import counts_text, number_text, printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
-    Ask,
     AtMost,
     Cell,
+    CellTest,
     Column,
     Fork,
     Item,
@@ -79,7 +79,7 @@ class _Room:
     full: bool = False
     """Whether no cell that is there is admitted."""
 
-    def after(self, ask: Ask, passed: bool) -> _Room:
+    def after(self, ask: CellTest, passed: bool) -> _Room:
         room = replace(self, missing=self.missing and ask.missing == passed)
         condition = ask.condition
         if isinstance(condition, OneOf):
@@ -147,7 +147,7 @@ class _Path:
     rooms: dict[int, _Room] = field(default_factory=dict)
     planes: tuple[tuple[Plane, bool], ...] = ()
 
-    def after(self, question: Ask | Plane, passed: bool) -> _Path:
+    def after(self, question: CellTest | Plane, passed: bool) -> _Path:
         if isinstance(question, Plane):
             return _Path(self.rooms, (*self.planes, (question, passed)))
         room = self.rooms.get(question.column, _Room()).after(question, passed)
@@ -179,7 +179,7 @@ def _rule(plan: Plan, path: _Path, leaf: int) -> str:
     return "\n".join([*conditions, f"then {'  '.join(leaf_lines(plan, leaf))}"])
 
 
-def question_text(plan: Plan, question: Ask | Plane) -> str:
+def question_text(plan: Plan, question: CellTest | Plane) -> str:
     """What a split asks, as a rule says it."""
     if isinstance(question, Plane):
         return _plane(plan, question, True)

@@ -12,8 +12,8 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     MOST_SPLITS,
-    Ask,
     AtMost,
+    CellTest,
     Column,
     Condition,
     End,
@@ -96,7 +96,7 @@ def _tests(plan: Plan, item: Item) -> Any:
     if isinstance(item, End):
         return item.leaf
     ask = item.question
-    assert isinstance(ask, Ask), "hyperplanes are refused"
+    assert isinstance(ask, CellTest), "hyperplanes are refused"
     column = plan.columns[ask.column]
     left, right = _tests(plan, item.left), _tests(plan, item.right)
     return _asked(column, ask.condition, ask.missing, left, right)
