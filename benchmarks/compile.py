@@ -59,9 +59,9 @@ def compile_seconds(core: Core, depth: int) -> tuple[int, dict[str, float]]:
     import highspy  # noqa: F401
     import pyomo.environ  # noqa: F401
 
+    from odtdsl.backends.milp.formulation import PATTERN
     from odtdsl.backends.milp.highs import Solver
     from odtdsl.backends.milp.pyomo_model import build, standard_form
-    from odtdsl.backends.milp.search import lower
 
     steps: dict[str, float] = {}
     began = time.perf_counter()
@@ -69,7 +69,7 @@ def compile_seconds(core: Core, depth: int) -> tuple[int, dict[str, float]]:
     def step(name: str) -> None:
         steps[name] = time.perf_counter() - began - sum(steps.values())
 
-    program = lower(core, depth, 0).program
+    program = PATTERN.lower(core, depth, 0).program
     step("lowering")
     built = build(program)
     step("Pyomo model")

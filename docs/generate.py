@@ -204,15 +204,19 @@ def support() -> Iterator[str]:
 
 
 def _back_ends() -> dict[str, Callable[..., Any]]:
-    from odtdsl.backends.milp.support import cptree_supports
+    """What each supports, and each formulation that does not support the same forms."""
     from odtdsl.backends.registry import back_end
-    from odtdsl.base.back_ends import names
+    from odtdsl.base.back_ends import names, variants
+    from odtdsl.problem.ir.forms import Form
 
     found: dict[str, Callable[..., Any]] = {}
     for name in names():
-        found[f"`{name}`"] = back_end(name).supports
-        if name == "milp":
-            found["`milp --model cptree`"] = cptree_supports
+        usual = found[f"`{name}`"] = back_end(name).supports
+        for variant in variants(name):
+            supports = back_end(name, variant).supports
+            if any(supports(f, inside_or=o) != usual(f, inside_or=o) for f in Form for o in (0, 1)):
+                ((option, value),) = variant.given
+                found[f"`{name} --{option} {value}`"] = supports
     return found
 
 

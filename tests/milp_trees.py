@@ -12,9 +12,10 @@ import numpy as np
 from random_cores import HERE, errors_of, random_filter, random_rows
 
 from odtdsl.backends.base import Limits
+from odtdsl.backends.milp.formulation import PATTERN
 from odtdsl.backends.milp.highs import Solver
+from odtdsl.backends.milp.lowering import Lowered
 from odtdsl.backends.milp.pyomo_model import build, standard_form
-from odtdsl.backends.milp.search import Lowered, lower
 from odtdsl.problem.ir.evaluate import Evaluation, Visit, children, goes_left, split_fault
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import build_families
@@ -359,7 +360,7 @@ class Live:
 
     def __init__(self, core: Core, lowered: Lowered | None = None) -> None:
         core = replace(core, objective=core.objective[:1])
-        self.lowered = lower(core, depth_cap(core), 0) if lowered is None else lowered
+        self.lowered = PATTERN.lower(core, depth_cap(core), 0) if lowered is None else lowered
         program = self.lowered.program
         self.solver = Solver(program, standard_form(program, build(program)))
         self.lower = np.array(program.column_lower, dtype=np.float64)

@@ -43,7 +43,7 @@ from worlds import Model, TooMany, World, random_world
 
 import odtdsl
 from odtdsl.backends.cpsat.backend import installed
-from odtdsl.backends.milp.search import lower
+from odtdsl.backends.milp.formulation import formulation
 from odtdsl.backends.milp.subtrees import Subtrees
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
@@ -302,7 +302,7 @@ def _label(core: Core, case_: Case, label: int) -> int:
 
 def by_subtrees(core: Core) -> list[Live]:
     """The model by whole subtrees, where it is another one."""
-    lowered = lower(core, depth_cap(core), 0, formulation="subtrees")
+    lowered = formulation("subtrees").lower(core, depth_cap(core), 0)
     return [Live(core, lowered)] if isinstance(lowered.encoding, Subtrees) else []
 
 

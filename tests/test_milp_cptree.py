@@ -13,9 +13,8 @@ from scale import blocks, scaled
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp import Milp
-from odtdsl.backends.milp.backend import refuse
-from odtdsl.backends.milp.cptree import CpTree
-from odtdsl.backends.milp.search import lower
+from odtdsl.backends.milp.formulation import formulation
+from odtdsl.backends.milp.replicas.cptree import CpTree
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.problem.ir.evaluate import stage_values, violations
 from odtdsl.problem.ir.expr import Scope
@@ -55,7 +54,7 @@ def supported(rng: random.Random, *clauses: tuple[str, ...]) -> Core:
             core = replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))
             core = replace(core, clauses=tuple(_plain(clause) for clause in core.clauses))
             try:
-                refuse(core, "cptree")
+                formulation("cptree").refuse(core)
             except OdtError:
                 continue
             return core
@@ -81,7 +80,7 @@ def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) 
     for seed in range(scaled(3 if len(kind) == 1 else 1)):
         rng = random.Random(f"cptree {kind} {seed}")
         core = supported(rng, kind)
-        live = Live(core, lower(core, depth_cap(core), 0, formulation="cptree"))
+        live = Live(core, formulation("cptree").lower(core, depth_cap(core), 0))
         trees = reduced_trees(core)
         for tree in rng.sample(trees, min(20, len(trees))):
             keeps = not violations(core, tree)
@@ -151,7 +150,7 @@ def test_the_printed_exclusion_in_the_tree_forbids_one_feature_at_the_root() -> 
     bottom = RawSplit(family=1, test=0, left=RawLeaf(label=0), right=RawLeaf(label=1))
     turned = replace(bottom, left=RawLeaf(label=1), right=RawLeaf(label=0))
     full = RawSplit(family=0, test=0, left=bottom, right=turned)
-    live = Live(ruled, lower(ruled, 2, 0, formulation="cptree"))
+    live = Live(ruled, formulation("cptree").lower(ruled, 2, 0))
     encoding = live.lowered.encoding
     assert isinstance(encoding, CpTree)
     assert live.admits(full)
@@ -187,7 +186,7 @@ def test_the_printed_test_costs_charge_every_bin() -> None:
     )
     inner = RawSplit(family=0, test=1, left=RawLeaf(label=1), right=RawLeaf(label=0))
     tree = RawSplit(family=0, test=0, left=RawLeaf(label=0), right=inner)
-    live = Live(core, lower(core, 2, 0, formulation="cptree"))
+    live = Live(core, formulation("cptree").lower(core, 2, 0))
     assert live.admits(tree)
     point = live.lowered.full_start(tree)
     assert point is not None

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from milp_trees import Live, reduced_trees, tiny
 
+import odtdsl
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.milp import Milp, lookahead
+from odtdsl.backends.milp.formulation import PATTERN, formulation
 from odtdsl.backends.milp.highs import Solver
+from odtdsl.backends.milp.lowering import DEEPEST, deepest
 from odtdsl.backends.milp.program import WIDEST
 from odtdsl.backends.milp.pyomo_model import build, standard_form
-from odtdsl.backends.milp.search import DEEPEST, deepest, lower
 from odtdsl.backends.milp.writer import write
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.table import FloatArray, IntArray
@@ -282,7 +284,7 @@ def test_lookahead_starts_at_the_optimum_where_only_path_rules_stand() -> None:
         origin=Origin(rule="o"),
     )
     core = replace(core, clauses=(rule,))
-    lowered = lower(core, 2, 0)
+    lowered = PATTERN.lower(core, 2, 0)
     assert lowered.hint is not None
     assert not violations(core, lowered.hint)
     answer = Milp().solve(core, FOREVER)
@@ -361,25 +363,25 @@ def ruled() -> Core:
     return replace(core, clauses=rules)
 
 
-@pytest.mark.parametrize("formulation", ["pattern", "subtrees", "cptree"])
+@pytest.mark.parametrize("name", ["pattern", "subtrees", "cptree"])
 @pytest.mark.parametrize("to", ["lp", "mps"])
-def test_files_keep_names_rules_and_optimum(tmp_path: Path, to: Any, formulation: Any) -> None:
+def test_files_keep_names_rules_and_optimum(tmp_path: Path, to: Any, name: str) -> None:
     import highspy
 
     core = ruled()
     path = tmp_path / f"model.{to}"
-    size = dict(write(core, path, to, formulation))
+    size = dict(write(core, path, to, formulation(name)))
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
     lp = highs.getLp()
     assert (lp.num_col_, lp.num_row_) == (size["variables"], size["rows"])
-    program = lower(core, 2, 0, formulation=formulation).program
+    program = formulation(name).lower(core, 2, 0).program
     assert sorted(lp.col_names_) == sorted(program.column_names)
     assert sorted(lp.row_names_) == sorted(program.matrix().names)
     rules = {name.split("(")[0] for name in lp.row_names_ if name.startswith("rule_")}
-    if formulation == "subtrees":
+    if name == "subtrees":
         assert not rules
         assert path.read_text().count("subtrees that break rule") == 3
     else:
@@ -389,7 +391,7 @@ def test_files_keep_names_rules_and_optimum(tmp_path: Path, to: Any, formulation
     text = path.read_text()
     constant = int(re.search(r"= \((-?\d+) \+ 1 \* objective", text).group(1))  # type: ignore[union-attr]
     value = constant + round(highs.getInfo().objective_function_value)
-    assert value == Milp(formulation).solve(core, FOREVER).stages[0].value
+    assert value == Milp(name).solve(core, FOREVER).stages[0].value
 
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
@@ -399,7 +401,19 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_row_knows_its_rule() -> None:
-    matrix = lower(ruled(), 2, 0).program.matrix()
+    matrix = PATTERN.lower(ruled(), 2, 0).program.matrix()
     for name, origin in zip(matrix.names, matrix.origins, strict=True):
         expected = origin.rule not in ("skeleton", "objective")
         assert name.startswith("rule_") == expected
+
+
+def test_compile_writes_the_formulation_that_is_asked_for(tmp_path: Path) -> None:
+    spec = "data frame target y tree depth <= 2 minimize errors"
+    frame = {"a": [1, 2, 3, 4, 5, 6], "y": list("nnpnpp")}
+    sizes = [
+        odtdsl.compile(spec, tmp_path / f"{name}.lp", model=name, frame=frame)
+        for name in ("pattern", "subtrees", "cptree")
+    ]
+    assert len({tuple(size.values()) for size in sizes}) == 3
+    with pytest.raises(OdtError, match="cannot express trees"):
+        odtdsl.compile(spec, tmp_path / "odd.lp", model="odd", frame=frame)

@@ -23,7 +23,7 @@ from worlds import Model, TooMany, random_world
 
 import odtdsl
 from odtdsl.backends.clauses.lowering import shape_of
-from odtdsl.backends.sat.paper_encoding import PaperCode
+from odtdsl.backends.sat.replicas.paper import PaperCode
 from odtdsl.backends.sat.solvers import MAXSAT, NAMES
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.cli.main import app
@@ -132,7 +132,7 @@ def test_encodings_and_solvers_are_checked() -> None:
         ({"solver": "glucos4"}, "U318", "did you mean `glucose4`?"),
         ({"solver": "glucose4", "using": "exact"}, "U302", "add `--using sat`"),
         ({"encoding": "paper", "using": "milp"}, "U302", "add `--using sat`"),
-        ({"encoding": "paper", "solver": "rc2"}, "U302", "leave out `--solver rc2`"),
+        ({"encoding": "paper", "solver": "rc2"}, "U302", "omit `--solver rc2`"),
         ({"encoding": "papre"}, "U302", "write `--encoding ordered` or `--encoding paper`"),
         ({"encoding": "paper", "model": "cptree"}, "U302", "leave out one of them"),
     ):

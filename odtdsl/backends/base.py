@@ -18,6 +18,8 @@ from odtdsl.problem.ir.forms import Core, Form, Origin
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from odtdsl.backends.improvements import Found
     from odtdsl.base.diagnostics.model import OdtError
     from odtdsl.predictors.diagram import Diagram
@@ -342,6 +344,10 @@ class BackEnd(ABC):
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding, as `RawAnswer.size`; empty where there is none to speak of."""
         return ()
+
+    def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:
+        """Write a program for other solvers, where its entry says that it can; its size."""
+        raise NotImplementedError(f"`{self.name}` writes no programs")
 
     @abstractmethod
     def solve(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.answers import same, unfounded, with_model
@@ -462,10 +462,7 @@ def compile_to(
     choice = choose(core, writer)
     if choice.name is None:
         raise refused(choice, writer, analysis.problem.source)
-    from odtdsl.backends.milp.writer import write
-
-    form: Literal["pattern", "cptree"] = "cptree" if variant.get("model") == "cptree" else "pattern"
-    return write(core, Path(path), "lp" if to == "lp" else "mps", form)
+    return back_end(writer, variant).write(core, Path(path), to)
 
 
 def format_of(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from odtdsl.backends.base import (
@@ -14,10 +15,8 @@ from odtdsl.backends.base import (
     Support,
     started,
 )
-from odtdsl.backends.milp.support import Formulation, cptree_supports, flow_supports
-from odtdsl.backends.needs import needs
+from odtdsl.backends.milp.formulation import Formulation, formulation
 from odtdsl.base.back_ends import Variant
-from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.problem.ir.forms import Core, DepthStage, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
@@ -43,29 +42,24 @@ class Milp(BackEnd):
     refutes_by_bounds: ClassVar[bool] = True
     for_questions: ClassVar[Variant] = Variant((("model", "subtrees"),))
 
-    model: Formulation = "pattern"
+    model: str = "pattern"
+
+    @property
+    def formulation(self) -> Formulation:
+        """The formulation of this name."""
+        return formulation(self.model)
 
     def check(self, core: Core) -> None:
         """Raise B102 for what the formulation does not express."""
-        refuse(core, self.model)
+        self.formulation.refuse(core)
 
     def same_as_default(self, core: Core) -> str:
-        """Whole subtrees are left to pattern flow where they are too many."""
-        if self.model != "subtrees":
-            return ""
-        from odtdsl.backends.milp.search import deepest
-        from odtdsl.backends.milp.subtrees import fits
-
-        if fits(core, deepest(core)):
-            return ""
-        return (
-            "whole subtrees are for trees of depth 1 or 2 with few candidates;"
-            " `milp` is then the same by pattern flow"
-        )
+        """As the formulation says."""
+        return self.formulation.same_as_default(core)
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether the formulation expresses a form, alone or inside a disjunction."""
-        return supports(form, inside_or=inside_or, formulation=self.model)
+        return self.formulation.supports(form, inside_or=inside_or)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Orders of predictions over more thresholds than a model may have columns for."""
@@ -76,18 +70,25 @@ class Milp(BackEnd):
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding at the depth that the skeleton allows (at most `SHOWN_DEPTH`
         where the depth is for the search to find)."""
-        from odtdsl.backends.milp.search import deepest, lower
-
-        refuse(core, self.model)
+        self.formulation.refuse(core)
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.milp.diagram_search import lower_diagram
 
             widths = ("nodes", sum(core.skeleton.widths))
-            return (widths, *lower_diagram(core, 0, formulation=self.model).program.size())
+            lowered = lower_diagram(core, 0, formulation=self.formulation)
+            return (widths, *lowered.program.size())
+        from odtdsl.backends.milp.lowering import deepest
+
         first = core.objective[0]
         depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
-        lowered = lower(core, depth, 0, formulation=self.model, lookahead=False)
-        return (("depth", depth), *lowered.program.size())
+        program = self.formulation.lower(core, depth, 0, lookahead=False).program
+        return (("depth", depth), *program.size())
+
+    def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:
+        """Write the program of the first stage."""
+        from odtdsl.backends.milp.writer import write
+
+        return write(core, path, "lp" if to == "lp" else "mps", self.formulation)
 
     def solve(
         self,
@@ -115,9 +116,7 @@ class Milp(BackEnd):
             B102 forms that the formulation does not express; B220, B221 numbers that spread too
             far for a solver with floats; B222 a depth beyond the largest that is built.
         """
-        from odtdsl.backends.milp.search import Search
-
-        refuse(core, self.model)
+        self.formulation.refuse(core)
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.milp.diagram_search import DiagramSearch
 
@@ -126,35 +125,8 @@ class Milp(BackEnd):
                 limits,
                 start if isinstance(start, RawDiagram) else None,
                 report,
-                self.model,
+                self.formulation,
             ).run()
-        return Search(core, limits, started(start), report, self.model).run()
+        from odtdsl.backends.milp.search import Search
 
-
-def supports(form: Form, *, inside_or: bool, formulation: Formulation) -> Support:
-    """Whether a formulation expresses a form."""
-    if formulation == "subtrees" and form is Form.DIAGRAM:
-        return Support(level="unsupported", reason="whole subtrees are columns for trees only")
-    table = cptree_supports if formulation == "cptree" else flow_supports
-    return table(form, inside_or=inside_or)
-
-
-def refuse(core: Core, formulation: Formulation) -> None:
-    """Raise for every form of the problem that the formulation does not express."""
-    found: list[Diagnostic] = []
-    if formulation in ("cptree", "odd"):
-        from odtdsl.backends.milp.support import beyond_cptree, beyond_odd
-
-        found += [
-            Diagnostic(
-                code="B102", message=f"`milp` ({formulation}) cannot express {what}", notes=(why,)
-            )
-            for what, why in (beyond_cptree if formulation == "cptree" else beyond_odd)(core)
-        ]
-    for need in needs(core):
-        support = supports(need.form, inside_or=need.inside_or, formulation=formulation)
-        if support.level == "unsupported":
-            what = f"`milp` ({formulation}) cannot express `{need.origin.rule}` ({need.form.value})"
-            found.append(Diagnostic(code="B102", message=what, notes=(support.reason,)))
-    if found:
-        raise OdtError(found)
+        return Search(core, limits, started(start), report, self.formulation).run()

@@ -16,7 +16,6 @@ All are binary. A diagram is read from them and the tests alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -54,7 +53,7 @@ class Arcs:
             self._of_node(node) for node in range(layers.n_branches)
         )
         self.end = program.columns([f"end(c{c})" for c in range(layers.n_leaves)], integer=True)
-        entry = _ones(self.end)
+        entry = ones(self.end)
         if self.active:
             entry.add_term(self.active[0])
         program.row("entry", SKELETON, entry, lower=1, upper=1)
@@ -79,11 +78,11 @@ class Arcs:
             ]
         )
         for index, side in SIDES:
-            row = _ones(columns[index]).add(active, -1)
+            row = ones(columns[index]).add(active, -1)
             self.program.row(f"arc_of(n{node},{side})", SKELETON, row, lower=0, upper=0)
         for position, target in enumerate(targets):
             if target >= self.layers.n_branches:
-                both = _ones(columns[:, position]).add(active, -1)
+                both = ones(columns[:, position]).add(active, -1)
                 name = f"apart(n{node},{self.name(target)})"
                 self.program.row(name, SKELETON, both, upper=0)
         return columns
@@ -96,15 +95,15 @@ class Arcs:
 
     def link(self, node: int, target: int) -> Affine:
         """1 iff an arc of the node leads to the target."""
-        return _ones(self.arc[node][:, self.targets[node].index(target)])
+        return ones(self.arc[node][:, self.targets[node].index(target)])
 
     def _into(self, node: int) -> None:
         program, active = self.program, Affine().add_term(self.active[node])
         some = active.copy()
         for above, columns in self.into(node):
-            both = _ones(columns).add(active, -1)
+            both = ones(columns).add(active, -1)
             program.row(f"leads(n{above},n{node})", SKELETON, both, upper=0)
-            some.add(_ones(columns), -1)
+            some.add(ones(columns), -1)
         program.row(f"led_to(n{node})", SKELETON, some, upper=0)
 
     def _own(self) -> None:
@@ -142,7 +141,7 @@ class Arcs:
             column = program.column(f"reached(c{label})", integer=True)
             some = Affine().add_term(int(self.end[label]))
             for _, columns in self.into(self.layers.n_branches + label):
-                some.add(_ones(columns))
+                some.add(ones(columns))
             for arc in some.terms:
                 row = Affine().add_term(arc).add_term(column, -1)
                 name = f"reach_by({program.column_names[arc]})"
@@ -160,22 +159,10 @@ class Arcs:
         """
         for node, targets in enumerate(self.targets):
             for position, target in enumerate(targets):
-                row = _ones(self.arc[node][1, : position + 1])
+                row = ones(self.arc[node][1, : position + 1])
                 row.add_term(int(self.arc[node][0, position]))
                 name = f"turned(n{node},{self.name(target)})"
                 self.program.row(name, SKELETON, row, upper=1)
-
-    def by_degree(self) -> None:
-        """From the third layer on, no node has fewer arcs than the next: equation (12)."""
-        for level in range(2, 0 if self.layers.tree else self.layers.depth):
-            nodes = self.layers.at_level(level)
-            for first, second in pairwise(nodes):
-                row = Affine()
-                for node, sign in ((first, 1), (second, -1)):
-                    for _, columns in self.into(node):
-                        row.add(_ones(columns), sign)
-                name = f"degree(n{first},n{second})"
-                self.program.row(name, SKELETON, row, lower=0)
 
     # ---- diagrams out and in
 
@@ -222,5 +209,5 @@ class Arcs:
         )
 
 
-def _ones(columns: IntArray) -> Affine:
+def ones(columns: IntArray) -> Affine:
     return Affine().add_terms(columns, np.ones_like(columns))

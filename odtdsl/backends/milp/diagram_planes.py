@@ -14,8 +14,7 @@ A diagram is read from the flows alone, and its splits are found again from the 
 weights of a solver part rows only up to its tolerances. An optimum is one of all planes that leave
 0.0001 between the two sides.
 
-References: the ODD study, equations (1)-(18) and (20); (12) orders nodes where the study's own
-formulation is asked for, else they stand in the order in which arcs lead to them.
+References: the ODD study, equations (1)-(18) and (20), without (12): see `replicas.odd`.
 """
 
 from __future__ import annotations
@@ -58,9 +57,8 @@ class PlaneFlow(Flows):
         int64 (n_nodes, n_plane_columns) of axis splits: columns; None for hyperplanes.
     """
 
-    def __init__(self, core: Core, tick: Tick = lambda: None, *, study: bool = False) -> None:
+    def __init__(self, core: Core, tick: Tick = lambda: None) -> None:
         self.core = core
-        self.study = study
         self.perfect = layers_of(core)
         self.program = Program()
         self.charges = Charges()
@@ -74,10 +72,7 @@ class PlaneFlow(Flows):
         self.active = self.program.columns(nodes, integer=True).tolist()
         arcs = Arcs(self.program, self.perfect, self.active)
         arcs.turned()
-        if study:
-            arcs.by_degree()
-        else:
-            arcs.order()
+        self.order_nodes(arcs)
         self._build(arcs)
         self.side = self._side_columns()
         self.tests: IntArray | None = None
@@ -103,6 +98,10 @@ class PlaneFlow(Flows):
         return Affine().add_terms(self.tests[node, mine], np.ones(len(mine), dtype=np.int64))
 
     # ---- structure
+
+    def order_nodes(self, arcs: Arcs) -> None:
+        """Nodes of a layer can be exchanged: they stand in the order in which arcs lead to them."""
+        arcs.order()
 
     def _allowed(self, node: int) -> BoolArray:
         """bool (n_plane_columns,): which columns filters admit at a node."""
@@ -279,10 +278,12 @@ class PlaneFlow(Flows):
         for level, layer in enumerate(raw.layers):
             found.append(dict(zip(order, self.perfect.at_level(level), strict=False)))
             arcs = [arc for at in order for arc in (layer[at].left, layer[at].right) if arc >= 0]
-            order = list(dict.fromkeys(arcs))
-            if self.study and level > 0:
-                order.sort(key=lambda at: -arcs.count(at))
+            order = self.ordered(level, arcs)
         return found
+
+    def ordered(self, level: int, targets: list[int]) -> list[int]:
+        """The nodes below a layer in the order of `order_nodes`; `targets` of its arcs in turn."""
+        return list(dict.fromkeys(targets))
 
     def _own_places(self, raw: RawDiagram) -> list[dict[int, int]]:
         """Of a tree: an only child is the left one."""

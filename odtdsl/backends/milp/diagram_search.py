@@ -9,18 +9,17 @@ import numpy as np
 
 from odtdsl.backends.milp.charges import total_range
 from odtdsl.backends.milp.clauses import Point
-from odtdsl.backends.milp.diagram_flow import DiagramFlow
-from odtdsl.backends.milp.diagram_planes import PlaneFlow
 from odtdsl.backends.milp.diagram_rules import DiagramRules
 from odtdsl.backends.milp.flows import Flows
+from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import Run
 from odtdsl.backends.milp.layers import layers_of
+from odtdsl.backends.milp.lowering import Kept
 from odtdsl.backends.milp.patterns import Patterns, find_patterns, gains_of
 from odtdsl.backends.milp.program import Numbers, Program
-from odtdsl.backends.milp.search import Kept, Model, Search
+from odtdsl.backends.milp.search import Model, Search
 from odtdsl.backends.milp.stages import Goal, keep, lower_stage
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
-from odtdsl.backends.milp.support import Formulation
 from odtdsl.problem.ir.forms import Additive, Core, DepthStage, RegressionStage, StageForm
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
 
@@ -56,7 +55,7 @@ def lower_diagram(
     stage: int | None,
     kept: Kept = (),
     tick: Tick = lambda: None,
-    formulation: Formulation = "pattern",
+    formulation: Formulation = PATTERN,
 ) -> LoweredDiagram:
     """The program of a problem with a diagram.
 
@@ -71,18 +70,14 @@ def lower_diagram(
     tick
         Called often; may raise to stop.
     formulation
-        `odd` for the study's own; else `pattern`.
+        That of the structure.
 
     Raises
     ------
     OdtError
         B220, B221 numbers that spread too far for a solver with floats.
     """
-    encoding: Flows
-    if formulation == "odd" or core.skeleton.splits == "hyperplane":
-        encoding = PlaneFlow(core, tick, study=formulation == "odd")
-    else:
-        encoding = DiagramFlow(core, tick)
+    encoding = formulation.flows(core, tick)
     rules = DiagramRules(encoding, core.n_classes, tick)
     for clause in core.clauses:
         rules.add(clause)
@@ -106,7 +101,7 @@ class DiagramSearch(Search):
     @property
     def of_margin(self) -> bool:
         """Whether the model is one of the splits that leave a margin only."""
-        return self.formulation == "odd" or self.core.skeleton.splits == "hyperplane"
+        return self.formulation.has_margins(self.core)
 
     def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
         return lower_diagram(self.core, stage, kept, self.tick, self.formulation)

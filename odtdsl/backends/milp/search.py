@@ -4,53 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
 from odtdsl.backends.base import Limits, Report
-from odtdsl.backends.milp.clauses import Point, Rules, TreeEncoding
-from odtdsl.backends.milp.cptree import CpRules, CpTree
+from odtdsl.backends.milp.clauses import Point
+from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
-from odtdsl.backends.milp.lookahead import add_lookahead
-from odtdsl.backends.milp.monotone import FlowRules
-from odtdsl.backends.milp.pattern_flow import PatternFlow
+from odtdsl.backends.milp.lowering import DEEPEST, Kept, deepest
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Built, build, standard_form
-from odtdsl.backends.milp.stages import Goal, keep, lower_stage, measures_of, trivial_bound
-from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
-from odtdsl.backends.milp.subtrees import SubtreeRules, Subtrees, fits
-from odtdsl.backends.milp.support import Formulation
+from odtdsl.backends.milp.stages import Goal, trivial_bound
+from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.backends.staged import StagedSearch, Stopped
-from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.data.table import FloatArray
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import (
-    Additive,
     Core,
-    DepthStage,
-    Linear,
-    LinearStage,
-    MaximaBound,
-    PathTotal,
 )
-from odtdsl.problem.ir.problem import TreeSkeleton
-from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
+from odtdsl.problem.ir.raw import RawModel
 
 TIGHT = 1e-9
 """Tolerance of integer columns in programs with wide numbers."""
-
-DEEPEST = 10
-"""The deepest perfect tree that a model is built on: 1,024 leaf slots."""
-
-
-WIDEST_SUM = 10**8
-"""Sums over the rows of subtrees stay below: at the tolerance of `TIGHT`, which HiGHS also keeps
-its linear programs to, a column then moves none by more than a tenth of a step."""
-
 
 BUILD_ROW, COMPILE_ROW, COMPILE_NONZERO, SHORT = 10e-6, 15e-6, 2e-6, 0.2
 """Seconds per row or column of building, per row and nonzero of compiling; what is soon over."""
@@ -76,171 +53,6 @@ class Model(Protocol):
     def full_start(self, tree: RawModel) -> Numbers | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Lowered:
-    """A problem at one depth and stage as a program, and the way back to trees.
-
-    Attributes
-    ----------
-    goal
-        The stage that is minimized; None where any tree will do.
-    hint
-        A good tree that may break rules; None where none was met.
-    """
-
-    encoding: TreeEncoding
-    goal: Goal | None
-    hint: RawTree | None
-
-    @property
-    def program(self) -> Program:
-        return self.encoding.program
-
-    def decode(self, point: Point) -> RawModel | None:
-        """The tree of a solution."""
-        return self.encoding.decode(point)
-
-    def full_start(self, tree: RawModel) -> IntArray | None:
-        """Every column of a tree; None where it does not fit or breaks a row."""
-        assert not isinstance(tree, RawDiagram), "trees only"
-        point = self.encoding.assignment(tree)
-        if point is None:
-            return None
-        self.program.complete(point)
-        return point if bool(self.program.holds(point).all()) else None
-
-
-Kept = tuple[tuple[int, Fraction], ...]
-"""Earlier stages and their optimal values."""
-
-
-def lower(
-    core: Core,
-    depth: int,
-    stage: int | None,
-    kept: Kept = (),
-    tick: Tick = lambda: None,
-    formulation: Formulation = "pattern",
-    lookahead: bool = True,
-) -> Lowered:
-    """The program of a problem.
-
-    Parameters
-    ----------
-    core
-        The problem; its own depth is not read.
-    depth
-        Of the perfect tree.
-    stage
-        The stage to minimize; None for any tree.
-    kept
-        Earlier stages that must stay at their optimum.
-    tick
-        Called often; may raise to stop.
-    formulation
-        `pattern`, `cptree`, or `subtrees`, which is `pattern` where it does not fit.
-    lookahead
-        Whether bounds of root tests tighten the relaxation.
-
-    Raises
-    ------
-    OdtError
-        B220, B221 numbers that spread too far for a solver with floats.
-    """
-    if formulation == "subtrees":
-        if (found := _by_subtrees(core, depth, stage, kept, tick)) is not None:
-            return found
-        formulation = "pattern"
-    wanted = [index for index, _ in kept] + ([] if stage is None else [stage])
-    measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
-    for clause in core.clauses:
-        atoms = [literal.atom for literal in clause.literals]
-        measures += [atom.measure for atom in atoms if isinstance(atom, Linear | PathTotal)]
-        measures += [one for a in atoms if isinstance(a, MaximaBound) for one in a.measures]
-    assert isinstance(core.skeleton, TreeSkeleton)
-    leaves = core.skeleton.leaves
-    if formulation == "cptree":
-        study = CpTree(core, depth, leaves, measures, tick)
-        return _ruled(core, study, CpRules(study, core.n_classes, tick), stage, kept)
-    flow = PatternFlow(core, depth, leaves, measures, tick)
-    lowered = _ruled(core, flow, FlowRules(flow, core.n_classes, tick), stage, kept)
-    for index, _ in kept:
-        earlier = core.objective[index]
-        if isinstance(earlier, LinearStage):
-            add_lookahead(flow, earlier.measure, tick)
-    if stage is None or not lookahead:
-        return lowered
-    form = core.objective[stage]
-    hint = add_lookahead(flow, form.measure, tick) if isinstance(form, LinearStage) else None
-    return replace(lowered, hint=hint)
-
-
-def _by_subtrees(
-    core: Core, depth: int, stage: int | None, kept: Kept, tick: Tick
-) -> Lowered | None:
-    """The program by whole subtrees, where they are few and their sums small enough for floats."""
-    if not fits(core, depth):
-        return None
-    assert isinstance(core.skeleton, TreeSkeleton)
-    encoding = Subtrees(core, depth, core.skeleton.leaves, tick)
-    rules = SubtreeRules(encoding, core.n_classes, tick)
-    try:
-        lowered = _ruled(core, encoding, rules, stage, kept)
-    except OdtError:  # more than nine digits
-        return None
-    program = lowered.program
-    widest = int(np.abs(program.matrix().values).max(initial=0))
-    widest = max([widest, *map(abs, program.objective.terms.values())])
-    return lowered if widest <= WIDEST_SUM else None
-
-
-def _ruled(
-    core: Core, encoding: TreeEncoding, rules: Rules, stage: int | None, kept: Kept
-) -> Lowered:
-    """The structure with its rules, earlier stages and objective."""
-    for clause in core.clauses:
-        rules.add(clause)
-    for index, value in kept:
-        earlier = core.objective[index]
-        keep(encoding, lower_stage(encoding, earlier, index), index, value)
-    if stage is None:
-        return Lowered(encoding=encoding, goal=None, hint=None)
-    goal = lower_stage(encoding, core.objective[stage], stage)
-    encoding.program.objective = goal.cost
-    return Lowered(encoding=encoding, goal=goal, hint=None)
-
-
-def deepest(core: Core) -> int:
-    """The depth that no reduced tree of the problem exceeds.
-
-    By the skeleton; by the leaves, one more than splits; by the patterns, of which every leaf
-    holds one.
-
-    Raises
-    ------
-    OdtError
-        B222 deeper than `DEEPEST`, and no objective that would find a shallow tree first.
-    """
-    skeleton = core.skeleton
-    assert isinstance(skeleton, TreeSkeleton)
-    levels = len(core.columns) if skeleton.depth is None else skeleton.depth
-    probe = max(1, min(levels, DEEPEST) + 1)
-    tests = usable_tests(core, tests_by_level(core, probe))
-    bounds = [find_patterns(core, tests).count - 1]
-    if skeleton.depth is not None:
-        bounds.append(skeleton.depth)
-    if skeleton.leaves is not None:
-        bounds.append(skeleton.leaves - 1)
-    least = min(bounds)
-    if least > DEEPEST and not isinstance(core.objective[0], DepthStage):
-        raise error(
-            "B222",
-            f"`milp` builds trees of depth {DEEPEST} at most, and this one may reach {least}",
-            helps=(f"write `tree depth <= {DEEPEST}` or less, or `minimize depth then ...`",),
-        )
-    return least
-
-
 class Search(StagedSearch[RawModel]):
     """The state of one solve."""
 
@@ -253,7 +65,7 @@ class Search(StagedSearch[RawModel]):
         limits: Limits,
         start: RawModel | None,
         report: Report | None,
-        formulation: Formulation = "pattern",
+        formulation: Formulation = PATTERN,
     ) -> None:
         super().__init__(core, limits, report)
         self.formulation = formulation
@@ -327,7 +139,7 @@ class Search(StagedSearch[RawModel]):
 
     def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
         """The program of a stage."""
-        return lower(self.core, depth, stage, kept, self.tick, self.formulation)
+        return self.formulation.lower(self.core, depth, stage, kept, self.tick)
 
     def _options(self, program: Program) -> dict[str, object]:
         return options(program, self.limits)

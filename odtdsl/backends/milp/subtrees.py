@@ -26,12 +26,16 @@ import numpy as np
 
 from odtdsl.backends.milp.charges import Charges
 from odtdsl.backends.milp.clauses import Encoding, Rules
+from odtdsl.backends.milp.formulation import Formulation, no_tick
+from odtdsl.backends.milp.lowering import Kept, Lowered, deepest, leaves_of, ruled
 from odtdsl.backends.milp.parts import Sums, find_parts, is_of_parts, keeping
-from odtdsl.backends.milp.program import SKELETON, Affine
+from odtdsl.backends.milp.program import SKELETON, Affine, safe_name
 from odtdsl.backends.milp.structure import Structure, Tick, tests_by_level
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.data.table import IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Monotone, Origin, PathSum
+from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 DEEPEST = 2
@@ -39,6 +43,10 @@ DEEPEST = 2
 
 MOST = 60_000
 """Columns that may be made, before any is left out."""
+
+WIDEST_SUM = 10**8
+"""Sums over the rows of subtrees stay below: at the tolerance of `search.TIGHT`, which HiGHS also
+keeps its linear programs to, a column then moves none by more than a tenth of a step."""
 
 
 def fits(core: Core, depth: int) -> bool:
@@ -314,3 +322,60 @@ class SubtreeRules(Rules):
     def _instances(self, scope: Scope) -> list[tuple[str, Affine]]:
         found = super()._instances(scope)
         return found[:1] if self._of_parts else found  # of splits the root's
+
+
+class WholeSubtrees(Formulation):
+    """`pattern` where a problem is not for subtrees: deeper trees, many candidates, wide sums."""
+
+    name = "subtrees"
+
+    def beyond(self, core: Core) -> list[tuple[str, str]]:
+        """Diagrams."""
+        if isinstance(core.skeleton, TreeSkeleton):
+            return []
+        return [("diagrams", "its columns are subtrees of trees")]
+
+    def same_as_default(self, core: Core) -> str:
+        """Where the subtrees are too many."""
+        if fits(core, deepest(core)):
+            return ""
+        return (
+            "whole subtrees are for trees of depth 1 or 2 with few candidates;"
+            " `milp` is then the same by pattern flow"
+        )
+
+    def lower(
+        self,
+        core: Core,
+        depth: int,
+        stage: int | None,
+        kept: Kept = (),
+        tick: Tick = no_tick,
+        *,
+        lookahead: bool = True,
+    ) -> Lowered:
+        """The program, where subtrees are few and their sums small enough for floats."""
+        found = _lowered(core, depth, stage, kept, tick) if fits(core, depth) else None
+        return found or super().lower(core, depth, stage, kept, tick, lookahead=lookahead)
+
+    def comments(self, core: Core) -> list[str]:
+        """The rules that leave columns out."""
+        if not fits(core, deepest(core)):
+            return []
+        rules = dict.fromkeys(c.origin.rule for c in core.clauses if is_of_parts(c))
+        return [
+            f"subtrees that break rule_{safe_name(rule)} by themselves have no column"
+            for rule in rules
+        ]
+
+
+def _lowered(core: Core, depth: int, stage: int | None, kept: Kept, tick: Tick) -> Lowered | None:
+    encoding = Subtrees(core, depth, leaves_of(core), tick)
+    try:
+        lowered = ruled(core, encoding, SubtreeRules(encoding, core.n_classes, tick), stage, kept)
+    except OdtError:  # more than nine digits
+        return None
+    program = lowered.program
+    widest = int(np.abs(program.matrix().values).max(initial=0))
+    widest = max([widest, *map(abs, program.objective.terms.values())])
+    return lowered if widest <= WIDEST_SUM else None

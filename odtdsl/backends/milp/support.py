@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-
 from odtdsl.backends.base import EXACT, Objection, Support
 from odtdsl.backends.needs import OBJECTIVE, SKELETON, form_of
 from odtdsl.problem.ir.expr import Scope
@@ -26,8 +22,6 @@ from odtdsl.problem.ir.forms import (
 )
 from odtdsl.problem.ir.intervals import FULL
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
-
-Formulation = Literal["pattern", "subtrees", "cptree", "odd"]
 
 
 def _costly(reason: str) -> Support:
@@ -189,78 +183,3 @@ def _of_features(atom: Atom) -> bool:
 
 def _by_columns(measure: Additive) -> bool:
     return measure.columns is not None and bool(measure.columns.any())
-
-
-def beyond_odd(core: Core) -> list[tuple[str, str]]:
-    """What the ODD study's model cannot say although the forms are there: what, and why."""
-    from odtdsl.backends.milp.diagram_planes import MARGIN
-    from odtdsl.problem.ir.planes import WIDEST, planes
-
-    if not isinstance(core.skeleton, DiagramSkeleton):
-        return [("trees", "the ODD study's model is one of diagrams; write `diagram widths ...`")]
-    found: list[tuple[str, str]] = []
-    for family in core.families:
-        name = core.columns[family.column]
-        if family.missing is not None:
-            found.append((f"missing cells of `{name}`", "the study weighs every cell"))
-        if family.kind == "threshold" and np.abs(family.values).max(initial=0) > WIDEST:
-            found.append((f"the cells of `{name}`", "sums of cells beyond 1e150 leave floats"))
-        if family.kind == "bin" or family.domain != FULL:
-            found.append((f"the candidates of `{name}`", "the study's splits may stand anywhere"))
-    for one in core.filters:
-        if one.allowed and one.allowed != FULL:
-            found.append((f"`{one.origin.rule}`", "the study's splits may stand anywhere"))
-    if not found and core.skeleton.splits == "axis":
-        of = planes(core)
-        for index, column in enumerate(of.columns):
-            gaps = np.diff(np.unique(of.scaled[:, index]))
-            if gaps.min() < MARGIN:
-                why = f"two values are closer than {MARGIN} of the range, the study's least margin"
-                found.append((f"cuts of `{core.columns[column.column]}`", why))
-    return found
-
-
-_PAPER_ONLY = {
-    Form.DIAGRAM: "the study's branches are those of a tree",
-    Form.TREE_UNBOUNDED: "the study's branches have a fixed length and number",
-    Form.MISSING_BRANCH: "the study routes each row by its values, without missing cells",
-    Form.ROOT: "the study has no rule on the root",
-    Form.LINEAR_SPLIT: "the study counts rows in leaves only",
-    Form.DEPTH: "the study's branches have a fixed length",
-    Form.MONOTONE: "the study compares rows, and has no rule beyond them",
-    Form.MAXIMA_BOUND: "the study has no maxima",
-    Form.OBJECTIVE_MAX: "the study minimizes errors",
-    Form.OBJECTIVE_DEPTH: "the study minimizes errors",
-}
-
-
-def cptree_supports(form: Form, *, inside_or: bool) -> Support:
-    """Whether the CPTree study's model expresses a form."""
-    if form in _UNSUPPORTED:
-        return _no(_UNSUPPORTED[form])
-    if form in _PAPER_ONLY:
-        return _no(f"{_PAPER_ONLY[form]}; use the default model of `milp`")
-    return flow_supports(form, inside_or=inside_or)
-
-
-def beyond_cptree(core: Core) -> list[tuple[str, str]]:
-    """What the study's model cannot say although the form as such is there: what, and why."""
-    found: list[tuple[str, str]] = []
-    for family in core.families:
-        if family.kind == "threshold" and family.missing is not None:
-            name = core.columns[family.column]
-            reason = "the study routes each row by its values, without missing cells"
-            found.append((f"thresholds on `{name}`, which has missing cells", reason))
-    measures: list[tuple[str, Additive]] = []
-    for clause in core.clauses:
-        atoms = [literal.atom for literal in clause.literals]
-        found_here = [a for a in atoms if isinstance(a, Linear | PathTotal)]
-        measures += [(clause.origin.rule, atom.measure) for atom in found_here]
-    for stage in core.objective:
-        if isinstance(stage, LinearStage):
-            measures.append(("objective", stage.measure))
-    for rule, measure in measures:
-        if measure.columns is not None and measure.columns.any():
-            reason = "a split is part of several branches, and the study does not count it once"
-            found.append((f"the number of splits by feature in `{rule}`", reason))
-    return found

@@ -7,17 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from odtdsl.backends.milp.backend import refuse
 from odtdsl.backends.milp.diagram_search import lower_diagram
+from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import Solver
 from odtdsl.backends.milp.layers import layers_of
-from odtdsl.backends.milp.parts import is_of_parts
-from odtdsl.backends.milp.program import Program, safe_name
+from odtdsl.backends.milp.lowering import DEEPEST, deepest
+from odtdsl.backends.milp.program import Program
 from odtdsl.backends.milp.pyomo_model import build, standard_form
-from odtdsl.backends.milp.search import DEEPEST, Lowered, deepest, lower
 from odtdsl.backends.milp.stages import Goal
-from odtdsl.backends.milp.subtrees import Subtrees
-from odtdsl.backends.milp.support import Formulation
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.files import write_text
 from odtdsl.problem.ir.forms import Core
@@ -25,9 +22,14 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 
 COMMENT = {"lp": "\\", "mps": "*"}
 
+OF_TREE = (
+    "a decision tree by mixed-integer programming; rows of rules are named rule_NAME(place)",
+    "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right",
+)
+
 
 def write(
-    core: Core, path: Path, to: Literal["lp", "mps"], formulation: Formulation = "pattern"
+    core: Core, path: Path, to: Literal["lp", "mps"], formulation: Formulation = PATTERN
 ) -> tuple[tuple[str, int], ...]:
     """Write the program of a problem's first stage.
 
@@ -43,7 +45,7 @@ def write(
     to
         The format.
     formulation
-        `pattern`, `subtrees`, `cptree` or `odd`.
+        That of the program.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def write(
         B102, B220, B221, B222: the formulation cannot express the problem. F301: the file
         cannot be written.
     """
-    refuse(core, formulation)
+    formulation.refuse(core)
     if isinstance(core.skeleton, DiagramSkeleton):
         diagram = lower_diagram(core, 0, formulation=formulation)
         assert diagram.goal is not None, "the first stage is lowered"
@@ -70,9 +72,10 @@ def write(
             f"`milp` builds trees of depth {DEEPEST} at most, and this one may reach {depth}",
             helps=(f"write `tree depth <= {DEEPEST}` or less",),
         )
-    lowered = lower(core, depth, 0, formulation=formulation)
-    text = _comments(core, lowered, COMMENT[to]) + _text(lowered.program, to)
-    write_text(path, text)
+    lowered = formulation.lower(core, depth, 0)
+    assert lowered.goal is not None, "the first stage is lowered"
+    lines = (*OF_TREE, _value(lowered.goal), *formulation.comments(core))
+    write_text(path, _marked(lines, COMMENT[to]) + _text(lowered.program, to))
     return lowered.program.size()
 
 
@@ -82,23 +85,6 @@ def _text(program: Program, to: str) -> str:
         place = Path(folder) / f"model.{to}"
         solver.highs.writeModel(str(place))
         return place.read_text(encoding="ascii")
-
-
-def _comments(core: Core, lowered: Lowered, mark: str) -> str:
-    goal = lowered.goal
-    assert goal is not None, "the first stage is lowered"
-    lines = [
-        "a decision tree by mixed-integer programming; rows of rules are named rule_NAME(place)",
-        "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right",
-        _value(goal),
-    ]
-    if isinstance(lowered.encoding, Subtrees):
-        rules = dict.fromkeys(c.origin.rule for c in core.clauses if is_of_parts(c))
-        lines += [
-            f"subtrees that break rule_{safe_name(rule)} by themselves have no column"
-            for rule in rules
-        ]
-    return _marked(lines, mark)
 
 
 def _of_diagram(core: Core) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
 from odtdsl.backends.base import (
     EXACT,
@@ -16,17 +16,12 @@ from odtdsl.backends.base import (
     Support,
     started,
 )
+from odtdsl.backends.sat.encoding import Encoding, encoding
 from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, WHOLE_CALLS, known
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
-
-if TYPE_CHECKING:
-    from odtdsl.backends.clauses.lowering import Lowered
-    from odtdsl.backends.sat.paper_encoding import PaperCode
-
-Encoding = Literal["ordered", "paper"]
 
 _UNSUPPORTED = {
     Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
@@ -73,31 +68,35 @@ class Sat(BackEnd):
     name: ClassVar[str] = "sat"
 
     solver: str = DEFAULT
-    encoding: Encoding = "ordered"
+    encoding: str = "ordered"
 
     def __post_init__(self) -> None:
         known(self.solver)
-        if self.encoding == "paper" and self.solver == MAXSAT:
+        if self.solver == MAXSAT and self.clauses.plain:
             raise error(
                 "U302",
-                "the study's encoding has no sums for a MaxSAT solver",
-                helps=(f"leave out `--solver {MAXSAT}` or `--encoding paper`",),
+                f"`--encoding {self.encoding}` has no sums for a MaxSAT solver",
+                helps=(f"omit `--solver {MAXSAT}` or `--encoding {self.encoding}`",),
             )
+
+    @property
+    def clauses(self) -> Encoding:
+        """The encoding of this name."""
+        return encoding(self.encoding)
 
     def check(self, core: Core) -> None:
         """Raise B102 for what the encoding, or MaxSAT, does not express."""
-        plain = self.encoding == "ordered" and self.solver != MAXSAT
-        if isinstance(core.skeleton, DiagramSkeleton) and not plain:
-            option = f"--solver {MAXSAT}" if self.solver == MAXSAT else "--encoding paper"
-            raise error(
-                "B102",
-                f"`sat` has diagrams without `{option}` only",
-                helps=(f"leave it out: diagrams are solved by `{DEFAULT}`, or another solver",),
-            )
-        if self.encoding == "paper":
-            from odtdsl.backends.sat.paper_encoding import refuse
-
-            refuse(core)
+        if isinstance(core.skeleton, DiagramSkeleton):
+            if self.solver == MAXSAT or self.clauses.plain:
+                by_solver = self.solver == MAXSAT
+                option = f"--solver {MAXSAT}" if by_solver else f"--encoding {self.encoding}"
+                raise error(
+                    "B102",
+                    f"`sat` cannot solve diagrams with `{option}`",
+                    helps=(f"omit it: `{DEFAULT}` and other SAT solvers can",),
+                )
+            return
+        self.clauses.refuse(core)
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether clauses express a form, alone or inside a disjunction."""
@@ -149,18 +148,9 @@ class Sat(BackEnd):
 
             return ruled(core).formula.size()
         depth = min(3, deepest(core)) if depth_first(core) else deepest(core)
-        lowered = self._code(core, depth)
+        lowered = self.clauses.code(core, depth)
         lowered.add_rows(range(core.n_rows))
         return (*lowered.formula.size(), ("depth", depth))
-
-    def _code(self, core: Core, depth: int) -> Lowered | PaperCode:
-        from odtdsl.backends.clauses.lowering import Lowered, shape_of
-
-        if self.encoding == "ordered":
-            return Lowered(core, depth, shape_of(core))
-        from odtdsl.backends.sat.paper_encoding import PaperCode
-
-        return PaperCode(core, depth, shape_of(core))
 
     def solve(
         self,
@@ -188,8 +178,6 @@ class Sat(BackEnd):
             B102: forms that the encoding does not express. B106: a memory limit for a solver that
             looks at none.
         """
-        from odtdsl.backends.sat.search import Search
-
         self.check(core)
         if self.solver in WHOLE_CALLS and limits.memory_bytes is not None:
             raise error(
@@ -202,12 +190,9 @@ class Sat(BackEnd):
 
             first = start if isinstance(start, RawDiagram) else None
             return DiagramSearch(core, limits, first, report, self.solver).run()
-        if self.encoding == "paper":
-            from odtdsl.backends.sat.paper_encoding import PaperSearch
-
-            return PaperSearch(core, limits, started(start), report, self.solver).run()
         if self.solver == MAXSAT:
             from odtdsl.backends.sat.maxsat import MaxSatSearch
 
             return MaxSatSearch(core, limits, started(start), report, DEFAULT).run()
-        return Search(core, limits, started(start), report, self.solver).run()
+        search = self.clauses.search()
+        return search(core, limits, started(start), report, self.solver).run()

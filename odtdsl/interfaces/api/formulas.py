@@ -23,7 +23,7 @@ def compile(
     /,
     *,
     to: FileFormat | None = None,
-    model: Literal["pattern", "subtrees", "cptree"] | None = None,
+    model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
     depth: int | None = None,
     bound: Numeric | Iterable[Numeric] = (),
     **inputs: Unpack[Inputs],
@@ -41,7 +41,8 @@ def compile(
         satisfies the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean), both with the
         objective. Default by the ending of the file, else `"lp"`.
     model
-        The formulation of programs, `"pattern"` (default), `"subtrees"` or `"cptree"`.
+        The formulation of programs, `"pattern"` (default), `"subtrees"`, or a study's: `"cptree"`,
+        `"odd"`.
     depth
         Of formulas: a bound beside that of the model, which needs one or the other.
     bound

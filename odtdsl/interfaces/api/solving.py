@@ -95,7 +95,7 @@ def solve(
     /,
     *,
     using: str | None = None,
-    model: Literal["pattern", "subtrees", "cptree"] | None = None,
+    model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
     encoding: Literal["ordered", "paper"] | None = None,
     solver: str | None = None,
     within: Numeric | timedelta | str | None = None,
@@ -119,7 +119,8 @@ def solve(
     using
         `"auto"`, or a back end by name.
     model
-        Of `milp`: the formulation, `"pattern"` (default), `"subtrees"` or `"cptree"`.
+        Of `milp`: the formulation, `"pattern"` (default) or `"subtrees"`, or that of a study,
+        `"cptree"` or `"odd"`.
     encoding, solver
         Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat;
         `"rc2"` makes sums least by MaxSAT.

@@ -1,4 +1,4 @@
-"""The study's own encoding, for what the study has: no error, least depth, then least size.
+"""`--encoding paper`: the study's own, for what it has: no error, least depth, then least size.
 
 Variables, with the study's names: `F(q, f)`, node q tests the Boolean feature f; `X(i, l)`, row
 i goes right at level l; `C(s, c)`, slot s predicts class c; `U(s)`, slot s predicts a class;
@@ -9,7 +9,7 @@ Every bound on the size has a formula of its own, which starts without rows and 
 that is predicted wrong after the other (algorithm 3); the bounds are halved.
 
 Source: Avellaneda, "Efficient inference of optimal decision trees" (AAAI 2020), equations 1 to
-10, algorithms 1 to 3.
+10, algorithms 1 to 3. Measured against: `python -m benchmarks.sat`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import Shape, shape_of
 from odtdsl.backends.clauses.tree import grown, prefixes
+from odtdsl.backends.sat.encoding import Encoding
 from odtdsl.backends.sat.search import Live, Search, checked
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.table import BoolArray, IntArray
@@ -213,21 +214,6 @@ def _value(core: Core, leaves: int) -> Fraction:
 # ---- what the study does not have
 
 
-def refuse(core: Core) -> None:
-    """Raise for all of a problem that the study's encoding does not express."""
-    found = [
-        Diagnostic(
-            code="B102",
-            message=f"`sat` (paper) cannot express {what}",
-            notes=(why,),
-            helps=("leave out `--encoding paper`",),
-        )
-        for what, why in beyond(core)
-    ]
-    if found:
-        raise OdtError(found)
-
-
 def beyond(core: Core) -> list[tuple[str, str]]:
     """What the study does not have: what, and why."""
     found: list[tuple[str, str]] = []
@@ -270,4 +256,30 @@ def _leaves_only(measure: Additive) -> bool:
     return measure.leaves > 0 and not any(one is not None and one.any() for one in others)
 
 
-__all__ = ["PaperCode", "PaperSearch", "beyond", "refuse"]
+class Paper(Encoding):
+    """The study's encoding and its algorithms."""
+
+    name = "paper"
+    plain = True
+
+    def refuse(self, core: Core) -> None:
+        """What the study does not have."""
+        found = [
+            Diagnostic(
+                code="B102",
+                message=f"`sat` (paper) cannot express {what}",
+                notes=(why,),
+                helps=("omit `--encoding paper`",),
+            )
+            for what, why in beyond(core)
+        ]
+        if found:
+            raise OdtError(found)
+
+    def code(self, core: Core, depth: int) -> PaperCode:
+        """Equations 1 and 2."""
+        return PaperCode(core, depth, shape_of(core))
+
+    def search(self) -> type[Search]:
+        """Algorithm 3, and its bounds on the size."""
+        return PaperSearch

@@ -1,4 +1,4 @@
-"""The CPTree study's first formulation (its section 3), repaired and tightened.
+"""The CPTree study's first formulation (its section 3), repaired and tightened: `--model cptree`.
 
 Branches i, a < L, levels j < K, binary tests l, values v, patterns x (the study's examples,
 merged), classes c. `Q(i,j,l,v)`: branch i asks test l at level j and goes on with value v
@@ -23,6 +23,8 @@ are, so that "at most L leaves" is one model. Equations, with their numbers in t
 - (17) `sum over c H(i,c) = E(i)`; (18) only where a rule asks for majorities; (19')
   `R(x,c) >= S(x,i) - H(i,c)`, R between 0 and 1.
 - Reduced: `sum over x S(x,i) >= E(i)`.
+
+Measured against: `python -m benchmarks.cptree`.
 """
 
 from __future__ import annotations
@@ -32,14 +34,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtdsl.backends.base import Support
 from odtdsl.backends.milp.charges import Charges
 from odtdsl.backends.milp.clauses import Point, RowMaker, Rules
+from odtdsl.backends.milp.formulation import Formulation, no_tick
+from odtdsl.backends.milp.lowering import Kept, Lowered, leaves_of, measures_in, ruled
 from odtdsl.backends.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
 from odtdsl.backends.milp.program import SKELETON, Affine, Program, safe_names
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Additive, Core, Linear
+from odtdsl.problem.ir.forms import Additive, Core, Form, Linear, LinearStage, PathTotal
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 
@@ -457,3 +462,67 @@ class CpRules(Rules):
             slack = max(0, most - bound)
             inside.add_term(int(encoding.h[slot, c]), slack)
             row.at_most(inside, bound + slack, most + slack, f"c{c}")
+
+
+_ABSENT = {
+    Form.DIAGRAM: "the study's branches are those of a tree",
+    Form.TREE_UNBOUNDED: "the study's branches have a fixed length and number",
+    Form.MISSING_BRANCH: "the study routes each row by its values, without missing cells",
+    Form.ROOT: "the study has no rule on the root",
+    Form.LINEAR_SPLIT: "the study counts rows in leaves only",
+    Form.DEPTH: "the study's branches have a fixed length",
+    Form.MONOTONE: "the study compares rows, and has no rule beyond them",
+    Form.MAXIMA_BOUND: "the study has no maxima",
+    Form.OBJECTIVE_MAX: "the study minimizes errors",
+    Form.OBJECTIVE_DEPTH: "the study minimizes errors",
+}
+
+
+class CpTreeStudy(Formulation):
+    """The study's model, for what the study has."""
+
+    name = "cptree"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """What `pattern` expresses, less what the study has no place for."""
+        support = super().supports(form, inside_or=inside_or)
+        if support.level == "unsupported" or form not in _ABSENT:
+            return support
+        reason = f"{_ABSENT[form]}; use the default model of `milp`"
+        return Support(level="unsupported", reason=reason)
+
+    def beyond(self, core: Core) -> list[tuple[str, str]]:
+        """Thresholds with missing cells, and numbers of splits by feature."""
+        found: list[tuple[str, str]] = []
+        for family in core.families:
+            if family.kind == "threshold" and family.missing is not None:
+                name = core.columns[family.column]
+                reason = "the study routes each row by its values, without missing cells"
+                found.append((f"thresholds on `{name}`, which has missing cells", reason))
+        measures: list[tuple[str, Additive]] = []
+        for clause in core.clauses:
+            atoms = [literal.atom for literal in clause.literals]
+            found_here = [a for a in atoms if isinstance(a, Linear | PathTotal)]
+            measures += [(clause.origin.rule, atom.measure) for atom in found_here]
+        for stage in core.objective:
+            if isinstance(stage, LinearStage):
+                measures.append(("objective", stage.measure))
+        for rule, measure in measures:
+            if measure.columns is not None and measure.columns.any():
+                reason = "a split is part of several branches, and the study does not count it once"
+                found.append((f"the number of splits by feature in `{rule}`", reason))
+        return found
+
+    def lower(
+        self,
+        core: Core,
+        depth: int,
+        stage: int | None,
+        kept: Kept = (),
+        tick: Tick = no_tick,
+        *,
+        lookahead: bool = True,
+    ) -> Lowered:
+        """The program; there is no `lookahead`."""
+        study = CpTree(core, depth, leaves_of(core), measures_in(core, stage, kept), tick)
+        return ruled(core, study, CpRules(study, core.n_classes, tick), stage, kept)

@@ -1,0 +1,141 @@
+"""How a problem is written as a program: one formulation per name of `--model`.
+
+`pattern` is the class below. Another is a subclass that says what it changes, in a file that is
+loaded when it is asked for; `_HOMES` names it. Those of studies stand in `replicas`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar
+
+from odtdsl.backends.base import Support
+from odtdsl.backends.milp.support import flow_supports
+from odtdsl.backends.needs import needs
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.problem.ir.forms import Core, Form, LinearStage
+
+if TYPE_CHECKING:
+    from odtdsl.backends.milp.flows import Flows
+    from odtdsl.backends.milp.lowering import Kept, Lowered
+    from odtdsl.backends.milp.structure import Tick
+
+_HOMES = {
+    "pattern": "formulation:Formulation",
+    "subtrees": "subtrees:WholeSubtrees",
+    "cptree": "replicas.cptree:CpTreeStudy",
+    "odd": "replicas.odd:OddStudy",
+}
+
+
+def no_tick() -> None:
+    """Nothing stops the writing."""
+
+
+class Formulation:
+    """Pattern flow with ordered thresholds; of hyperplanes, weights with a margin.
+
+    Imports inside methods keep the programs' code from being loaded where only `supports` is asked.
+    """
+
+    name: ClassVar[str] = "pattern"
+
+    def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """Whether it expresses a form, alone or inside a disjunction."""
+        return flow_supports(form, inside_or=inside_or)
+
+    def beyond(self, core: Core) -> list[tuple[str, str]]:
+        """What it cannot express although the forms are supported: what, and why."""
+        return []
+
+    def refuse(self, core: Core) -> None:
+        """Raise B102 for all of a problem that it does not express."""
+        found = self.beyond(core)
+        for need in needs(core):
+            support = self.supports(need.form, inside_or=need.inside_or)
+            if support.level == "unsupported":
+                found.append((f"`{need.origin.rule}` ({need.form.value})", support.reason))
+        if found:
+            start = f"`milp` ({self.name}) cannot express"
+            raise OdtError(
+                [Diagnostic(code="B102", message=f"{start} {w}", notes=(why,)) for w, why in found]
+            )
+
+    def same_as_default(self, core: Core) -> str:
+        """Why it writes what `pattern` writes; empty where it does not."""
+        return ""
+
+    def lower(
+        self,
+        core: Core,
+        depth: int,
+        stage: int | None,
+        kept: Kept = (),
+        tick: Tick = no_tick,
+        *,
+        lookahead: bool = True,
+    ) -> Lowered:
+        """The program of a problem with trees.
+
+        Parameters
+        ----------
+        core
+            The problem; its own depth is not read.
+        depth
+            Of the perfect tree.
+        stage
+            The stage to minimize; None for any tree.
+        kept
+            Earlier stages that must stay at their optimum.
+        tick
+            Called often; may raise to stop.
+        lookahead
+            Whether bounds of root tests tighten the relaxation.
+
+        Raises
+        ------
+        OdtError
+            B220, B221 numbers that spread too far for a solver with floats.
+        """
+        from odtdsl.backends.milp.lookahead import add_lookahead
+        from odtdsl.backends.milp.lowering import leaves_of, measures_in, ruled
+        from odtdsl.backends.milp.monotone import FlowRules
+        from odtdsl.backends.milp.pattern_flow import PatternFlow
+
+        flow = PatternFlow(core, depth, leaves_of(core), measures_in(core, stage, kept), tick)
+        lowered = ruled(core, flow, FlowRules(flow, core.n_classes, tick), stage, kept)
+        for index, _ in kept:
+            earlier = core.objective[index]
+            if isinstance(earlier, LinearStage):
+                add_lookahead(flow, earlier.measure, tick)
+        if stage is None or not lookahead:
+            return lowered
+        form = core.objective[stage]
+        hint = add_lookahead(flow, form.measure, tick) if isinstance(form, LinearStage) else None
+        return replace(lowered, hint=hint)
+
+    def has_margins(self, core: Core) -> bool:
+        """Whether diagrams are only those whose splits leave a margin between the rows."""
+        return core.skeleton.splits == "hyperplane"
+
+    def flows(self, core: Core, tick: Tick = no_tick) -> Flows:
+        """The structure of a diagram."""
+        from odtdsl.backends.milp.diagram_flow import DiagramFlow
+        from odtdsl.backends.milp.diagram_planes import PlaneFlow
+
+        return PlaneFlow(core, tick) if self.has_margins(core) else DiagramFlow(core, tick)
+
+    def comments(self, core: Core) -> list[str]:
+        """Lines for files of the program, besides those that all formulations have."""
+        return []
+
+
+PATTERN = Formulation()
+
+
+def formulation(name: str) -> Formulation:
+    """A formulation by the name of `--model`."""
+    module, _, kind = _HOMES[name].partition(":")
+    made: Formulation = getattr(import_module(f"odtdsl.backends.milp.{module}"), kind)()
+    return made
