@@ -37,6 +37,7 @@ class Told:
         self._found: Found | None = None
 
     def __call__(self, progress: Progress) -> None:
+        """Note a step of a search and pass it on, with the seconds since the beginning."""
         self._found = self._model_of(progress)
         told = replace(progress, seconds=time.monotonic() - self.began, found=self._found)
         if told.stage == 0:

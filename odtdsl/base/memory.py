@@ -89,6 +89,7 @@ class Guard:
             )
 
     def __call__(self) -> bool:
+        """Whether the search is to stop: it was interrupted, or the memory limit is near."""
         return self.interrupted() or self._is_full()
 
     def _is_full(self) -> bool:

@@ -179,6 +179,7 @@ class OfGroup(Measure):
     __slots__ = ()
 
     def __call__(self, group: str) -> Measure:
+        """The measure of the rows of a group, by its name."""
         return call(self, values.name(group, "a group"))
 
 
@@ -188,6 +189,7 @@ class OfTarget(Measure):
     __slots__ = ()
 
     def __call__(self, target: str) -> Measure:
+        """The measure of one target, by its name."""
         return call(self, values.name(target, "a target"))
 
 

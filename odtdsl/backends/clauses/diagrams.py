@@ -483,6 +483,7 @@ class DiagramCode:
 
 
 def widths_of(core: Core) -> tuple[int, ...]:
+    """The most nodes of each layer."""
     assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
     return core.skeleton.widths
 

@@ -33,9 +33,11 @@ class Names:
         return f"test {test} or below"
 
     def label(self, label: int) -> str:
+        """The name of a class, by its index."""
         return f"class {label}"
 
     def row(self, row: int) -> str:
+        """The name of a training row, by its index."""
         return f"row {row}"
 
 
@@ -80,9 +82,11 @@ class SpecNames(Names):
                 return quoted(levels[int(cut)]) if levels else _number(cut)
 
     def label(self, label: int) -> str:
+        """The class as the spec writes it."""
         return quoted(self.rows.problem.target.classes[label])
 
     def row(self, row: int) -> str:
+        """The row by its number in the file as read."""
         return f"row {int(self.rows.data.row_numbers[row])}"
 
 

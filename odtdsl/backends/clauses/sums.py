@@ -29,6 +29,7 @@ class Terms:
     """By variable, the weight of its positive literal."""
 
     def add(self, literal: int | bool, weight: int) -> None:
+        """Add a multiple of a literal; a negative literal counts 1 where its variable is false."""
         if isinstance(literal, bool):
             self.constant += weight * literal
             return

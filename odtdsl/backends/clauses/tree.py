@@ -140,6 +140,7 @@ class TreeCode:
         ]
 
     def level(self, node: int) -> int:
+        """The level of a node; the root has number 1 and level 0."""
         return node.bit_length() - 1
 
     def at_level(self, level: int) -> range:

@@ -31,6 +31,7 @@ class Diagrams:
         self.one_of = self.code.one_of
 
     def cost(self, stage: int) -> tuple[Cost, int]:
+        """A stage of the objective as an integer expression, and its denominator."""
         form = self.core.objective[stage]
         if isinstance(form, DepthStage):
             return Cost(terms=self.rules.stage(form)), 1
@@ -38,9 +39,11 @@ class Diagrams:
         return scaled(form, lambda measure: self.rules.terms(measure, Scope.MODEL, 0))
 
     def decode(self, true: set[int]) -> RawModel:
+        """The diagram of a solution, given its true variables."""
         return self.code.decode(true)
 
     def point(self, model: RawModel) -> dict[int, bool]:
+        """Values of variables that make a diagram; empty for other models."""
         if not isinstance(model, RawDiagram):
             return {}
         return self.code.assignment(canonical(model))

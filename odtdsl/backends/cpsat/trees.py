@@ -115,9 +115,11 @@ class RoutedTree(TreeCode):
         self.formula.rows(np.stack(parts, axis=-1))
 
     def elsewhere(self, row: int, place: int) -> list[int]:
+        """The literals one of which is true where a row does not come to a place."""
         return [-int(self.at[int(self.kind_of[row])][place])]
 
     def way(self, row: int) -> list[int]:
+        """By level, the literal that a row goes right there."""
         at = self.at[int(self.kind_of[row])]
         name = self.names.row(row)
         return [
@@ -131,6 +133,7 @@ class RoutedTree(TreeCode):
         ]
 
     def allow(self, row: int, classes: Sequence[int], unless: tuple[int, ...] = ()) -> None:
+        """Clauses: a row is predicted as one of the classes, or a literal of `unless` is true."""
         for slot in self.at_level(self.depth):
             labels = self.label[slot - 2**self.depth, list(classes)].tolist()
             self.formula.add(*self.elsewhere(row, slot), *labels, *unless)
@@ -260,6 +263,7 @@ def _small(form: LinearStage) -> bool:
 
 
 def negated(one: Literal) -> Literal:
+    """The negation of a literal or of a truth value."""
     return not one if isinstance(one, bool) else -one
 
 
@@ -311,6 +315,7 @@ class Trees:
                 self.formula.add(-no_leaf, labels[0])
 
     def cost(self, stage: int) -> tuple[Cost, int]:
+        """A stage of the objective as an integer expression, and its denominator."""
         form = self.core.objective[stage]
         if isinstance(form, DepthStage):
             return Cost(terms=self.rules.depth()), 1
@@ -355,7 +360,9 @@ class Trees:
         return int(least.sum()), found
 
     def decode(self, true: set[int]) -> RawModel:
+        """The tree of a solution, given its true variables."""
         return self.tree.decode(true)
 
     def point(self, model: RawModel) -> dict[int, bool]:
+        """Values of variables that make a tree; empty for other models."""
         return self.tree.point(model) if isinstance(model, RawLeaf | RawSplit) else {}

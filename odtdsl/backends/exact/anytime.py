@@ -22,6 +22,7 @@ class Search(BackEnd):
     name: ClassVar[str] = "search"
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """As `exact`, except for diagrams and for depth as a stage."""
         if form is Form.DIAGRAM:
             reason = "it moves subtrees of trees; `using exact` finds good diagrams early"
             return Support(level="unsupported", reason=reason)
@@ -39,6 +40,7 @@ class Search(BackEnd):
         return (START,)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """As `exact` counts it."""
         return Exact().size(core)
 
     def solve(

@@ -92,6 +92,7 @@ class Exact(BackEnd):
     asks_by_turns: ClassVar[bool] = True
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
+        """What the search proves, proves slowly, or does not take; with the reason."""
         reason = _REFUSED.get(form)
         if form is Form.LOSS_BOUND and inside_or:
             reason = "the search does not branch on disjunctions of losses"
@@ -139,6 +140,7 @@ class Exact(BackEnd):
         return STEPS_BEFORE_ANOTHER if isinstance(core.skeleton, DiagramSkeleton) else ()
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
+        """Rows, features and cuts that the search looks at, by name."""
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
             return diagram_size(core)

@@ -95,6 +95,11 @@ class RegressionSearch:
         self.later = False
 
     def run(self) -> RawAnswer:
+        """Search until the optimum is proven or a limit is met.
+
+        Bounds on the loss are rules of the search; a proof that none can be met makes it
+        infeasible.
+        """
         leaves = most_leaves(self.core, self.depth)
         if leaves < 1:
             return RawAnswer(status="infeasible", tree=None)

@@ -214,12 +214,14 @@ class Facts:
         return np.uint64(1 << index)
 
     def used(self, column: int) -> int:
+        """The fact that some split of the path or model tests the column."""
         index, new = self._new("used", column)
         if new and self.depth:
             self.split[:, column] |= self._bit(index)
         return index
 
     def wrong_root(self, columns: tuple[int, ...]) -> int:
+        """The fact that the root tests another column than these."""
         index, new = self._new("root", frozenset(columns))
         if new and self.depth:
             others = [c for c in range(len(self.core.columns)) if c not in columns]
@@ -234,6 +236,7 @@ class Facts:
         return index
 
     def parted(self, first: int, second: int) -> int:
+        """The fact that two training rows reach different leaves."""
         index, new = self._new("parted", min(first, second), max(first, second))
         if new:
             self._bit(index)

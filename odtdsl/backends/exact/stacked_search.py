@@ -20,17 +20,28 @@ class Found(Protocol):
     """What the engine's searches for classes answer, with and without rules."""
 
     @property
-    def status(self) -> Status: ...
+    def status(self) -> Status:
+        """How the search ended."""
+
     @property
-    def objective(self) -> int | None: ...
+    def objective(self) -> int | None:
+        """The least value found, in the engine's units; None without a tree."""
+
     @property
-    def bound(self) -> int | None: ...
+    def bound(self) -> int | None:
+        """What no tree is below, in the engine's units; None where nothing is proven."""
+
     @property
-    def tree(self) -> engine.Tree | None: ...
+    def tree(self) -> engine.Tree | None:
+        """The best tree; None without one."""
+
     @property
-    def counters(self) -> Mapping[str, int]: ...
+    def counters(self) -> Mapping[str, int]:
+        """Statistics of the search by name."""
+
     @property
-    def interrupted(self) -> bool: ...
+    def interrupted(self) -> bool:
+        """Whether the user ended the search."""
 
 
 class StackedSearch(Known[RawTree], ABC):

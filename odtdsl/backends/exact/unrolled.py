@@ -157,6 +157,7 @@ class Unrolled:
 
     @property
     def price(self) -> int:
+        """What one more split costs, in steps of the objective; 0 without a price."""
         return self.losses.price
 
     def run(self) -> RawAnswer:
@@ -415,6 +416,9 @@ class Unrolled:
             self.report(progress)
 
     def answer(self, bound: int) -> RawAnswer:
+        """The best diagram found, with a bound; optimal or infeasible where the bound closes the
+        gap.
+        """
         value = None if self.value is None else self._stage(self.value)
         closed = bound >= self.upper()
         proven = closed and value is not None

@@ -52,6 +52,7 @@ class Root:
 
     @classmethod
     def of(cls, tree: engine.Tree, loss: float) -> Root:
+        """The root's split of a tree of the engine, and the tree's loss."""
         return cls(feature=int(tree.feature[0]), cut=int(tree.cut[0]), loss=loss)
 
 

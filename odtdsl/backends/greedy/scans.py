@@ -48,6 +48,7 @@ class Scans:
 
     @property
     def n_tests(self) -> int:
+        """The number of tests that a scan compares."""
         return len(self.test)
 
     def left(self, rows: IntArray, weights: FloatArray) -> FloatArray:

@@ -35,6 +35,7 @@ class Node:
 
     @property
     def children(self) -> tuple[Node, ...]:
+        """Its left and right child; empty for a leaf."""
         return () if self.left is None or self.right is None else (self.left, self.right)
 
     def fold(self) -> None:
@@ -53,12 +54,15 @@ class Node:
         return found
 
     def leaves(self) -> list[Node]:
+        """The leaves below the node, itself if it is one."""
         return [node for node in self.nodes() if not node.children]
 
     def splits(self) -> list[Node]:
+        """The splits at and below the node."""
         return [node for node in self.nodes() if node.children]
 
     def raw(self) -> RawTree:
+        """The node and what is below it as a raw tree."""
         done: list[RawTree] = []
         for node in reversed(self.nodes()):
             if node.children:
@@ -150,6 +154,7 @@ class Tables:
         )
 
     def root(self) -> Node:
+        """A leaf with all training rows."""
         return Node(rows=np.arange(self.core.n_rows), level=0, above=())
 
     def placed(self, raw: RawTree) -> Node:

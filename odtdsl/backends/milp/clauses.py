@@ -65,20 +65,26 @@ class Shape(Protocol):
     """The nodes of a model: branch nodes, leaf slots, and the nodes of each path."""
 
     @property
-    def depth(self) -> int: ...
+    def depth(self) -> int:
+        """The most splits on a path."""
 
     @property
-    def n_branches(self) -> int: ...
+    def n_branches(self) -> int:
+        """How many branch nodes there are, used or not."""
 
     @property
-    def n_leaves(self) -> int: ...
+    def n_leaves(self) -> int:
+        """How many leaf slots there are, used or not."""
 
     @property
-    def ends(self) -> tuple[tuple[int, ...], ...]: ...
+    def ends(self) -> tuple[tuple[int, ...], ...]:
+        """The branch nodes of each path, from the root down."""
 
-    def at_level(self, level: int) -> range: ...
+    def at_level(self, level: int) -> range:
+        """The branch nodes of a level; the root has level 0."""
 
-    def slots(self, node: int) -> range: ...
+    def slots(self, node: int) -> range:
+        """The leaf slots below a branch node."""
 
 
 class Encoding(Protocol):
@@ -90,33 +96,45 @@ class Encoding(Protocol):
     charges: Charges
 
     @property
-    def perfect(self) -> Shape: ...
+    def perfect(self) -> Shape:
+        """The nodes that the columns are about."""
 
-    def use(self, node: int, column: int) -> Affine: ...
+    def use(self, node: int, column: int) -> Affine:
+        """1 where the node tests the column, else 0."""
 
-    def is_active(self, node: int) -> Affine: ...
+    def is_active(self, node: int) -> Affine:
+        """1 where the branch node has a split, else 0."""
 
-    def alive(self, slot: int) -> Affine: ...
+    def alive(self, slot: int) -> Affine:
+        """1 where the slot is a leaf of the model, else 0."""
 
-    def slot_name(self, slot: int) -> str: ...
+    def slot_name(self, slot: int) -> str:
+        """The name of a leaf slot in the program."""
 
-    def inside(self, pattern: int, slot: int) -> Affine: ...
+    def inside(self, pattern: int, slot: int) -> Affine:
+        """1 where the rows of a pattern reach the leaf slot, else 0."""
 
-    def at(self, pattern: int, node: int) -> Affine: ...
+    def at(self, pattern: int, node: int) -> Affine:
+        """1 where the rows of a pattern reach the branch node, else 0."""
 
-    def spread(self, measure: Additive, slots: Sequence[int]) -> Affine: ...
+    def spread(self, measure: Additive, slots: Sequence[int]) -> Affine:
+        """The numerator of a measure over the rows that reach some leaf slots."""
 
-    def of_model(self, measure: Additive) -> Affine: ...
+    def of_model(self, measure: Additive) -> Affine:
+        """The numerator of a measure of the whole model."""
 
 
 class TreeEncoding(Encoding, Protocol):
     """An encoding of trees, and the way back."""
 
-    def decode(self, point: Point) -> RawTree: ...
+    def decode(self, point: Point) -> RawTree:
+        """The tree of a solution."""
 
-    def choices(self, tree: RawTree) -> dict[int, int] | None: ...
+    def choices(self, tree: RawTree) -> dict[int, int] | None:
+        """The columns that make the tree, as index to value; None where it does not fit."""
 
-    def assignment(self, tree: RawTree) -> IntArray | None: ...
+    def assignment(self, tree: RawTree) -> IntArray | None:
+        """int64 (n_columns,): all structural columns of a tree; None where it does not fit."""
 
 
 class Unsupported(Exception):
@@ -467,6 +485,7 @@ class RowMaker:
         )
 
     def part_name(self, place: str) -> str:
+        """The name of the row of a part of the rule."""
         return f"{self.name}_{place}" if place else self.name
 
     def part(self, kind: str, place: str) -> str:
@@ -499,6 +518,7 @@ class RowMaker:
         self.at_most(expression, 0, 1, place)
 
     def contradict(self) -> None:
+        """Make `when` false: no model satisfies the rule."""
         self.needs.append((ALWAYS, 0))
         self.program.row(self.part_name("never"), self.origin, self.when, upper=0)
 

@@ -64,6 +64,7 @@ class Arcs:
             self._own()
 
     def name(self, target: int) -> str:
+        """The name of a node or terminal."""
         terminals = self.layers.n_branches
         return f"n{target}" if target < terminals else f"c{target - terminals}"
 
@@ -210,4 +211,5 @@ class Arcs:
 
 
 def ones(columns: IntArray) -> Affine:
+    """The sum of some columns."""
     return Affine().add_terms(columns, np.ones_like(columns))

@@ -88,6 +88,7 @@ class PlaneFlow(Flows):
             self._part(node)
 
     def is_active(self, node: int) -> Affine:
+        """1 where the node has a hyperplane, else 0."""
         return Affine().add_term(self.active[node])
 
     def use(self, node: int, column: int) -> Affine:

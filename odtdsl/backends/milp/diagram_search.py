@@ -34,6 +34,7 @@ class LoweredDiagram:
 
     @property
     def program(self) -> Program:
+        """The integer program of the encoding."""
         return self.encoding.program
 
     def decode(self, point: Point) -> RawModel | None:

@@ -77,9 +77,11 @@ class Flows(ABC):
         return Affine().add_terms(columns, np.ones_like(columns))
 
     def alive(self, slot: int) -> Affine:
+        """1 where some arc reaches the terminal, else 0."""
         return self.arcs.reached(slot)
 
     def slot_name(self, slot: int) -> str:
+        """The name of a terminal."""
         return f"c{slot}"
 
     def inside(self, pattern: int, slot: int) -> Affine:

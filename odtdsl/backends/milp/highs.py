@@ -75,6 +75,7 @@ class Solver:
             raise RuntimeError("HiGHS refused the model")
 
     def options(self, **values: object) -> None:
+        """Set options of HiGHS by their names; raises RuntimeError for one that it refuses."""
         for name, value in values.items():
             if self.highs.setOptionValue(name, value) == self._api.HighsStatus.kError:
                 raise RuntimeError(f"HiGHS refused the option {name} = {value}")

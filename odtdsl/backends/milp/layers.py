@@ -34,10 +34,12 @@ class Layers:
 
     @property
     def depth(self) -> int:
+        """The number of layers."""
         return len(self.widths)
 
     @property
     def n_branches(self) -> int:
+        """The number of nodes of all layers."""
         return sum(self.widths)
 
     @cached_property
@@ -46,6 +48,7 @@ class Layers:
         return tuple(level for level, width in enumerate(self.widths) for _ in range(width))
 
     def at_level(self, level: int) -> range:
+        """The nodes of a layer, numbered layer by layer."""
         first = sum(self.widths[:level])
         return range(first, first + self.widths[level])
 

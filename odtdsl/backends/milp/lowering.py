@@ -38,6 +38,7 @@ class Lowered:
 
     @property
     def program(self) -> Program:
+        """The integer program of the encoding."""
         return self.encoding.program
 
     def decode(self, point: Point) -> RawModel | None:

@@ -54,6 +54,7 @@ class Parts:
     labels: IntArray
 
     def only(self, kept: BoolArray) -> Parts:
+        """The subtrees that a mask, bool (n,), keeps."""
         return Parts(**{field.name: getattr(self, field.name)[kept] for field in fields(self)})
 
     @property

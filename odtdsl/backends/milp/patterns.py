@@ -41,6 +41,7 @@ class Patterns:
 
     @property
     def count(self) -> int:
+        """The number of patterns."""
         return len(self.first)
 
     def sum_rows(self, values: IntArray) -> IntArray:

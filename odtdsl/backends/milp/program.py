@@ -54,6 +54,7 @@ class Affine:
         return self
 
     def add_term(self, column: int, coefficient: int = 1) -> Affine:
+        """Add a multiple of a column, in place; returns itself."""
         self.terms[column] = self.terms.get(column, 0) + coefficient
         return self
 
@@ -69,6 +70,7 @@ class Affine:
         return self.constant + sum(v * round(float(point[c])) for c, v in self.terms.items())
 
     def copy(self) -> Affine:
+        """An expression with the same terms, to be changed apart."""
         return Affine(terms=dict(self.terms), constant=self.constant)
 
 
@@ -131,14 +133,17 @@ class Program:
 
     @property
     def n_columns(self) -> int:
+        """The number of columns."""
         return len(self.column_names)
 
     @property
     def n_rows(self) -> int:
+        """The number of rows."""
         return len(self._names)
 
     @property
     def n_nonzeros(self) -> int:
+        """The number of coefficients of all rows."""
         return self._nonzeros
 
     def size(self) -> tuple[tuple[str, int], ...]:
@@ -164,6 +169,7 @@ class Program:
         return np.arange(first, first + len(names), dtype=np.int64)
 
     def column(self, name: str, *, lower: int = 0, upper: int = 1, integer: bool = False) -> int:
+        """Add a column and return its index."""
         return int(self.columns([name], lower=lower, upper=upper, integer=integer)[0])
 
     def fix(self, column: int, value: int) -> None:
@@ -248,6 +254,7 @@ class Program:
         return self._never_column
 
     def matrix(self) -> Matrix:
+        """The rows in compressed form: starts, columns and values, with bounds and names."""
         none = [np.zeros(0, dtype=np.int64)]
         return Matrix(
             starts=np.concatenate(self._starts),

@@ -40,17 +40,22 @@ class Model(Protocol):
     """A problem at a stage as a program, and the way back."""
 
     @property
-    def program(self) -> Program: ...
+    def program(self) -> Program:
+        """The integer program of the stage."""
 
     @property
-    def goal(self) -> Goal | None: ...
+    def goal(self) -> Goal | None:
+        """The stage in the program; None where any solution will do."""
 
     @property
-    def hint(self) -> RawModel | None: ...
+    def hint(self) -> RawModel | None:
+        """A model that the solver may begin from; None without one."""
 
-    def decode(self, point: Point) -> RawModel | None: ...
+    def decode(self, point: Point) -> RawModel | None:
+        """The tree or diagram of a solution; None where rounding leaves none."""
 
-    def full_start(self, tree: RawModel) -> Numbers | None: ...
+    def full_start(self, tree: RawModel) -> Numbers | None:
+        """Values of all columns for a tree or diagram; None where it is not a solution."""
 
 
 class Search(StagedSearch[RawModel]):

@@ -22,10 +22,12 @@ class Perfect:
 
     @property
     def n_branches(self) -> int:
+        """2^depth - 1, the number of branch nodes."""
         return int(2**self.depth - 1)
 
     @property
     def n_leaves(self) -> int:
+        """2^depth, the number of leaf slots."""
         return int(2**self.depth)
 
     @property
@@ -46,9 +48,11 @@ class Perfect:
         return tuple((*self.above(node), node) for node in last)
 
     def level(self, node: int) -> int:
+        """The level of a node; the root has number 0 and level 0."""
         return (node + 1).bit_length() - 1
 
     def at_level(self, level: int) -> range:
+        """The nodes of a level."""
         return range(2**level - 1, 2 ** (level + 1) - 1)
 
     def above(self, node: int) -> tuple[int, ...]:
@@ -66,9 +70,11 @@ class Perfect:
         return range(first, first + width)
 
     def left_slots(self, node: int) -> range:
+        """The leaf slots below the left child of a node."""
         return self.slots(2 * node + 1)
 
     def right_slots(self, node: int) -> range:
+        """The leaf slots below the right child of a node."""
         return self.slots(2 * node + 2)
 
     def gate(self, slot: int) -> int | None:

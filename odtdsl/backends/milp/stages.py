@@ -38,6 +38,7 @@ class Goal:
     scale: int
 
     def value(self, y: int) -> Fraction:
+        """The value of the stage at a value of the objective's integer column sum."""
         return Fraction(self.constant + self.grid * y, self.scale)
 
     def steps(self, value: Fraction) -> int:

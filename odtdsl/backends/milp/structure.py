@@ -51,6 +51,7 @@ class NodeTests:
     columns: IntArray
 
     def use(self, chained: bool) -> Affine:
+        """1 where the node tests the column; of a chain of thresholds its first column tells."""
         picked = self.columns[:1] if chained else self.columns
         return Affine().add_terms(picked, np.ones_like(picked))
 
@@ -112,6 +113,7 @@ class Splits:
         return self._use[node].get(column, Affine())
 
     def is_active(self, node: int) -> Affine:
+        """1 where the branch node has a split, else 0."""
         return Affine().add_term(self.active[node])
 
     def _branch(self, node: int, level: int) -> None:
@@ -258,10 +260,12 @@ class Structure(Splits):
     # ---- what clauses read
 
     def alive(self, slot: int) -> Affine:
+        """1 where the slot is a leaf of the tree, else 0."""
         gate = self.perfect.gate(slot)
         return Affine(constant=1) if gate is None else self.is_active(gate)
 
     def slot_name(self, slot: int) -> str:
+        """The name of a leaf slot, numbered after the branch nodes."""
         return f"n{self.perfect.n_branches + slot}"
 
     # ---- structure

@@ -315,6 +315,7 @@ class SubtreeRules(Rules):
         self._of_parts = False
 
     def add(self, clause: Clause) -> None:
+        """Add a rule, unless sums over subtrees already hold it."""
         self._of_parts = is_of_parts(clause)
         if not self._of_parts or clause.scope is Scope.SPLIT:
             super().add(clause)

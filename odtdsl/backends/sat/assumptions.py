@@ -96,6 +96,7 @@ class Assuming:
             self._demand(wrong)
 
     def close(self) -> None:
+        """Free the solver."""
         self.live.close()
 
     # ---- what is asked

@@ -41,7 +41,8 @@ class TreeOf(Protocol):
     rows_in: list[int]
     uncounted: list[int]
 
-    def decode(self, true: set[int]) -> RawTree: ...
+    def decode(self, true: set[int]) -> RawTree:
+        """The tree of a model of the formula, given its true variables."""
 
 
 class Code(Protocol):
@@ -52,9 +53,11 @@ class Code(Protocol):
     formula: Formula
 
     @property
-    def tree(self) -> TreeOf: ...
+    def tree(self) -> TreeOf:
+        """The variables of the tree."""
 
-    def add_rows(self, rows: Iterable[int]) -> None: ...
+    def add_rows(self, rows: Iterable[int]) -> None:
+        """Add the clauses of some training rows."""
 
 
 class Asking:
@@ -70,6 +73,7 @@ class Asking:
         self.sent = self.calls = 0
 
     def close(self) -> None:
+        """Free the solver."""
         self.solver.delete()
 
     def true(self, assumptions: list[int]) -> set[int] | None:
@@ -148,6 +152,7 @@ class Live(Asking):
 
 
 def stopped(limits: Limits) -> bool:
+    """Whether the deadline is over or the user has interrupted."""
     late = limits.deadline is not None and time.monotonic() >= limits.deadline
     return late or limits.interrupted()
 

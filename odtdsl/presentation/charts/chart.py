@@ -65,6 +65,7 @@ class Axis:
         self.whole = whole and unit != "%" and all(value == int(value) for value in values)
 
     def __call__(self, value: float) -> float:
+        """The place of a value on the axis, in pixels."""
         share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 

@@ -57,18 +57,22 @@ class Branches:
 
     @property
     def n_branches(self) -> int:
+        """The number of tests: `depth` for each path."""
         return self.depth * self.n_leaves
 
     @property
     def ends(self) -> tuple[tuple[int, ...], ...]:
+        """The tests of each path, from the root down."""
         return tuple(
             tuple(range(i * self.depth, (i + 1) * self.depth)) for i in range(self.n_leaves)
         )
 
     def at_level(self, level: int) -> range:
+        """The tests of all paths at a level."""
         return range(level, self.n_branches, self.depth)
 
     def slots(self, node: int) -> range:
+        """The slot that a path ends in."""
         return range(node, node + 1)
 
 
@@ -111,6 +115,7 @@ class CpTree:
     # ---- what rules read
 
     def use(self, node: int, column: int) -> Affine:
+        """1 where the test of the path is on the column, else 0."""
         i, j = divmod(node, self.perfect.depth)
         result = Affine()
         for t, (family, _) in enumerate(self.tests):
@@ -119,12 +124,15 @@ class CpTree:
         return result
 
     def is_active(self, node: int) -> Affine:
+        """1 where the path has a test at this level, else 0."""
         return self._asked(*divmod(node, self.perfect.depth))
 
     def alive(self, slot: int) -> Affine:
+        """1 where the path is one of the tree, else 0."""
         return Affine().add_term(int(self.alive_columns[slot]))
 
     def slot_name(self, slot: int) -> str:
+        """The name of a path."""
         return f"b{slot}"
 
     def inside(self, pattern: int, slot: int) -> Affine:
