@@ -31,7 +31,7 @@ class NothingThere(Right):
     """It says that no model satisfies the rules."""
 
     def wrong(self, answer: RawAnswer) -> RawAnswer:
-        return RawAnswer(status="infeasible", tree=None)
+        return RawAnswer(status="infeasible")
 
 
 class ProvesItsStart(Right):
@@ -52,12 +52,7 @@ class ProvesItsStart(Right):
         value = evaluated(core, model).stage_value(core.objective[0])
         answer = super().solve(core, limits, start, report)
         stage = replace(answer.stages[0], value=value, bound=value, proven=True)
-        return replace(
-            answer,
-            stages=(stage,),
-            tree=None if asked_for_diagram else model,
-            diagram=model if asked_for_diagram else None,
-        )  # type: ignore[arg-type]
+        return replace(answer, stages=(stage,), model=model)
 
 
 class BoundTooHigh(Right):
@@ -67,4 +62,4 @@ class BoundTooHigh(Right):
         (stage,) = answer.stages
         assert stage.value is not None
         high = replace(stage, value=None, bound=stage.value + Fraction(1, 1000), proven=False)
-        return replace(answer, status="unknown", tree=None, diagram=None, stages=(high,))
+        return replace(answer, status="unknown", model=None, stages=(high,))

@@ -67,7 +67,7 @@ class Stump(BackEnd):
         stages = tuple(
             StageOutcome(value=value, bound=value, proven=True) for value in values_of(core, best)
         )
-        return RawAnswer(status="optimal", tree=best, stages=stages)
+        return RawAnswer(status="optimal", model=best, stages=stages)
 
 
 def stumps(core: Core) -> Iterator[RawTree]:

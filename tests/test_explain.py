@@ -350,7 +350,7 @@ class Moody:
         self.asked += 1
         if self.asked > self.patience:
             self.stop.set()
-            return RawAnswer(status="unknown", tree=None)
+            return RawAnswer(status="unknown")
         return self.real.solve(core, limits, None, None)
 
 

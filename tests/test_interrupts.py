@@ -115,7 +115,7 @@ def test_claims_that_cannot_be_are_seen(
     status: Status, tree: RawLeaf | None, stages: tuple[StageOutcome, ...], said: str
 ) -> None:
     core = normalize(balance("depth then leaves", levels=2).rows)
-    found = unfounded(core, RawAnswer(status=status, tree=tree, stages=stages))
+    found = unfounded(core, RawAnswer(status=status, model=tree, stages=stages))
     assert said in found
     assert bool(said) == bool(found)
 
@@ -123,14 +123,14 @@ def test_claims_that_cannot_be_are_seen(
 def test_an_answer_is_no_worse_than_its_start() -> None:
     core = normalize(balance("depth then leaves", levels=2).rows)
     test = RawSplit(family=0, test=0, left=LEAF, right=LEAF)
-    answer = RawAnswer(status="feasible", tree=test, stages=(outcome(1, 0), outcome(2, None)))
+    answer = RawAnswer(status="feasible", model=test, stages=(outcome(1, 0), outcome(2, None)))
     assert never_worse(core, answer, None) is answer
     assert never_worse(core, answer, test) is answer
     kept = never_worse(core, answer, LEAF)
     assert kept.tree == LEAF
     assert kept.stages == (outcome(0, 0, proven=True), outcome(1, None))
-    assert never_worse(core, RawAnswer(status="unknown", tree=None), LEAF).status == "feasible"
-    wrong = never_worse(core, RawAnswer(status="infeasible", tree=None), LEAF)
+    assert never_worse(core, RawAnswer(status="unknown"), LEAF).status == "feasible"
+    wrong = never_worse(core, RawAnswer(status="infeasible"), LEAF)
     assert unfounded(core, wrong) == "`infeasible` with a model"
 
 

@@ -152,7 +152,7 @@ def test_all_steps_run_where_none_closes_the_problem(
 ) -> None:
     planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
     asked = Asked()
-    asked.hook(monkeypatch, lambda *_, **__: RawAnswer(status="unknown", tree=None))
+    asked.hook(monkeypatch, lambda *_, **__: RawAnswer(status="unknown"))
 
     def opened(method: str) -> Callable[..., RawAnswer]:
         def nothing(search: DiagramSearch, *_: Any) -> RawAnswer:
@@ -160,7 +160,7 @@ def test_all_steps_run_where_none_closes_the_problem(
             core, raw = search.trees.core, RawDiagram(entry=~0)
             value = evaluated(core, raw).stage_value(core.objective[0])
             stage = StageOutcome(value=value, bound=None, proven=False)
-            return RawAnswer(status="feasible", tree=None, diagram=raw, stages=(stage,))
+            return RawAnswer(status="feasible", model=raw, stages=(stage,))
 
         return nothing
 
@@ -221,7 +221,7 @@ def test_a_start_keeps_to_its_share_and_has_its_least_time(monkeypatch: pytest.M
 
     def noted(self: Any, core: Any, limits: Any, *_: Any) -> RawAnswer:
         left.append(limits.deadline - time.monotonic())
-        return RawAnswer(status="unknown", tree=None)
+        return RawAnswer(status="unknown")
 
     monkeypatch.setattr(GreedyBackEnd, "solve", noted)
     text = PROBLEMS[0]
@@ -247,7 +247,7 @@ def test_another_back_end_begins_from_what_search_made_of_growth(
 
     def noted(self: Any, core: Any, limits: Any, start: Any, report: Any) -> RawAnswer:
         begun.append(start)
-        return RawAnswer(status="unknown", tree=None)
+        return RawAnswer(status="unknown")
 
     monkeypatch.setattr(type(back_end(using)), "solve", noted)
     for _ in range(2):

@@ -8,15 +8,10 @@ from fractions import Fraction
 from odtdsl.backends.base import RawAnswer, StageOutcome
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import Core, RegressionStage, StageForm
-from odtdsl.problem.ir.raw import RawDiagram, RawModel
+from odtdsl.problem.ir.raw import RawModel
 from odtdsl.problem.ir.regression import near, rounding
 
 NOTHING = StageOutcome(value=None, bound=None, proven=False)
-
-
-def model_of(answer: RawAnswer) -> RawModel | None:
-    """The tree or the diagram of an answer."""
-    return answer.tree if answer.diagram is None else answer.diagram
 
 
 def values_of(core: Core, model: RawModel) -> tuple[Fraction, ...]:
@@ -41,8 +36,7 @@ def with_model(core: Core, answer: RawAnswer, model: RawModel) -> RawAnswer:
         outcomes.append(StageOutcome(value=value, bound=bound, proven=proven))
     return replace(
         answer,
-        tree=None if isinstance(model, RawDiagram) else model,
-        diagram=model if isinstance(model, RawDiagram) else None,
+        model=model,
         stages=tuple(outcomes),
         status="optimal" if proven else "feasible",
     )
@@ -55,7 +49,7 @@ def never_worse(core: Core, answer: RawAnswer, start: RawModel | None) -> RawAns
     """
     if start is None:
         return answer
-    model = model_of(answer)
+    model = answer.model
     if model is not None and not _better(core, values_of(core, start), values_of(core, model)):
         return answer
     kept = with_model(core, answer, start)
@@ -82,7 +76,7 @@ def same(core: Core, stage: StageForm, one: Fraction, other: Fraction) -> bool:
 
 def unfounded(core: Core, answer: RawAnswer) -> str:
     """What an answer claims that cannot be; empty where it claims nothing of the kind."""
-    model = model_of(answer)
+    model = answer.model
     if model is None:
         return f"`{answer.status}` without a model" if answer.status in WITH_MODEL else ""
     if answer.status not in WITH_MODEL:

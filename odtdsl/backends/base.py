@@ -187,10 +187,9 @@ class RawAnswer:
     status
         `optimal` only if every stage is proven; `infeasible` only if proven; `unknown`
         where no model was found.
-    tree
-        The best tree, on the families of the core; None without one.
-    diagram
-        The best diagram, where a diagram is asked for.
+    model
+        The best tree, or the best diagram where one is asked for, on the families of the core;
+        also as `tree` or `diagram`. None without one.
     stages
         One outcome per stage of the objective; stages not reached are missing.
     size
@@ -203,14 +202,23 @@ class RawAnswer:
     """
 
     status: Status
-    tree: RawTree | None
-    diagram: RawDiagram | None = None
+    model: RawModel | None = None
     stages: tuple[StageOutcome, ...] = ()
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
     counters: tuple[tuple[str, int], ...] = ()
     interrupted: bool = False
     steps: tuple[Step, ...] = ()
+
+    @property
+    def tree(self) -> RawTree | None:
+        """The model, where it is a tree."""
+        return started(self.model)
+
+    @property
+    def diagram(self) -> RawDiagram | None:
+        """The model, where it is a diagram."""
+        return self.model if isinstance(self.model, RawDiagram) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

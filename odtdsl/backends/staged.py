@@ -12,12 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status, started
+from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.backends.improvements import Found
 from odtdsl.problem.ir.diagrams import DiagramEvaluation, evaluated
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.forms import Core, DepthStage
-from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
+from odtdsl.problem.ir.raw import RawModel
 
 Evaluated = Evaluation | DiagramEvaluation
 M = TypeVar("M", bound=RawModel)
@@ -267,11 +267,9 @@ class StagedSearch(Known[M], ABC):
     def _answer(self, status: Status) -> RawAnswer:
         model: RawModel | None = None if status == "infeasible" else self.best
         closed = status in ("optimal", "infeasible")
-        tree: RawTree | None = started(model)
         return RawAnswer(
             status=status,
-            tree=tree,
-            diagram=model if isinstance(model, RawDiagram) else None,
+            model=model,
             stages=() if status == "infeasible" else self.outcomes(),
             timeline=tuple(self.timeline),
             size=self.size(),

@@ -250,7 +250,6 @@ def _result(
     began: float,
     ended: tuple[Diagnostic, ...],
 ) -> Result:
-    from odtdsl.backends.answers import model_of
     from odtdsl.backends.decode import idle_splits
     from odtdsl.backends.decoding import simplified, to_predictor
     from odtdsl.driver.scoring import model_warnings
@@ -260,7 +259,7 @@ def _result(
     model: Tree | Diagram | None = None
     audited: Audit | None = None
     warnings = analysis.warnings + ended
-    if (raw := model_of(answer)) is not None:
+    if (raw := answer.model) is not None:
         raw = simplified(core, raw)
         answer = with_model(core, answer, raw)
         warnings += _idle(analysis, core, idle_splits(core, raw))

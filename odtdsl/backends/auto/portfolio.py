@@ -90,7 +90,7 @@ def _joined(core: Core, before: RawAnswer, found: RawAnswer) -> RawAnswer:
         if known.value is None:
             return found
         stage = replace(known, bound=known.value, proven=True)  # nothing is better
-        return replace(found, status="optimal", diagram=before.diagram, stages=(stage,))
+        return replace(found, status="optimal", model=before.model, stages=(stage,))
     (now,) = found.stages or (StageOutcome(value=None, bound=None, proven=False),)
     bounds = [b for b in (known.bound, now.bound) if b is not None]
     bound = max(bounds, default=None)
@@ -98,7 +98,7 @@ def _joined(core: Core, before: RawAnswer, found: RawAnswer) -> RawAnswer:
         if known.value is not None:
             bound = None if bound is None else min(bound, known.value)
         stage = replace(known, bound=bound)
-        return replace(found, status=before.status, diagram=before.diagram, stages=(stage,))
+        return replace(found, status=before.status, model=before.model, stages=(stage,))
     value = DiagramEvaluation(core, found.diagram).stage_value(core.objective[0])
     proven = found.status == "optimal" or (bound is not None and bound >= value)
     stage = StageOutcome(value=value, bound=value if proven else bound, proven=proven)

@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
-from odtdsl.backends.answers import model_of
 from odtdsl.backends.base import STEP, Limits, Report
 from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import Step
@@ -50,7 +49,7 @@ def best_start(
     engine, best = back_end(step.backend), given
     for way in step.ways:
         grower = engine.for_start(way, brief=brief)
-        best = model_of(grower.solve(core, limits, best, report))
+        best = grower.solve(core, limits, best, report).model
     return best
 
 
@@ -61,4 +60,4 @@ def improved(
     cells = core.n_rows * len(core.columns)
     steps = min(Fraction(MOST_STEPS), Fraction(step.visits * cells, STEP))
     limits = replace(limits.part(step.share), steps=steps, threads=1)
-    return model_of(back_end(step.backend).solve(core, limits, given, report)) or given
+    return back_end(step.backend).solve(core, limits, given, report).model or given

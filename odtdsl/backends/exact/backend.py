@@ -163,7 +163,7 @@ class Exact(BackEnd):
         if core.targets is not None:
             return regression.RegressionSearch(core, limits, first, report).run()
         if refuted(core):
-            return RawAnswer(status="infeasible", tree=None)
+            return RawAnswer(status="infeasible")
         if (rules := plain_of(core)) is not None:
             return PlainSearch(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report).run()

@@ -102,7 +102,7 @@ class RegressionSearch:
         """
         leaves = most_leaves(self.core, self.depth)
         if leaves < 1:
-            return RawAnswer(status="infeasible", tree=None)
+            return RawAnswer(status="infeasible")
         best = self._search(leaves, self._upper())
         if best.refuted or any(
             not Evaluation(self.core, best.tree).keeps(clause)
@@ -125,7 +125,7 @@ class RegressionSearch:
             )
         return RawAnswer(
             status="optimal" if all(o.proven for o in outcomes) else "feasible",
-            tree=tree,
+            model=tree,
             stages=tuple(outcomes),
             timeline=tuple(self.timeline),
             size=size_of(self.core),
@@ -146,7 +146,6 @@ class RegressionSearch:
         nothing = StageOutcome(value=None, bound=best.bound, proven=False)
         return RawAnswer(
             status="infeasible" if best.refuted else "unknown",
-            tree=None,
             stages=() if best.refuted else (nothing,),
             timeline=tuple(self.timeline),
             size=size_of(self.core),

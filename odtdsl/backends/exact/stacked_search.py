@@ -100,7 +100,7 @@ class StackedSearch(Known[RawTree], ABC):
         """Search until proven or a limit is met."""
         deepest, self.cut_off = deepest_of(self.core)
         if most_leaves(self.core, deepest) < 1:
-            return RawAnswer(status="infeasible", tree=None)
+            return RawAnswer(status="infeasible")
         return self.course(deepest)
 
     def course(self, deepest: int) -> RawAnswer:
@@ -144,7 +144,7 @@ class StackedSearch(Known[RawTree], ABC):
             status = "feasible"
         return RawAnswer(
             status=status,
-            tree=self.best,
+            model=self.best,
             stages=self._outcomes(status, found),
             timeline=tuple(self.timeline),
             size=self.size(),

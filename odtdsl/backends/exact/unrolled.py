@@ -431,8 +431,7 @@ class Unrolled:
         return RawAnswer(
             status=status,
             stages=() if status == "infeasible" else (outcome,),
-            tree=None,
-            diagram=self.best,
+            model=self.best,
             timeline=tuple(self.timeline),
             size=self.size,
             interrupted=self.interrupted,

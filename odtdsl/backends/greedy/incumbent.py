@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
-from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome, started
+from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
 from odtdsl.backends.staged import Known
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.evaluate import NotEvaluable
@@ -54,8 +54,7 @@ class Judge(Known[M]):
             self.best, self.values = model, self.values_on(evaluated(self.core, model))
         return RawAnswer(
             status="unknown" if model is None else "feasible",
-            tree=started(model),
-            diagram=model if isinstance(model, RawDiagram) else None,
+            model=model,
             stages=tuple(StageOutcome(value=one, bound=None, proven=False) for one in self.values),
             timeline=tuple(self.timeline),
             interrupted=self.interrupted,
