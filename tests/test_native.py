@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from native import ROOT, build_tests, run_command
+from scale import SCALE
 
 
 def built_library() -> Path | None:
@@ -27,6 +29,11 @@ def test_the_cpp_tests_pass(tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("CMake is not on the path")
     program = build_tests("plain", library=library, folder=tmp_path)
-    run = subprocess.run(run_command(program, "plain"), capture_output=True, text=True)
+    run = subprocess.run(
+        run_command(program, "plain"),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ODT_SCALE": str(SCALE)},
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count(" ok\n") >= 20

@@ -22,10 +22,10 @@ inline int& failures() {
   static int count = 0;
   return count;
 }
-// So many times as many trials as a case says: ODT_SCALE, or once.
-inline int scale() {
+// How many instances to try of those that a case names: ODT_SCALE is the part, one the usual.
+inline int trials(int number) {
   const char* text = std::getenv("ODT_SCALE");
-  return text ? std::max(1, std::atoi(text)) : 1;
+  return std::max(1, static_cast<int>(number * (text ? std::atof(text) : 1.0)));
 }
 struct Register {
   Register(const char* name, std::function<void()> run) {

@@ -20,9 +20,9 @@ struct Grown {
 };
 using Trees = std::vector<std::shared_ptr<const Grown>>;
 
-class AllTrees {
+class TreesOnGrid {
  public:
-  explicit AllTrees(const RuledProblem& p) : p_(p) {}
+  explicit TreesOnGrid(const RuledProblem& p) : p_(p) {}
 
   Loss best() const {
     Loss least = kInfinite;
@@ -253,7 +253,7 @@ CASE(the_optimum_under_monotone_rules_equals_every_tree_on_a_grid) {
   int bound = 0;
   for (int trial = 0; trial < 400; ++trial) {
     RuledProblem p = monotone_problem(random);
-    const AllTrees all(p);
+    const TreesOnGrid all(p);
     const Loss best = all.best();
     const Result r = solve_ruled(p, Options{});
     CHECK(r.status == (best >= kInfinite ? Status::infeasible : Status::optimal));
@@ -269,9 +269,9 @@ CASE(the_optimum_under_monotone_rules_equals_every_tree_on_a_grid) {
 CASE(the_anytime_search_keeps_monotone_rules) {
   Random random(32);
   int stopped = 0;
-  for (int trial = 0; trial < 600 * check::scale(); ++trial) {
+  for (int trial = 0; trial < check::trials(600); ++trial) {
     const RuledProblem p = monotone_problem(random);
-    const AllTrees all(p);
+    const TreesOnGrid all(p);
     const Loss best = all.best();
     Options o;
     o.alone = 0;
@@ -282,7 +282,7 @@ CASE(the_anytime_search_keeps_monotone_rules) {
     CHECK(r.tree.empty() || (r.value >= best && all.value(r.tree) == r.value));
     CHECK(r.status != Status::optimal || r.value == best);
   }
-  CHECK(stopped > 30);
+  CHECK(stopped > check::trials(30));
 }
 
 CASE(thresholds_are_the_admitted_ones_nearest_to_the_middle) {

@@ -85,7 +85,7 @@ CASE(a_stopped_search_under_rules_has_a_true_bound) {
 CASE(the_anytime_search_beside_the_one_under_rules) {
   Random random(24);
   int proven = 0, stopped = 0;
-  for (int trial = 0; trial < 3000 * check::scale(); ++trial) {
+  for (int trial = 0; trial < check::trials(3000); ++trial) {
     RuledProblem p = ruled_problem(random, trial % 7 == 0 ? Loss{1} << 40 : 1);
     if (p.base.depth < 2) continue;
     const AllTrees all(p);
@@ -114,5 +114,5 @@ CASE(the_anytime_search_beside_the_one_under_rules) {
     CHECK(again.value == r.value && again.work == r.work &&
           again.tree.nodes.size() == r.tree.nodes.size());
   }
-  CHECK(proven > 500 && stopped > 100);
+  CHECK(proven > check::trials(500) && stopped > check::trials(100));
 }

@@ -94,7 +94,7 @@ std::string line_of(const Literals& clause, bool deletion) {
 CASE(rup_says_of_each_lemma_what_propagation_says) {
   Random random(41);
   int bad = 0, empty = 0;
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < check::trials(20000); ++trial) {
     const int variables = draw(random, 1, 7);
     Clauses clauses;
     for (int i = draw(random, 0, 22); i > 0; --i)
@@ -128,14 +128,14 @@ CASE(rup_says_of_each_lemma_what_propagation_says) {
       CHECK(result.conflict == refutes(clauses, {}));
     }
   }
-  CHECK(bad > 1000);
-  CHECK(empty > 100);
+  CHECK(bad > check::trials(1000));
+  CHECK(empty > check::trials(100));
 }
 
 CASE(rup_with_deletions_never_refutes_what_holds) {
   Random random(42);
   int verified = 0, deleted = 0;
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < check::trials(20000); ++trial) {
     const int variables = draw(random, 2, 6);
     Clauses formula, all;
     for (int i = draw(random, 5, 26); i > 0; --i)
@@ -169,8 +169,8 @@ CASE(rup_with_deletions_never_refutes_what_holds) {
     verified += result.status == RupStatus::verified;
     deleted += result.deletions > 0;
   }
-  CHECK(verified > 1000);
-  CHECK(deleted > 1000);
+  CHECK(verified > check::trials(1000));
+  CHECK(deleted > check::trials(1000));
 }
 
 CASE(rup_forgets_what_was_deleted) {

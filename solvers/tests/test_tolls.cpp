@@ -192,15 +192,14 @@ bool solved(const Problem& p, int trial) {
 CASE(tolls_against_all_trees) {
   Random random(41);
   int count = 0;
-  for (int trial = 0; trial < 4000 * check::scale(); ++trial)
+  for (int trial = 0; trial < check::trials(4000); ++trial)
     count += solved(tolled_problem(random), trial);
-  CHECK(count > 3000 * check::scale());
+  CHECK(count > check::trials(3000));
 }
 
 CASE(tolls_behind_gates) {
   Random random(42);
   int count = 0;
-  for (int trial = 0; trial < 4000 * check::scale(); ++trial)
-    count += solved(gates(random), trial);
-  CHECK(count > 3000 * check::scale());
+  for (int trial = 0; trial < check::trials(4000); ++trial) count += solved(gates(random), trial);
+  CHECK(count > check::trials(3000));
 }
