@@ -9,32 +9,61 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = (
-    ("ruff", "check", "."),
-    ("ruff", "format", "--check", "."),
-    ("mypy",),
-)
+FIRST: tuple[tuple[str, ...], ...] = (("ruff", "check", "."), ("ruff", "format", "--check", "."))
+BESIDE: tuple[tuple[str, ...], ...] = (("mypy",), ("mypy", "--config-file", "tests/mypy.ini"))
+"""Run while the tests run, on a core that these leave idle now and then; told at the end."""
 
 
 def main() -> int:
-    """Run every step, pytest last, and say again at the end which of them failed."""
+    """Run every step, and say again at the end which of them failed."""
     arguments = sys.argv[1:]
     environment = dict(os.environ)
     if "--nightly" in arguments:
         arguments = ["-m", "not slow", *(word for word in arguments if word != "--nightly")]
         environment.setdefault("ODTDSL_SCALE", "1")
     # Stolen, not dealt out: neighbours stay in one process, where they share what is cached.
-    steps = (*STEPS, ("pytest", "-n", "2", "--dist", "worksteal", *arguments))
+    tests = ("pytest", "-n", "2", "--dist", "worksteal", *arguments)
     failed = []
-    for step in steps:
-        print("+", *step, flush=True)
-        if subprocess.call([sys.executable, "-m", *step], cwd=ROOT, env=environment):
+
+    def told(step: tuple[str, ...], status: int) -> None:
+        if status:
             failed.append(" ".join(step))
+
+    for step in FIRST:
+        print("+", *step, flush=True)
+        told(step, subprocess.call(_command(step), cwd=ROOT, env=environment))
+    with ThreadPoolExecutor(1) as pool:
+        types = [pool.submit(_captured, step, environment) for step in BESIDE]
+        print("+", *tests, flush=True)
+        told(tests, subprocess.call(_command(tests), cwd=ROOT, env=environment))
+    for step, run in zip(BESIDE, types, strict=True):
+        print("+", *step, flush=True)
+        print(run.result().stdout, end="", flush=True)
+        told(step, run.result().returncode)
     print("failed: " + ", ".join(failed) if failed else "all passed", flush=True)
     return 1 if failed else 0
+
+
+def _command(step: tuple[str, ...]) -> list[str]:
+    return [sys.executable, "-m", *step]
+
+
+def _captured(
+    step: tuple[str, ...], environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        _command(step),
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
 
 
 if __name__ == "__main__":

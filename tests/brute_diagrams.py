@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import chain, product
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
 
-Key = tuple[int, tuple[tuple[tuple[object, ...], ...], ...]]
+Key = tuple[int, tuple[tuple[tuple[Any, ...], ...], ...]]
 Splits = list[tuple[RawTest, frozenset[int]]]
 
 
@@ -100,7 +101,7 @@ def _arcs(many: int, below: int, classes: int) -> tuple[tuple[int, ...], ...]:
 
 def key(core: Core, raw: RawDiagram) -> Key:
     """What a diagram does, to compare sets by: family, rows that go left, and arcs."""
-    layers: list[list[tuple[object, ...]]] = [[] for _ in raw.layers]
+    layers: list[list[tuple[Any, ...]]] = [[] for _ in raw.layers]
     for visit in DiagramEvaluation(core, raw).visits:
         split = visit.node.split
         assert isinstance(split, RawTest)
@@ -199,7 +200,7 @@ def random_diagram(rng: random.Random, core: Core) -> RawDiagram:
                     following.setdefault(arc, set()).update(left if index == 0 else rows - left)
             if arcs[0] == arcs[1]:
                 return random_diagram(rng, core)
-            layer.append(RawNode(split=split, left=arcs[0], right=arcs[1]))
+            layer.append(RawNode(split=split, left=arcs[0], right=arcs[1]))  # type: ignore[arg-type]
         layers.append(tuple(layer))
         nodes = [following[index] for index in sorted(following)]
         if not nodes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from unittest.mock import patch
@@ -15,6 +16,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Cores and data of a session stay: to look through them for garbage again and again costs a
+# twentieth of the time.
+gc.set_threshold(100_000, 50, 100)
 
 # Times are reported by benchmarks and never asserted: a busy machine is no failure.
 settings.register_profile("odtdsl", deadline=None)

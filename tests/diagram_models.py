@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from typing import Any
 
 from brute_diagrams import Key, all_diagrams, best_priced, key
 from pysat.solvers import Solver
@@ -85,7 +86,7 @@ def plain(name: str) -> tuple[Core, Fraction]:
     rng = random.Random(name)
     n, price = rng.randint(6, 10), rng.choice((Fraction(0), Fraction(1, 3), Fraction(1, 2)))
     classes = "nyz"[: rng.randint(2, 3)]
-    frame: dict[str, list[object]] = {
+    frame: dict[str, list[Any]] = {
         "a": [float(rng.randint(0, 3)) for _ in range(n)],
         "b": [float(rng.randint(0, 1)) for _ in range(n)],
         "c": [rng.choice("pqr") for _ in range(n)],

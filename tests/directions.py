@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise, permutations
+from typing import Any
 
 from worlds import LEVELS, Leaf, Model, Split, World
 
@@ -37,10 +38,10 @@ def monotone(world: World, model: Model, column: int, rising: bool) -> bool:
     return True
 
 
-def _probes(world: World, model: Model, index: int) -> list[object]:
+def _probes(world: World, model: Model, index: int) -> list[Any]:
     """Cells of a column in rising order, one at least for each set that no test tells apart."""
     column = world.columns[index]
-    missing: list[object] = [None] if None in column.cells else []
+    missing: list[Any] = [None] if None in column.cells else []
     if column.kind == "ordered":
         return [*map(Fraction, range(len(LEVELS))), *missing]
     if column.kind != "number":

@@ -53,7 +53,7 @@ def brute_force(ranks, table, depth, leaves=None, price=0, allowed=None, leaf_ro
 
     @cache
     def splits(rows):
-        seen = {}
+        seen: dict[int, bool] = {}
         members = [i for i in range(n) if rows >> i & 1]
         for f in range(p):
             values = sorted({int(ranks[f, i]) for i in members})

@@ -182,7 +182,7 @@ def _call(library: Any, number: int, model: Model, rows: list[Row]) -> list[Any]
         elif plan.classes:
             found.append(plan.classes[code])
         else:
-            found.append(tuple(outputs) if len(outputs) > 1 else outputs[0])
+            found.append(tuple(outputs) if len(outputs) > 1 else outputs[0])  # type: ignore[arg-type]
     return found
 
 

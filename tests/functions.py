@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import Any
 
 from worlds import LEVELS, Column, Model, Split, World
 
@@ -34,8 +35,8 @@ def points(world: World, models: Iterable[Model]) -> list[Point]:
     return list(product(*each))
 
 
-def _cells(column: Column, thresholds: Sequence[Fraction]) -> list[object]:
-    found: list[object]
+def _cells(column: Column, thresholds: Sequence[Fraction]) -> list[Any]:
+    found: list[Any]
     if column.place.startswith("bins"):
         # Well inside of each: edges that are computed otherwise differ by a float.
         found = [(low + high) / 2 for low, high in pairwise(column.edges)] or [0.0]
@@ -77,7 +78,7 @@ def _goes_left(world: World, split: Split, point: Point, sides_stay: bool) -> bo
     return world.weight(split.left_rows) >= world.weight(split.rows & ~split.left_rows)
 
 
-def frame(world: World, at: Sequence[Point]) -> dict[str, list[object]]:
+def frame(world: World, at: Sequence[Point]) -> dict[str, list[Any]]:
     """The points as data for a predictor."""
     return {
         column.name: [_written(column, point[i]) for point in at]

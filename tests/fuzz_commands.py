@@ -280,7 +280,7 @@ def _option(parameter: Any, rng: random.Random) -> list[str]:
     for known, values in FEW.items():
         if known in parameter.opts:
             return [name, rng.choice(values)]
-    for known, values in GOOD.items():
+    for known, values in GOOD.items():  # type: ignore[assignment]
         if known in parameter.opts and rng.random() < 0.7:
             return [name, rng.choice(values)]
     is_file = bool(FILE_OPTIONS & set(parameter.opts))

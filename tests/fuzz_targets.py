@@ -416,7 +416,7 @@ def _other_json(data: bytes, rng: random.Random) -> bytes:
         case 2:
             holder[key] = json.loads(json.dumps(other[at]))
         case _:
-            odd = (
+            odd = (  # type: ignore[var-annotated]
                 None,
                 True,
                 -1,
@@ -449,7 +449,7 @@ def _other_json(data: bytes, rng: random.Random) -> bytes:
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
     items = value.items() if isinstance(value, dict) else ()
-    items = enumerate(value) if isinstance(value, list) else items
+    items = enumerate(value) if isinstance(value, list) else items  # type: ignore[assignment]
     for key, inner in items:
         yield value, key
         yield from _places(inner)
@@ -473,7 +473,7 @@ def run_models(data: bytes, folder: Path) -> None:
         draw(model).encode()
     str(model).encode()
     row = {
-        type_.name: list(type_.levels[:1]) or [1.5] if type_.kind != "category" else ["f"]
+        type_.name: list(type_.levels[:1]) or [1.5] if type_.kind != "category" else ["f"]  # type: ignore[misc]
         for type_ in model.features
     }
     if row:

@@ -22,7 +22,7 @@ def plain_goals(rng: random.Random, world: World) -> list[Goal]:
     depth = Goal(text="depth", sign=1, value=draw.plain("depth")[1])
     text, value = draw.any_of("errors", "loss", "accuracy", "expected_loss", "error_rate")
     sign = -1 if text.startswith("accuracy") else 1
-    price = Fraction(rng.choice(["0.01", "0.25", 1]))
+    price = Fraction(rng.choice(["0.01", "0.25", "1"]))
     alone = Goal(text=text, sign=sign, value=value)
     priced = Goal(
         text=f"{text} {'-' if sign < 0 else '+'} {decimal(price)} * leaves",
@@ -35,7 +35,7 @@ def plain_goals(rng: random.Random, world: World) -> list[Goal]:
 
 
 def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
-    factor = Fraction(rng.choice(["0.005", "0.25", 1, 2]))
+    factor = Fraction(rng.choice(["0.005", "0.25", "1", "2"]))
     errors, depth = draw.wrong(None), draw.plain("depth")[1]
     match rng.randrange(11):
         case 0 | 1:

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 from random_specs import case, rule
@@ -143,7 +144,7 @@ def drawn(seed: int) -> Problem | None:
     )
 
 
-def _classes(rng: random.Random, kind: str) -> tuple[str, dict[str, list[object]]]:
+def _classes(rng: random.Random, kind: str) -> tuple[str, dict[str, list[Any]]]:
     here = case(rng)
     head = [line for line in here.head.split("\n") if not line.startswith("tree ")]
     lines = [
@@ -159,9 +160,9 @@ def _classes(rng: random.Random, kind: str) -> tuple[str, dict[str, list[object]
     return "\n".join([*head, shape, f"minimize {rng.choice(OBJECTIVES)}", *lines, ""]), here.frame
 
 
-def _numbers(rng: random.Random) -> tuple[str, dict[str, list[object]]]:
+def _numbers(rng: random.Random) -> tuple[str, dict[str, list[Any]]]:
     n = rng.randint(5, 12)
-    frame: dict[str, list[object]] = {
+    frame: dict[str, list[Any]] = {
         "a": [float(rng.randint(0, 4)) for _ in range(n)],
         "b": [rng.choice("pqr") for _ in range(n)],
         "y": [float(rng.randint(0, 9)) for _ in range(n)],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from meanings import OPS, Judge, Rule
 from sentences import Atoms, rule
 from worlds import Column, Leaf, Model, Split, World, decimal
 
-Part = tuple[object, ...]
+Part = tuple[Any, ...]
 """A sum over leaves and splits: ("wrong", group), ("said", class, group), ..."""
 
 Sums = npt.NDArray[np.int64]
@@ -85,7 +86,7 @@ class _Table:
         self.most = [most_of(world, part) + 1 for part in self.parts]
         assert prod(self.most) < 2**62
         self.known: dict[object, Sums] = {}
-        self.tests: dict[int, list[tuple[object, int]]] = {}
+        self.tests: dict[int, list[tuple[Any, int]]] = {}
 
     def values(self) -> dict[Part, Sums]:
         found, rest = {}, self.below(self.world.everyone, 0, ())
@@ -131,7 +132,7 @@ class _Table:
                     found.append(np.unique(np.add.outer(lefts, rights)) + own)
         return np.unique(np.concatenate(found))
 
-    def _tests(self, mask: int) -> list[tuple[object, int]]:
+    def _tests(self, mask: int) -> list[tuple[Any, int]]:
         if mask not in self.tests:
             self.tests[mask] = self.world.tests(mask, both_sides=False)
         return self.tests[mask]
@@ -274,7 +275,7 @@ class Wholes:
 
     def rule(self) -> Whole:
         rng, op = self.rng, self.rng.choice(["<=", ">=", "<=", ">=", "=", "<", "!="])
-        compare = OPS[op]
+        compare: Callable[[Any, Any], Any] = OPS[op]
         match rng.randrange(9):
             case 0 | 1:
                 text, part, over, less = self.share()
@@ -343,10 +344,10 @@ class Wholes:
                     of=lambda v: compare(v[count], bound),
                 )
             case _:
-                bound = Fraction(rng.randint(0, 20), 4)
+                bound = Fraction(rng.randint(0, 20), 4)  # type: ignore[assignment]
                 over = SCALE * weight(self.world, self.world.everyone)
                 return Whole(
-                    text=f"expected_cost {op} {decimal(bound)}",
+                    text=f"expected_cost {op} {decimal(bound)}",  # type: ignore[arg-type]
                     parts=(("paid",),),
                     of=lambda v: compare(4 * v["paid",], int(4 * bound * over)),
                 )
@@ -356,7 +357,7 @@ class Wholes:
         wrong: Part = ("wrong", None)
         errors = Whole(text="errors", parts=(wrong,), of=lambda v: v[wrong], over=SCALE)
         leaves = Whole(text="leaves", parts=(("leaves",),), of=lambda v: v["leaves",])
-        price = Fraction(rng.choice(["0.25", 1, "0.05"]))
+        price = Fraction(rng.choice(["0.25", "1", "0.05"]))
         priced = Whole(
             text=f"errors + {decimal(price)} * leaves",
             parts=(wrong, ("leaves",)),
@@ -466,7 +467,7 @@ def _world(rng: random.Random, *, plain: bool) -> World:
             name=columns[-1].name, kind="category", cells=[rng.choice(levels) for _ in range(n)]
         )
     for column in columns:
-        column.price = Fraction(rng.choice([0, 1, 2, "0.5"]))
+        column.price = Fraction(rng.choice(["0", "1", "2", "0.5"]))
         if not plain and rng.random() < 0.2:
             column.cells[rng.randrange(n)] = None
             column.missing = rng.choice(["left", "right", "branch"])
@@ -483,7 +484,9 @@ def _world(rng: random.Random, *, plain: bool) -> World:
         classes=names,
         rising=names,
         target=target,
-        weights=[Fraction(rng.choice([1, 2, "0.5"])) if weighed else Fraction(1) for _ in range(n)],
+        weights=[
+            Fraction(rng.choice(["1", "2", "0.5"])) if weighed else Fraction(1) for _ in range(n)
+        ],
         weighed=weighed,
         losses={("n", "y"): Fraction(3)} if rng.random() < 0.4 else {},
         shared=[((0, 1), Fraction(1))] if rng.random() < 0.3 else [],

@@ -91,7 +91,7 @@ class Judge:
 
     def admits(self, model: Model) -> bool:
         places = (*model.splits, *model.leaves)
-        return all(map(self.stands, places)) and all(
+        return all(map(self.stands, places)) and all(  # type: ignore[arg-type]
             rule.holds(model) for rule in self.rules if rule.scope == "model"
         )
 

@@ -151,7 +151,7 @@ class Live:
         self.upper = np.array(program.column_upper, dtype=np.float64)
 
     def admits(self, raw: RawDiagram) -> bool:
-        choices = self.lowered.encoding.choices(raw)
+        choices = self.lowered.encoding.choices(raw)  # type: ignore[attr-defined]
         if choices is None:
             return False
         columns = np.array(sorted(choices), dtype=np.int64)

@@ -110,7 +110,7 @@ def deviance(goal: Array, weights: Array, rows: Case, start: Array) -> float:
         {
             "type": "eq" if low == high else "ineq",
             "jac": lambda _, f=sign * factors: f,
-            "fun": lambda z, f=sign * factors, b=sign * end: f @ z - b,
+            "fun": lambda z, f=sign * factors, b=sign * end: f @ z - b,  # type: ignore[misc]
         }
         for factors, low, high in rows
         for sign, end in (((1.0, low),) if low == high else ((1.0, low), (-1.0, high)))

@@ -78,16 +78,16 @@ def random_rows(rng: random.Random, *, n_rows: int | None = None, n_classes: int
             texts = [None if gone else "abcde"[x] for x, gone in zip(cells, gaps, strict=True)]
             raw = column_from_texts(name, texts)
             levels = "abcde" if kind == "ordered" else None
-            type_ = declare_type(raw, kind, levels=levels and tuple(levels))
+            type_ = declare_type(raw, kind, levels=levels and tuple(levels))  # type: ignore[arg-type]
         place = rng.choice(["midpoints", "midpoints", "bins", "quantiles", "values"])
         listed = tuple(Fraction(rng.randint(0, 12), 2) for _ in range(3))
-        candidates = Candidates(place=place, count=3, values=listed)
+        candidates = Candidates(place=place, count=3, values=listed)  # type: ignore[arg-type]
         raws.append(raw)
         columns[name] = encode(raw, type_)
         features.append(
             FeatureDecl(
                 type=type_,
-                missing=policy,
+                missing=policy,  # type: ignore[arg-type]
                 candidates=candidates if kind == "number" else Candidates(),
             )
         )
@@ -201,7 +201,7 @@ def random_atom(rng: random.Random, rows: Rows, scope: Scope, *, monotone: bool)
     if scope in (Scope.LEAF, Scope.SPLIT):
         return Linear(measure=random_additive(rng, rows, model=False), at_most=bound)
     if scope is Scope.PATH:
-        return rng.choice(
+        return rng.choice(  # type: ignore[return-value]
             [
                 Used(column=column),
                 Order(here=column, above=rng.randrange(n), absent=rng.random() < 0.5),

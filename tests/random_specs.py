@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
@@ -26,7 +27,7 @@ GROUPS = ("g", "h")
 class Case:
     """A table and the statements that all rules on it share."""
 
-    frame: dict[str, list[object]]
+    frame: dict[str, list[Any]]
     head: str
     classes: tuple[str, ...]
     bins: bool
@@ -38,13 +39,13 @@ def case(rng: random.Random) -> Case:
     classes = ("n", "y") if rng.random() < 0.6 else ("n", "y", "z")
     policy = rng.choice(("left", "right", "branch"))
 
-    def cells(values: list[object]) -> list[object]:
+    def cells(values: list[Any]) -> list[Any]:
         found = [rng.choice(values) for _ in range(n)]
         if rng.random() < 0.5:
             found[rng.randrange(n)] = None
         return found
 
-    frame: dict[str, list[object]] = {
+    frame: dict[str, list[Any]] = {
         "a": cells([1.0, 2.0, 4.0]),
         "b": cells([0.5, 0.75, 3.0, 10.0]),
         "c": cells(["p", "q", "r"]),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ import numpy as np
 class Case:
     """A table, the statements about it, and what brute force needs to know of them."""
 
-    frame: dict[str, list[object]]
+    frame: dict[str, list[Any]]
     loss: str
     depth: int
     leaves: int | None = None
@@ -56,7 +57,7 @@ def random_case(rng: random.Random, *, loss: str | None = None, weights: bool = 
             "a": [rng.choice([1.0, 2.0, 4.0, 7.0]) for _ in range(n)],
             "b": [rng.choice([-1.0, 0.5, 0.75]) for _ in range(n)],
             "c": ["p", "q", *(rng.choice(["p", "q", "r", None]) for _ in range(n - 2))],
-            "y": [float(rng.choice(targets)) for _ in range(n)],
+            "y": [float(rng.choice(targets)) for _ in range(n)],  # type: ignore[arg-type]
         },
         loss=loss,
         depth=rng.choice([0, 1, 2, 2, 3]),
@@ -132,7 +133,7 @@ def loss_of(loss: str, values: list[Fraction], weights: list[Fraction]) -> Fract
     if not sum(weights):
         return Fraction(0)
     mean = sum(y * w for y, w in zip(values, weights, strict=True)) / sum(weights)
-    return sum((w * (y - mean) ** 2 for y, w in zip(values, weights, strict=True)), Fraction(0))
+    return sum((w * (y - mean) ** 2 for y, w in zip(values, weights, strict=True)), Fraction(0))  # type: ignore[return-value]
 
 
 def _parts(case: Case, rows: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -94,7 +94,7 @@ class Lazy:
             return [*map(int, idle), *(-int(x) for x in others), *map(int, mine)]
         assert isinstance(tree, RawSplit)
         upto = code.upto[tree.family][place - 1].tolist()
-        others = [-code.select(place, f) for f in code.families if f != tree.family]
+        others = [-code.select(place, f) for f in code.families if f != tree.family]  # type: ignore[assignment]
         split = [] if code.idle is None else [-int(code.idle[place - 1])]
         return [
             *split,

@@ -46,7 +46,7 @@ class Atoms:
 
     def near(self, value: Number, step: Fraction = Fraction(1)) -> Fraction:
         met = value(self.rng.choice(self.models))
-        return met + self.rng.choice([0, 0, 0, 1, -1, Fraction(1, 2)]) * step
+        return met + self.rng.choice([0, 0, 0, 1, -1, Fraction(1, 2)]) * step  # type: ignore[operator]
 
     def compared(self, text: str, value: Number, bound: Fraction, shown: str) -> Atom:
         op = self.op()
@@ -70,7 +70,7 @@ class Atoms:
         if kind < 0.25:
             some = sorted({bound, self.near(value)})
             return (
-                (f"{text} in {{{', '.join(map(decimal, some))}}}", lambda m: value(m) in some)
+                (f"{text} in {{{', '.join(map(decimal, some))}}}", lambda m: value(m) in some)  # type: ignore[arg-type]
                 if all((8 * x).denominator == 1 for x in some)
                 else self.compared(text, value, bound, decimal(bound))
             )  # type: ignore[arg-type]
@@ -218,7 +218,7 @@ class Atoms:
             middle, two = rng.choice([Fraction(1), Fraction(2)]), value
             text, value = (f"abs({text} - {decimal(middle)})", lambda leaf: abs(two(leaf) - middle))
         leaves = [leaf for model in self.models for leaf in model.leaves]
-        bound = value(rng.choice(leaves)) + rng.choice([0, 0, 0, 1, Fraction(1, 2)])
+        bound = value(rng.choice(leaves)) + rng.choice([0, 0, 0, 1, Fraction(1, 2)])  # type: ignore[operator]
         op = self.op()
         return f"{text} {op} {decimal(bound)}", lambda leaf: OPS[op](value(leaf), bound)  # type: ignore[arg-type]
 
@@ -244,7 +244,7 @@ class Atoms:
                 ),
             )  # type: ignore[attr-defined]
         else:
-            bound = Fraction(self.rng.choice([0, 1, 1, 2, 2, 3, 4, "2.5"]))
+            bound = Fraction(self.rng.choice(["0", "1", "1", "2", "2", "3", "4", "2.5"]))
             shown = decimal(bound)
         return (
             f"{text} {op} {shown}",
@@ -300,13 +300,13 @@ class Atoms:
             return f'{text} {op} "{LEVELS[level]}"', lambda t: OPS[op](t, Fraction(level))
         low = Fraction(rng.randint(0, 6), 2)
         high = low + Fraction(rng.randint(0, 4), 2)
-        some = sorted({Fraction(rng.randint(0, 12), 4) for _ in range(rng.randint(1, 4))})
+        some = sorted({Fraction(rng.randint(0, 12), 4) for _ in range(rng.randint(1, 4))})  # type: ignore[misc]
         step = rng.choice([Fraction(1, 2), Fraction(2), Fraction(3)])
         op = rng.choice(["<=", ">="] if self.closed else list(OPS))
         return rng.choice(
             [
                 (f"{text} {op} {decimal(low)}", lambda t: OPS[op](t, low)),
-                (f"{text} in {{{', '.join(map(decimal, some))}}}", lambda t: t in some),
+                (f"{text} in {{{', '.join(map(decimal, some))}}}", lambda t: t in some),  # type: ignore[arg-type]
                 (f"{text} in [{decimal(low)}, {decimal(high)}]", lambda t: low <= t <= high),
                 (f"{text} multiple_of {decimal(step)}", lambda t: (t / step).denominator == 1),
             ]
@@ -440,7 +440,7 @@ def _threshold_rule(atoms: Atoms) -> Rule:
             text=f"count({text}, {more}, {where}) {op} {bound}",
             scope="split",
             column=column,
-            holds=lambda split, t: OPS[op](first(t) + third(t) + at(split), bound),
+            holds=lambda split, t: OPS[op](first(t) + third(t) + at(split), bound),  # type: ignore[arg-type]
         )
     if rng.random() < 0.35:
         where, at = atoms.level()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -22,7 +23,7 @@ minimize errors
 rule both: uses(a) and uses(b)
 solve using exact
 """
-FRAME = {
+FRAME: dict[str, list[Any]] = {
     "a": [1.0, 1.0, math.nan, math.nan, math.nan, 2.0, 2.0, 2.0],
     "b": [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0],
     "y": ["n", "n", "n", "n", "n", "y", "n", "y"],

@@ -17,7 +17,7 @@ from odtdsl.problem.ir.expr import GroupArg
 from odtdsl.problem.ir.forms import Linear, LinearStage
 from odtdsl.problem.terms.normalize import normalize
 
-FRAME: dict[str, list[object]] = {
+FRAME: dict[str, list[Any]] = {
     "age": [20, 30, 40, 50, 60, None],
     "sex": ["m", "f", "f", "m", None, "m"],
     "race": ["a", "b", "a", "c", "b", "a"],

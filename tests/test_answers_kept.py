@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import odtdsl
-from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.interrupts import interrupted, interruptible
 from odtdsl.base.signatures import is_ours
 from odtdsl.interfaces.cli.main import app
@@ -217,7 +217,7 @@ def test_a_failing_keep_file_does_not_end_a_tuning(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, text: str) -> None:
-        raise odtdsl.base.diagnostics.model.error("F301", f"`{path}` cannot be written: no space")
+        raise error("F301", f"`{path}` cannot be written: no space")
 
     monkeypatch.setattr("odtdsl.insight.tuning.store.write_text", full)
     found = odtdsl.tune("s.odt", {"depth": [1, 2]}, cv=2, keep=folder / "k.json")

@@ -20,7 +20,7 @@ from odtdsl import Model, OdtError
 from odtdsl.predictors.json import save
 from odtdsl.words import col, errors, leaves, named, output, size, uses
 
-ROWS = {
+ROWS: dict[str, list[Any]] = {
     "age": [20, 25, 30, 35, 40, 45, 50, 55],
     "sex": ["f", "m", "f", "m", "f", "m", "f", "m"],
     "sick": ["no", "no", "no", "yes", "no", "yes", "yes", "yes"],

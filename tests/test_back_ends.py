@@ -97,7 +97,7 @@ def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
     best = odtdsl.solve(SPEC, frame=ROWS)
     for asked in ({"using": "stump"}, {}):
         spec = SPEC if asked else f"{SPEC} solve using stump"
-        result = odtdsl.solve(spec, frame=ROWS, **asked)
+        result = odtdsl.solve(spec, frame=ROWS, **asked)  # type: ignore[arg-type]
         assert (result.status, result.objective) == ("optimal", best.objective)
         assert result.backend == "stump"
         assert result.steps == ("start by greedy", "start by search", "stump")

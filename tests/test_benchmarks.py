@@ -133,7 +133,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("yes", "no"),
     )
     for part in ("train", "test"):
-        cells = [",".join(str(rng.choice(list(of))) for of in values) for _ in range(40)]
+        cells = [",".join(str(rng.choice(list(of))) for of in values) for _ in range(40)]  # type: ignore[assignment]
         path = folder / "cases" / f"compas_{part}.csv"
         path.write_text("\n".join([header, *cells]) + "\n", encoding="utf-8")
     (folder / "continuous").mkdir()
@@ -232,7 +232,7 @@ def _branch(feature: str, left: TreeNode, right: TreeNode) -> Branch:
     ],
 )
 def test_what_a_tree_keeps(tree: str, pair: str, together: bool, out_of_order: bool) -> None:
-    first, second = pair
+    first, second = pair  # type: ignore[str-unpack]
     assert cost._together(_tree(tree), (first, second)) == together
     assert cost._out_of_order(_tree(tree), (first, second)) == out_of_order
 

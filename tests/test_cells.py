@@ -62,7 +62,7 @@ def test_texts_that_read_as_one_number_are_two_values(
     assert (result.status, result.objective) == ("optimal", Fraction(0))
     assert result.model is not None
     expected = [int(row["code"]) for row in rows]
-    saved = from_json(to_json(result.model))
+    saved = from_json(to_json(result.model))  # type: ignore[arg-type]
     assert saved == result.model
     cells: list[dict[str, Any]] = [{"f": row["f"]} for row in rows]
     for predictor in (result.model, saved):
@@ -120,7 +120,7 @@ def test_random_texts_mean_what_they_mean_alone(tmp_path: Path, seed: int) -> No
     assert result.objective == 0
     assert result.model is not None
     cells = [word for word in pool if word != "inf"]
-    saved = from_json(to_json(result.model))
+    saved = from_json(to_json(result.model))  # type: ignore[arg-type]
     said = saved.predict({"f": [*cells, "zz"]}).tolist()  # "zz" keeps them texts
     for cell, label in zip(cells, said[:-1], strict=True):
         known = naive(train, labels, cell)
@@ -281,7 +281,7 @@ def test_large_integers_of_frames_are_exact(values: Any) -> None:
     result = odtdsl.parse(spec).solve(frame=frame, using="exact")
     assert result.objective == 0
     assert result.model is not None
-    saved = from_json(to_json(result.model))
+    saved = from_json(to_json(result.model))  # type: ignore[arg-type]
     assert saved.predict({"f": values}).tolist() == [0, 1]
     assert by_python(saved, [{"f": value} for value in list(values)]) == [0, 1]
     target = odtdsl.parse("data frame target f: class tree depth <= 1 minimize errors")

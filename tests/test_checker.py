@@ -170,7 +170,7 @@ def test_columns_and_sides_of_missing_cells_of_a_saved_model_are_those_of_the_sp
         (replace(tree, features=tree.features[::-1]), "columns"),
         (replace(tree, features=turned), "columns"),
         (replace(tree, root=replace(tree.root, size=0), features=tree.features), "counts"),
-        (replace(tree, root=replace(tree.root, missing=other)), "missing"),
+        (replace(tree, root=replace(tree.root, missing=other)), "missing"),  # type: ignore[arg-type]
     ):
         lines = audit.audit(changed, analysis.rows).lines
         assert f"tree {part}" in {line.rule for line in lines if not line.holds}

@@ -108,7 +108,10 @@ def answer(status: str, value: int | None, bound: int | None) -> Result:
         proven=value is not None and value == bound,
     )
     return replace(
-        model, status=status, stages=(stage,), model=model.model if value is not None else None
+        model,
+        status=status,  # type: ignore[arg-type]
+        stages=(stage,),
+        model=model.model if value is not None else None,  # type: ignore[arg-type]
     )
 
 

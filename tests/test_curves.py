@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -81,8 +82,8 @@ def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
             text, value = draw.plain(chosen)
             return "", text, op, value
         case "path":
-            text, of = rng.choice([("cost", world.path_cost), ("length", _length)])
-            return "forall path: ", text, op, lambda m: worst(of(leaf.path) for leaf in m.leaves)
+            text, of = rng.choice([("cost", world.path_cost), ("length", _length)])  # type: ignore[assignment]
+            return "forall path: ", text, op, lambda m: worst(of(leaf.path) for leaf in m.leaves)  # type: ignore[arg-type, call-arg]
         case "leaf":
             if rng.random() < 0.5:
                 return (
@@ -296,9 +297,9 @@ def test_curves_of_the_skeleton(term: str) -> None:
 # ---- larger: several processes, limits
 
 
-def rows(n: int = 60, columns: int = 4) -> dict[str, list[object]]:
+def rows(n: int = 60, columns: int = 4) -> dict[str, list[Any]]:
     rng = random.Random(1)
-    frame: dict[str, list[object]] = {f"f{i}": [] for i in range(columns)}
+    frame: dict[str, list[Any]] = {f"f{i}": [] for i in range(columns)}
     frame["y"] = []
     frame["side"] = []
     for _ in range(n):
@@ -369,7 +370,7 @@ class Giving:
         self.patience, self.interrupted, self.always = patience, interrupted, always
         self.asked, self.real = 0, tracing.solve
 
-    def __call__(self, *args: object, **options: object) -> Result:
+    def __call__(self, *args: object, **options: Any) -> Result:
         self.asked += 1
         late = self.asked > self.patience and (self.always or self.asked == self.patience + 1)
         if late:

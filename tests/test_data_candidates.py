@@ -7,6 +7,7 @@ import os
 import warnings
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +149,7 @@ def least_errors(tests: list[npt.NDArray[np.bool_]], y: npt.NDArray[np.int64], d
 
 
 def in_bin_tests(columns: list[Floats]) -> list[npt.NDArray[np.bool_]]:
-    tests = []
+    tests: list[Any] = []
     for values in columns:
         edges = bin_edges(values, 3)
         codes = bin_codes(values, edges)
@@ -182,10 +183,10 @@ def test_guessed_cuts_find_the_gap_exactly() -> None:
     noise = rng.normal(size=300)
     noise[:30] = math.nan
     y = (x > near[20]).astype(np.int64)
-    cuts = guessed_cuts({"x": x, "noise": noise}, y, seed=0)
+    cuts = guessed_cuts({"x": x, "noise": noise}, y, seed=0)  # type: ignore[dict-item]
     assert short_cut(near[20], near[21]) in cuts["x"]
-    assert set(cuts["x"]) <= short_cuts(x)
-    assert cuts == guessed_cuts({"x": x, "noise": noise}, y, seed=0)
+    assert set(cuts["x"]) <= short_cuts(x)  # type: ignore[arg-type]
+    assert cuts == guessed_cuts({"x": x, "noise": noise}, y, seed=0)  # type: ignore[dict-item]
 
 
 def test_guessed_cuts_are_shortest_in_their_gaps() -> None:

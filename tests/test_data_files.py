@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -174,7 +175,7 @@ def test_one_column_keeps_quoted_empty_cells(tmp_path: Path) -> None:
     ],
 )
 def test_refusals(
-    tmp_path: Path, text: str | bytes, options: dict[str, object], code: str | None, part: str
+    tmp_path: Path, text: str | bytes, options: dict[str, Any], code: str | None, part: str
 ) -> None:
     if code is None:
         with pytest.raises(OdtError) as caught:

@@ -346,7 +346,7 @@ def test_openml_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
         target_names=["y"],
     )
     asked: list[dict[str, Any]] = []
-    table = openml("adult", lambda **options: asked.append(options) or bunch)
+    table = openml("adult", lambda **options: asked.append(options) or bunch)  # type: ignore[func-returns-value]
     assert asked == [{"name": "adult", "as_frame": False, "parser": "liac-arff"}]
     assert cells(table) == {"x": ["1.5", "2"], "job": ["a", None], "y": ["yes", "no"]}
     bunch.data = "sparse"

@@ -18,7 +18,7 @@ STEPS = (Fraction(5), Fraction(1, 4), Fraction(2), Fraction(30), Fraction(3, 2))
 
 def thresholds(tree: Any) -> list[float]:
     tests = [node.test for node in tree.nodes() if isinstance(node, Branch)]
-    return [test.value for test in tests if isinstance(test, Threshold)]
+    return [test.value for test in tests if isinstance(test, Threshold)]  # type: ignore[misc]
 
 
 def solved(frame: dict[str, Any], type_: str, rest: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_thresholds_obey_candidates_and_filters_at_their_level(seed: int) -> Non
             match branch.test:
                 case Threshold(value=value):
                     levels = sample.rows.problem.features[family.column].type.levels
-                    assert (levels.index(value) if levels else value) in allowed
+                    assert (levels.index(value) if levels else value) in allowed  # type: ignore[operator]
                     seen += 1
                 case Equals(value=value):
                     assert value in sample.rows.problem.features[family.column].type.levels
@@ -88,7 +89,7 @@ def test_thresholds_obey_candidates_and_filters_at_their_level(seed: int) -> Non
                     assert family.kind == "bin"
 
 
-def number_rows(values: list[float], labels: list[int] | None = None, **changes: object) -> Rows:
+def number_rows(values: list[float], labels: list[int] | None = None, **changes: Any) -> Rows:
     """One number column, under the given declaration."""
     rng = random.Random(3)
     n = len(values)
@@ -207,7 +208,7 @@ def test_a_wrong_route_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> 
     rows = number_rows([0, 1, 2, 3])
     raw = RawSplit(family=0, test=0, **LEAVES)
     real = decode.axis_test
-    monkeypatch.setattr(decode, "axis_test", lambda *args: Threshold(value=real(*args).value + 1))
+    monkeypatch.setattr(decode, "axis_test", lambda *args: Threshold(value=real(*args).value + 1))  # type: ignore[operator]
     with pytest.raises(OdtError) as caught:
         to_tree(core_of(rows), rows, raw)
     assert [d.code for d in caught.value.diagnostics] == ["X201"]
@@ -234,7 +235,7 @@ def test_a_split_that_sends_all_rows_one_way_is_left_out() -> None:
     rows = number_rows([0, 1, 2, 3])
     core = core_of(rows)
     tree = to_tree(core, rows, RawSplit(family=0, test=0, **LEAVES))
-    far = replace(tree, root=replace(tree.root, test=Threshold(value=99.0)))
+    far = replace(tree, root=replace(tree.root, test=Threshold(value=99.0)))  # type: ignore[arg-type]
     assert from_tree(core, rows, far) == RawLeaf(label=0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def label(part: str, text: str = "") -> Label:
     return Label(span=Span(start=start, end=start + len(part)), text=text)
 
 
-def shown(*labels: Label, **rest: object) -> list[str]:
+def shown(*labels: Label, **rest: Any) -> list[str]:
     diagnostic = Diagnostic(code="S001", message="wrong", labels=labels, source=SOURCE, **rest)
     return render_text(diagnostic).split("\n")
 

@@ -189,7 +189,7 @@ def _tiny(rng: random.Random, widths: str, rules: str = "") -> tuple[Core, Analy
     head = (
         f"data frame\nfeature a, b: number\nfeature c: category\ntarget y\ndiagram widths {widths}"
     )
-    here = Case(frame=frame, head=head, classes=("n", "y"), bins=False)
+    here = Case(frame=frame, head=head, classes=("n", "y"), bins=False)  # type: ignore[arg-type]
     analysis = read(here, rules, "minimize errors + splits / 3")
     return normalize(analysis.rows), analysis
 

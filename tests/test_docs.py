@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ WITH_EXAMPLES = [
 ]
 
 
-def _names(page: Path) -> dict[str, object]:
+def _names(page: Path) -> dict[str, Any]:
     """What the README's Python takes for granted."""
     if page != ROOT / "README.md":
         return {}

@@ -12,6 +12,7 @@ import tomllib
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -39,7 +40,7 @@ def test_what_is_broken_or_missing_is_told_and_sets_the_exit_code(
 ) -> None:
     from odtdsl.interfaces import api
 
-    def broken(*_: object, using: str, **__: object) -> None:
+    def broken(*_: object, using: str, **__: Any) -> None:
         raise RuntimeError(f"{using} does not load")
 
     monkeypatch.setattr(api, "solve", broken)
@@ -112,5 +113,5 @@ def test_a_source_release_builds_installs_and_solves(tmp_path: Path) -> None:
     subprocess.run([python, "-m", "pip", "install", "-q", str(source)], check=True)
     (tmp_path / "iris.odt").write_text((ROOT / "models" / "iris.odt").read_text())
     command = [tmp_path / "venv" / "bin" / "odt", "solve", "iris.odt"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # type: ignore[arg-type]
     assert "optimal: proven" in done.stdout

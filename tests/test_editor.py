@@ -124,7 +124,7 @@ def test_a_file_is_read_once_until_it_changes(
     path.write_text("a,y\n1,u\n2,v\n")
     reads = []
     real = module.readers.read
-    monkeypatch.setattr(module.readers, "read", lambda *a, **k: (reads.append(1), real(*a, **k))[1])
+    monkeypatch.setattr(module.readers, "read", lambda *a, **k: (reads.append(1), real(*a, **k))[1])  # type: ignore[func-returns-value]
     kept = Tables()
     for depth in (1, 2, 3):
         text = f'data "t.csv" target y tree depth <= {depth} minimize errors'

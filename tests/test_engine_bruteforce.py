@@ -573,12 +573,12 @@ def test_start_tree(method):
     x = rng.integers(0, 40, size=(600, 9))
     labels = rng.integers(0, 3, size=600).astype(np.int32)
     ranks, distinct = rank_columns(x)
-    start = solve(narrow(ranks), distinct, labels, 3, 3, method="sorted")
+    first = solve(narrow(ranks), distinct, labels, 3, 3, method="sorted")
     again = solve(
-        narrow(ranks), distinct, labels, 3, 5, start=start.tree, time_limit=0.0, method=method
+        narrow(ranks), distinct, labels, 3, 5, start=first.tree, time_limit=0.0, method=method
     )
     assert again.status == "feasible"
-    assert again.objective <= start.objective
+    assert again.objective <= first.objective
 
 
 @pytest.mark.parametrize("method", ["sorted", "bitset"])

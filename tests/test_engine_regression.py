@@ -173,7 +173,8 @@ def test_zero_one_columns_and_numbers_agree():
         tests = np.hstack([tests, np.zeros((n, 1))]).astype(int)
         ranks, distinct = rank_columns(x)
         one = solve(ranks, distinct, y, weights, limits)
-        other = solve(*rank_columns(tests), y, weights, limits)
+        ranked, counts = rank_columns(tests)
+        other = solve(ranked, counts, y, weights, limits)
         assert one.status == other.status == "optimal"
         assert one.objective == pytest.approx(other.objective, rel=1e-9, abs=1e-9)
 

@@ -8,6 +8,7 @@ import math
 import random
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ class Naive:
         }[clause.scope]
         return all(
             any(self.atom(x.atom, clause.scope, p) == x.positive for x in clause.literals)
-            for p in places
+            for p in places  # type: ignore[attr-defined]
         )
 
     def split_stands(self, split, level, rows) -> bool:
@@ -231,13 +232,13 @@ def labelled_cells(sample: Sample, tree: RawTree, atom: Monotone) -> bool:
 
     emitted = to_tree(sample.core, sample.rows, tree)
     features = sample.rows.problem.features
-    grids: list[list[object]] = []
+    grids: list[list[Any]] = []
     for index, feature in enumerate(features):
         column = sample.rows.data.columns[feature.name]
         cells = column.numbers if column.codes is None else column.codes
         gaps = bool((np.isnan(cells) if column.codes is None else cells < 0).any())
         if feature.type.kind == "number":
-            points: list[object] = [x / 8 for x in range(-4, 68)]
+            points: list[Any] = [x / 8 for x in range(-4, 68)]
         else:
             points = list(feature.type.levels)
             points += ["zzz"] if feature.type.kind in ("category", "binary") else []
@@ -250,12 +251,12 @@ def labelled_cells(sample: Sample, tree: RawTree, atom: Monotone) -> bool:
     points = list(itertools.product(*grids))
     columns = []
     for index, feature in enumerate(features):
-        cells = [point[index] for point in points]
+        cells = [point[index] for point in points]  # type: ignore[assignment]
         if numbers[index]:
             values = np.array([np.nan if c is None else c for c in cells], dtype=float)
             columns.append(column_from_numbers(feature.name, values))
         else:
-            columns.append(column_from_texts(feature.name, cells))
+            columns.append(column_from_texts(feature.name, cells))  # type: ignore[arg-type]
     from odtdsl.predictors.routing import route as route_cells
 
     leaves = route_cells(emitted, build_table("grid", columns, len(points)))
@@ -272,12 +273,12 @@ def labelled_cells(sample: Sample, tree: RawTree, atom: Monotone) -> bool:
 @pytest.mark.parametrize("seed", range(scaled(20)))
 def test_monotone_agrees_with_a_grid_of_cells(seed: int) -> None:
     rng = random.Random(seed)
-    answers = []
+    answers: list[Any] = []
     while len(answers) < 12:
         sample = random_sample(rng, rules=0, n_classes=3)
         if len(sample.core.columns) > 2:
             continue
-        core = replace(sample.core, skeleton=replace(sample.core.skeleton, depth=3, leaves=None))
+        core = replace(sample.core, skeleton=replace(sample.core.skeleton, depth=3, leaves=None))  # type: ignore[arg-type]
         tree = random_tree(rng, core, 3)
         if violations(core, tree):
             continue
@@ -292,7 +293,7 @@ def test_monotone_agrees_with_a_grid_of_cells(seed: int) -> None:
     assert any(answers)
 
 
-def numbers_core(**changes: object) -> Core:
+def numbers_core(**changes: Any) -> Core:
     """One number column of the values 0, 1.5, 3, ... under a depth of 2."""
     rng = random.Random(0)
     while True:
@@ -300,14 +301,14 @@ def numbers_core(**changes: object) -> Core:
         family = core.families[0]
         plain = family.kind == "threshold" and family.missing is None and not core.filters
         if plain and len(core.columns) == 1 and family.n_tests >= 2:
-            return replace(core, skeleton=replace(core.skeleton, depth=2, leaves=None))
+            return replace(core, skeleton=replace(core.skeleton, depth=2, leaves=None))  # type: ignore[arg-type]
 
 
 def test_names_what_is_broken() -> None:
     core = numbers_core()
     leaf = RawLeaf(label=0)
     split = RawSplit(family=0, test=0, left=leaf, right=leaf)
-    shallow = replace(core, skeleton=replace(core.skeleton, depth=0))
+    shallow = replace(core, skeleton=replace(core.skeleton, depth=0))  # type: ignore[arg-type]
     assert BoundBroken(what="depth", value=1, at_most=0) in violations(shallow, split)
     few = replace(core, skeleton=replace(core.skeleton, leaves=1))
     assert BoundBroken(what="leaves", value=2, at_most=1) in violations(few, split)

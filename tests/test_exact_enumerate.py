@@ -116,7 +116,10 @@ def test_as_many_trees_as_there_are() -> None:
             bound = more[0]
         found = Counter[Fraction]()
         ended = enumerate_trees(
-            core, (bound,), Limits(), lambda _, value, f=found: f.update([value[0]]) is None
+            core,
+            (bound,),
+            Limits(),
+            lambda _, value, f=found: f.update([value[0]]) is None,  # type: ignore[misc]
         )
         assert idle_splits_go(core)
         assert not ended.stopped

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,7 +152,7 @@ def test_a_gap_is_no_proof_on_larger_tables() -> None:
         rng = random.Random(seed)
         names = [f"x{column}" for column in range(rng.randint(3, 6))]
         values = [rng.choice([3, 9, 30]) for _ in names]
-        frame: dict[str, list[object]] = {
+        frame: dict[str, list[Any]] = {
             name: [rng.randint(0, most) for _ in range(40)]
             for name, most in zip(names, values, strict=True)
         }
@@ -224,7 +225,7 @@ def test_incumbents_of_shallower_trees_have_no_bound_yet() -> None:
     result = odtdsl.parse(text).solve(using="exact", frame=frame, progress=told.append)
     assert result.status == "optimal"
     assert told
-    assert all(one.bound is None or 0 <= one.bound <= result.objective for one in told)
+    assert all(one.bound is None or 0 <= one.bound <= result.objective for one in told)  # type: ignore[operator]
 
 
 Mutant = Callable[[Rules], Rules]

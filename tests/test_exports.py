@@ -114,7 +114,7 @@ def random_diagram(rng: random.Random, planes: bool = False) -> Diagram:
             return random_plane(rng)
         type_ = rng.choice(FEATURES)
         missing = rng.choice(("left", "right"))
-        return AxisTest(feature=type_.name, test=random_test(rng, type_), missing=missing)
+        return AxisTest(feature=type_.name, test=random_test(rng, type_), missing=missing)  # type: ignore[arg-type]
 
     layers = tuple(
         tuple(Node(split=split(), left=arc(i), right=arc(i)) for _ in range(width))

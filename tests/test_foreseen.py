@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -280,7 +281,7 @@ def test_bounds_whose_sum_has_too_many_digits_are_no_mistake() -> None:
 def test_it_is_quick_on_many_rows() -> None:
     """No search: tens of thousands of rows with rules of every kind take seconds at most."""
     rng = np.random.default_rng(1)
-    frame: dict[str, list[object]] = {f"x{i}": rng.normal(size=20000).tolist() for i in range(20)}
+    frame: dict[str, list[Any]] = {f"x{i}": rng.normal(size=20000).tolist() for i in range(20)}
     frame["g"] = rng.choice(["u", "v", "w"], size=20000).tolist()
     frame["y"] = rng.choice(["p", "n"], size=20000).tolist()
     text = (

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -47,7 +48,7 @@ rule large: forall leaf: size >= 2
 """
 
 
-def odt(*arguments: object) -> object:
+def odt(*arguments: object) -> Any:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
@@ -116,7 +117,7 @@ def least_of_opb(text: str) -> tuple[list[int], int] | None:
 # ---- round trips
 
 
-def compiled(one: Case, folder: Path, to: str, **options: object) -> str | None:
+def compiled(one: Case, folder: Path, to: str, **options: Any) -> str | None:
     """The text of the file; None where clauses do not express the problem."""
     path = folder / f"model.{to}"
     try:
@@ -128,7 +129,7 @@ def compiled(one: Case, folder: Path, to: str, **options: object) -> str | None:
     return path.read_text()
 
 
-def decoded(one: Case, model: list[int], **options: object) -> tuple[Fraction, ...]:
+def decoded(one: Case, model: list[int], **options: Any) -> tuple[Fraction, ...]:
     result = one.spec.decode(model, frame=one.world.frame, **options)
     assert result.audit is not None
     assert result.audit.holds, str(one)
@@ -374,7 +375,7 @@ def test_what_clauses_do_not_express_is_refused_as_by_the_back_end(tmp_path: Pat
     ],
 )
 def test_options_that_do_not_fit(
-    code: str, path: str, options: dict[str, object], tmp_path: Path
+    code: str, path: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(OdtError) as caught:
         odtdsl.compile(SPEC, tmp_path / path, frame=ROWS, **options)
@@ -471,7 +472,7 @@ def test_an_assignment_that_is_no_model_is_told_by_its_clause(tmp_path: Path) ->
     assert decode_code([-x for x in best[0]], to="opb") == "U212"
 
 
-def decode_code(model: list[int], **options: object) -> str:
+def decode_code(model: list[int], **options: Any) -> str:
     with pytest.raises(OdtError) as caught:
         odtdsl.decode(SPEC, model, frame=ROWS, **options)
     return caught.value.diagnostics[0].code
@@ -570,12 +571,12 @@ def test_solvers_of_debian_find_trees_of_the_same_size(name: str, to: str, tmp_p
     bound = [value for value in expected.objective if value is not None] if to == "cnf" else []
     path = tmp_path / f"iris.{to}"
     spec.compile(path, bound=bound)
-    result = spec.decode(solved_by(name, path), to=to, bound=bound)
+    result = spec.decode(solved_by(name, path), to=to, bound=bound)  # type: ignore[arg-type]
     assert agreed(result, expected)
     if to == "cnf":
         spec.compile(path, bound=bound[0] - 1)
         with pytest.raises(OdtError) as caught:
-            spec.decode(solved_by(name, path), to=to, bound=bound[0] - 1)
+            spec.decode(solved_by(name, path), to=to, bound=bound[0] - 1)  # type: ignore[arg-type]
         assert caught.value.diagnostics[0].code == "U210"
 
 

@@ -61,7 +61,7 @@ def test_agrees_with_plain_sums(seed: int) -> None:
         rows = np.sort(draw.choice(n, size=rng.randint(1, n), replace=False))
         every = np.arange(len(core.families))
         answers = [
-            scan.best(rows, gains, bounded, minima, allowed.astype(np.int64), every, score)
+            scan.best(rows, gains, bounded, minima, allowed.astype(np.int64), every, score)  # type: ignore[arg-type]
             for score in range(3)
         ]
         for index, family in enumerate(core.families):

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsp_client import Client, Refused, applied
@@ -49,7 +50,7 @@ def labels(client: Client, uri: str, text: str) -> dict[str, str]:
     return {item["label"]: item["textEdit"]["newText"] for item in found["items"]}
 
 
-def marked(text: str, one: dict[str, object]) -> str:
+def marked(text: str, one: dict[str, Any]) -> str:
     """The part of a text that a diagnostic marks, places counted in UTF-16."""
     span = one["range"]
     assert isinstance(span, dict)

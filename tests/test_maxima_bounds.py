@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from milp_trees import best, reduced_trees, tiny
@@ -93,7 +94,7 @@ GROUPS = (
 )
 
 
-def frame(rng: random.Random, groups: int, rows: int) -> dict[str, list[object]]:
+def frame(rng: random.Random, groups: int, rows: int) -> dict[str, list[Any]]:
     each = [f"g{i % groups}" for i in range(rows)]
     return {
         "a": [rng.randrange(4) for _ in each],

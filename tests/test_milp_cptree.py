@@ -51,7 +51,7 @@ def supported(rng: random.Random, *clauses: tuple[str, ...]) -> Core:
     while True:
         core = tiny(rng, most_rows=7, clauses=clauses)
         if depth_cap(core) <= 2 and core.skeleton.leaves in (None, 2, 3):
-            core = replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))
+            core = replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))  # type: ignore[arg-type]
             core = replace(core, clauses=tuple(_plain(clause) for clause in core.clauses))
             try:
                 formulation("cptree").refuse(core)

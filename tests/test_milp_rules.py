@@ -83,7 +83,7 @@ def test_monotone_trees_of_depth_three_are_exactly_those_admitted() -> None:
     for seed in range(scaled(8)):
         rng = random.Random(f"deep {seed}")
         core = tiny(rng, most_rows=14, clauses=(("monotone",),))
-        core = replace(core, skeleton=replace(core.skeleton, depth=3, leaves=None))
+        core = replace(core, skeleton=replace(core.skeleton, depth=3, leaves=None))  # type: ignore[arg-type]
         live = Live(core)
         for _ in range(TREES):
             tree = grown(rng, core, 3)

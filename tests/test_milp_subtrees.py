@@ -27,7 +27,7 @@ def fitting(rng: random.Random, *clauses: tuple[str, ...], stages: bool = False)
     while True:
         core = tiny(rng, most_rows=8, clauses=clauses, stages=stages)
         if depth_cap(core) in (1, 2):
-            return replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))
+            return replace(core, skeleton=replace(core.skeleton, depth=depth_cap(core)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [(), *((kind,) for kind in KINDS), *PAIRS], ids="-or-".join)

@@ -9,6 +9,7 @@ import random
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from functions import frame, labels, points
@@ -55,7 +56,7 @@ def functions(one: Case, models: list[Model]) -> list[Expected]:
     """All functions, the best first, each with its best tree."""
     at = points(one.world, models)
     stay = any(word in rule.text for rule in one.rules for word in MONOTONE)
-    found: dict[tuple[int, ...], tuple[object, ...]] = {}
+    found: dict[tuple[int, ...], tuple[Any, ...]] = {}
     for model in models:
         own = labels(one.world, model, at, sides_stay=stay)
         signed = tuple(goal.sign * goal.value(model) for goal in one.stages)

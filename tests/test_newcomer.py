@@ -103,7 +103,7 @@ def test_levels_that_write_a_few_numbers_are_levels() -> None:
     "cells",
     [list(range(40)), list(range(1000, 1080, 2)), [f"p{i}" for i in range(40)]],
 )
-def test_names_of_rows(cells: list[object]) -> None:
+def test_names_of_rows(cells: list[Any]) -> None:
     random.Random(1).shuffle(cells)
     told = warned(rows() | {"id": cells})
     assert set(told) == {"D215"}
@@ -121,7 +121,7 @@ def test_names_of_rows(cells: list[object]) -> None:
         [f"p{i % 20}" for i in range(40)],
     ],
 )
-def test_what_is_no_name_of_rows(cells: list[object]) -> None:
+def test_what_is_no_name_of_rows(cells: list[Any]) -> None:
     assert not warned(rows() | {"id": cells})
 
 
@@ -137,7 +137,7 @@ def test_numbers_taken_for_classes() -> None:
 # ---- classes
 
 
-RARE = {
+RARE: dict[str, list[Any]] = {
     "a": [i % 10 for i in range(40)],
     "y": ["rare" if i == 7 else "np"[i % 10 > 4] for i in range(40)],
 }

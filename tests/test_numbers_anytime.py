@@ -44,7 +44,7 @@ def test_trees_are_what_they_say_and_proofs_stay(absolute, way):
         w = np.ones(len(y)) if weights is None else weights
         best = brute_force(ranks, y, w, absolute=absolute, **limits)
         slack = 1e-9 * (float((w * np.abs(y)).sum() + 1e-6) + abs(best))
-        heard = []
+        heard: list[tuple[float, float]] = []
         result = solve(
             ranks,
             distinct,

@@ -87,7 +87,7 @@ def test_a_file_of_decimal_commas_is_solved(tmp_path: Path) -> None:
     assert result.tree is not None
     assert result.audit.objective == (0,)
     rows = [[1072.5], [1073], [1073.5], [72949]]
-    assert result.tree.predict({"x": [x for (x,) in rows]}).tolist() == ["a", "a", "b", "b"]
+    assert result.tree.predict({"x": [x for (x,) in rows]}).tolist() == ["a", "a", "b", "b"]  # type: ignore[has-type, misc]
 
 
 def test_two_writings_of_one_number_are_one_number_and_two_levels(tmp_path: Path) -> None:

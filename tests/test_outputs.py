@@ -186,7 +186,7 @@ def test_outputs_on_a_grid_are_the_nearest_of_all_grid_points() -> None:
     rng = random.Random(2)
     numbers = np.random.default_rng(2)
     box = [
-        Compare(op=op, left=y(t), right=number(end))
+        Compare(op=op, left=y(t), right=number(end))  # type: ignore[arg-type]
         for t in range(3)
         for op, end in ((">=", -2), ("<=", 3))
     ]

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ RULES = (
     (),
 )
 
-Frame = dict[str, list[object]]
+Frame = dict[str, list[Any]]
 
 
 def spec(rules: tuple[str, ...], loss: str, depth: int, *more: str) -> str:
@@ -51,8 +52,8 @@ def random_frame(rng: random.Random) -> Frame:
     return {
         "a": [rng.choice([1.0, 2.0, 3.0, 5.0]) for _ in range(n)],
         "b": [rng.choice([0.0, 1.0, 4.0]) for _ in range(n)],
-        "y0": [rng.choice(values) for _ in range(n)],
-        "y1": [rng.choice(values) for _ in range(n)],
+        "y0": [rng.choice(values) for _ in range(n)],  # type: ignore[arg-type]
+        "y1": [rng.choice(values) for _ in range(n)],  # type: ignore[arg-type]
     }
 
 

@@ -29,7 +29,11 @@ from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane
 from odtdsl.problem.terms.normalize import normalize
 
 HEAD = "data frame\ntarget y\nfeature a, b: number\n"
-XOR = {"a": [0, 0, 1, 1] * 3, "b": [0, 1, 0, 1] * 3, "y": ["even", "odd", "odd", "even"] * 3}
+XOR: dict[str, list[Any]] = {
+    "a": [0, 0, 1, 1] * 3,
+    "b": [0, 1, 0, 1] * 3,
+    "y": ["even", "odd", "odd", "even"] * 3,
+}
 
 
 def table(rng: random.Random) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,7 +237,7 @@ def normalized(analysis) -> Core:
 # ---- files
 
 
-ROWS = {
+ROWS: dict[str, list[Any]] = {
     "a": [1, 1, 2, 2, 3, 3, 4, 4, 1, 4],
     "b": [1, 2, 1, 2, 1, 2, 1, 2, 1, 1],
     "c": [1, 2, 3, 1, 2, 3, 1, 2, 3, 3],

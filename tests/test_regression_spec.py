@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.words import mse
 
-FRAME = {
+FRAME: dict[str, list[Any]] = {
     "x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
     "k": ["a", "b", "a", "b", "a", "b"],
     "y": [0.0, 1.0, 5.0, 5.0, 9.0, 10.0],
@@ -33,7 +34,7 @@ HEAD = "data frame\ntarget y: number\ntree depth <= 2\n"
 DIABETES = 'data sklearn "diabetes", test 25% seed 0\ntarget target: number\n'
 
 
-def codes(text: str, **frame: list[object]) -> list[str]:
+def codes(text: str, **frame: list[Any]) -> list[str]:
     with pytest.raises(OdtError) as caught:
         odt.solve(text, frame={**FRAME, **frame})
     assert all(one.message for one in caught.value.diagnostics)
@@ -89,7 +90,7 @@ def test_absolute_errors_of_several_targets_are_proven() -> None:
     whole = np.abs(rows - np.median(rows, axis=0)).sum()
     assert result.status == "optimal"
     assert result.objective is not None
-    assert float(result.objective) * rows.size == pytest.approx(min(parted, whole))
+    assert float(result.objective) * rows.size == pytest.approx(min(parted, whole))  # type: ignore[arg-type]
 
 
 def test_a_bound_is_read_with_its_factor() -> None:
@@ -187,7 +188,7 @@ def test_a_median_of_an_even_number_of_rows_is_any_between() -> None:
     assert tree is not None
     rows = odt.parse(text).analyse(frame={**FRAME, "y": [1.0, 2.0, 3.0, 5.0, 8.0, 9.0]}).rows
     for output, holds in ((3.0, True), (4.2, True), (5.0, True), (2.9, False), (5.1, False)):
-        moved = replace(tree, root=replace(tree.root, output=(output,)))
+        moved = replace(tree, root=replace(tree.root, output=(output,)))  # type: ignore[arg-type]
         assert audit(moved, rows).holds is holds
 
 

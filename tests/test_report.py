@@ -347,7 +347,7 @@ def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
 
     assert status(whole)[0] == "optimal"
     assert "as saved" in status(whole)[1]
-    for wrong in (
+    for wrong in (  # type: ignore[var-annotated]
         {"digest": "0" * 64},
         {"stages": []},
         {"status": "proven"},

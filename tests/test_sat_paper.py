@@ -122,7 +122,7 @@ def test_missing_cells_are_refused() -> None:
 @pytest.mark.parametrize("solver", NAMES)
 def test_every_solver_that_is_named_runs(solver: str) -> None:
     for encoding in ("ordered", "paper")[: 1 if solver == MAXSAT else 2]:
-        result = odtdsl.solve(SPEC, frame=XOR, encoding=encoding, solver=solver)
+        result = odtdsl.solve(SPEC, frame=XOR, encoding=encoding, solver=solver)  # type: ignore[arg-type]
         assert (result.backend, result.status) == ("sat", "optimal")
         assert [stage.value for stage in result.stages] == [2, 4]
 
@@ -137,7 +137,7 @@ def test_encodings_and_solvers_are_checked() -> None:
         ({"encoding": "paper", "model": "cptree"}, "U302", "leave out one of them"),
     ):
         with pytest.raises(OdtError) as failure:
-            odtdsl.solve(SPEC, frame=XOR, **options)
+            odtdsl.solve(SPEC, frame=XOR, **options)  # type: ignore[arg-type]
         found = failure.value.diagnostics[0]
         assert found.code == code
         assert said in found.helps[0]

@@ -97,9 +97,9 @@ def test_small_problems_end_with_the_optimum_or_say_nothing(objective: str) -> N
         found = solve(text.format("using search(steps = 3)"), frame=frame)
         assert found.objective is not None
         assert best.objective is not None
-        assert found.objective >= best.objective
+        assert found.objective >= best.objective  # type: ignore[operator]
         assert found.bound is not None
-        assert found.bound <= best.objective
+        assert found.bound <= best.objective  # type: ignore[operator]
         if found.status == "optimal":
             proven += 1
             assert found.objective == best.objective
@@ -192,7 +192,7 @@ def test_numbers_and_vectors_of_them(targets: str, objective: str) -> None:
     assert None not in reached
     assert grown.objective is not None
     assert str(found[0].tree) == str(found[1].tree)
-    assert grown.objective > reached[0] == reached[1] >= reached[2]
+    assert grown.objective > reached[0] == reached[1] >= reached[2]  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.raw import RawDiagram
 
 pytestmark = pytest.mark.usefixtures("start_by_search")
-COLUMNS = {
+COLUMNS: dict[str, list[Any]] = {
     "a": [0, 0, 0, 0, 1, 1, 1, 1] * 2,
     "b": [0, 0, 1, 1] * 4,
     "c": [0, 1] * 7 + [1, 1],
@@ -257,4 +257,4 @@ def test_another_back_end_begins_from_what_search_made_of_growth(
     (value,) = values_of(core, one)
     assert value == result.objective
     assert grown is not None
-    assert value < grown
+    assert value < grown  # type: ignore[operator]

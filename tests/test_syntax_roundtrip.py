@@ -129,11 +129,11 @@ sources = st.one_of(
     st.builds(lambda w, t: ast.LibrarySource(library=w, name=t), plain, any_text),
     st.just(ast.FrameSource()),
 )
-number_types = optional(numbers).map(lambda s: ast.TypeSpec(kind="number", step=s))
+number_types = optional(numbers).map(lambda s: ast.TypeSpec(kind="number", step=s))  # type: ignore[arg-type]
 ordered_types = sets.map(lambda s: ast.TypeSpec(kind="ordered", values=s.items))
 integers = st.just(ast.TypeSpec(kind="integer"))
 class_types = optional(sets).map(
-    lambda s: ast.TypeSpec(kind="class", values=None if s is None else s.items)
+    lambda s: ast.TypeSpec(kind="class", values=None if s is None else s.items)  # type: ignore[attr-defined]
 )
 feature_types = st.sampled_from(["category", "binary"]).map(lambda k: ast.TypeSpec(kind=k))
 bounds = st.builds(
@@ -260,7 +260,8 @@ def test_comments_and_line_breaks_anywhere_survive_the_formatter(
 ) -> None:
     """A comment after any token that a blank follows changes nothing and is kept."""
     text = to_text(spec)
-    pieces, said = [], []
+    pieces: list[str] = []
+    said: list[str] = []
     for line in text.split("\n")[:-1]:
         for i, word in enumerate(line.split(" ")):
             pieces.append(word if i == 0 else " " + word)

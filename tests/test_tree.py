@@ -81,7 +81,7 @@ def trees(draw: st.DrawFn, features: tuple[ColumnType, ...] = FEATURES, depth: i
 
 def cells_of(type_: ColumnType) -> st.SearchStrategy[Any]:
     known = NUMBERS if type_.kind == "number" else type_.levels
-    return st.sampled_from([None, *known, *UNSEEN.get(type_.name, [])])
+    return st.sampled_from([None, *known, *UNSEEN.get(type_.name, [])])  # type: ignore[misc]
 
 
 @st.composite
@@ -243,7 +243,7 @@ def test_json_keeps_every_float_and_every_name(cut: float, name: str, output: fl
 def test_json_keeps_the_type_of_a_number() -> None:
     tree = Tree(root=Leaf(label=0), features=(), targets=("y",), classes=(1, 2.0, "3"))
     assert [type(label) for label in loads(dumps(tree)).classes] == [int, float, str]
-    numpy_made = replace(tree, classes=(np.int64(1), np.float64(2.0), "3"))
+    numpy_made = replace(tree, classes=(np.int64(1), np.float64(2.0), "3"))  # type: ignore[arg-type]
     assert json.loads(dumps(numpy_made)) == json.loads(dumps(tree))
 
 

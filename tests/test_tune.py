@@ -184,7 +184,7 @@ def test_nested_selection_scores_on_folds_that_no_choice_has_seen(
     rows = made(48)
     jobs: list[Job] = []
     run = Job.run
-    monkeypatch.setattr(Job, "run", lambda self, *a: (jobs.append(self), run(self, *a))[1])
+    monkeypatch.setattr(Job, "run", lambda self, *a: (jobs.append(self), run(self, *a))[1])  # type: ignore[func-returns-value]
     found = odtdsl.tune(SPEC, {"depth": [1, 2], "alpha": [0, "1/50"]}, frame=rows, cv=3, outer=4)
     folds = jobs[0].folds
     inner, outer = folds[3:15], folds[15:]

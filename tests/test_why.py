@@ -6,6 +6,7 @@ import json
 import math
 import random
 from itertools import product
+from typing import Any
 
 import pytest
 from scale import scaled
@@ -57,7 +58,7 @@ def choices(world: World, result: Result, name: str, row: int) -> list[tuple[obj
         for x in [*marks(result, name), *numbers]:
             found.append((x, 1.0 if cell is None else abs(x - float(cell)) / spread))
     else:
-        for x in dict.fromkeys(present):
+        for x in dict.fromkeys(present):  # type: ignore[assignment]
             size = 1.0
             if column.kind == "ordered" and cell is not None:
                 size = abs(LEVELS.index(str(x)) - LEVELS.index(str(cell))) / (len(LEVELS) - 1)
@@ -198,7 +199,7 @@ def test_json_is_json(result: Result) -> None:
     ],
 )
 def test_a_wrong_question_is_told(
-    result: Result, row: object, more: dict[str, object], said: str
+    result: Result, row: object, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(OdtError, match=said):
         result.why(row, **more)  # type: ignore[arg-type]

@@ -138,7 +138,7 @@ EXPRESSIONS: list[tuple[Expression, str]] = [
     (rate(True) > Decimal("0.10"), 'rate("True") > 0.1'),
     (errors / 3 <= Fraction(1, 3), "errors / 3 <= 1 / 3"),
     (100 >= cost, "cost <= 100"),  # noqa: SIM300
-    (builtins.sum([errors, leaves, 1]) <= 40, "errors + leaves + 1 <= 40"),
+    (builtins.sum([errors, leaves, 1]) <= 40, "errors + leaves + 1 <= 40"),  # type: ignore[list-item]
     (words.sum(errors, 2 * leaves, 3) <= 40, "sum(errors, 2 * leaves, 3) <= 40"),
     (uses("a") & uses("b") & ~uses("c"), "uses(a) and uses(b) and not uses(c)"),
     (uses("a") | uses("b") & uses("c"), "uses(a) or uses(b) and uses(c)"),
@@ -164,10 +164,10 @@ EXPRESSIONS: list[tuple[Expression, str]] = [
     ),
     (row.isin([3, "P17"]), 'row in {3, "P17"}'),
     (same_leaf("P1", 17), 'same_leaf("P1", 17)'),
-    (size("vip") >= np.int64(3), "size(vip) >= 3"),
+    (size("vip") >= np.int64(3), "size(vip) >= 3"),  # type: ignore[list-item]
     (size >= np.float64(0.1), "size >= 0.1"),
-    (np.float32(0.1) + size >= 1, "0.1 + size >= 1"),
-    (np.float64(0.1) <= size, "size >= 0.1"),
+    (np.float32(0.1) + size >= 1, "0.1 + size >= 1"),  # type: ignore[operator]
+    (np.float64(0.1) <= size, "size >= 0.1"),  # type: ignore[list-item]
 ]
 
 
@@ -194,7 +194,7 @@ def test_measures_are_no_keys() -> None:
 
 
 def test_what_does_not_mix_is_a_type_error() -> None:
-    for mix in (lambda: depth + "a", lambda: uses("a") & True, lambda: uses("a") | (1 < 2)):
+    for mix in (lambda: depth + "a", lambda: uses("a") & True, lambda: uses("a") | (1 < 2)):  # type: ignore[operator]
         with pytest.raises(TypeError, match="unsupported operand"):
             mix()
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -189,8 +190,8 @@ class World:
     # ---- the text of it
 
     @property
-    def frame(self) -> dict[str, list[object]]:
-        found: dict[str, list[object]] = {c.name: list(c.cells) for c in self.columns}
+    def frame(self) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {c.name: list(c.cells) for c in self.columns}
         found["y"] = [self.classes[label] for label in self.target]
         if self.weighed:
             found["w"] = [float(w) for w in self.weights]
@@ -233,7 +234,7 @@ class World:
 
         A side of missing cells counts where no row here has one only with `both_sides`.
         """
-        found: dict[tuple[object, ...], tuple[Test, int]] = {}
+        found: dict[tuple[Any, ...], tuple[Test, int]] = {}
         for index, column in enumerate(self.columns):
             for test in _tests(index, column, self.rows(mask)):
                 for side in column.sides:
@@ -336,7 +337,7 @@ def _tests(index: int, column: Column, rows: list[int]) -> Iterator[Test]:
         return
     found: list[Test] = []
     if column.place.startswith("bins"):
-        for low, high in pairwise([-inf, *column.edges[1:-1], inf]):
+        for low, high in pairwise([-inf, *column.edges[1:-1], inf]):  # type: ignore[assignment]
             if any(x is not None and low <= x < high for x in column.numbers):
                 found.append(Test(column=index, kind="bin", low=low, high=high))
     else:
@@ -360,7 +361,7 @@ def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 
     columns = [_column(rng, "abc"[i], kind, n) for i, kind in enumerate(kept)]
     weighed = rng.random() < 0.5
     pool = rng.choice([[1, 2, 3], [0, 1, 2], ["0.5", 1, "0.25"], [1000, 1, 999], ["0.1", "1.3"]])
-    weights = [Fraction(rng.choice(pool)) if weighed else Fraction(1) for _ in range(n)]
+    weights = [Fraction(rng.choice(pool)) if weighed else Fraction(1) for _ in range(n)]  # type: ignore[arg-type]
     if not any(weights):
         weights[0] = Fraction(1)
     depth = rng.choice([1, 2, 2, 2, 2, 3])
@@ -384,7 +385,7 @@ def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 
 
 
 def _column(rng: random.Random, name: str, kind: str, n: int) -> Column:
-    pool: list[Cell] = {
+    pool: list[Cell] = {  # type: ignore[assignment]
         "number": rng.choice([[0, 1, 2, 3], [1, 2, 4], [0, 0.5, 3], [0, 1]]),
         "category": ["p", "q", "r"][: rng.choice([2, 3])],
         "ordered": list(LEVELS),
@@ -401,7 +402,7 @@ def _column(rng: random.Random, name: str, kind: str, n: int) -> Column:
     if kind == "number":
         _placed(rng, column)
     if rng.random() < 0.7:
-        column.price = Fraction(rng.choice([1, 2, 3, "0.5", "7.25"]))
+        column.price = Fraction(rng.choice(["1", "2", "3", "0.5", "7.25"]))
     return column
 
 
@@ -432,7 +433,7 @@ def _losses(rng: random.Random, names: Sequence[str]) -> dict[tuple[str, str], F
     found = {}
     for _ in range(rng.choice([0, 1, 2])):
         predicted, true = rng.sample(names, 2)
-        found[predicted, true] = Fraction(rng.choice([5, 2, "0.5", 0]))
+        found[predicted, true] = Fraction(rng.choice(["5", "2", "0.5", "0"]))
     return found
 
 
@@ -442,7 +443,7 @@ def _shared(
     if rng.random() < 0.5:
         return []
     who = tuple(rng.sample(range(len(columns)), 2))
-    return [(who, Fraction(rng.choice([1, "2.5", "101.9"])))]
+    return [(who, Fraction(rng.choice(["1", "2.5", "101.9"])))]
 
 
 def _group(rng: random.Random, world: World) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from odtdsl.tasks.choice.score import PART as SCORE
+from odtdsl.tasks.choice.score import PART as SCORE  # type: ignore[import-untyped]
 from odtdsl.tasks.choice.score import rewards
 
 from odtdsl.data.dataset import Dataset
