@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -168,3 +169,36 @@ def test_formatters_decide_the_layout() -> None:
 def test_what_users_import_is_where_it_was(line: str) -> None:
     done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+MOST_PARAMETERS = 8
+NAMED_BY_USERS = {
+    "compiler/analysis.py": {"analyse"},
+    "driver/alternatives.py": {"alternatives"},
+    "driver/pipeline.py": {"solve"},
+    "estimators/classifiers.py": {"__init__"},
+    "estimators/forest.py": {"__init__"},
+    "estimators/regressors.py": {"__init__"},
+    "insight/explanations/tracing.py": {"trace"},
+    "interfaces/api/model.py": {"alternatives", "data", "solve"},
+    "interfaces/api/solving.py": {"alternatives", "solve"},
+    "interfaces/api/statements.py": {"data"},
+    "interfaces/api/tuning.py": {"tune"},
+}
+"""Functions whose many parameters are keywords with defaults: decision 22."""
+
+
+def test_functions_take_few_parameters() -> None:
+    for path in sorted((ROOT / "odtdsl").rglob("*.py")):
+        allowed = NAMED_BY_USERS.get(path.relative_to(ROOT / "odtdsl").as_posix(), set())
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            taken = [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]
+            many = len([each for each in taken if each.arg not in ("self", "cls")])
+            assert many <= MOST_PARAMETERS or one.name in allowed, (
+                f"{path}: {one.name} takes {many}"
+            )
+            if many > MOST_PARAMETERS:
+                by_place = len(one.args.posonlyargs) + len(one.args.args)
+                assert by_place <= 4, f"{path}: {one.name}: {by_place}"

@@ -18,7 +18,7 @@ from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.expansion import check_categories, check_growth
 from odtdsl.compiler.namespace import WORDS, Namespace
-from odtdsl.compiler.rows import RowChoice, with_target
+from odtdsl.compiler.rows import ColumnRoles, RowChoice, with_target
 from odtdsl.compiler.rule_warnings import warn_of_rules
 from odtdsl.compiler.rules import rules, stages
 from odtdsl.compiler.skeleton import options, skeleton
@@ -175,11 +175,13 @@ class _Analyser:
             self.request,
             self.table,
             self.test_table,
-            self.columns,
+            ColumnRoles(
+                columns=self.columns,
+                target=target,
+                features=features,
+                compared=self._compared_columns(),
+            ),
             statements,
-            self._compared_columns(),
-            target,
-            features,
             self.reporter,
             self.division,
         )

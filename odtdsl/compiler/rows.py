@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,8 +26,29 @@ from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
 SHOWN_ROWS = 5
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnRoles:
+    """What the columns of the data are for; `compared` are those that only groups compare."""
+
+    columns: Columns
+    target: TargetDecl
+    features: tuple[FeatureDecl, ...]
+    compared: Iterable[str]
+
+
 class RowChoice:
     """The rows of one analysis.
+
+    Parameters
+    ----------
+    request, statements, reporter
+        What the spec says of the data, and where mistakes go.
+    table, test_table
+        The rows as read; None without a test file.
+    roles
+        What the columns are for.
+    division
+        Which rows are for training and testing; None: as the request says.
 
     Attributes
     ----------
@@ -42,18 +63,15 @@ class RowChoice:
         request: DataRequest,
         table: Table,
         test_table: Table | None,
-        columns: Columns,
+        roles: ColumnRoles,
         statements: Statements,
-        compared: Iterable[str],
-        target: TargetDecl,
-        features: tuple[FeatureDecl, ...],
         reporter: Reporter,
         division: Division | None = None,
     ) -> None:
-        self.request, self.table, self.columns = request, table, columns
-        self.statements, self.reporter, self.target = statements, reporter, target
-        self.features = features
-        self._policies = self._all_policies(compared)
+        self.request, self.table, self.columns = request, table, roles.columns
+        self.statements, self.reporter = statements, reporter
+        self.target, self.features = roles.target, roles.features
+        self._policies = self._all_policies(roles.compared)
         chosen, kept_back = self._split() if division is None else (division.train, division.test)
         self.train = self._complete(table, chosen, test=False)
         self.test: tuple[Table, IntArray] | None = None

@@ -178,14 +178,12 @@ class _Explainer:
 
     def _prices(self, tree: RawTree) -> Prices | None:
         """What each rule costs, given a tree that keeps all."""
-        oracle, limits = self.oracle, self.oracle.limits
+        oracle = self.oracle
         return price_rules(
             self.analysis,
             oracle.constraints,
             oracle.backend,
-            deadline=limits.deadline,
-            memory_bytes=limits.memory_bytes,
-            interrupted=limits.interrupted,
+            oracle.limits,
             deeper=oracle.deeper,
             start=to_tree(oracle.core, self.analysis.rows, tree),
             tell=oracle.tell,

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.auditor.audit import Audit, AuditLine, audit
+from odtdsl.backends.base import Limits
 from odtdsl.backends.registry import back_end
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number, only
@@ -174,17 +175,14 @@ class _Optima:
         analysis: Analysis,
         constraints: tuple[Constraint, ...],
         backend: str,
+        limits: Limits,
         *,
-        deadline: float | None,
-        memory_bytes: int | None,
-        interrupted: Callable[[], bool],
         deeper: int,
         tell: Callable[[str], None],
     ) -> None:
         self.tell = tell
         self.analysis, self.constraints, self.backend = analysis, constraints, backend
-        self.deadline, self.memory_bytes, self.deeper = deadline, memory_bytes, deeper
-        self._interrupted = interrupted
+        self.limits, self.deeper = limits, deeper
         self.all_members: Members = frozenset(constraints)
         self.interrupted, self.searches, self.longest = False, 0, 0.0
         self._met: list[_Met] = []
@@ -241,7 +239,7 @@ class _Optima:
                 seconds=seconds,
                 gap=Fraction(0),
                 variant=back_end(self.backend).for_questions,
-                memory_bytes=self.memory_bytes,
+                memory_bytes=self.limits.memory_bytes,
                 start=None if known.met is None else known.met.tree,
             )
         except OdtError as refused:  # a wider skeleton can be too large for a back end
@@ -265,12 +263,12 @@ class _Optima:
 
     def stopped(self) -> bool:
         """Whether the time is over, or the user has interrupted."""
-        self.interrupted = self.interrupted or self._interrupted()
+        self.interrupted = self.interrupted or self.limits.interrupted()
         return self.interrupted or (self.left() == 0.0)
 
     def left(self) -> float | None:
         """Seconds until the deadline."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        return self.limits.left()
 
 
 def _bounds(result: Result) -> Iterator[Fraction]:
@@ -288,10 +286,8 @@ def price_rules(
     analysis: Analysis,
     constraints: tuple[Constraint, ...],
     backend: str,
+    limits: Limits,
     *,
-    deadline: float | None = None,
-    memory_bytes: int | None = None,
-    interrupted: Callable[[], bool] = lambda: False,
     deeper: int = 1,
     start: Tree | None = None,
     tell: Callable[[str], None] = no_progress,
@@ -306,12 +302,9 @@ def price_rules(
         What to price, as `insight.explanations.conflicts.constraints` gives it.
     backend
         A back end that expresses the spec.
-    deadline
-        `time.monotonic()` value at which to stop.
-    memory_bytes
-        Of one search.
-    interrupted
-        Asked between searches, which notice Ctrl-C by themselves.
+    limits
+        The deadline of all searches, the memory of one, and whether to stop, which is looked at
+        between searches; searches notice Ctrl-C by themselves.
     deeper
         The depth counts as relaxed where so many levels more are allowed.
     start
@@ -328,9 +321,7 @@ def price_rules(
         analysis,
         constraints,
         backend,
-        deadline=deadline,
-        memory_bytes=memory_bytes,
-        interrupted=interrupted,
+        limits,
         deeper=deeper,
         tell=tell,
     )

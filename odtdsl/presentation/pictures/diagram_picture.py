@@ -153,20 +153,20 @@ def _lines(
             sides, (node.left, node.right), (joint.left, joint.right), strict=True
         ):
             start = (box.x + box.width / 2 + side * box.width / 4, box.y + box.height)
-            yield _line(start, side, arc, end, box.node, level, diagram, placed, tops)
+            yield _line(start, side, arc, (box.node, end), level, diagram, placed, tops)
 
 
 def _line(
     start: tuple[float, float],
     side: int,
     arc: Arc,
-    end: int,
-    number: int,
+    ends: tuple[int, int],
     level: int,
     diagram: Diagram,
     placed: Placed,
     tops: Sequence[float],
 ) -> Line:
+    number, end = ends
     left = arc is _left_of(diagram, level, number)
     whole = diagram.entry.size
     return Line(
