@@ -35,7 +35,6 @@ from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.problem.ir.forms import Core
-from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
 
 SIDES = ("left", "right")
@@ -484,8 +483,7 @@ class DiagramCode:
 
 def widths_of(core: Core) -> tuple[int, ...]:
     """The most nodes of each layer."""
-    assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
-    return core.skeleton.widths
+    return core.diagram.widths
 
 
 def kinds_of(core: Core) -> tuple[IntArray, IntArray]:

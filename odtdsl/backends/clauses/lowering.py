@@ -84,8 +84,7 @@ def shape_of(core: Core) -> Shape:
     scoped = any(clause.scope is not Scope.MODEL for clause in clauses)
     deep = any(isinstance(signed.atom, Depth) for signed in atoms)
     deep = deep or any(isinstance(stage, DepthStage) for stage in core.objective[1:])
-    assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
-    sized = any(m.leaves for m in measures) or core.skeleton.leaves is not None
+    sized = any(m.leaves for m in measures) or core.tree.leaves is not None
     parts = not all(prunes(one) for one in atoms) or any(
         stage.measure.leaves < 0 or _negative(stage.measure) for stage in stages
     )
@@ -215,9 +214,8 @@ class Lowered:
             self.rules.part_rows()
         for clause in shape.clauses:
             self.rules.add(clause)
-        assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
-        if core.skeleton.leaves is not None:
-            self._leaves(core.skeleton.leaves)
+        if core.tree.leaves is not None:
+            self._leaves(core.tree.leaves)
 
     def _leaves(self, most: int) -> None:
         from odtdsl.backends.clauses.sums import at_most

@@ -46,7 +46,6 @@ from odtdsl.problem.ir.forms import (
     PathSum,
     PathTotal,
 )
-from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawModel, RawSplit, RawTree
 
 FEW_TESTS = 50
@@ -298,11 +297,10 @@ class Trees:
         self.rules.part_rows()
         for clause in clauses:
             self.rules.add(clause)
-        assert isinstance(core.skeleton, TreeSkeleton)
-        if core.skeleton.leaves is not None:
-            self.formula.group(f"at most {core.skeleton.leaves} leaves")
+        if core.tree.leaves is not None:
+            self.formula.group(f"at most {core.tree.leaves} leaves")
             leaves = self.rules.terms(Additive(leaves=1), Scope.MODEL, 0)
-            at_most(self.formula, leaves, core.skeleton.leaves)
+            at_most(self.formula, leaves, core.tree.leaves)
 
     def _predicts(self) -> None:
         """Every slot has a class; those that are no leaf have the first."""

@@ -148,7 +148,6 @@ def better(core: Core, value: int, floor: int, most: int, widths: tuple[int, ...
     """The problem of a diagram with a smaller numerator than `value`; not below `floor`."""
     (stage,) = core.objective
     assert isinstance(stage, LinearStage)
-    assert isinstance(core.skeleton, DiagramSkeleton)
     measure = stage.measure
     bounds = (
         (measure, value - 1),
@@ -157,7 +156,7 @@ def better(core: Core, value: int, floor: int, most: int, widths: tuple[int, ...
     )
     return replace(
         core,
-        skeleton=replace(core.skeleton, widths=widths),
+        skeleton=replace(core.diagram, widths=widths),
         clauses=(*core.clauses, *(_clause(m, at_most) for m, at_most in bounds)),
     )
 

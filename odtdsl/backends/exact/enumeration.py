@@ -31,7 +31,6 @@ from odtdsl.problem.ir.forms import (
     StageForm,
 )
 from odtdsl.problem.ir.maxima import written_out
-from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawTree
 
 Stopped = Literal["", "enough", "time", "interrupted", "memory", "depth"]
@@ -104,9 +103,8 @@ def enumerate_trees(
 
 
 def _of_depth(core: Core, depth: int) -> Core:
-    assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
     later: tuple[StageForm, ...] = core.objective[1:] or (LinearStage(measure=Additive()),)
-    return replace(core, skeleton=replace(core.skeleton, depth=depth), objective=later)
+    return replace(core, skeleton=replace(core.tree, depth=depth), objective=later)
 
 
 def _asked(core: Core) -> Core:

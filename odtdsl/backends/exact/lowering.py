@@ -24,7 +24,7 @@ from odtdsl.problem.ir.forms import (
     LinearStage,
     Origin,
 )
-from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.problem.ir.problem import DEEPEST
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 
 LARGEST = 2**53
@@ -268,10 +268,9 @@ def _varies(measure: Additive) -> bool:
 
 def most_leaves(core: Core, depth: int) -> int:
     """Leaves that a tree of the depth may have, by skeleton and rules."""
-    assert isinstance(core.skeleton, TreeSkeleton)
     bounds: list[int] = [1 << depth, core.n_rows]
-    if core.skeleton.leaves is not None:
-        bounds.append(core.skeleton.leaves)
+    if core.tree.leaves is not None:
+        bounds.append(core.tree.leaves)
     for clause in core.clauses:
         atom = clause.literals[0].atom if len(clause.literals) == 1 else None
         if isinstance(atom, Linear):
@@ -283,8 +282,7 @@ def most_leaves(core: Core, depth: int) -> int:
 
 def deepest_of(core: Core) -> tuple[int, bool]:
     """The depth that is searched, and whether a reduced tree could be deeper."""
-    assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
-    needed = core.skeleton.depth
+    needed = core.tree.depth
     if needed is None:  # a tree of so many leaves is no deeper
         needed = max(0, most_leaves(core, DEEPEST) - 1)
     return min(DEEPEST, needed), needed > DEEPEST
@@ -457,8 +455,7 @@ def about_objective(core: Core) -> Iterator[Objection]:
                 reason="a reward for leaves, or a price by feature, is not searched yet",
             )
             return
-    assert isinstance(core.skeleton, TreeSkeleton)
-    depth = core.skeleton.depth if core.skeleton.depth is not None else 20
+    depth = core.tree.depth if core.tree.depth is not None else 20
     if span_of(core, linear, depth) >= LARGEST:
         yield Objection(
             form=Form.OBJECTIVE_LINEAR,

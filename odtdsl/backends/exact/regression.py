@@ -40,7 +40,7 @@ from odtdsl.problem.ir.forms import (
     Origin,
     RegressionStage,
 )
-from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.problem.ir.problem import DEEPEST
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of
 from odtdsl.problem.ir.regression import TOLERANCE, allowance
 from odtdsl.problem.outputs.feasible import anything, feasible_set
@@ -73,7 +73,6 @@ class RegressionSearch:
         self.features = features(core)
         first = core.objective[0]
         assert isinstance(first, RegressionStage), "objections() asks for a loss first"
-        assert isinstance(core.skeleton, TreeSkeleton), "supports() refuses diagrams"
         assert core.targets is not None, "a loss of number targets has targets"
         self.stage = first
         self.factor = max(first.loss.factors)
@@ -83,7 +82,7 @@ class RegressionSearch:
         self.target = np.ascontiguousarray(core.targets[:, 0])
         self.vectors = takes_vectors(core)
         self.space = feasible_set(core) or anything(core.targets.shape[1])
-        needed = core.skeleton.depth
+        needed = core.tree.depth
         if needed is None:  # no reduced tree is deeper
             needed = max(0, most_leaves(core, DEEPEST) - 1)
         self.depth = min(DEEPEST, needed)

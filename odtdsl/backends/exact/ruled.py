@@ -304,10 +304,9 @@ class _Assembly:
                 continue
             found.append([literal for literal in literals if not isinstance(literal, bool)])
             self.possible = self.possible and bool(found[-1])
-        assert isinstance(self.core.skeleton, TreeSkeleton), "supports() refuses diagrams"
-        if self.core.skeleton.leaves is not None:
+        if self.core.tree.leaves is not None:
             count = self.components.add(Additive(leaves=1))
-            found.append([("component", count, self.core.skeleton.leaves)])
+            found.append([("component", count, self.core.tree.leaves)])
         return found
 
     # ---- rules on rows of a leaf or split

@@ -33,7 +33,7 @@ from odtdsl.backends.exact.unrolled_rules import among_trees, in_leaves, unrolle
 from odtdsl.base import engine
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
-from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
+from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawNode, RawSplit, RawTest, RawTree
 
 FEWEST = 4
@@ -122,13 +122,12 @@ class Unrolled:
         report: Report | None,
         of_trees: TreeSolver,
     ) -> None:
-        assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
         (stage,) = core.objective
         assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
         self.core, self.limits, self.report = core, limits, report
         self.of_trees_under_rules = of_trees
         self.stage = stage
-        self.widths = core.skeleton.widths
+        self.widths = core.diagram.widths
         self.began = time.monotonic()
         self.tree_core = as_trees(core)
         measure = in_leaves(stage.measure)
@@ -455,12 +454,11 @@ def as_trees(core: Core) -> Core:
 
     A filter about levels would be taken for all of them.
     """
-    assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
     (stage,) = core.objective
     assert isinstance(stage, LinearStage), "diagram_objections() refuses the others"
     return replace(
         core,
-        skeleton=TreeSkeleton(depth=len(core.skeleton.widths), leaves=None),
+        skeleton=TreeSkeleton(depth=len(core.diagram.widths), leaves=None),
         clauses=(),
         filters=tuple(rule for rule in core.filters if rule.levels is None),
         objective=(replace(stage, measure=in_leaves(stage.measure)),),

@@ -51,12 +51,11 @@ class _Starts:
     """One run: starts over a judge."""
 
     def __init__(self, core: Core, judge: Judge[RawDiagram], seed: int) -> None:
-        assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
         self.core = core
         self.judge = judge
-        self.planes = core.skeleton.splits == "hyperplane"
-        widths = core.skeleton.widths[: _depth(core)]
-        self.axis = replace(core, skeleton=replace(core.skeleton, widths=widths, splits="axis"))
+        self.planes = core.diagram.splits == "hyperplane"
+        widths = core.diagram.widths[: _depth(core)]
+        self.axis = replace(core, skeleton=replace(core.diagram, widths=widths, splits="axis"))
         self.scans = Scans(self.axis)
         self.rng = np.random.default_rng(seed)
         self.aims = Aims(core)
@@ -154,8 +153,7 @@ def as_planes(core: Core, raw: RawDiagram) -> RawDiagram:
 
 
 def _depth(core: Core) -> int:
-    assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
-    limits = [len(core.skeleton.widths)]
+    limits = [len(core.diagram.widths)]
     for clause in core.clauses:
         if len(clause.literals) == 1 and clause.literals[0].positive:
             atom = clause.literals[0].atom

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from odtdsl.problem.ir.forms import Clause, Core, Depth
-from odtdsl.problem.ir.problem import DiagramSkeleton
 
 MOST_PATHS = 3_000
 """Sequences of nodes that a model has columns for, where a rule speaks of paths."""
@@ -109,12 +108,11 @@ def layers_of(core: Core) -> Layers:
     Layers are no wider than twice the one above, and no deeper than a rule on the depth of
     the whole diagram allows.
     """
-    assert isinstance(core.skeleton, DiagramSkeleton), "diagrams only"
-    depth = min([len(core.skeleton.widths), *(max(0, d) for d in _depths(core.clauses))])
+    depth = min([len(core.diagram.widths), *(max(0, d) for d in _depths(core.clauses))])
     widths: list[int] = []
-    for width in core.skeleton.widths[:depth]:
+    for width in core.diagram.widths[:depth]:
         widths.append(min(width, 2 * widths[-1] if widths else 1))
-    return Layers(widths=tuple(widths), n_leaves=core.n_classes, tree=core.skeleton.tree)
+    return Layers(widths=tuple(widths), n_leaves=core.n_classes, tree=core.diagram.tree)
 
 
 def _depths(clauses: tuple[Clause, ...]) -> list[int]:

@@ -72,8 +72,7 @@ def measures_in(core: Core, stage: int | None, kept: Kept) -> list[Additive]:
 
 def leaves_of(core: Core) -> int | None:
     """The most leaves that the skeleton of a tree allows."""
-    assert isinstance(core.skeleton, TreeSkeleton)
-    return core.skeleton.leaves
+    return core.tree.leaves
 
 
 def ruled(

@@ -91,8 +91,7 @@ class Oracle:
         self.tell = tell
         self.core, self.constraints, self.backend, self.limits = core, constraints, backend, limits
         self.deeper = deeper
-        assert isinstance(core.skeleton, TreeSkeleton), "diagrams have been rejected"
-        self.skeleton = core.skeleton
+        self.skeleton = core.tree
         self.searches = self.undecided = 0
         self.all_members: Members = frozenset(range(len(constraints)))
         self._trees: list[RawTree] = []

@@ -486,6 +486,18 @@ class Core:
     targets: FloatArray | None = None
     steps: tuple[Fraction | None, ...] = ()
 
+    @property
+    def tree(self) -> TreeSkeleton:
+        """The skeleton of a tree, where one is asked for; else a mistake of the caller."""
+        assert isinstance(self.skeleton, TreeSkeleton), "a diagram is asked for, not a tree"
+        return self.skeleton
+
+    @property
+    def diagram(self) -> DiagramSkeleton:
+        """The skeleton of a diagram, where one is asked for; else a mistake of the caller."""
+        assert isinstance(self.skeleton, DiagramSkeleton), "a tree is asked for, not a diagram"
+        return self.skeleton
+
 
 class Form(StrEnum):
     """Names of the core forms in support tables."""

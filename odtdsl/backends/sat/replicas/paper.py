@@ -28,7 +28,6 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import admissible
 from odtdsl.problem.ir.forms import Additive, Core, DepthStage, LinearStage, StageForm
-from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, walk
 
 
@@ -217,8 +216,7 @@ def _value(core: Core, leaves: int) -> Fraction:
 def beyond(core: Core) -> list[tuple[str, str]]:
     """What the study does not have: what, and why."""
     found: list[tuple[str, str]] = []
-    assert isinstance(core.skeleton, TreeSkeleton), "diagrams are refused before"
-    if core.skeleton.leaves is not None:
+    if core.tree.leaves is not None:
         found.append(("a bound on leaves", "the study makes leaves least, and bounds none"))
     for family in core.families:
         if family.missing is not None:
