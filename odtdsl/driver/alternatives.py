@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.base import Limits, Report, Status
@@ -22,6 +22,7 @@ from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import DECIMAL
 from odtdsl.base.memory import Guard
 from odtdsl.base.numbers import as_number, only
+from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.result import Result
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.nodes import Branch
@@ -321,14 +322,10 @@ def alternatives(
     *,
     near: Near | None = None,
     most: int = MOST,
-    backend: str | None = None,
-    seconds: float | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
-    memory_bytes: int | None = None,
     start: Tree | Diagram | None = None,
     report: Report | None = None,
     began: float | None = None,
+    **overrides: Unpack[Overrides],
 ) -> Alternatives:
     """The distinct trees whose objective is that of the best one, or near it.
 
@@ -341,8 +338,8 @@ def alternatives(
         all stages must have their best values.
     most
         Distinct trees to list at most.
-    backend, seconds, threads, seed, memory_bytes, start, report, began
-        As in `driver.pipeline.solve`. Only `exact` lists trees.
+    start, report, began, overrides
+        As in `driver.pipeline.solve`. Only `exact` lists trees, and a gap is not read.
 
     Returns
     -------
@@ -360,31 +357,20 @@ def alternatives(
     from odtdsl.problem.terms.normalize import normalize
 
     began = began or time.monotonic()
-    options = analysis.problem.options
+    options, _ = overridden(analysis.problem.options, overrides)
     core = normalize(analysis.rows)
-    _check(analysis, core, backend or options.backend)
+    _check(analysis, core, options.backend)
+    overrides["backend"], overrides["gap"] = able("list"), Fraction(0)
     if near is not None and near.of == "errors":
         _price_of_an_error(core, analysis.rows)
-    result = pipeline.solve(
-        analysis,
-        backend=able("list"),
-        seconds=seconds,
-        gap=Fraction(0),
-        threads=threads,
-        seed=seed,
-        memory_bytes=memory_bytes,
-        start=start,
-        report=report,
-        began=began,
-    )
+    result = pipeline.solve(analysis, start=start, report=report, began=began, **overrides)
     found = _Collected(core, analysis, most)
     stopped: Stopped = ""
     counters: tuple[tuple[str, int], ...] = ()
     if result.status == "optimal" and not result.interrupted:
-        seconds = options.seconds if seconds is None else seconds
         limits = Limits(
-            deadline=None if seconds is None else began + seconds,
-            memory_bytes=options.memory_bytes if memory_bytes is None else memory_bytes,
+            deadline=None if options.seconds is None else began + options.seconds,
+            memory_bytes=options.memory_bytes,
         )
         stopped, counters = _enumerate(core, analysis, result, near, limits, found)
     elif result.status != "infeasible":

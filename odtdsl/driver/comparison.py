@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from odtdsl.backends.base import Status
 from odtdsl.backends.registry import back_end
@@ -13,6 +13,7 @@ from odtdsl.base.back_ends import Variant, entry_of, names, read_variant, varian
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.numbers import as_number
 from odtdsl.driver.choice import choose
+from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.pipeline import solve
 from odtdsl.driver.result import Result
 from odtdsl.problem.ir.forms import Core, RegressionStage
@@ -88,11 +89,8 @@ def compare(
     analysis: Analysis,
     *,
     backends: Iterable[str] | None = None,
-    seconds: float | None = None,
-    gap: Fraction | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
     began: Callable[[str], None] | None = None,
+    **overrides: Unpack[Overrides],
 ) -> Comparison:
     """Solve a spec on several back ends, each alone, and hold them to each other.
 
@@ -105,12 +103,10 @@ def compare(
     backends
         Names. `milp (cptree)` and `sat (paper)` are the studies' formulations, `sat (glucose4)`
         is another solver. By default all back ends and formulations that there are.
-    seconds
-        Wall time of each run.
-    gap, threads, seed
-        As in `solve`.
     began
         Called with the name of each run before it starts.
+    overrides
+        As in `solve`, for each run; the back end is not read.
 
     Raises
     ------
@@ -130,15 +126,8 @@ def compare(
             continue
         if began is not None:
             began(name)
-        result = solve(  # by name, so that nothing but a start comes before it
-            analysis,
-            backend=engine,
-            variant=variant,
-            seconds=seconds,
-            gap=gap,
-            threads=threads,
-            seed=seed,
-        )
+        overrides["backend"], overrides["variant"] = engine, variant  # with only a start before it
+        result = solve(analysis, **overrides)
         entries.append(Entry(name=name, result=result))
         if result.interrupted:
             break

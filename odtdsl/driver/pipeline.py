@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.answers import same, unfounded, with_model
@@ -30,6 +30,7 @@ from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
 from odtdsl.data.digest import digest
 from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, supported
+from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import TestScore, output_score, score
@@ -110,37 +111,18 @@ def plan(
 def solve(
     analysis: Analysis,
     *,
-    backend: str | None = None,
-    variant: Variant = DEFAULT,
-    seconds: float | None = None,
-    gap: Fraction | None = None,
-    threads: int | None = None,
-    seed: int | None = None,
-    memory_bytes: int | None = None,
     start: Tree | Diagram | None = None,
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
     began: float | None = None,
+    **overrides: Unpack[Overrides],
 ) -> Result:
-    """Solve a spec; arguments override its `solve` statement.
+    """Solve a spec.
 
     Parameters
     ----------
     analysis
         The spec, resolved.
-    backend
-        `auto` or a name.
-    variant
-        Options of one back end, as a formulation of `milp` or a solver of `sat`. The back end is
-        then that one where none is named.
-    seconds
-        Wall time, counted from `began`, compiling included.
-    gap
-        Where to stop: below 1 relative, else in units of the first stage.
-    threads, seed
-        Processor threads, seed of all choices.
-    memory_bytes
-        What the whole process may hold; the search ends a little below that.
     start
         A tree, or for diagrams a diagram, to start from.
     report
@@ -150,6 +132,8 @@ def solve(
     began
         `time.monotonic()` value from which time counts, so that reading and analysis count; by
         default from here.
+    overrides
+        Settings instead of those of the `solve` statement.
 
     Returns
     -------
@@ -166,28 +150,24 @@ def solve(
         answer did not survive its audit, which is a mistake of this package.
     """
     began = time.monotonic() if began is None else began
-    options = analysis.problem.options
-    seconds = options.seconds if seconds is None else seconds
-    chosen_seed = options.seed if seed is None else seed
+    options, variant = overridden(analysis.problem.options, overrides)
     with interruptible() as pressed:
         asked = pressed if stop is None else lambda: pressed() or stop()
-        with counting(began, seconds):
+        with counting(began, options.seconds):
             core = normalize(analysis.rows)
-        wish = backend or variant.owner or options.backend
-        gap = options.gap if gap is None else gap
-        patience = _patience(core, wish, options, seconds, gap, asked)
-        memory = Guard(options.memory_bytes if memory_bytes is None else memory_bytes, patience)
-        choice = choose(core, wish)
+        patience = _patience(core, options, asked)
+        memory = Guard(options.memory_bytes, patience)
+        choice = choose(core, options.backend)
         if choice.name is None:
-            raise refused(choice, wish, analysis.problem.source)
+            raise refused(choice, options.backend, analysis.problem.source)
         engine = back_end(choice.name, variant, options)
         engine.check(core)
         memory.begin()
         limits = Limits(
-            deadline=None if seconds is None else began + seconds,
-            gap=gap if gap < 1 else Fraction(0),
-            threads=options.threads if threads is None else threads,
-            seed=chosen_seed,
+            deadline=None if options.seconds is None else began + options.seconds,
+            gap=options.gap if options.gap < 1 else Fraction(0),
+            threads=options.threads,
+            seed=options.seed,
             memory_bytes=memory.most,
             steps=options.steps,
             interrupted=memory,
@@ -203,25 +183,18 @@ def solve(
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
     ended = () if answer.status in ("optimal", "infeasible") else memory.told()
-    result = _result(analysis, answered, answer, unpacking, chosen_seed, began, ended)
+    result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
     unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted
     return replace(result, stopped=patience.over) if asked_for else result
 
 
-def _patience(
-    core: Core,
-    wish: str,
-    options: Options,
-    seconds: float | None,
-    gap: Fraction,
-    asked: Callable[[], bool],
-) -> Patience:
+def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patience:
     steady = options.steady
-    endless = not entry_of(wish).ends and seconds is None and options.steps is None
-    if endless and steady is None:
+    limited = entry_of(options.backend).ends or options.seconds is not None
+    if steady is None and not limited and options.steps is None:
         steady = STEADY
-    near = gap if gap >= 1 and len(core.objective) == 1 else None
+    near = options.gap if options.gap >= 1 and len(core.objective) == 1 else None
     return Patience(asked, steady, near)
 
 

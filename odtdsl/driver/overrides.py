@@ -1,0 +1,50 @@
+"""What a caller asks for instead of the `solve` statement of a spec."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypedDict
+
+from odtdsl.base.back_ends import Variant
+from odtdsl.problem.ir.problem import Options
+
+
+class Overrides(TypedDict, total=False):
+    """Settings that replace those of the `solve` statement; None, or nothing, keeps them.
+
+    Attributes
+    ----------
+    backend
+        `auto` or a name.
+    variant
+        Options of one back end, as a formulation of `milp` or a solver of `sat`. The back end is
+        then that one where none is named.
+    seconds
+        Wall time, compiling included.
+    gap
+        Where to stop: below 1 relative, else in units of the first stage.
+    threads, seed
+        Processor threads, seed of all choices.
+    memory_bytes
+        What the whole process may hold; the search ends a little below that.
+    """
+
+    backend: str | None
+    variant: Variant
+    seconds: float | None
+    gap: Fraction | None
+    threads: int | None
+    seed: int | None
+    memory_bytes: int | None
+
+
+def overridden(options: Options, overrides: Overrides) -> tuple[Options, Variant]:
+    """The settings that hold, and the options of the back end."""
+    variant = overrides.get("variant", Variant())
+    given: dict[str, Any] = {
+        name: value for name, value in overrides.items() if value is not None and name != "variant"
+    }
+    if variant.owner is not None:
+        given.setdefault("backend", variant.owner)
+    return replace(options, **given), variant
