@@ -63,8 +63,8 @@ def explain(
     ... )
     >>> found.status, found.conflicts[0].names
     ('infeasible', ('all_right', 'large'))
-    >>> [one.says for one in found.nearest]
-    ['`all_right` would hold from 2 on', '`large` would hold up to 1']
+    >>> print(found.nearest[1].text)
+    `large` can be satisfied with a bound of at most 1
     >>> found = explain(
     ...     "data frame target sick tree depth <= 3 minimize errors "
     ...     "rule large: forall leaf: size >= 2",
