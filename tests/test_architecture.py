@@ -174,8 +174,6 @@ def test_what_users_import_is_where_it_was(line: str) -> None:
 MOST_PARAMETERS = 8
 NAMED_BY_USERS = {
     "compiler/analysis.py": {"analyse"},
-    "driver/alternatives.py": {"alternatives"},
-    "driver/pipeline.py": {"solve"},
     "estimators/classifiers.py": {"__init__"},
     "estimators/forest.py": {"__init__"},
     "estimators/regressors.py": {"__init__"},
