@@ -12,7 +12,8 @@ Fenced blocks of a page run from top to bottom in one scratch folder with a copy
 - `python` without a name runs; with `>>>` it is a doctest. All of a page share their names.
 - `sh` shows what is not run, `text` what is no example.
 
-An HTML comment `needs VARIABLE` before a block leaves it to the run that has the variable. With
+An HTML comment `needs VARIABLE` (or several) before a block leaves it to the run that has them:
+`ODTDSL_NIGHTLY` is set by `python -m tests --nightly`, for what takes more than some seconds. With
 `--accept` the output that came out replaces the one shown, where that does not fit.
 """
 
@@ -35,7 +36,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*) ?(.*)$")
-NEEDS = re.compile(r"<!-- needs (\w+) -->")
+NEEDS = re.compile(r"<!-- needs (\w+(?: \w+)*) -->")
 SECONDS = re.compile(r"\d+\.\d+ s\b")
 SHELL = re.compile(r"[|<>;&*$]")
 
@@ -252,7 +253,7 @@ def run_page(
     runner = Runner(folder, accept=accept)
     runner.names.update(names or {})
     for block in blocks(text):
-        if block.needs is None or block.needs in os.environ:
+        if block.needs is None or os.environ.keys() >= set(block.needs.split()):
             runner.run(block)
     if runner.accepted:
         lines = text.split("\n")

@@ -25,6 +25,7 @@ def main() -> int:
     if "--nightly" in arguments:
         arguments = ["-m", "not slow", *(word for word in arguments if word != "--nightly")]
         environment.setdefault("ODTDSL_SCALE", "1")
+        environment.setdefault("ODTDSL_NIGHTLY", "1")
     # Stolen, not dealt out: neighbours stay in one process, where they share what is cached.
     tests = ("pytest", "-n", "2", "--dist", "worksteal", *arguments)
     failed = []

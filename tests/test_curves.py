@@ -420,7 +420,7 @@ def hard() -> odtdsl.Model:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_time_limit_is_kept(jobs: int) -> None:
     began = time.monotonic()
-    found = hard().curve("r", within=4, jobs=jobs)
+    found = hard().curve("r", within=2, jobs=jobs)
     assert time.monotonic() - began < 40
     assert found.ended == "time"
     assert not found.complete
@@ -431,7 +431,7 @@ def test_a_time_limit_is_kept(jobs: int) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_with_what_is_known(jobs: int) -> None:
-    timer = threading.Timer(2.0, lambda: signal.raise_signal(signal.SIGINT))
+    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
     began = time.monotonic()
     timer.start()
     found = hard().curve("r", jobs=jobs)

@@ -138,7 +138,7 @@ def test_a_solve_is_no_worse_than_greedy_and_tells_its_moves() -> None:
     for widths in ("1, 2, 4, 8", "1, 2, 3, 3, 3"):
         text = f"data frame target y diagram widths {widths} minimize errors"
         quick = odtdsl.solve(text, frame=table(600), using="greedy")
-        whole = odtdsl.solve(text, frame=table(600), using="exact", within="3 s")
+        whole = odtdsl.solve(text, frame=table(600), using="exact", within="2 s")
         values = [one.stages[0].value for one in (whole, quick)]
         assert values[0] is not None
         assert values[1] is not None

@@ -180,7 +180,7 @@ def test_a_gap_stops_early_and_is_not_called_optimal_unless_it_is() -> None:
 def test_progress_is_monotone_and_exact() -> None:
     core = noise(40, 3, 4, seed=2)
     seen: list[Progress] = []
-    limits = Limits(deadline=time.monotonic() + 4)
+    limits = Limits(deadline=time.monotonic() + 2)
     answer = Milp().solve(core, limits, RawLeaf(label=0), seen.append)
     assert seen == list(answer.timeline)
     incumbents = [p.incumbent for p in seen if p.incumbent is not None]

@@ -110,7 +110,7 @@ def test_a_case_study_is_proven(name, errors, case_data):
 
 def test_a_fair_stable_and_small_diagram_of_heart(case_data):
     data = case_data("heart")
-    args = ["cases/heart_diagram.odt", "--data", data, "--within", "10"]
+    args = ["cases/heart_diagram.odt", "--data", data, "--within", "5"]
     answer = solve(*args)
     assert answer["status"] in ("feasible", "optimal")
     assert all_hold(answer)

@@ -46,7 +46,7 @@ def values(result: Result) -> list[Fraction | None]:
 def test_what_it_does_within_steps_is_the_same_again() -> None:
     frame = hard()
     first, again, other = (
-        solve(spec(6, f"using search(steps = 60), seed {seed}"), frame=frame) for seed in (1, 1, 2)
+        solve(spec(6, f"using search(steps = 20), seed {seed}"), frame=frame) for seed in (1, 1, 2)
     )
     assert str(first.tree) == str(again.tree)
     assert values(first) == values(again)
@@ -57,7 +57,7 @@ def test_more_steps_are_never_worse() -> None:
     frame = hard(seed=2)
     found = [
         errors(solve(spec(6, f"using search(steps = {steps})"), frame=frame))
-        for steps in (1, 5, 25, 125)
+        for steps in (1, 4, 16, 64)
     ]
     assert found == sorted(found, reverse=True)
     assert found[-1] < found[0]
@@ -66,7 +66,7 @@ def test_more_steps_are_never_worse() -> None:
 def test_it_is_no_worse_than_growth_and_claims_no_proof() -> None:
     frame = hard(seed=3)
     grown = solve(spec(5, "using greedy"), frame=frame)
-    found = solve(spec(5, "using search(steps = 60)"), frame=frame)
+    found = solve(spec(5, "using search(steps = 30)"), frame=frame)
     assert errors(found) < errors(grown)
     assert found.status == "feasible"
     assert found.steps == ("start by greedy", "search")

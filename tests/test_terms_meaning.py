@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import pytest
 from random_specs import Case, case, read, rule, tree
+from scale import SCALE, scaled
 
 from odtdsl.auditor.audit import model_on_data
 from odtdsl.auditor.routing import ModelOn
@@ -52,7 +53,7 @@ def _view(analysis: Analysis, core: Core, raw: RawTree) -> ModelOn:
 @pytest.mark.parametrize("scope", SCOPES)
 def test_terms_and_core_forms_mean_the_same(scope: str) -> None:
     seen: Counter[bool] = Counter()
-    for seed in range(150):
+    for seed in range(scaled(150)):
         rng = random.Random(f"{scope} {seed}")
         here = case(rng)
         for text in rule(rng, here, "r", scope):
@@ -68,13 +69,13 @@ def test_terms_and_core_forms_mean_the_same(scope: str) -> None:
                 kept = not Evaluation(core, raw).violations()
                 assert meant == kept, f"{here.head}\n{text}\n{here.frame}\n{raw}"
                 seen[meant] += 1
-    assert min(seen[True], seen[False]) > 200, "rules that hold and rules that do not"
+    assert min(seen[True], seen[False]) > 200 * SCALE, "rules that hold and rules that do not"
 
 
 @pytest.mark.parametrize("scope", ["model", "path", "leaf"])
 def test_a_negation_is_the_complement_on_every_instance(scope: str) -> None:
     parted = 0
-    for seed in range(100):
+    for seed in range(scaled(100)):
         rng = random.Random(f"not {scope} {seed}")
         here = case(rng)
         both = [_normalized(here, text) for text in rule(rng, here, "r", scope)]
@@ -88,7 +89,7 @@ def test_a_negation_is_the_complement_on_every_instance(scope: str) -> None:
                 kept, turned = (_kept(core, raw, scope) for core in cores)
                 assert [not each for each in kept] == turned, f"{here.head}\n{raw}"
                 parted += len(kept)
-    assert parted > 500
+    assert parted > 500 * SCALE
 
 
 def _kept(core: Core, raw: RawTree, scope: str) -> list[bool]:
