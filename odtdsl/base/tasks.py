@@ -42,10 +42,16 @@ class Task:
         The kind of target, such as `class`: a word for messages, files and the registry.
     types
         The types of a target, as a spec writes them behind its colon, that mean this task.
+    plural
+        What is predicted, in the plural: `classes`.
+    estimator
+        What the estimators of the task are called: `Classifier`; empty where it has none.
     """
 
     kind: str
     types: tuple[str, ...]
+    plural: str
+    estimator: str = ""
 
 
 @cache
@@ -55,6 +61,11 @@ def tasks() -> dict[str, tuple[Task, str]]:
     packages = [f"{FOLDER}.{one.name}" for one in iter_modules(home.__path__)]
     found = [(import_module(package).TASK, package) for package in packages]
     return {task.kind: (task, package) for task, package in found}
+
+
+def types_of_targets() -> tuple[str, ...]:
+    """All types of targets, as a spec writes them."""
+    return tuple(word for task, _ in tasks().values() for word in task.types)
 
 
 def task_of_type(word: str) -> Task | None:

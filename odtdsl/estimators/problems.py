@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.tasks import task_of_type
 from odtdsl.data.dataset import Value
 from odtdsl.data.levels import number_indices, text_index
 from odtdsl.estimators.cells import Cells, Kind
@@ -157,16 +158,15 @@ def _target(model: Model, target: Target, *, classes: bool, step: float | None) 
             model.target(target.names[0], classes=list(target.labels), positive=positive)
         return
     kind = None if said.type is None else said.type.kind
-    numbers = kind in ("number", "integer")
-    if numbers == classes and (kind is not None or not classes):
-        what = "classes" if classes else "numbers"
+    asked, own = task_of_type(kind or "class"), task_of_type("class" if classes else "number")
+    assert asked is not None, "the grammar knows the types of targets"
+    assert own is not None, "there are classes and numbers"
+    if asked is not own:
+        other = f"use a {asked.estimator}, or " if asked.estimator else ""
         raise error(
             "U603",
-            (
-                f"`spec` predicts {'numbers' if numbers else 'classes'}, but this estimator "
-                f"predicts {what}"
-            ),
-            helps=(f"use a {'Regressor' if numbers else 'Classifier'}, or change the target",),
+            f"`spec` predicts {asked.plural}, but this estimator predicts {own.plural}",
+            helps=(f"{other}change the target",),
         )
     if classes:
         present = tuple(values.label(label) for label in target.labels)

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odtdsl.base.tasks import tasks
+from odtdsl.base.tasks import types_of_targets
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -40,8 +40,7 @@ def grammar_text() -> str:
     packaged = resources.files("odtdsl").joinpath("_data/grammar/odt.lark")
     beside = Path(__file__).resolve().parents[2] / "grammar" / "odt.lark"
     text = (packaged if packaged.is_file() else beside).read_text(encoding="utf-8")
-    words = (word for task, _ in tasks().values() for word in task.types)
-    return text + "".join(_type(word) for word in words if rf"/{word}\b/" not in text)
+    return text + "".join(_type(word) for word in types_of_targets() if rf"/{word}\b/" not in text)
 
 
 def _type(word: str) -> str:

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar, cast
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import Source
+from odtdsl.base.tasks import types_of_targets
 from odtdsl.language import ast
 from odtdsl.language.expressions import name_text
 from odtdsl.language.fragments import written
@@ -207,7 +208,7 @@ def target(
             helps=("`classes` go with class, `levels` with ordered, `step` with number",),
         )
     members = levels if classes is None else classes
-    spec = None if kind is None else _type(kind, members, step, TARGET_TYPES)
+    spec = None if kind is None else _type(kind, members, step, types_of_targets())
     return ast.Target(
         columns=_several(columns),
         type=spec,
@@ -216,7 +217,6 @@ def target(
 
 
 _OPTIONS = {"class": "`classes`", "ordered": "`levels`", "number": "`step`"}
-TARGET_TYPES = ("class", "ordered", "number", "integer")
 FEATURE_TYPES = ("number", "category", "ordered", "binary", "integer")
 
 

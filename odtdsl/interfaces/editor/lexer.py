@@ -23,6 +23,7 @@ from pygments.token import (
     Whitespace,
 )
 
+from odtdsl.base.tasks import types_of_targets
 from odtdsl.language.grammar import grammar_text
 from odtdsl.language.vocabulary import STATEMENTS
 
@@ -32,7 +33,7 @@ QUOTED = r"`(?:[^`\r\n]|``)+`"
 OPERATORS = frozenset(
     ["and", "or", "not", "in", "is", "before", "requires", "multiple_of", "if", "then", "forall"]
 )
-TYPES = frozenset(["number", "integer", "category", "ordered", "binary", "class"])
+TYPES = frozenset(["category", "binary", *types_of_targets()])
 
 
 @cache

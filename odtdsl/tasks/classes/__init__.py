@@ -2,4 +2,4 @@
 
 from odtdsl.base.tasks import Task
 
-TASK = Task(kind="class", types=("class", "ordered"))
+TASK = Task(kind="class", types=("class", "ordered"), plural="classes", estimator="Classifier")

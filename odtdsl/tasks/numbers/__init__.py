@@ -2,4 +2,4 @@
 
 from odtdsl.base.tasks import Task
 
-TASK = Task(kind="number", types=("number", "integer"))
+TASK = Task(kind="number", types=("number", "integer"), plural="numbers", estimator="Regressor")

@@ -2,4 +2,4 @@
 
 from odtdsl.base.tasks import Task
 
-TASK = Task(kind="choice", types=("choice",))
+TASK = Task(kind="choice", types=("choice",), plural="choices")
