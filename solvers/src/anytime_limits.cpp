@@ -119,8 +119,7 @@ void LimitedAnytime<R>::reprice() {
   const Loss price = own_price_ + std::max<Loss>(0, static_cast<Loss>(std::llround(wish)));
   if (price == this->price_) return;
   priced_.leaf_price = this->price_ = price;
-  this->memory_.clear();
-  this->memory_bytes_ = 0;
+  this->forget();
   if (this->best_)
     this->best_ = this->measure(*this->views_[0], this->top_, plan_of(*this->best_), 0);
 }

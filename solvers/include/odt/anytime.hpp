@@ -80,6 +80,23 @@ class Anytime {
     Loss upper = 0;  // only trees below it were looked for
     std::size_t most = 0;
   };
+  // A tree of depth three that no other one beats by more than `part` of what it loses, unless the
+  // search for it ended early; and good cuts for a deeper tree, the best first.
+  struct Sketch {
+    Grown::Ptr tree;
+    Loss upper = 0;  // only trees below it were looked for
+    double part = 1;
+    std::uint64_t most = 0;  // work after which the search would have ended
+    std::vector<Cut> cuts;
+    std::vector<Cut> first;  // per feature the best first cut of a tree of depth four so far
+    // Whether no tree of depth three that loses less than `upper` beats `tree`.
+    bool solved() const { return part == 0 && most == ~std::uint64_t{0}; }
+  };
+  // What a reach leaves to chance: up to so much of what a tree of depth three loses, in the last
+  // three levels and where such a tree only gives the first cut.
+  struct Parts {
+    double above, below;
+  };
   struct KeyHash {
     std::size_t operator()(const std::vector<R>& key) const;
   };
@@ -102,6 +119,8 @@ class Anytime {
   virtual bool may_cut(const Place&, std::size_t, std::uint32_t, std::uint32_t) const {
     return true;
   }
+  // Whether trees of depth three may be looked for by what the problem alone says.
+  virtual bool plain() const { return true; }
   virtual Loss split_price(View<R>&, const Place&, std::size_t) const { return 0; }
   // Takes a whole tree that is at least as good as the best.
   virtual void offer(const Grown::Ptr& tree);
@@ -113,16 +132,30 @@ class Anytime {
   Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
   Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
                   std::size_t most, Loss upper);
+  std::vector<R> key_of(View<R>& view, const Place& at) const;
+  void spare_memory();
+  void forget();
+  const Sketch& sketch(View<R>& view, const Place& at, double part, Loss upper);
+  Grown::Ptr reach(View<R>& view, const Place& at, Parts parts, Loss upper);
+  Grown::Ptr reach_below(const Place& at, const Cut& cut, Parts parts, Loss upper);
+  // Work of this search, not of one beside it or before it.
+  std::uint64_t spent() const { return Control::own_work() - began_; }
+  void share_turns(bool reaching);
+  std::vector<Parts> reaches() const;
+  bool sketches(const View<R>& view, const Place& at) const;
   Grown::Ptr polish(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr recut(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr few_rows(View<R>& view, Loss upper);
   Grown::Ptr move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height);
   Grown::Ptr replace(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr replace_far(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr climb(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value);
+  static Grown::Ptr settled(const Grown& tree);
   Grown::Ptr exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr forced(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
-  Cut shifted(View<R>& view, const Grown& tree);
+  Cut shifted(View<R>& view, std::size_t feature, std::uint32_t bound);
   std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);
   void scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
                  std::size_t segments, std::vector<Cut>& found);
@@ -145,9 +178,13 @@ class Anytime {
   std::vector<double> weight_of_;        // and what the worst one costs; empty: one each
   std::vector<double> xlogx_;
   std::unordered_map<std::vector<R>, Remembered, KeyHash> memory_;
+  std::unordered_map<std::vector<R>, Sketch, KeyHash> sketches_;
   std::size_t memory_bytes_ = 0;
   Place top_{0, 0, 0};
-  bool nested_ = false;  // in moves of a subtree that is not yet in the tree
+  Loss last_value_ = kInfinite;
+  std::uint64_t began_ = 0, improved_at_ = 0;
+  std::uint64_t far_work_ = 0, near_work_ = 0;  // of moves by sketches, and of all others
+  bool nested_ = false;                         // in moves of a subtree that is not yet in the tree
   Grown::Ptr best_;
   Loss best_value_ = kInfinite;
 };

@@ -266,6 +266,34 @@ Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, s
   return measure(view, at, out.plan, 0);
 }
 
+// Two sets of rows with the same least and largest ranks are the same set: all rows within.
+template <class R>
+std::vector<R> Anytime<R>::key_of(View<R>& view, const Place& at) const {
+  std::vector<R> key;
+  key.reserve(2 * p_.features + 2);
+  for (std::size_t f = 0; f < p_.features; ++f) {
+    key.push_back(view.sorted(f)[0]);
+    key.push_back(view.sorted(f)[view.rows() - 1]);
+  }
+  key.push_back(static_cast<R>(at.state & 0xffff));
+  key.push_back(static_cast<R>(at.state >> 16));
+  return key;
+}
+
+template <class R>
+void Anytime<R>::forget() {
+  memory_.clear();
+  sketches_.clear();
+  memory_bytes_ = 0;
+}
+
+template <class R>
+void Anytime<R>::spare_memory() {
+  constexpr std::size_t kMost = std::size_t{1} << 28;
+  const std::size_t limit = control_.options().memory_limit;
+  if (memory_bytes_ > (limit ? limit / 4 : kMost)) forget();
+}
+
 // A tree of depth two or less: by scans, as good as `how` says, or nothing below `upper`.
 template <class R>
 Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const How& how) {
@@ -276,15 +304,7 @@ Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const 
   if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_)
     return below_upper(one);
   if (at.depth == 1) return below_upper(stump(view, at));
-  // Two sets of rows with the same least and largest ranks are the same set: all rows within.
-  std::vector<R> key;
-  key.reserve(2 * p_.features + 2);
-  for (std::size_t f = 0; f < p_.features; ++f) {
-    key.push_back(view.sorted(f)[0]);
-    key.push_back(view.sorted(f)[view.rows() - 1]);
-  }
-  key.push_back(static_cast<R>(at.state & 0xffff));
-  key.push_back(static_cast<R>(at.state >> 16));
+  const std::vector<R> key = key_of(view, at);
   Remembered& known = memory_[key];
   if (known.most >= how.most && known.most > 0 &&
       ((known.tree && known.tree->value < known.upper) || upper <= known.upper)) {
@@ -299,12 +319,7 @@ Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const 
   entry.most = complete ? static_cast<std::size_t>(-1) : how.most;
   entry.upper = upper;
   tree = below_upper(entry.tree);
-  constexpr std::size_t kMost = std::size_t{1} << 28;
-  if (memory_bytes_ >
-      (control_.options().memory_limit ? control_.options().memory_limit / 4 : kMost)) {
-    memory_.clear();
-    memory_bytes_ = 0;
-  }
+  spare_memory();
   return tree;
 }
 
@@ -434,6 +449,7 @@ void Anytime<R>::adopt(const Plan& plan) {
 
 template <class R>
 void Anytime<R>::begin(int depth) {
+  began_ = Control::own_work();
   while (views_.size() < static_cast<std::size_t>(depth) + 2)
     views_.push_back(std::make_unique<View<R>>());
   const std::size_t limit =
@@ -474,6 +490,8 @@ void Anytime<R>::step() {
   control_.check();
 }
 
+// What grows trees, then reaches, each closer than the one before, and moves for as long as all of
+// the reaches took.
 template <class R>
 void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   begin(depth);
@@ -485,14 +503,42 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   if (!done() && control_.work() - work < 2000000000ULL)
     look_ahead(4, 12, static_cast<std::size_t>(-1));
   if (!done()) offer(polish(*views_[0], top_, best_));
+  const std::vector<Parts> parts = reaches();
+  std::size_t next = 0;
+  std::uint64_t reached = 0, moved = 0;
   while (!done()) {
     Loss value = best_value_;
     Plan plan;
     if (others && others->take(value, plan)) adopt(plan);
-    step();
+    const bool reaching = next < parts.size() && (reached <= moved || depth == 4);
+    if (depth == 4) share_turns(reaching);
+    const std::uint64_t began = spent();
+    if (reaching)
+      offer(polish(*views_[0], top_, reach(*views_[0], top_, parts[next++], kInfinite)));
+    else
+      step();
+    (reaching ? reached : moved) += spent() - began;
   }
+}
+
+// The proof gets most of the time where moves have found nothing for long, and little before them.
+template <class R>
+void Anytime<R>::share_turns(bool reaching) {
+  const std::uint64_t now = spent();
+  if (best_value_ < last_value_) {
+    last_value_ = best_value_;
+    improved_at_ = now;
+  }
+  if (!control_.turns) return;
+  if (reaching)
+    control_.turns->favour(1, 3);
+  else if (now > 4 * improved_at_)
+    control_.turns->favour(0, 3);
+  else
+    control_.turns->favour(0, 1);
 }
 
 }  // namespace odt
 
 #include "odt/anytime_moves_impl.hpp"
+#include "odt/anytime_reach_impl.hpp"

@@ -61,7 +61,7 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
         bottom(view, at, tree->value, {Impurity::gini, static_cast<std::size_t>(-1), 0});
     return found ? found : tree;
   }
-  if (tree->feature < 0) return tree;
+  if (tree->feature < 0 || tree->settled) return tree;
   Grown::Ptr now = tree, cut_anew = tree;
   for (int round = 0; round < 4; ++round) {
     const Cut cut{0, static_cast<std::size_t>(cut_anew->feature), cut_anew->bound};
@@ -86,48 +86,35 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
 }
 
 template <class R>
+Grown::Ptr Anytime<R>::settled(const Grown& tree) {
+  auto same = std::make_shared<Grown>(tree);
+  same->settled = true;
+  return same;
+}
+
+// The best subtree of depth three, for nodes of that height.
+template <class R>
 Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree) {
-  Options options;
-  options.time_limit = control_.options().time_limit < 0
-                           ? -1
-                           : std::max(0.0, control_.options().time_limit - control_.seconds());
-  options.work_limit = std::max<std::uint64_t>(40000000, control_.work() / 8);
-  if (control_.options().work_limit > 0)
-    options.work_limit = std::min<std::uint64_t>(
-        options.work_limit, control_.options().work_limit -
-                                std::min(control_.options().work_limit, control_.work()) + 1);
-  options.interrupted = control_.options().interrupted;
-  Control part(options);
-  Search<R> search(part);
-  Outcome out;
-  try {
-    out = search.solve(view, 0, shape(3, 8), tree->value, 0, {least_, false, at.state}, nullptr, 0);
-  } catch (const Stop&) {
-  }
-  counters_.add(search.counters);
-  control_.add_work(part.work());
-  control_.check();
-  if (!out.exact) return tree;
-  const Grown::Ptr made = out.plan.empty() ? nullptr : measure(view, at, out.plan, 0);
-  auto best = std::make_shared<Grown>(made && made->value <= tree->value ? *made : *tree);
-  best->settled = true;
-  return best;
+  const Sketch& found = sketch(view, at, 0, tree->value);
+  const Grown::Ptr& best = found.tree && found.tree->value < tree->value ? found.tree : tree;
+  return found.solved() ? settled(*best) : best;
 }
 
 template <class R>
-typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, const Grown& tree) {
-  const std::size_t f = static_cast<std::size_t>(tree.feature), rows = view.rows();
-  const R* sorted = view.sorted(f);
+typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, std::size_t feature,
+                                             std::uint32_t bound) {
+  const std::size_t rows = view.rows();
+  const R* sorted = view.sorted(feature);
   const auto here = static_cast<std::int32_t>(
-      std::lower_bound(sorted, sorted + rows, static_cast<R>(tree.bound)) - sorted);
+      std::lower_bound(sorted, sorted + rows, static_cast<R>(bound)) - sorted);
   const double reach = std::exp(dice_.real() * std::log(static_cast<double>(rows)));
   const std::int32_t step =
       std::max<std::int32_t>(1, static_cast<std::int32_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
   const std::int32_t last = static_cast<std::int32_t>(rows) - least_;
   const std::int32_t want = std::min(last, std::max(least_, here + step));
-  if (least_ > last) return {0, f, 0};
-  const std::int32_t cut = nearest_cut(view.ends(f), want, least_, last);
-  return {0, f,
+  if (least_ > last) return {0, feature, 0};
+  const std::int32_t cut = nearest_cut(view.ends(feature), want, least_, last);
+  return {0, feature,
           cut <= 0 || cut >= static_cast<std::int32_t>(rows)
               ? 0
               : static_cast<std::uint32_t>(sorted[cut - 1]) + 1u};
@@ -153,13 +140,81 @@ Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree,
   return tree;
 }
 
+// A new subtree in place of one: another cut, and below it what can be reached.
+template <class R>
+Grown::Ptr Anytime<R>::replace_far(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  if (at.depth == 4) return climb(view, at, tree);
+  const double part = 0.1 * std::floor(5 * dice_.real());
+  Cut cut{0, 0, 0};
+  if (tree->feature >= 0 && dice_.real() < 0.5) {
+    cut = shifted(view, static_cast<std::size_t>(tree->feature), tree->bound);
+  } else {
+    const std::vector<Cut>& good = sketch(view, at, std::max(part, 0.2), kInfinite).cuts;
+    const double u = dice_.real();
+    if (!good.empty())
+      cut = good[static_cast<std::size_t>(u * u * static_cast<double>(good.size()))];
+  }
+  if (cut.bound == 0) return tree;
+  const Grown::Ptr made = reach_below(at, cut, {part, part}, tree->value + 1);
+  return made ? made : tree;
+}
+
+// A tree of depth four in place of one. Of each feature the best first cut so far is remembered:
+// first that of a tree of depth three, then what a shift makes better. The sides are sketched, and
+// solved where that is promising.
+template <class R>
+Grown::Ptr Anytime<R>::climb(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+  constexpr double kUntried = -1e300;
+  const std::vector<R> key = key_of(view, at);
+  {
+    const std::vector<Cut> met = sketch(view, at, 0.1, kInfinite).cuts;
+    std::vector<Cut>& first = sketches_[key].first;
+    if (first.empty())
+      for (const Cut& cut : met) first.push_back({kUntried, cut.feature, cut.bound});
+    if (first.empty()) return tree;
+  }
+  std::vector<Cut>& first = sketches_[key].first;
+  const auto untried = std::find_if(first.begin(), first.end(),
+                                    [&](const Cut& cut) { return cut.score == kUntried; });
+  Cut cut = *first.begin();
+  Loss upper = tree->value + tree->value / 8 + 1;
+  if (untried != first.end()) {
+    cut = *untried;
+    untried->score = -static_cast<double>(upper);
+  } else {
+    const double u = dice_.real();
+    const Cut& base = first[static_cast<std::size_t>(u * u * static_cast<double>(first.size()))];
+    cut = shifted(view, base.feature, base.bound);
+    upper = std::min(upper, static_cast<Loss>(-base.score));
+  }
+  if (cut.bound == 0) return tree;
+  // A sketch may miss what a solve finds.
+  if (untried == first.end() && dice_.real() < 0.25) {
+    const Grown::Ptr made = reach_below(at, cut, {0, 0}, tree->value + 1);
+    return made ? made : tree;
+  }
+  Grown::Ptr made = reach_below(at, cut, {0.3, 0.3}, upper);
+  if (!made) return tree;
+  // What was remembered may have been given up for memory meanwhile.
+  std::vector<Cut>& now = sketches_[key].first;
+  for (Cut& known : now)
+    if (known.feature == cut.feature && known.score < -static_cast<double>(made->value))
+      known = {-static_cast<double>(made->value), cut.feature, cut.bound};
+  std::stable_sort(now.begin(), now.end(),
+                   [](const Cut& a, const Cut& b) { return a.score > b.score; });
+  const Loss near = tree->value + tree->value / 32 + 1;
+  if (made->value <= near + tree->value / 32) made = reach_below(at, cut, {0.1, 0.1}, near);
+  if (made) made = reach_below(at, cut, {0, 0}, tree->value + 1);
+  return made ? made : tree;
+}
+
 // A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or
 // looked for.
 template <class R>
 Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr& tree) {
   Cut cut{0, 0, 0};
   if (tree->feature >= 0 && dice_.real() < 0.5) {
-    cut = shifted(view, *tree);
+    cut = shifted(view, static_cast<std::size_t>(tree->feature), tree->bound);
   } else {
     std::vector<Cut> good =
         cuts(view, at, dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, 3);
@@ -207,9 +262,15 @@ template <class R>
 Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
   if (at.depth <= height || tree->feature < 0) {
     if (tree->value <= price_) return tree;
-    if (at.depth == 3 && p_.depth <= 5 && !tree->settled && !nested_ && dice_.real() < 0.15)
-      return exact_three(view, at, tree);
-    return replace(view, at, tree);
+    if (tree->settled) return tree;
+    const bool far =
+        !nested_ && sketches(view, at) && far_work_ <= (top_.depth == 4 ? 4 : 1) * near_work_;
+    const std::uint64_t began = spent();
+    const Grown::Ptr made = !far            ? replace(view, at, tree)
+                            : at.depth == 3 ? exact_three(view, at, tree)
+                                            : replace_far(view, at, tree);
+    if (!nested_) (far ? far_work_ : near_work_) += spent() - began;
+    return made;
   }
   const double lost[2] = {
       static_cast<double>(tree->left->value - price_ * tree->left->leaves) + 0.01,

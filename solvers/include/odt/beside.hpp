@@ -62,12 +62,21 @@ class Turns {
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    until_ = work + slice_[turn_] + (turn_ == 1 ? head_ : 0) +
-             (work - until_.load(std::memory_order_relaxed));
+    const std::uint64_t slice = slice_[turn_] * (bounded_ && turn_ == favoured_ ? times_ : 1);
+    until_ =
+        work + slice + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
     if (turn_ == 1) head_ = 0;
     wake_.notify_all();
     wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
   }
+  // A lane gets so many times its turns from now on, but not before there is a bound.
+  void favour(int lane, std::uint64_t times) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    favoured_ = lane;
+    times_ = times;
+  }
+  // Lane 0 has a bound.
+  void bounded() { bounded_.store(true, std::memory_order_relaxed); }
   // The other lane goes on alone.
   void leave() {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -78,10 +87,10 @@ class Turns {
  private:
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::uint64_t slice_[2], head_;
+  std::uint64_t slice_[2], head_, times_ = 1;
   std::atomic<std::uint64_t> until_;
-  int turn_ = 0;
-  std::atomic<bool> alone_{false};
+  int turn_ = 0, favoured_ = 0;
+  std::atomic<bool> alone_{false}, bounded_{false};
 };
 
 }  // namespace odt

@@ -36,6 +36,7 @@ class Control {
 
   // `work` is a rough count of row visits; the clock is read once in a while only.
   void poll(std::uint64_t work) {
+    own_work() += work;
     const std::uint64_t done = work_.fetch_add(work, std::memory_order_relaxed) + work;
     if (options_.outer) options_.outer->work_.fetch_add(work, std::memory_order_relaxed);
     if (done < next_look_.load(std::memory_order_relaxed)) {
@@ -48,7 +49,11 @@ class Control {
 
   // All work polled so far. With one thread the same problem does the same work, on any machine.
   std::uint64_t work() const { return work_.load(std::memory_order_relaxed); }
-  void add_work(std::uint64_t work) { work_.fetch_add(work, std::memory_order_relaxed); }
+  // That of the calling thread, in all searches.
+  static std::uint64_t& own_work() {
+    thread_local std::uint64_t done = 0;
+    return done;
+  }
 
   void check() {
     looks_.fetch_add(1, std::memory_order_relaxed);

@@ -112,6 +112,7 @@ class Root {
   void raise_bound(Loss bound) {
     if (bound <= answer_.bound) return;
     answer_.bound = bound;
+    if (control_.turns) control_.turns->bounded();
     control_.bound(result_.timeline, bound + data_.loss.offset);
   }
 

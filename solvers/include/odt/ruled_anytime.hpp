@@ -51,6 +51,7 @@ class RuledAnytime : public Anytime<R> {
   bool open(const Place& at, std::size_t f) const override;
   bool may_cut(const Place& at, std::size_t f, std::uint32_t low,
                std::uint32_t high) const override;
+  bool plain() const override { return false; }
   Loss split_price(View<R>& view, const Place& at, std::size_t f) const override;
   void offer(const Grown::Ptr& tree) override;
   Loss limit() const override { return kInfinite; }

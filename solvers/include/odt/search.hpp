@@ -52,6 +52,11 @@ class Search {
   // The view has the rows of a leaf.
   Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
                 const Hint* hints, int hint_count);
+  // A tree of depth three, the most promising cuts first, until none can lose less than the best by
+  // more than `part` of it, or after so much work (`complete` says which). `cuts`: per feature, the
+  // best cut that was met.
+  Outcome sketch(View<R>& view, Loss upper, Ask ask, double part, std::uint64_t most,
+                 std::vector<typename Branch<R>::BestCut>& cuts, bool& complete);
   CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
                     std::int32_t cut, const Interval& around, const Division& division, Ask ask,
                     Loss upper);

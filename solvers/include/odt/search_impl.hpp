@@ -55,6 +55,34 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   return node.outcome();
 }
 
+template <class R>
+Outcome Search<R>::sketch(View<R>& view, Loss upper, Ask ask, double part, std::uint64_t most,
+                          std::vector<typename Branch<R>::BestCut>& cuts, bool& complete) {
+  const Loss lower = view.data().problem.leaf_price;
+  const std::uint64_t began = Control::own_work();
+  const Outcome flat = solve(view, 0, shape(2, 4), upper, lower, ask, nullptr, 0);
+  complete = true;
+  if (flat.exact && flat.value <= lower) return flat;
+  ++counters.nodes;
+  Branch<R> node(*this, view, 0, shape(3, 8), upper, lower, ask);
+  node.begin(flat, flat.value, flat.value, nullptr, 0);
+  const auto narrow = [&] {
+    if (node.best() < upper)
+      node.set_cutoff(node.best() - static_cast<Loss>(part * static_cast<double>(node.best())));
+  };
+  narrow();
+  typename Branch<R>::Task task;
+  while (node.next(task)) {
+    CutValue value = node.evaluate(*this, task);
+    if (node.merge(task, value)) narrow();
+    if (Control::own_work() - began < most) continue;
+    complete = false;
+    break;
+  }
+  cuts = node.best_cuts();
+  return node.outcome();
+}
+
 // With leaves of a least size, a side is first solved without: cheaper, and a value that the subset
 // bound carries on. Then with the rows up to the interval's end counted for their size, which
 // bounds all cuts on the way there; then as asked. A side that must test a column may, with fewer
