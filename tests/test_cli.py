@@ -183,7 +183,7 @@ def test_refused_forms_name_the_rule_and_the_reason(spec):
     result = odt("solve", path, "--model", "cptree")
     assert result.exit_code == 1
     assert "`up` (Monotone)" in result.stderr
-    assert "the study compares rows" in result.stderr
+    assert "the study compares training rows" in result.stderr
     assert odt("plan", spec(IRIS)).exit_code == 0
 
 

@@ -120,7 +120,7 @@ def test_what_it_lacks_is_refused_with_the_reason() -> None:
     with pytest.raises(OdtError) as caught:
         odtdsl.solve(spec, frame=XOR, using="cpsat")
     assert caught.value.diagnostics[0].code == "B102"
-    assert "a sum over rows" in caught.value.diagnostics[0].notes[0]
+    assert "the sum of the path costs" in caught.value.diagnostics[0].notes[0]
 
 
 def test_paths_that_remember_too_much_are_refused() -> None:

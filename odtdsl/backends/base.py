@@ -43,6 +43,14 @@ class Support:
 
 EXACT = Support(level="exact")
 
+
+def by_tables(form: Form, unsupported: Mapping[Form, str], costly: Mapping[Form, str]) -> Support:
+    """Support where two tables have the reasons of what is not simply exact."""
+    if form in unsupported:
+        return Support(level="unsupported", reason=unsupported[form])
+    return Support(level="costly", reason=costly[form]) if form in costly else EXACT
+
+
 STEP = 1_000_000
 """Visits of a row that a step of `search` stands for."""
 
@@ -361,4 +369,16 @@ class BackEnd(ABC):
     def solve(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
-        """Search, and keep to the limits. `start` is a model that keeps all rules, or None."""
+        """Search until proven or a limit is met.
+
+        Parameters
+        ----------
+        core
+            The problem.
+        limits
+            Time counts from the caller's clock, so that building an encoding is part of it.
+        start
+            A model that satisfies all rules, or None.
+        report
+            Called with every better model and bound.
+        """

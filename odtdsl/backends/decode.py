@@ -202,11 +202,11 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
             done.append((left if left_rows.size else right, inside))
             continue
         if node.feature not in names:
-            return NoCandidate(reason=f"`{node.feature}` is no feature of the spec")
+            return NoCandidate(reason=f"`{node.feature}` is not a feature of the spec")
         goes = np.isin(inside, left_rows, assume_unique=True)
         split = _matching(core, names[node.feature], inside, goes, left, right)
         if split is None:
-            return NoCandidate(reason=f"a test of `{node.feature}` is none of its candidates")
+            return NoCandidate(reason=f"a test of `{node.feature}` is not among its candidates")
         done.append((split, inside))
     raw = fitted(core, done.pop()[0])
     if any(isinstance(fault, SplitBroken) for fault in Evaluation(core, raw).bad_splits()):

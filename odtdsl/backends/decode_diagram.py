@@ -159,7 +159,7 @@ def from_routing(
                 continue
             node = _from_rows(core, routed)
             if node is None:
-                return NoCandidate(reason="no split of the core parts the rows of a node so")
+                return NoCandidate(reason="no candidate split separates the rows of a node so")
             nodes.append(node)
         made.append(nodes)
     raw = folded(Draft(entry=entry, layers=made))
@@ -219,7 +219,7 @@ def from_diagram(core: Core, rows: Rows, diagram: Diagram) -> RawDiagram | NoCan
     if any(label not in classes for label in diagram.classes):
         return NoCandidate(reason="it predicts a class that the target does not have")
     if unknown := [name for name in diagram.tested if name not in names]:
-        return NoCandidate(reason=f"`{unknown[0]}` is no feature of the spec")
+        return NoCandidate(reason=f"`{unknown[0]}` is not a feature of the spec")
 
     def arc(one: Arc) -> int:
         if one.node is not None:

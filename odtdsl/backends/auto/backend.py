@@ -68,7 +68,7 @@ def choose(core: Core, wish: str) -> Choice:
     name, others = able[0], order[: order.index(able[0])]
     for first in able[1:]:
         if before := engines[first].steps_before_another(core):
-            reason = f"`{first}` first, and what it leaves open by `{name}`"
+            reason = f"`{first}` first, then `{name}` for what it leaves open"
             starts = _starts(engines[first], core, found)
             steps = (*starts, *before, Step(kind="rest", backend=name))
             return Choice(steps=steps, reason=reason, refusals=listed)

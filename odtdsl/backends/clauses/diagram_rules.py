@@ -264,7 +264,7 @@ class DiagramRules:
 
 def too_many_states(core: Core) -> list[tuple[Clause, str]]:
     """The rules on paths that have too many states, and why they are refused."""
-    reason = f"what its paths have asked and paid takes more than {MOST_STATES} states in a layer"
+    reason = f"following tests and costs along paths needs more than {MOST_STATES} states per layer"
     return [
         (clause, reason)
         for clause in core.clauses

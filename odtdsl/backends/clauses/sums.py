@@ -125,7 +125,7 @@ def _weigh(
     if sum(weights) >= LARGEST:
         raise error(
             "B220",
-            "a rule or the objective has numbers of more digits than clauses add up",
+            "a rule or the objective has numbers with too many digits for clauses",
             helps=("round weights, costs or bounds to fewer decimals",),
         )
     way = EncType.best if _has_few_sums(weights, most) else EncType.adder

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import ClassVar
 
-from odtdsl.backends.base import EXACT, BackEnd, Limits, Objection, RawAnswer, Report, Support
+from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support, by_tables
+from odtdsl.backends.clauses.support import UNSUPPORTED
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -19,21 +20,12 @@ DEEPEST = 8
 INSTALL = '`pip install "odtdsl[cpsat]"`'
 MISSING = f"OR-tools is not installed; it comes with the extra `cpsat`: {INSTALL}"
 
-_UNSUPPORTED = {
-    Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
-    Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
-    Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
-    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
-    Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
-    Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
-}
-
-_PATHS = "a literal per kind of rows, node and price; not on diagrams"
+_PATHS = "a literal per kind of rows, node and price; not for diagrams"
 
 _COSTLY = {
     Form.PATH_TOTAL: _PATHS,
     Form.OBJECTIVE_PATH_SUM: _PATHS,
-    Form.TREE_UNBOUNDED: f"a perfect tree as deep as rows and leaves allow, {DEEPEST} at most",
+    Form.TREE_UNBOUNDED: f"a perfect tree as deep as the rows and leaves allow, at most {DEEPEST}",
 }
 
 
@@ -45,11 +37,7 @@ class CpSat(BackEnd):
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether clauses express a form, alone or inside a disjunction."""
-        if form in _UNSUPPORTED:
-            return Support(level="unsupported", reason=_UNSUPPORTED[form])
-        if form in _COSTLY:
-            return Support(level="costly", reason=_COSTLY[form])
-        return EXACT
+        return by_tables(form, UNSUPPORTED, _COSTLY)
 
     def missing(self) -> OdtError | None:
         """B104 where OR-tools is not there."""
@@ -74,7 +62,7 @@ class CpSat(BackEnd):
             return (Objection(form=form, origin=SKELETON, reason=MISSING),)
         if not asked:
             reason = (
-                f"its trees are of depth {DEEPEST} at most, and this one may be deeper;"
+                f"`cpsat` builds trees of depth at most {DEEPEST}, and this one may be deeper;"
                 f" write `tree depth <= {DEEPEST}` or less"
             )
             deep = deepest(core) > DEEPEST
@@ -100,18 +88,7 @@ class CpSat(BackEnd):
         start: RawModel | None = None,
         report: Report | None = None,
     ) -> RawAnswer:
-        """Search until proven or a limit is met.
-
-        Parameters
-        ----------
-        core
-            The problem.
-        limits
-            Time counts from the caller's clock.
-        start
-            A model that keeps all rules, or None.
-        report
-            Called with every better value and bound.
+        """As in `BackEnd`.
 
         Raises
         ------
@@ -129,7 +106,7 @@ def _of_paths(core: Core) -> Iterator[Objection]:
     """What diagrams do not have: sums over rows of what their paths cost."""
     from odtdsl.backends.needs import needs
 
-    reason = "a sum over rows of what their paths cost takes clauses beyond number on diagrams"
+    reason = "the sum of the path costs of all rows needs too many clauses for diagrams"
     for need in needs(core):
         if need.form in (Form.PATH_TOTAL, Form.OBJECTIVE_PATH_SUM):
             yield Objection(form=need.form, origin=need.origin, reason=reason)

@@ -332,7 +332,7 @@ def _too_long(code: str) -> OdtError:
     what = "a rule" if code == "B220" else "the objective"
     return error(
         code,
-        f"the numbers of {what} have more digits than CP-SAT computes with",
+        f"the numbers of {what} have more digits than CP-SAT can handle",
         helps=("round weights, costs or bounds to fewer decimals",),
     )
 

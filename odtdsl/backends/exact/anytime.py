@@ -24,10 +24,10 @@ class Search(BackEnd):
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """As `exact`, except for diagrams and for depth as a stage."""
         if form is Form.DIAGRAM:
-            reason = "it moves subtrees of trees; `using exact` finds good diagrams early"
+            reason = "`search` improves trees only; `exact` also finds good diagrams early"
             return Support(level="unsupported", reason=reason)
         if form is Form.OBJECTIVE_DEPTH:
-            reason = "a least depth is found by refuting those below it: `using exact`"
+            reason = "the least depth is found by refuting all smaller ones; use `exact`"
             return Support(level="unsupported", reason=reason)
         return Exact().supports(form, inside_or=inside_or)
 

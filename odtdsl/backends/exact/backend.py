@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 from odtdsl.backends.base import (
-    EXACT,
     BackEnd,
     Limits,
     Objection,
@@ -19,6 +18,7 @@ from odtdsl.backends.base import (
     Report,
     Status,
     Support,
+    by_tables,
     started,
 )
 from odtdsl.backends.exact import regression
@@ -60,14 +60,14 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
 
 _REFUSED = {
-    Form.HYPERPLANE: "the search tests one feature at a split",
+    Form.HYPERPLANE: "each split of the search tests one feature",
 }
 _PARTLY = {
-    Form.DIAGRAM: "of one additive stage; it may end without a proof, under rules above all",
-    Form.REGRESSION: "`mse`, `mae` and `poisson`, of one target or several",
-    Form.OBJECTIVE_LOSS: "with a price per leaf, and the number of leaves as a second stage",
-    Form.LOSS_BOUND: "of the loss that is the objective, from above",
-    Form.MAXIMA_BOUND: f"its cases are written out, {MOST_CASES:,} at most; beyond, use `milp`",
+    Form.DIAGRAM: "only for one additive stage; it may end without a proof, above all under rules",
+    Form.REGRESSION: "only `mse`, `mae` and `poisson`, for one target or several",
+    Form.OBJECTIVE_LOSS: "alone, with a price per leaf, or before the number of leaves",
+    Form.LOSS_BOUND: "only upper bounds on the loss in the objective",
+    Form.MAXIMA_BOUND: f"its cases are enumerated, at most {MOST_CASES:,}; use `milp` for more",
 }
 _PLAIN = {
     Form.TREE,
@@ -93,14 +93,10 @@ class Exact(BackEnd):
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """What the search proves, proves slowly, or does not take; with the reason."""
-        reason = _REFUSED.get(form)
         if form is Form.LOSS_BOUND and inside_or:
-            reason = "the search does not branch on disjunctions of losses"
-        if reason is not None:
+            reason = "the search cannot branch on disjunctions of losses"
             return Support(level="unsupported", reason=reason)
-        if form in _PARTLY:
-            return Support(level="costly", reason=_PARTLY[form])
-        return EXACT
+        return by_tables(form, _REFUSED, _PARTLY)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
@@ -115,7 +111,7 @@ class Exact(BackEnd):
                 Objection(
                     form=need.form,
                     origin=need.origin,
-                    reason="the search for number targets does not carry this rule yet",
+                    reason="the search for number targets does not support this rule yet",
                 )
                 for need in _special(core)
                 if need.form is not Form.LINEAR_LEAF  # `regression.objections` looks at these
@@ -186,7 +182,7 @@ def of_cases(core: Core) -> Core | tuple[Objection, ...]:
         Objection(
             form=Form.MAXIMA_BOUND,
             origin=clause.origin,
-            reason=f"it stands for {count:,} cases, and {MOST_CASES:,} are written out at most",
+            reason=f"it has {count:,} cases, and at most {MOST_CASES:,} are enumerated",
         )
         for clause, count in too_many(core)
     )
@@ -200,7 +196,7 @@ def of_cases(core: Core) -> Core | tuple[Objection, ...]:
             for clause in core.clauses
             if any(isinstance(literal.atom, MaximaBound) for literal in clause.literals)
         ]
-        reason = f"of its cases, {problem.diagnostics[0].message}"
+        reason = f"in one of its cases, {problem.diagnostics[0].message}"
         return (Objection(form=Form.MAXIMA_BOUND, origin=summed[0], reason=reason),)
 
 

@@ -48,7 +48,7 @@ def diagram_objections(core: Core) -> Iterator[Objection]:
         yield Objection(
             form=Form.DIAGRAM,
             origin=Origin(rule="skeleton"),
-            reason="the search for diagrams is for one additive stage, without a reward for splits",
+            reason="diagrams need an objective of one additive stage that does not reward splits",
         )
         return
     yield from about_objective(as_trees(core))

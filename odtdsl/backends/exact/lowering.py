@@ -411,7 +411,7 @@ def about_rules(core: Core) -> Iterator[Objection]:
             yield Objection(
                 form=Form.SPLIT_FILTER,
                 origin=rule.origin,
-                reason="the search does not tell levels apart yet",
+                reason="the search does not distinguish levels yet",
             )
     for family in core.families:
         if family.kind == "threshold" and family.missing is not None:
@@ -434,7 +434,7 @@ def about_rules(core: Core) -> Iterator[Objection]:
             yield Objection(
                 form=Form.LINEAR_MODEL,
                 origin=clause.origin,
-                reason="the search takes bounds on leaves and `errors = 0`, not this bound yet",
+                reason="the search supports bounds on leaves and `errors = 0`, not this bound yet",
             )
 
 
@@ -444,7 +444,7 @@ def about_objective(core: Core) -> Iterator[Objection]:
     later = core.objective[1:]
     if any(isinstance(stage, DepthStage) for stage in later):
         yield Objection(
-            form=Form.OBJECTIVE_DEPTH, origin=origin, reason="the depth comes first, or not at all"
+            form=Form.OBJECTIVE_DEPTH, origin=origin, reason="the depth must be the first stage"
         )
     linear = tuple(stage for stage in core.objective if isinstance(stage, LinearStage))
     for stage in linear:
@@ -452,7 +452,7 @@ def about_objective(core: Core) -> Iterator[Objection]:
             yield Objection(
                 form=Form.OBJECTIVE_LINEAR,
                 origin=origin,
-                reason="a reward for leaves, or a price by feature, is not searched yet",
+                reason="rewards for leaves and prices by feature are not supported yet",
             )
             return
     depth = core.tree.depth if core.tree.depth is not None else 20
@@ -466,7 +466,7 @@ def about_objective(core: Core) -> Iterator[Objection]:
         yield Objection(
             form=Form.OBJECTIVE_LINEAR,
             origin=origin,
-            reason=f"rows have more than {MOST_CLASSES} kinds of losses",
+            reason=f"the rows have more than {MOST_CLASSES} kinds of losses",
         )
 
 

@@ -329,7 +329,7 @@ def objections(core: Core) -> Iterator[Objection]:
         yield Objection(
             form=Form.REGRESSION,
             origin=OBJECTIVE,
-            reason="the search wants `mse` or `mae` as the first stage of the objective",
+            reason="the first stage of the objective must be `mse` or `mae`",
         )
         return
     for clause in core.clauses:
@@ -338,7 +338,7 @@ def objections(core: Core) -> Iterator[Objection]:
             yield Objection(
                 form=Form.LINEAR_LEAF,
                 origin=clause.origin,
-                reason="of rules on leaves the search takes outputs and `size >= k`",
+                reason="of rules on leaves, the search supports those on outputs and `size >= k`",
             )
     if takes_vectors(core):
         yield from _vectors_refused(core, first)
@@ -346,13 +346,13 @@ def objections(core: Core) -> Iterator[Objection]:
         yield Objection(
             form=Form.OBJECTIVE_LOSS,
             origin=OBJECTIVE,
-            reason="a reward for leaves, or a price by feature, is not searched yet",
+            reason="rewards for leaves and prices by feature are not supported yet",
         )
     if len(later) > 1 or not all(_counts_leaves(stage) for stage in later):
         yield Objection(
             form=Form.OBJECTIVE_LINEAR,
             origin=OBJECTIVE,
-            reason="after the loss of a number target comes the number of leaves, or nothing",
+            reason="only the number of leaves can follow the loss of a number target",
         )
     for clause, atom in loss_bounds(core):
         if (reason := _bound_refused(clause, atom, first)) is not None:

@@ -504,7 +504,7 @@ def _below_splits(core: Core) -> Iterator[Objection]:
                 yield Objection(
                     form=Form.LINEAR_SPLIT,
                     origin=clause.origin,
-                    reason="the search does not bound the predictions below a split",
+                    reason="the search cannot bound the predictions below a split",
                 )
 
 
@@ -528,13 +528,13 @@ def _too_large(core: Core) -> Iterator[Objection]:
         yield Objection(
             form=Form.BUDGET,
             origin=origin,
-            reason="the rules on paths tell too many paths apart",
+            reason="the rules on paths distinguish too many paths",
         )
     except TooManyFacts:
         yield Objection(
             form=Form.USED_MODEL,
             origin=origin,
-            reason=f"the rules ask for more than {MOST_FACTS} facts of the tree",
+            reason=f"the rules depend on more than {MOST_FACTS} facts about the tree",
         )
     else:
         if made.span >= LARGEST:

@@ -97,18 +97,7 @@ class Milp(BackEnd):
         start: RawModel | None = None,
         report: Report | None = None,
     ) -> RawAnswer:
-        """Search until proven or a limit is met.
-
-        Parameters
-        ----------
-        core
-            The problem.
-        limits
-            Time counts from the caller's clock, so that compiling is part of it.
-        start
-            A tree or diagram that keeps all rules, or None.
-        report
-            Called with every better tree and bound.
+        """As in `BackEnd`.
 
         Raises
         ------

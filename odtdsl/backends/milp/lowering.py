@@ -116,7 +116,7 @@ def deepest(core: Core) -> int:
     if least > DEEPEST and not isinstance(core.objective[0], DepthStage):
         raise error(
             "B222",
-            f"`milp` builds trees of depth {DEEPEST} at most, and this one may reach {least}",
+            f"`milp` builds trees of depth at most {DEEPEST}, and this one may reach {least}",
             helps=(f"write `tree depth <= {DEEPEST}` or less, or `minimize depth then ...`",),
         )
     return least

@@ -32,29 +32,27 @@ def _no(reason: str) -> Support:
     return Support(level="unsupported", reason=reason)
 
 
-_CHOICE = _costly("a disjunction takes one more binary column per literal and instance")
+_CHOICE = _costly("a disjunction needs one more binary column per literal and instance")
 
 _UNSUPPORTED = {
-    Form.REGRESSION: "a leaf's output would be a number times the flow, not one of a few labels",
-    Form.LOSS_BOUND: "outputs of leaves are numbers, and the model has labels only",
-    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and the model has labels only",
-    Form.OUTPUT_SET: "outputs of leaves are numbers, and the model has labels only",
+    Form.REGRESSION: "a program can choose one of a few labels for a leaf, but not a number",
+    Form.LOSS_BOUND: "leaves predict numbers, and a program can choose only labels",
+    Form.OBJECTIVE_LOSS: "leaves predict numbers, and a program can choose only labels",
+    Form.OUTPUT_SET: "leaves predict numbers, and a program can choose only labels",
 }
 
-_MARGIN = (
-    "a column per row and layer, and rows with large numbers; planes leave 0.0001 between the sides"
-)
+_MARGIN = "a column per row and layer, and large coefficients; hyperplanes leave a margin of 0.0001"
 
-_PER_ROW = "a column per pattern, split and feature that costs something"
+_PER_ROW = "a column per pattern, split and feature with a cost"
 
 _COSTLY = {
-    Form.MONOTONE: "every pair of leaves is compared, and thresholds by the rows at their splits:"
-    " columns grow with the square of a feature's values",
+    Form.MONOTONE: "every pair of leaves is compared, and the columns for thresholds grow with the"
+    " square of a feature's values",
     Form.PATH_TOTAL: _PER_ROW,
     Form.OBJECTIVE_PATH_SUM: _PER_ROW,
-    Form.TREE_UNBOUNDED: "one model per depth, from 0 upwards, until one has a tree",
+    Form.TREE_UNBOUNDED: "one program per depth, from 0 upwards, until one has a solution",
     Form.HYPERPLANE: _MARGIN,
-    Form.MISSING_BRANCH: "every column with missing cells has its tests twice, one set per side",
+    Form.MISSING_BRANCH: "a column with missing cells has every test twice, once per side",
 }
 
 _IN_CHOICES = frozenset(
@@ -109,8 +107,8 @@ def too_many_gaps(core: Core) -> tuple[Objection, ...]:
     if needed <= MOST_GAPS:
         return ()
     reason = (
-        f"the thresholds of two splits are compared by the values around them: {needed:,} columns,"
-        f" more than {MOST_GAPS:,}; write `candidates * at bins 3`, or round the numbers"
+        f"comparing thresholds needs {needed:,} columns, and at most {MOST_GAPS:,} are built;"
+        " write `candidates * at bins 3`, or round the numbers"
     )
     return tuple(
         Objection(form=Form.MONOTONE, origin=origin, reason=reason)
@@ -129,8 +127,8 @@ def too_many_paths(core: Core) -> tuple[Objection, ...]:
     if many <= MOST_PATHS:
         return ()
     reason = (
-        f"the layers admit {many:,} sequences of nodes, and a rule on paths needs a column for"
-        f" each, {MOST_PATHS:,} at most; write narrower layers or fewer"
+        f"the diagram has {many:,} paths, and a rule on paths needs a column for each,"
+        f" at most {MOST_PATHS:,}; write narrower or fewer layers"
     )
     found = {
         (form_of(literal.atom, clause.scope), clause.origin)
@@ -145,9 +143,9 @@ def beyond_planes(core: Core) -> tuple[Objection, ...]:
     if core.skeleton.splits != "hyperplane":
         return ()
     if isinstance(core.skeleton, TreeSkeleton):
-        reason = "the model of hyperplanes is one of a bounded depth"
+        reason = "trees with hyperplane splits need a bounded depth; write `tree depth <= 3`"
         return (Objection(form=Form.HYPERPLANE, origin=SKELETON, reason=reason),)
-    reason = "which features a hyperplane weighs is found after the search, from the rows it parts"
+    reason = "the features of a hyperplane are chosen after the search, from the rows on its sides"
     found = [
         Objection(form=Form.SPLIT_FILTER, origin=one.origin, reason=reason)
         for one in core.filters

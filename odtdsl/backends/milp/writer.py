@@ -69,7 +69,7 @@ def write(
     if depth > DEEPEST:
         raise error(
             "B222",
-            f"`milp` builds trees of depth {DEEPEST} at most, and this one may reach {depth}",
+            f"`milp` builds trees of depth at most {DEEPEST}, and this one may reach {depth}",
             helps=(f"write `tree depth <= {DEEPEST}` or less",),
         )
     lowered = formulation.lower(core, depth, 0)

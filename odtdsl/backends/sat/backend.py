@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from odtdsl.backends.base import (
-    EXACT,
     Assumptions,
     BackEnd,
     Limits,
@@ -14,8 +13,10 @@ from odtdsl.backends.base import (
     RawAnswer,
     Report,
     Support,
+    by_tables,
     started,
 )
+from odtdsl.backends.clauses.support import UNSUPPORTED
 from odtdsl.backends.sat.encoding import Encoding, encoding
 from odtdsl.backends.sat.solvers import DEFAULT, MAXSAT, WHOLE_CALLS, known
 from odtdsl.base.diagnostics.model import error
@@ -24,25 +25,20 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
 
 _UNSUPPORTED = {
-    Form.HYPERPLANE: "a hyperplane has real weights, which clauses do not hold",
-    Form.REGRESSION: "outputs of leaves are numbers, and clauses have labels only",
-    Form.LOSS_BOUND: "outputs of leaves are numbers, and clauses have labels only",
-    Form.OBJECTIVE_LOSS: "outputs of leaves are numbers, and clauses have labels only",
-    Form.OUTPUT_SET: "outputs of leaves are numbers, and clauses have labels only",
-    Form.MONOTONE: "thresholds would be compared over the whole feature space; use `exact`",
-    Form.PATH_TOTAL: "a sum over rows of what their paths cost takes clauses beyond number",
-    Form.OBJECTIVE_PATH_SUM: "a sum over rows of what their paths cost takes clauses beyond number",
-    Form.MAXIMA_BOUND: "a sum of maxima would need them as numbers; use `milp` or `cpsat`",
-    Form.OBJECTIVE_MAX: "a largest of sums would need them as numbers; use `exact` or `milp`",
+    **UNSUPPORTED,
+    Form.PATH_TOTAL: "the sum of the path costs of all rows needs too many clauses",
+    Form.OBJECTIVE_PATH_SUM: "the sum of the path costs of all rows needs too many clauses",
+    Form.MAXIMA_BOUND: "clauses cannot add up maxima; use `milp` or `cpsat`",
+    Form.OBJECTIVE_MAX: "clauses cannot compare sums; use `exact` or `milp`",
 }
 
-_ALL_ROWS = "all rows are in the formula, with a counter"
+_ALL_ROWS = "the formula has all rows and a counter"
 
 _COSTLY = {
-    Form.LINEAR_MODEL: f"but for demands of no error: {_ALL_ROWS}",
+    Form.LINEAR_MODEL: f"unless the rule allows no error, {_ALL_ROWS}",
     Form.LINEAR_LEAF: f"{_ALL_ROWS} per leaf",
     Form.LINEAR_SPLIT: f"{_ALL_ROWS} per node",
-    Form.OBJECTIVE_LINEAR: f"but for the number of leaves: {_ALL_ROWS}",
+    Form.OBJECTIVE_LINEAR: f"except for the number of leaves, {_ALL_ROWS}",
 }
 
 
@@ -100,11 +96,7 @@ class Sat(BackEnd):
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """Whether clauses express a form, alone or inside a disjunction."""
-        if form in _UNSUPPORTED:
-            return Support(level="unsupported", reason=_UNSUPPORTED[form])
-        if form in _COSTLY:
-            return Support(level="costly", reason=_COSTLY[form])
-        return EXACT
+        return by_tables(form, _UNSUPPORTED, _COSTLY)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Trees that may be deeper than perfect trees are built; on diagrams, rules on paths
@@ -122,7 +114,7 @@ class Sat(BackEnd):
         if depth_first(core) or deepest(core) <= DEEPEST:
             return ()
         reason = (
-            f"formulas are of trees of depth {DEEPEST} at most, and this one may be deeper;"
+            f"formulas are built for trees of depth at most {DEEPEST}, and this one may be deeper;"
             " write `minimize depth then ...`, or bound the depth"
         )
         return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),)
@@ -159,18 +151,7 @@ class Sat(BackEnd):
         start: RawModel | None = None,
         report: Report | None = None,
     ) -> RawAnswer:
-        """Search until proven or a limit is met.
-
-        Parameters
-        ----------
-        core
-            The problem.
-        limits
-            Time counts from the caller's clock.
-        start
-            A tree that keeps all rules, or None.
-        report
-            Called with every better tree and bound.
+        """As in `BackEnd`.
 
         Raises
         ------
@@ -182,8 +163,8 @@ class Sat(BackEnd):
         if self.solver in WHOLE_CALLS and limits.memory_bytes is not None:
             raise error(
                 "B106",
-                f"`{self.solver}` cannot be stopped within a call, to keep `memory`",
-                helps=(f"leave `memory` out, or take `--solver {DEFAULT}`",),
+                f"`{self.solver}` cannot be stopped during a call, to respect `memory`",
+                helps=(f"omit `memory`, or use `--solver {DEFAULT}`",),
             )
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.sat.diagram_search import DiagramSearch

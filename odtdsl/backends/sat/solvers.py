@@ -46,7 +46,7 @@ def known(name: str) -> str:
         hints = (f"did you mean `{near}`?",) if near is not None else ()
         raise error(
             "U318",
-            f"`{name}` is no solver of python-sat that is known here",
+            f"`{name}` is not a known solver of python-sat",
             helps=(*hints, f"the solvers: {', '.join(NAMES)}"),
         )
     return name

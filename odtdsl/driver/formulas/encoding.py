@@ -150,7 +150,7 @@ def _within(core: Core, depth: int | None, bounds: Sequence[Fraction]) -> Core:
     if len(bounds) > len(core.objective):
         raise error(
             "U321",
-            f"{len(bounds)} bounds are of more stages than the objective has",
+            f"{len(bounds)} bounds were given for fewer stages of the objective",
             helps=("give one `--bound` per stage, beginning with the first stage",),
         )
     stages = zip(core.objective, bounds, strict=False)
@@ -212,7 +212,7 @@ def _objective(lowered: Lowered, rows: Rows) -> tuple[Terms, tuple[Goal, ...]]:
     if factor >= LARGEST:
         raise error(
             "B224",
-            "the weights of the objective's stages have more digits than solvers hold",
+            "the weights of the objective's stages have too many digits for solvers",
             helps=("write fewer stages, or round weights and losses to fewer decimals",),
         )
     return total, tuple(reversed(goals))

@@ -473,13 +473,13 @@ class CpRules(Rules):
 
 
 _ABSENT = {
-    Form.DIAGRAM: "the study's branches are those of a tree",
-    Form.TREE_UNBOUNDED: "the study's branches have a fixed length and number",
-    Form.MISSING_BRANCH: "the study routes each row by its values, without missing cells",
-    Form.ROOT: "the study has no rule on the root",
-    Form.LINEAR_SPLIT: "the study counts rows in leaves only",
-    Form.DEPTH: "the study's branches have a fixed length",
-    Form.MONOTONE: "the study compares rows, and has no rule beyond them",
+    Form.DIAGRAM: "the study has trees only",
+    Form.TREE_UNBOUNDED: "the study fixes the number and length of branches",
+    Form.MISSING_BRANCH: "the study has no missing cells",
+    Form.ROOT: "the study has no rules on the root",
+    Form.LINEAR_SPLIT: "the study counts rows only in leaves",
+    Form.DEPTH: "the study fixes the length of branches",
+    Form.MONOTONE: "the study compares training rows, and has no rules about other inputs",
     Form.MAXIMA_BOUND: "the study has no maxima",
     Form.OBJECTIVE_MAX: "the study minimizes errors",
     Form.OBJECTIVE_DEPTH: "the study minimizes errors",
@@ -505,7 +505,7 @@ class CpTreeStudy(Formulation):
         for family in core.families:
             if family.kind == "threshold" and family.missing is not None:
                 name = core.columns[family.column]
-                reason = "the study routes each row by its values, without missing cells"
+                reason = "the study has no missing cells"
                 found.append((f"thresholds on `{name}`, which has missing cells", reason))
         measures: list[tuple[str, Additive]] = []
         for clause in core.clauses:
@@ -517,7 +517,7 @@ class CpTreeStudy(Formulation):
                 measures.append(("objective", stage.measure))
         for rule, measure in measures:
             if measure.columns is not None and measure.columns.any():
-                reason = "a split is part of several branches, and the study does not count it once"
+                reason = "a split belongs to several branches, and the study cannot count it once"
                 found.append((f"the number of splits by feature in `{rule}`", reason))
         return found
 

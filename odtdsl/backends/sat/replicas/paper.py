@@ -223,13 +223,13 @@ def beyond(core: Core) -> list[tuple[str, str]]:
             name = core.columns[family.column]
             found.append((f"`{name}`, which has missing cells", "the study has no missing cells"))
     for split_filter in core.filters:
-        why = "every Boolean feature of the study may stand at every node"
+        why = "the study allows every Boolean feature at every node"
         found.append((f"rule `{split_filter.origin.rule}`", why))
     shape = shape_of(core)
     for clause in shape.clauses:
         found.append((f"rule `{clause.origin.rule}`", "the study's one demand is no error"))
     if not (shape.allowed.sum(axis=1) == 1).all():
-        why = "the study's trees make no error; write `rule exact: errors <= 0`"
+        why = "the study's trees make no errors; write `rule exact: errors <= 0`"
         found.append(("trees that make errors", why))
     if not _minimized(core.objective):
         why = "the study minimizes `depth`, or `depth then leaves`"
