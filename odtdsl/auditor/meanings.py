@@ -109,7 +109,7 @@ def of_class(model: ModelOn, call: Apply) -> BoolArray:
     return rows
 
 
-def of_others(model: ModelOn, call: Apply) -> BoolArray:
+def _of_others(model: ModelOn, call: Apply) -> BoolArray:
     """Those of the other classes."""
     rows: BoolArray = whole(model, call) & (model.rows.classes != class_of(call))
     return rows
@@ -166,7 +166,7 @@ def misclassified(model: ModelOn) -> BoolArray:
     return found
 
 
-def weighted_share(rows: AuditRows, some: BoolArray, whole: BoolArray) -> Fraction:
+def _weighted_share(rows: AuditRows, some: BoolArray, whole: BoolArray) -> Fraction:
     """The weight of `some` of the rows of `whole` as a share of its weight."""
     under = rows.weight(whole)
     if not under:
@@ -183,13 +183,13 @@ def errors(model: ModelOn, call: Apply) -> Fraction:
 @means("error_rate", over=whole)
 def error_rate(model: ModelOn, call: Apply) -> Fraction:
     """The weight of wrong rows over that of all rows of the group; `NoValue` without any."""
-    return weighted_share(model.rows, misclassified(model), whole(model, call))
+    return _weighted_share(model.rows, misclassified(model), whole(model, call))
 
 
 @means("accuracy", over=whole)
 def accuracy(model: ModelOn, call: Apply) -> Fraction:
     """The weight of right rows over that of all rows of the group; `NoValue` without any."""
-    return weighted_share(model.rows, ~misclassified(model), whole(model, call))
+    return _weighted_share(model.rows, ~misclassified(model), whole(model, call))
 
 
 @means("loss", over=whole)
@@ -222,27 +222,27 @@ def expected_loss(model: ModelOn, call: Apply) -> Fraction:
 @means("rate", over=whole)
 def rate(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows predicted as the class."""
-    return weighted_share(model.rows, model.predicted == class_of(call), whole(model, call))
+    return _weighted_share(model.rows, model.predicted == class_of(call), whole(model, call))
 
 
 @means("recall", over=of_class, called="{}")
 def recall(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows of the class predicted as it."""
-    return weighted_share(model.rows, model.predicted == class_of(call), of_class(model, call))
+    return _weighted_share(model.rows, model.predicted == class_of(call), of_class(model, call))
 
 
-@means("false_positive_rate", over=of_others, called="not {}")
+@means("false_positive_rate", over=_of_others, called="not {}")
 def false_positive_rate(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows of other classes predicted as the class."""
-    return weighted_share(model.rows, model.predicted == class_of(call), of_others(model, call))
+    return _weighted_share(model.rows, model.predicted == class_of(call), _of_others(model, call))
 
 
-@means("specificity", over=of_others, called="not {}")
+@means("specificity", over=_of_others, called="not {}")
 def specificity(model: ModelOn, call: Apply) -> Fraction:
     """The share, by weight, of the group's rows of other classes that are not predicted as the
     class.
     """
-    return weighted_share(model.rows, model.predicted != class_of(call), of_others(model, call))
+    return _weighted_share(model.rows, model.predicted != class_of(call), _of_others(model, call))
 
 
 @means("precision", over=predicted_so, called="predicted {}")

@@ -240,7 +240,7 @@ def parting_test(
         for index, family in enumerate(core.families):
             codes = family.codes[inside]
             test = (
-                only_test(family, codes[passing], codes[~passing])
+                _only_test(family, codes[passing], codes[~passing])
                 if family.column == column
                 else None
             )
@@ -249,7 +249,7 @@ def parting_test(
     return None
 
 
-def only_test(family: Family, passing: IntArray, others: IntArray) -> int | None:
+def _only_test(family: Family, passing: IntArray, others: IntArray) -> int | None:
     """The one test that could send exactly cells of these codes left."""
     present = passing[passing >= 0]
     if present.size:

@@ -167,7 +167,7 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     found = part.score(model, test)
     if rows is None:
         return found
-    constant, predicts = best_constant(model, rows)
+    constant, predicts = _best_constant(model, rows)
     return replace(
         found,
         outputs=part.outputs(model, rows, test),
@@ -180,7 +180,7 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     )
 
 
-def best_constant(model: Predictor, rows: Rows) -> tuple[Predictor, tuple[Value, ...]]:
+def _best_constant(model: Predictor, rows: Rows) -> tuple[Predictor, tuple[Value, ...]]:
     """The model without a split that the objective likes best on the training rows.
 
     Its rules are not asked. Of equal ones it is the class of most weight, then the first; of

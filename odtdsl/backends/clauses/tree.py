@@ -355,7 +355,7 @@ class TreeCode:
         return int(np.bincount(self.core.labels[rows], minlength=self.core.n_classes).argmax())
 
 
-def empty_side(family: Family, codes: IntArray, left: BoolArray) -> bool:
+def _empty_side(family: Family, codes: IntArray, left: BoolArray) -> bool:
     """Whether a test leaves a side without rows (of thresholds: without present cells)."""
     present = np.ones(len(codes), dtype=bool)
     if family.kind == "threshold":
@@ -398,7 +398,7 @@ def grown(
         family = core.families[chosen[0]]
         codes = family.codes[rows]
         left = goes_left(family, chosen[1], codes)
-        if empty_side(family, codes, left):
+        if _empty_side(family, codes, left):
             return node(2 * place + (left.sum() * 2 < len(rows)), rows)
         return RawSplit(
             family=chosen[0],

@@ -100,7 +100,7 @@ class Exact(BackEnd):
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """What keeps the search from this very problem."""
-        written = of_cases(core)
+        written = _of_cases(core)
         if not isinstance(written, Core):
             return written
         core = written
@@ -176,7 +176,7 @@ class Exact(BackEnd):
 
 
 @lru_cache(maxsize=1)  # asked for by `objections`, then by the search
-def of_cases(core: Core) -> Core | tuple[Objection, ...]:
+def _of_cases(core: Core) -> Core | tuple[Objection, ...]:
     """The problem with the cases of sums of maxima in their place, or why it has none."""
     many = tuple(
         Objection(

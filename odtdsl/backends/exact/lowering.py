@@ -225,7 +225,7 @@ def _is_demand(atom: Linear) -> bool:
     return int(measure.output.min(axis=1).sum()) + constant_of(measure) == atom.at_most
 
 
-def leaf_bound(atom: Linear) -> int | None:
+def _leaf_bound(atom: Linear) -> int | None:
     """The k of a rule `leaves <= k`; None for other rules."""
     measure = atom.measure
     if not _counts_leaves(measure):
@@ -274,7 +274,7 @@ def most_leaves(core: Core, depth: int) -> int:
     for clause in core.clauses:
         atom = clause.literals[0].atom if len(clause.literals) == 1 else None
         if isinstance(atom, Linear):
-            bound = leaf_bound(atom)
+            bound = _leaf_bound(atom)
             if bound is not None:
                 bounds.append(bound)
     return min(bounds)
@@ -347,7 +347,7 @@ def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
     )
 
 
-def span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
+def _span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
     """The largest value that the stacked loss can take."""
     leaves = max(1, most_leaves(core, depth))
     shape = (core.n_rows, core.n_classes)
@@ -430,7 +430,7 @@ def about_rules(core: Core) -> Iterator[Objection]:
         atom = clause.literals[0].atom
         if not isinstance(atom, Linear) or leaf_rows(clause) is not None:
             continue
-        if id(clause) not in hard and leaf_bound(atom) is None:
+        if id(clause) not in hard and _leaf_bound(atom) is None:
             yield Objection(
                 form=Form.LINEAR_MODEL,
                 origin=clause.origin,
@@ -456,7 +456,7 @@ def about_objective(core: Core) -> Iterator[Objection]:
             )
             return
     depth = core.tree.depth if core.tree.depth is not None else 20
-    if span_of(core, linear, depth) >= LARGEST:
+    if _span_of(core, linear, depth) >= LARGEST:
         yield Objection(
             form=Form.OBJECTIVE_LINEAR,
             origin=origin,

@@ -150,14 +150,14 @@ def encoded(trees: Unrolled, raw: RawDiagram) -> Layers | None:
             feature = where.get((node.split.family, node.split.test))
         else:
             family = trees.core.families[node.split.family]
-            cut = cut_of(found, feature, family, node.split.test, visit.rows)
+            cut = _cut_of(found, feature, family, node.split.test, visit.rows)
         if feature is None or cut < 0:
             return None
         layers[visit.level].append((feature, cut, node.left, node.right))
     return layers
 
 
-def cut_of(found: Features, feature: int, family: Family, test: int, rows: IntArray) -> int:
+def _cut_of(found: Features, feature: int, family: Family, test: int, rows: IntArray) -> int:
     """The engine's cut that parts these rows as a threshold does; -1 without one."""
     gap = local_gap(family, test, family.codes[rows])
     if gap is None:

@@ -127,7 +127,7 @@ class _Build:
                 for clause in clauses
             ]
         self.sums = tuple(
-            Payments(paid_by_test(measure, tests), self.columns) for measure in path_measures(core)
+            Payments(_paid_by_test(measure, tests), self.columns) for measure in path_measures(core)
         )
 
     # ---- states
@@ -217,7 +217,7 @@ class _Build:
         return change
 
 
-def paid_by_test(measure: PathMeasure, tests: Counter[int]) -> PathMeasure:
+def _paid_by_test(measure: PathMeasure, tests: Counter[int]) -> PathMeasure:
     """The same on every path, with a price per test where a column has one test only.
 
     A path of a reduced tree asks no test twice, so that nothing has to be remembered.
@@ -233,7 +233,7 @@ def paid_by_test(measure: PathMeasure, tests: Counter[int]) -> PathMeasure:
 def _simpler(one: SignedAtom, tests: Counter[int]) -> SignedAtom:
     if not isinstance(one.atom, Budget):
         return one
-    return replace(one, atom=replace(one.atom, measure=paid_by_test(one.atom.measure, tests)))
+    return replace(one, atom=replace(one.atom, measure=_paid_by_test(one.atom.measure, tests)))
 
 
 def closed(following: npt.NDArray[np.int32], need: IntArray, *, first: int) -> bool:

@@ -105,7 +105,7 @@ class RegressionSearch:
         best = self._search(leaves, self._upper())
         if best.refuted or any(
             not Evaluation(self.core, best.tree).keeps(clause)
-            for clause, _ in loss_bounds(self.core)
+            for clause, _ in _loss_bounds(self.core)
         ):
             return self._without(best)
         outcomes = [StageOutcome(value=best.value, bound=best.bound, proven=best.proven)]
@@ -136,7 +136,7 @@ class RegressionSearch:
         """The largest value of the first stage that the bounds on the loss admit."""
         bounds = [
             (atom.at_most + allowance(atom.at_most)) * self.factor / atom.loss.factors[0]
-            for _, atom in loss_bounds(self.core)
+            for _, atom in _loss_bounds(self.core)
         ]
         return min(bounds) + self._rest(0) if bounds else None
 
@@ -310,7 +310,7 @@ def _count(tree: RawTree) -> int:
     return 1 if isinstance(tree, RawLeaf) else _count(tree.left) + _count(tree.right)
 
 
-def loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
+def _loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
     """The rules that bound a loss."""
     for clause in core.clauses:
         atom = clause.literals[0].atom if len(clause.literals) == 1 else None
@@ -354,7 +354,7 @@ def objections(core: Core) -> Iterator[Objection]:
             origin=OBJECTIVE,
             reason="only the number of leaves can follow the loss of a number target",
         )
-    for clause, atom in loss_bounds(core):
+    for clause, atom in _loss_bounds(core):
         if (reason := _bound_refused(clause, atom, first)) is not None:
             yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
 

@@ -122,7 +122,7 @@ class _Starts:
         """Judge a diagram of axis splits; what it breaks is learnt from."""
         raw = canonical(raw)
         if self.planes:
-            raw = as_planes(self.core, raw)
+            raw = _as_planes(self.core, raw)
         try:
             self.judge.offer(raw)
             self.aims.learn(DiagramEvaluation(self.core, raw))
@@ -130,7 +130,7 @@ class _Starts:
             return
 
 
-def as_planes(core: Core, raw: RawDiagram) -> RawDiagram:
+def _as_planes(core: Core, raw: RawDiagram) -> RawDiagram:
     """A diagram of axis splits as one of hyperplanes that weigh one column each."""
     index = {(c.column, c.level): i for i, c in enumerate(planes(core).columns)}
 

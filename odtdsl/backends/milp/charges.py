@@ -155,7 +155,7 @@ def most_spent(measure: PathMeasure, length: int) -> int:
     return measure.constant + per_test + once + shared
 
 
-def least_spent(measure: PathMeasure, length: int) -> int:
+def _least_spent(measure: PathMeasure, length: int) -> int:
     """A lower bound of a path measure's numerator on paths of at most `length` splits."""
     per_test = min([0, *measure.per_test]) * length
     once = sum(sorted(x for x in measure.once if x < 0)[:length])
@@ -167,5 +167,5 @@ def total_range(paths: PathSum, patterns: Patterns, length: int) -> tuple[int, i
     """Bounds of a path sum's numerator on trees of at most `length` splits per path."""
     weights: IntArray = patterns.sum_rows(paths.weights)
     plus, minus = int(weights[weights > 0].sum()), int(weights[weights < 0].sum())
-    least, most = least_spent(paths.measure, length), most_spent(paths.measure, length)
+    least, most = _least_spent(paths.measure, length), most_spent(paths.measure, length)
     return plus * least + minus * most, plus * most + minus * least

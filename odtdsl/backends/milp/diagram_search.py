@@ -144,10 +144,10 @@ class DiagramSearch(Search):
         )
         form = self.core.objective[stage]
         most = layers_of(self.core).n_branches
-        self.raise_bound(stage, least_of_diagrams(form, patterns, self.core.n_classes, most))
+        self.raise_bound(stage, _least_of_diagrams(form, patterns, self.core.n_classes, most))
 
 
-def least_of_diagrams(
+def _least_of_diagrams(
     stage: StageForm, patterns: Patterns, n_classes: int, most_splits: int
 ) -> Fraction:
     """A bound that needs no solver: every pattern has its best label."""

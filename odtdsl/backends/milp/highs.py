@@ -244,7 +244,7 @@ def _told(told: Told, best: Run, improved: Improved | None, moved: Moved | None)
     )
 
 
-def wide_rows(standard: Standard) -> BoolArray:
+def _wide_rows(standard: Standard) -> BoolArray:
     """Which rows have a coefficient beyond `WIDE`: bool (n_rows,)."""
     found = np.zeros(len(standard.lower), dtype=bool)
     rows = np.repeat(np.arange(len(found)), np.diff(standard.starts))
@@ -255,7 +255,7 @@ def wide_rows(standard: Standard) -> BoolArray:
 def _lp(program: Program, standard: Standard, slack: bool) -> Any:
     import highspy
 
-    more = 0.5 * wide_rows(standard) if slack else 0.0
+    more = 0.5 * _wide_rows(standard) if slack else 0.0
     infinity = highspy.kHighsInf
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows

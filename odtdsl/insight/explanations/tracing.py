@@ -95,7 +95,7 @@ class Stop:
         return self.seen
 
 
-class Walk:
+class _Walk:
     """The searches of one curve; picklable, for other processes."""
 
     def __init__(
@@ -305,7 +305,7 @@ def trace(
     name, last_stage = _chosen(base, bounded, backend or options.backend)
     seconds = options.seconds if seconds is None else seconds
     with interruptible() as interrupted, _stopping(interrupted) as stop:
-        walk = Walk(
+        walk = _Walk(
             base,
             bounded,
             name,
@@ -374,7 +374,7 @@ def _stopping(interrupted: Callable[[], bool]) -> Iterator[Stop]:
             watcher.join()
 
 
-def _in_parallel(walk: Walk, most: int, jobs: int) -> Iterator[Part]:
+def _in_parallel(walk: _Walk, most: int, jobs: int) -> Iterator[Part]:
     """The parts of the range, walked at the same time."""
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
@@ -391,7 +391,7 @@ def _in_parallel(walk: Walk, most: int, jobs: int) -> Iterator[Part]:
     )
 
 
-def _walked(walk: Walk, start: _Start, end: Fraction | None, most: int) -> Part:
+def _walked(walk: _Walk, start: _Start, end: Fraction | None, most: int) -> Part:
     """One part, in a process of its own; Ctrl-C of the terminal reaches it too."""
     with interruptible():
         return walk.part(start, end, most)
@@ -411,7 +411,7 @@ def _cuts(bounded: Bounded, first: Fraction | None, parts: int) -> list[Fraction
     return sorted(set(tighter), reverse=bounded.op == "<=")
 
 
-def _joined(analysis: Analysis, walk: Walk, parts: list[Part], most: int, began: float) -> Curve:
+def _joined(analysis: Analysis, walk: _Walk, parts: list[Part], most: int, began: float) -> Curve:
     """The parts as one curve; where limits left points that others beat, without them."""
     found: dict[tuple[object, ...], Point] = {}
     for part in parts:
@@ -441,7 +441,7 @@ def _joined(analysis: Analysis, walk: Walk, parts: list[Part], most: int, began:
     )
 
 
-def _front(points: list[Point], walk: Walk) -> list[Point]:
+def _front(points: list[Point], walk: _Walk) -> list[Point]:
     """From the loosest to the tightest, without points that a tighter one is as good as."""
     sign = -1 if walk.bounded.op == "<=" else 1
     ends = [point for point in points if point.measure is None]

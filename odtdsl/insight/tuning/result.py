@@ -63,7 +63,7 @@ class Trial:
     @property
     def error(self) -> float | None:
         """Standard error of the mean: the deviation of the folds over the root of their number."""
-        return None if self.reason else standard_error(self.scores, self.folds)
+        return None if self.reason else _standard_error(self.scores, self.folds)
 
     @property
     def splits(self) -> float | None:
@@ -88,7 +88,7 @@ class Trial:
         return sum(run.seconds for run in self.runs)
 
 
-def standard_error(scores: tuple[Fraction, ...], folds: int) -> float:
+def _standard_error(scores: tuple[Fraction, ...], folds: int) -> float:
     """Of a mean of scores by folds; divisions of the same rows over again do not count."""
     return stdev(map(float, scores)) / math.sqrt(folds) if len(scores) > 1 else 0.0
 
@@ -194,7 +194,7 @@ class Tuning:
         )
         if not scores or len(scores) < len(self.outer):
             return None
-        return float(sum(scores, Fraction(0)) / len(scores)), standard_error(scores, len(scores))
+        return float(sum(scores, Fraction(0)) / len(scores)), _standard_error(scores, len(scores))
 
     def called(self, setting: Setting) -> str:
         """`depth 3, leaves 8`."""
@@ -349,4 +349,4 @@ def choose(trials: tuple[Trial, ...], maximizes: bool, rule: Rule) -> tuple[int,
     return best, chosen[2]
 
 
-__all__ = ["OuterFold", "Rule", "Trial", "Tuning", "choose", "standard_error"]
+__all__ = ["OuterFold", "Rule", "Trial", "Tuning", "choose"]

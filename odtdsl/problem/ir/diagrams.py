@@ -116,7 +116,7 @@ class DiagramEvaluation(Measured):
     @cached_property
     def tested(self) -> TestedPath:
         """The columns of each split, layer by layer."""
-        return tuple(tested_columns(self.core, visit.node.split) for visit in self.visits)
+        return tuple(_tested_columns(self.core, visit.node.split) for visit in self.visits)
 
     @cached_property
     def paths(self) -> tuple[TestedPath, ...]:
@@ -134,7 +134,7 @@ class DiagramEvaluation(Measured):
             for position, above in open_.items():
                 node = layer[position]
                 for path in above:
-                    longer = (*path, tested_columns(self.core, node.split))
+                    longer = (*path, _tested_columns(self.core, node.split))
                     for arc in (node.left, node.right):
                         kept = ended if arc < 0 else following.setdefault(arc, {})
                         kept[longer] = None
@@ -158,7 +158,7 @@ class DiagramEvaluation(Measured):
                     continue
                 node = layer[place]
                 left = sends_left(self.core, node.split, rows)
-                longer: TestedPath = (*path, tested_columns(self.core, node.split))
+                longer: TestedPath = (*path, _tested_columns(self.core, node.split))
                 for arc, some in ((node.left, rows[left]), (node.right, rows[~left])):
                     if some.size:
                         below.append((arc, longer, some))
@@ -280,7 +280,7 @@ class DiagramEvaluation(Measured):
                 assert_never(atom)
 
 
-def tested_columns(core: Core, split: RawTest | RawPlane) -> TestedColumns:
+def _tested_columns(core: Core, split: RawTest | RawPlane) -> TestedColumns:
     """The columns that a split tests, ascending."""
     if isinstance(split, RawTest):
         return (core.families[split.family].column,)
@@ -308,7 +308,7 @@ def _plane_fault(core: Core, plane: RawPlane, visit: NodeVisit) -> Fault | None:
         return "range"
     if visit.left.all() or not visit.left.any():
         return "empty"
-    here = set(tested_columns(core, plane))
+    here = set(_tested_columns(core, plane))
     return (
         tuple(
             index

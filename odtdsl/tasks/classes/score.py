@@ -36,14 +36,14 @@ class ClassScore(ScorePart):
 
     def warnings(self, model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
         """Classes that are never predicted (O104), which a small total of errors hides."""
-        return unpredicted(model, rows)
+        return _unpredicted(model, rows)
 
     def measure(self, words: Collection[str]) -> str:
         """Wrong predictions, or what they cost where the spec speaks of losses."""
         return "expected_loss" if {"loss", "expected_loss"} & set(words) else "error_rate"
 
 
-def unpredicted(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
+def _unpredicted(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
     """One warning about all classes of training rows that the model predicts for none (O104)."""
     target = rows.problem.target
     n_classes = len(target.classes)

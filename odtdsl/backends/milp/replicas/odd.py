@@ -72,7 +72,7 @@ class OddFlow(PlaneFlow):
 
     def order_nodes(self, arcs: Arcs) -> None:
         """Equation (12)."""
-        by_degree(arcs)
+        _by_degree(arcs)
 
     def ordered(self, level: int, targets: list[int]) -> list[int]:
         """From the third layer on, by the number of arcs."""
@@ -80,7 +80,7 @@ class OddFlow(PlaneFlow):
         return sorted(order, key=lambda at: -targets.count(at)) if level > 0 else order
 
 
-def by_degree(arcs: Arcs) -> None:
+def _by_degree(arcs: Arcs) -> None:
     """From the third layer on, no node has fewer arcs than the next: equation (12)."""
     for level in range(2, 0 if arcs.layers.tree else arcs.layers.depth):
         nodes = arcs.layers.at_level(level)
