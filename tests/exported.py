@@ -20,12 +20,13 @@ from odtdsl.data.dataset import Value
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane
 from odtdsl.predictors.nodes import Branch, InBin, Test
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.names import identifiers
 from odtdsl.presentation.exports.plan import plan_of
 
 Row = dict[str, Any]
-Model = Tree | Diagram
+Model = Predictor
 REFUSED = "(refused)"
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1")
 AWAY = 9e99
@@ -62,6 +63,7 @@ def tests_of(model: Model) -> list[tuple[str, Test]]:
     """Each feature with each of its tests."""
     if isinstance(model, Tree):
         return [(n.feature, n.test) for n in model.nodes() if isinstance(n, Branch)]
+    assert isinstance(model, Diagram)
     splits = (n.split for n in model.nodes())
     return [(split.feature, split.test) for split in splits if isinstance(split, AxisTest)]
 

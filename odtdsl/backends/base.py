@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from odtdsl.backends.improvements import Found
     from odtdsl.base.diagnostics.model import OdtError
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Options
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -149,10 +148,10 @@ class Progress:
     bound: Fraction | None
     seconds: float
     found: Found | None = field(default=None, compare=False, repr=False)
-    make: Callable[[Found], Tree | Diagram] | None = field(default=None, compare=False, repr=False)
+    make: Callable[[Found], Predictor] | None = field(default=None, compare=False, repr=False)
 
     @property
-    def model(self) -> Tree | Diagram | None:
+    def model(self) -> Predictor | None:
         """The incumbent as a predictor, made when it is asked for; None where it was not kept.
 
         It keeps all rules, and its value on the training rows is `incumbent`, or a little better

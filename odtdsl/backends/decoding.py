@@ -19,7 +19,7 @@ def simplified(core: Core, raw: RawModel) -> RawModel:
     return decode.simplify(core, raw)
 
 
-def to_predictor(core: Core, rows: Rows, raw: RawModel) -> Tree | Diagram:
+def to_predictor(core: Core, rows: Rows, raw: RawModel) -> Predictor:
     """The predictor of a raw model; the training rows are counted in its nodes."""
     if isinstance(raw, RawDiagram):
         return decode_diagram.to_diagram(core, rows, raw)

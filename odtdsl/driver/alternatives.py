@@ -24,8 +24,8 @@ from odtdsl.base.memory import Guard
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.result import Result
-from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.nodes import Branch
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -322,7 +322,7 @@ def alternatives(
     *,
     near: Near | None = None,
     most: int = MOST,
-    start: Tree | Diagram | None = None,
+    start: Predictor | None = None,
     report: Report | None = None,
     began: float | None = None,
     **overrides: Unpack[Overrides],

@@ -34,8 +34,7 @@ from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import TestScore, output_score, score
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.problem import Options
 from odtdsl.problem.ir.raw import RawModel
@@ -111,7 +110,7 @@ def plan(
 def solve(
     analysis: Analysis,
     *,
-    start: Tree | Diagram | None = None,
+    start: Predictor | None = None,
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
     began: float | None = None,
@@ -198,7 +197,7 @@ def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patien
     return Patience(asked, steady, near)
 
 
-def _given(analysis: Analysis, core: Core, given: Tree | Diagram | None) -> RawModel | None:
+def _given(analysis: Analysis, core: Core, given: Predictor | None) -> RawModel | None:
     from odtdsl.backends.decode import NoCandidate
     from odtdsl.backends.decoding import from_predictor
     from odtdsl.problem.ir.diagrams import evaluated
@@ -229,7 +228,7 @@ def _result(
 
     name = answer.steps[-1].backend
     _must_be_founded(analysis, core, answer)
-    model: Tree | Diagram | None = None
+    model: Predictor | None = None
     audited: Audit | None = None
     warnings = analysis.warnings + ended
     if (raw := answer.model) is not None:
@@ -352,7 +351,7 @@ def _stages(
     return tuple(found)
 
 
-def _test(model: Tree | Diagram | None, test: Dataset | None, rows: Rows) -> TestScore | None:
+def _test(model: Predictor | None, test: Dataset | None, rows: Rows) -> TestScore | None:
     return None if model is None or test is None or not test.n_rows else score(model, test, rows)
 
 
@@ -360,7 +359,7 @@ ABOUT_MODEL = ("O104", "R305")
 """Warnings that tell of one model."""
 
 
-def with_other_model(result: Result, model: Tree | Diagram) -> Result:
+def with_other_model(result: Result, model: Predictor) -> Result:
     """The result with another model of the same problem, audited and scored anew.
 
     Bounds are of the problem, and stay; nothing is proven of the model.

@@ -9,8 +9,7 @@ from typing import Any
 from odtdsl.backends.base import BackEnd, Progress, Report
 from odtdsl.backends.improvements import Found
 from odtdsl.backends.stopping import Patience
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.forms import Core, DepthStage
 from odtdsl.problem.ir.raw import RawModel
 from odtdsl.problem.ir.rows import Rows
@@ -42,7 +41,7 @@ class Unpacking:
     def __getstate__(self) -> dict[str, Any]:
         return {"rows": self.rows, "engine": self.engine, "_core": None, "_memo": {}}
 
-    def __call__(self, found: Found) -> Tree | Diagram:
+    def __call__(self, found: Found) -> Predictor:
         """The predictor, without splits that say nothing."""
         from odtdsl.backends.decoding import simplified, to_predictor
 

@@ -20,6 +20,7 @@ from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.scoring import OutputScore, TestScore
 from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Result:
 
     status: Status
     stages: tuple[Stage, ...]
-    model: Tree | Diagram | None
+    model: Predictor | None
     audit: Audit | None
     backend: str
     seconds: float

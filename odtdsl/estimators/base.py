@@ -54,8 +54,7 @@ from odtdsl.words import values
 if TYPE_CHECKING:
     from odtdsl.backends.base import Progress
     from odtdsl.driver.result import Result
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 POLICIES = ("branch", "left", "right", "drop", "refuse")
 
@@ -302,7 +301,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     # ---- predict
 
     @property
-    def _fitted(self) -> Tree | Diagram:
+    def _fitted(self) -> Predictor:
         check_is_fitted(self, "result_")
         model = self.result_.model
         assert model is not None, "fit raises where there is no model"

@@ -18,8 +18,7 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.data.table import BoolArray
 from odtdsl.driver.result import Result
 from odtdsl.estimators.new_rows import data_of
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.rows import Rows
 
 Values = tuple[Fraction, ...]
@@ -89,7 +88,7 @@ class HeldOut:
         weights = None if rows.problem.weight is None else held[rows.problem.weight]
         self.rows, self.patience = rows, patience
         self.weighed, self.data = data_of(rows, held, weights)
-        self.best: Tree | Diagram | None = None
+        self.best: Predictor | None = None
         self.values: Values | None = None
         self.idle = 0
         self._last: tuple[int, Fraction | None] = (-1, None)
@@ -107,7 +106,7 @@ class HeldOut:
             self._last = now
             self.take(model)
 
-    def take(self, model: Tree | Diagram) -> None:
+    def take(self, model: Predictor) -> None:
         """Keep the model if it is better on the held-out rows, or the first."""
         values = self._values(model)
         if self.values is None or values < self.values:
@@ -119,7 +118,7 @@ class HeldOut:
         """Whether enough improvements in a row were no better on the held-out rows."""
         return self.idle >= self.patience
 
-    def _values(self, model: Tree | Diagram) -> Values:
+    def _values(self, model: Predictor) -> Values:
         """The stages of the objective on the held-out rows, less being better."""
         found = values_of(model, self.weighed.problem, self.data)
         stages = self.rows.problem.objective

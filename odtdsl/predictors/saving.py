@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from odtdsl.predictors import diagram_json, json
-from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
-from odtdsl.predictors.tree import Tree
 
 _FORMATS: dict[str, Any] = {"tree": json, "diagram": diagram_json}
 
@@ -33,13 +31,13 @@ def save(model: Predictor, path: str | os.PathLike[str]) -> None:
     write_text(Path(path), dumps(model))
 
 
-def load(path: str | os.PathLike[str]) -> Tree | Diagram:
+def load(path: str | os.PathLike[str]) -> Predictor:
     """Read a model from a file that `save` wrote; F201 to F210 as `json.load`."""
     name = os.fspath(path)
     return from_json(json.parsed(json.read_bytes(path), name), name=name)
 
 
-def load_saved(path: str | os.PathLike[str]) -> tuple[Tree | Diagram, object]:
+def load_saved(path: str | os.PathLike[str]) -> tuple[Predictor, object]:
     """The model of a saved model or a saved result, and all that the file says as JSON.
 
     F201 to F210 as `load`.
@@ -51,7 +49,7 @@ def load_saved(path: str | os.PathLike[str]) -> tuple[Tree | Diagram, object]:
     return from_json(value, name=name), said
 
 
-def from_json(value: object, *, name: str = "the model") -> Tree | Diagram:
+def from_json(value: object, *, name: str = "the model") -> Predictor:
     """The model of an object that `to_json` made; F204 to F210 as `json.from_json`."""
     if isinstance(value, dict) and value.get("format") == diagram_json.FORMAT:
         return diagram_json.from_json(value, name=name)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from odtdsl.compiler import Analysis
     from odtdsl.data.dataset import Dataset
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +164,7 @@ def _is_constant(expr: Expr) -> bool:
             return isinstance(expr, Const)
 
 
-def measured(model: Tree | Diagram, analysis: Analysis, measure: Expr, data: Dataset) -> Fraction:
+def measured(model: Predictor, analysis: Analysis, measure: Expr, data: Dataset) -> Fraction:
     """A measure of the whole model on some rows, as the audit has it.
 
     Raises

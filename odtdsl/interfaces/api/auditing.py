@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.check import Verified
-    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.predictors.tree import Tree
 
 
-def audit(
-    tree: Tree | Diagram | Result | FilePath, model: ModelLike, **inputs: Unpack[Inputs]
-) -> Audit:
+def audit(tree: Predictor | Result | FilePath, model: ModelLike, **inputs: Unpack[Inputs]) -> Audit:
     """Check a tree or diagram against a model and its data, by code without solvers.
 
     Parameters

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from odtdsl.driver.result import Result
     from odtdsl.insight.explanations import Curve, Explanation
     from odtdsl.insight.proofs.check import Verified
-    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.predictors.tree import Tree
 
 
@@ -571,7 +571,7 @@ class Model:
         threads: int | None = None,
         seed: int | None = None,
         memory: str | None = None,
-        start: Tree | Diagram | FilePath | None = None,
+        start: Predictor | FilePath | None = None,
         progress: Report | None = None,
         proof: FilePath | None = None,
         **inputs: Unpack[Inputs],
@@ -648,7 +648,7 @@ class Model:
         threads: int | None = None,
         seed: int | None = None,
         memory: str | None = None,
-        start: Tree | Diagram | FilePath | None = None,
+        start: Predictor | FilePath | None = None,
         progress: Report | None = None,
         **inputs: Unpack[Inputs],
     ) -> Alternatives:
@@ -698,7 +698,7 @@ class Model:
 
         return decode(self, assignment, to=to, depth=depth, bound=bound, **inputs)
 
-    def audit(self, tree: Tree | Diagram | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
+    def audit(self, tree: Predictor | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
         """Check a tree against the model; see `odtdsl.audit`."""
         from odtdsl.interfaces.api import audit
 

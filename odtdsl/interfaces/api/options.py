@@ -19,13 +19,12 @@ from odtdsl.words.values import Numeric
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Near
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 
 def start_of(
-    start: Tree | Diagram | FilePath | None, model: Model, analysis: Analysis
-) -> Tree | Diagram | None:
+    start: Predictor | FilePath | None, model: Model, analysis: Analysis
+) -> Predictor | None:
     """The model to start from: the caller's, else that of the spec, relative to its folder."""
     if start is not None:
         return model_of(start)

@@ -14,7 +14,7 @@ from odtdsl.words import values
 
 if TYPE_CHECKING:
     from odtdsl.driver.result import Result
-    from odtdsl.predictors.diagram import Diagram
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.predictors.tree import Tree
 
 ModelLike = Model | str | os.PathLike[str]
@@ -79,7 +79,7 @@ def load_tree(path: FilePath) -> Tree:
     return found
 
 
-def load_model(path: FilePath) -> Tree | Diagram:
+def load_model(path: FilePath) -> Predictor:
     """A saved tree or diagram, from its JSON file or from that of a whole result.
 
     Raises
@@ -104,15 +104,14 @@ def as_model(model: ModelLike) -> Model:
     raise values.wrong("a model", model, "give a Model, the text of a spec, or a path")
 
 
-def model_of(tree: Tree | Diagram | Result | FilePath) -> Tree | Diagram:
+def model_of(tree: Predictor | Result | FilePath) -> Predictor:
     """The tree or diagram of a result or a saved file; trees and diagrams as they are."""
     from odtdsl.driver.result import Result
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
     if isinstance(tree, Result) and tree.model is not None:
         return tree.model
-    if isinstance(tree, Tree | Diagram):
+    if isinstance(tree, Predictor):
         return tree
     if isinstance(tree, str | os.PathLike):
         return load_model(tree)

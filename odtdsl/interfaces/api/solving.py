@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from odtdsl.driver.comparison import Comparison
     from odtdsl.driver.pipeline import Plan
     from odtdsl.driver.result import Result
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 
 def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
@@ -103,7 +102,7 @@ def solve(
     threads: int | None = None,
     seed: int | None = None,
     memory: str | None = None,
-    start: Tree | Diagram | FilePath | None = None,
+    start: Predictor | FilePath | None = None,
     progress: Report | None = None,
     proof: FilePath | None = None,
     **inputs: Unpack[Inputs],
@@ -203,7 +202,7 @@ def alternatives(
     threads: int | None = None,
     seed: int | None = None,
     memory: str | None = None,
-    start: Tree | Diagram | FilePath | None = None,
+    start: Predictor | FilePath | None = None,
     progress: Report | None = None,
     **inputs: Unpack[Inputs],
 ) -> Alternatives:

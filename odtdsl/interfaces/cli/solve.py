@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from odtdsl.driver.alternatives import Near
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.file import Proof
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.tree import Tree
+    from odtdsl.predictors.predictor import Predictor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +268,7 @@ def _start_of(analysis: Analysis, spec: Path) -> Path | None:
     return None if start is None else regular(spec.parent / start)
 
 
-def _start_tree(path: Path | None) -> Tree | Diagram | None:
+def _start_tree(path: Path | None) -> Predictor | None:
     if path is None:
         return None
     from odtdsl.interfaces.api import load_model

@@ -11,8 +11,7 @@ from pkgutil import iter_modules
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.files import write_bytes
-from odtdsl.predictors.diagram import Diagram
-from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.predictor import Predictor
 from odtdsl.presentation.exports import formats
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import HALF, LONE, check_name, check_texts
@@ -26,7 +25,7 @@ FORMATS: dict[str, Format] = {
 
 
 def export(
-    model: Tree | Diagram,
+    model: Predictor,
     to: str,
     path: str | os.PathLike[str] | None = None,
     *,
