@@ -85,7 +85,7 @@ def test_a_case_study_has_no_mistake(name, case_data):
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
     assert f"{CASES[name]} training rows" in result.output
-    assert "no mistake found" in result.output
+    assert "no mistakes found" in result.output
     assert "warning" not in result.output
 
 

@@ -134,7 +134,7 @@ def test_encodings_and_solvers_are_checked() -> None:
         ({"encoding": "paper", "using": "milp"}, "U302", "add `--using sat`"),
         ({"encoding": "paper", "solver": "rc2"}, "U302", "omit `--solver rc2`"),
         ({"encoding": "papre"}, "U302", "write `--encoding ordered` or `--encoding paper`"),
-        ({"encoding": "paper", "model": "cptree"}, "U302", "leave out one of them"),
+        ({"encoding": "paper", "model": "cptree"}, "U302", "remove one of them"),
     ):
         with pytest.raises(OdtError) as failure:
             odtdsl.solve(SPEC, frame=XOR, **options)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def test_lines_of_a_log_come_ever_later(capsys: pytest.CaptureFixture[str]) -> N
     told = capsys.readouterr().err.splitlines()
     assert 1 <= len(told) <= 4  # at .05, .1, .2 and .4 s
     line = "still searching after 0 s: best 5, bound 0.5, gap 90.0%"
-    assert told[0] == f"{line}; Ctrl-C ends it with the best so far"
+    assert told[0] == f"{line}; Ctrl-C stops it with the best so far"
     assert set(told[1:]) <= {line}
 
 

@@ -259,8 +259,8 @@ def variant(**options: str | None) -> Variant:
     owners = {_owner(name)[0].name for name, _ in given}
     if len(owners) > 1:
         flags = " and ".join(f"`--{name}`" for name, _ in given)
-        helps = ("leave out one of them",)
-        raise error("U302", f"{flags} are of different back ends", helps=helps)
+        helps = ("remove one of them",)
+        raise error("U302", f"{flags} belong to different back ends", helps=helps)
     for name, value in given:
         values = _owner(name)[1].values
         if values and value not in values:

@@ -34,9 +34,9 @@ def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:
 def check_regular(path: Path) -> None:
     """OSError where something is there that is no file on a disk, and may block or never end."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     if os.path.realpath(path).startswith(("/proc/", "/sys/")):
-        raise OSError(errno.EINVAL, "it is a file of the system, which may never end")
+        raise OSError(errno.EINVAL, "it is a system file, which may never end")
 
 
 def regular(path: Path) -> Path:

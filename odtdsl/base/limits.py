@@ -28,7 +28,7 @@ def parse_seconds(text: str) -> float:
     """
     match = re.fullmatch(rf"\s*({DECIMAL})\s*(s|min|h|)\s*", text)
     if match is None or float(match[1]) <= 0:
-        raise error("U305", f"`{text}` is no time limit", helps=("write 60, 60s, 2min or 1h",))
+        raise error("U305", f"`{text}` is not a time limit", helps=("write 60, 60s, 2min or 1h",))
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -47,7 +47,7 @@ def parse_gap(text: str) -> Fraction:
             return gap
         if gap < 100:
             return gap / 100
-    raise error("U306", f"`{text}` is no gap", helps=("write 1%, 0.01, or 18 for 18 errors",))
+    raise error("U306", f"`{text}` is not a gap", helps=("write 1%, 0.01, or 18 for 18 errors",))
 
 
 BLOCK = 1_000_000
@@ -118,5 +118,5 @@ def look(what: str, cells: int = BLOCK) -> None:
         raise error(
             "B108",
             f"the time limit of {now.seconds:g} s ended before the search: {what} takes longer",
-            helps=("give it more time (`within`)",),
+            helps=("allow more time (`within`)",),
         )

@@ -77,14 +77,17 @@ class Guard:
         if held is None:
             raise error(
                 "B106",
-                "`memory` needs a system that tells what a process holds: Linux or macOS",
-                helps=("leave `memory` out",),
+                "`memory` needs a system that reports the memory of a process: Linux or macOS",
+                helps=("omit `memory`",),
             )
         if held >= SHARE * self.most:
             raise error(
                 "B105",
-                f"the memory limit of {_shown(self.most)} is met before the search: reading and"
-                f" analysis hold {_shown(held)}, and a search ends at {SHARE:.0%} of the limit",
+                (
+                    f"the memory limit of {_shown(self.most)} is reached before the search: "
+                    f"reading and analysis hold {_shown(held)}, and a search ends at "
+                    f"{SHARE:.0%} of the limit"
+                ),
                 helps=(f"write `memory {_rounded(held)} MB` or more",),
             )
 
@@ -107,9 +110,7 @@ class Guard:
         if not self.full or self.most is None:
             return ()
         message = f"the search ended at the memory limit of {_shown(self.most)}"
-        helps = (
-            "give it more `memory`, or make the problem smaller: fewer thresholds, less depth",
-        )
+        helps = ("allow more `memory`, or make the problem smaller: fewer thresholds, less depth",)
         return (Diagnostic(code="B107", severity="warning", message=message, helps=helps),)
 
 

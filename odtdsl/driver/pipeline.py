@@ -277,8 +277,10 @@ def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Dia
             Diagnostic(
                 code="R305",
                 severity="warning",
-                message=f"{holds} only by a split that changes no prediction: it tests"
-                f" `{core.columns[split.column]}`, and both its sides predict alike",
+                message=(
+                    f"{holds} only by a split that changes no prediction: it tests "
+                    f"`{core.columns[split.column]}`, and both its sides predict the same"
+                ),
                 labels=tuple(Label(span=span) for span in places if span.start >= 0),
                 helps=(
                     (

@@ -147,7 +147,7 @@ def _bounds(bound: Numeric | Iterable[Numeric]) -> tuple[Fraction, ...]:
     for one in bound if isinstance(bound, Iterable) else (bound,):
         value = values.exact(one)
         if value is None:
-            raise values.wrong("a bound", one, "give a number, or one per stage")
+            raise values.wrong("a bound", one, "pass a number, or one per stage")
         found.append(value)
     return tuple(found)
 

@@ -48,6 +48,6 @@ def check_frame(spec: ast.Spec, frame: object) -> None:
         return
     raise error(
         "U209",
-        "`frame` is given, and the model reads its rows from elsewhere",
-        helps=("write `data frame` in the spec, or give the rows to `Model.data`",),
+        "`frame` is given, but the model reads its rows from elsewhere",
+        helps=("write `data frame` in the spec, or pass the rows to `Model.data`",),
     )

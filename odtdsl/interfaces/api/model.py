@@ -408,7 +408,7 @@ class Model:
                 return self
         raise error(
             "U403",
-            f"`then_{sense}` follows an objective, and there is none yet",
+            f"`then_{sense}` must follow an objective, but there is none yet",
             helps=("begin with `minimize(...)` or `maximize(...)`",),
         )
 

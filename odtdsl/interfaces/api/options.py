@@ -46,7 +46,7 @@ def near_of(near: Numeric | str | None) -> Near | None:
         return None if near is None else parse_near(near)
     amount = values.exact(near)
     if amount is None or amount < 0:
-        raise values.wrong("near", near, 'write a number from 0, `"1%"`, or `"3 errors"`')
+        raise values.wrong("near", near, 'pass a number of at least 0, `"1%"`, or `"3 errors"`')
     return Near(amount=amount, of="value", text=str(near))
 
 

@@ -75,7 +75,7 @@ def load_tree(path: FilePath) -> Tree:
 
     found = load_model(path)
     if not isinstance(found, Tree):
-        raise error("F204", f"{os.fspath(path)} is a saved diagram, and a tree is asked for")
+        raise error("F204", f"{os.fspath(path)} is a saved diagram, but a tree is needed")
     return found
 
 
@@ -101,7 +101,7 @@ def as_model(model: ModelLike) -> Model:
     if isinstance(model, str):
         is_path = model.endswith(".odt") and "\n" not in model and "\r" not in model
         return load(model) if is_path else parse(model)
-    raise values.wrong("a model", model, "give a Model, the text of a spec, or a path")
+    raise values.wrong("a model", model, "pass a Model, the text of a spec, or a path")
 
 
 def model_of(tree: Predictor | Result | FilePath) -> Predictor:
@@ -115,7 +115,7 @@ def model_of(tree: Predictor | Result | FilePath) -> Predictor:
         return tree
     if isinstance(tree, str | os.PathLike):
         return load_model(tree)
-    raise values.wrong("a tree", tree, "give a tree, a result that has one, or a path")
+    raise values.wrong("a tree", tree, "pass a tree, a result that has one, or a path")
 
 
 __all__ = ["ModelLike", "as_model", "load", "load_model", "load_tree", "model_of", "parse"]

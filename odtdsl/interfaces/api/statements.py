@@ -91,8 +91,8 @@ def data(
     if len(given) > 1:
         raise error(
             "U402",
-            "the data come from one place",
-            helps=("give a path or a frame, or `sklearn=`, or `openml=`",),
+            "the data must come from one source",
+            helps=("pass a path or a frame, or `sklearn=`, or `openml=`",),
         )
     options: list[ast.DataOption] = []
     tested = _test(test, stratified, seed)
@@ -110,7 +110,7 @@ def data(
     if header in (False, None, "none"):
         options.append(ast.Header(word="none"))
     elif header is not True:
-        raise values.wrong("`header`", header, 'give True or "none"')
+        raise values.wrong("`header`", header, 'pass True or "none"')
     if encoding is not None:
         options.append(ast.Encoding(name=encoding))
     if id is not None:
@@ -138,7 +138,7 @@ def file_path(option: str, rows: str, given: object) -> str | None:
     raise error(
         "U213",
         f"`{option}=` takes the path of a file, not a {type(given).__name__}",
-        helps=(f"hand rows over as `{rows}=`",),
+        helps=(f"pass rows as `{rows}=`",),
     )
 
 
@@ -153,7 +153,7 @@ def _source(
         return ast.FileSource(path=os.fspath(cast("str | os.PathLike[str]", source)))
     if source is None or is_frame(source):
         return ast.FrameSource()
-    raise values.wrong("the data", source, "give a path, a frame, `sklearn=` or `openml=`")
+    raise values.wrong("the data", source, "pass a path, a frame, `sklearn=` or `openml=`")
 
 
 def _test(test: object, stratified: bool, seed: int | None) -> ast.DataOption | None:
@@ -164,14 +164,14 @@ def _test(test: object, stratified: bool, seed: int | None) -> ast.DataOption | 
     if stratified or seed is not None:
         raise error(
             "U402",
-            "`stratified` and `seed` go with a share of test rows",
-            helps=('give one, such as `test="33%"` or `test=0.33`',),
+            "`stratified` and `seed` need a share of test rows",
+            helps=('pass one, such as `test="33%"` or `test=0.33`',),
         )
     if is_path(test):
         return ast.TestFile(path=os.fspath(cast("str | os.PathLike[str]", test)))
     if test is None or is_frame(test):
         return None
-    raise values.wrong("`test`", test, 'give a path, a frame, or a share such as "33%" or 0.33')
+    raise values.wrong("`test`", test, 'pass a path, a frame, or a share such as "33%" or 0.33')
 
 
 def _share(value: object) -> ast.Percent | None:
@@ -205,7 +205,7 @@ def target(
         raise error(
             "U402",
             f"a target of type {kind} takes no {_OPTIONS[implied[-1]]}",
-            helps=("`classes` go with class, `levels` with ordered, `step` with number",),
+            helps=("`classes` belong to class, `levels` to ordered, `step` to number",),
         )
     members = levels if classes is None else classes
     spec = None if kind is None else _type(kind, members, step, types_of_targets())
@@ -232,12 +232,12 @@ def feature(columns: object, type: str | None, levels: object) -> ast.Feature:
 
 def _type(kind: object, members: object, step: object, kinds: tuple[str, ...]) -> ast.TypeSpec:
     if kind not in kinds:
-        raise values.wrong("a type", kind, f"give one of {', '.join(kinds)}")
+        raise values.wrong("a type", kind, f"pass one of {', '.join(kinds)}")
     if kind == "ordered" and members is None:
         raise error(
             "U402",
             "an ordered column needs its levels",
-            helps=('give them, lowest first: `levels=["low", "mid", "high"]`',),
+            helps=('pass them, lowest first: `levels=["low", "mid", "high"]`',),
         )
     return ast.TypeSpec(
         kind=str(kind),
@@ -248,7 +248,7 @@ def _type(kind: object, members: object, step: object, kinds: tuple[str, ...]) -
 
 def _in_order(members: object) -> tuple[ast.Literal, ...]:
     if isinstance(members, set | frozenset):
-        raise values.wrong("levels or classes", members, "a set has no order: give a list")
+        raise values.wrong("levels or classes", members, "a set has no order: pass a list")
     return values.labels(members, "a level or class")
 
 
@@ -280,7 +280,9 @@ def candidates(
     """`candidates ... at ...`: the places exclude each other."""
     said = [one for one in (at, quantiles, bins, members) if one is not None]
     if len(said) > 1:
-        raise error("U402", "candidates are in one place", helps=("give one of the options",))
+        raise error(
+            "U402", "only one kind of candidates is allowed", helps=("pass one of the options",)
+        )
     who = values.columns(columns)
     if quantiles is not None:
         shares = values.whole(quantiles, "a number of shares")
@@ -292,7 +294,7 @@ def candidates(
             columns=who, place="values", values=values.labels(members, "a threshold")
         )
     if at not in (None, "midpoints", "midpoints exact", "guessed"):
-        help_ = 'give "midpoints", "midpoints exact" or "guessed", or another option'
+        help_ = 'pass "midpoints", "midpoints exact" or "guessed", or another option'
         raise values.wrong("`at`", at, help_)
     return ast.Candidates(columns=who, place=at or "midpoints")
 
@@ -302,7 +304,7 @@ def cost(prices: Mapping[str, object], default: object) -> ast.Cost:
     items = [] if default is None else [_price(ast.Star(), default)]
     items += [_price((values.name(column),), amount) for column, amount in prices.items()]
     if not items:
-        raise values.wrong("prices", prices, "give one at least")
+        raise values.wrong("prices", prices, "pass at least one")
     return ast.Cost(items=tuple(items))
 
 
@@ -336,7 +338,7 @@ def tree(*, depth: object, leaves: object, nodes: object, splits: object) -> ast
     family = [one for one in pair if isinstance(one, str)]
     most = [one for one in pair if not isinstance(one, str) and one is not None]
     if len(family) > 1 or len(most) > 1:
-        raise values.wrong("`splits`", splits, 'give a bound, a family, or (3, "hyperplane")')
+        raise values.wrong("`splits`", splits, 'pass a bound, a family, or (3, "hyperplane")')
     said = (("depth", depth), ("leaves", leaves), ("nodes", nodes), ("splits", (*most, None)[0]))
     bounds = tuple(
         ast.SkeletonBound(
@@ -364,7 +366,7 @@ def stages(sense: Sense, measures: tuple[object, ...]) -> tuple[ast.Stage, ...]:
         first, *rest = _stages(sense, measure)
         found += (replace(first, sense=None) if found else first, *rest)
     if not found:
-        raise values.wrong("an objective", measures, "give one measure at least")
+        raise values.wrong("an objective", measures, "pass at least one measure")
     return tuple(found)
 
 
@@ -378,7 +380,7 @@ def _stages(sense: Sense, measure: object) -> tuple[ast.Stage, ...]:
         return (ast.Stage(sense=sense, measure=measure.node),)
     if isinstance(measure, str):
         return written(measure, "the objective", ast.Objective, f"{sense} ").stages
-    raise values.wrong("a stage", measure, 'give a measure, such as "errors"')
+    raise values.wrong("a stage", measure, 'pass a measure, such as "errors"')
 
 
 def group(name: str, condition: object) -> ast.Group:
@@ -410,7 +412,7 @@ def rule(name: str, condition: object, forall: str | None) -> ast.Rule:
     """The statement `rule`, from a text or an expression; `forall` is its scope."""
     word = _title(name, "a rule")
     if forall is not None and forall not in SCOPES:
-        raise values.wrong("`forall`", forall, f"give one of {', '.join(SCOPES)}, or leave it out")
+        raise values.wrong("`forall`", forall, f"pass one of {', '.join(SCOPES)}, or omit it")
     if isinstance(condition, Expression):
         return ast.Rule(name=word, condition=condition.node, scope=forall)
     text = _text(condition, f"the condition of rule {word}")
@@ -420,14 +422,14 @@ def rule(name: str, condition: object, forall: str | None) -> ast.Rule:
 
 def _title(name: object, what: str) -> str:
     if not isinstance(name, str):
-        raise values.wrong(f"the name of {what}", name, "give a text")
+        raise values.wrong(f"the name of {what}", name, "pass a string")
     return str(name)
 
 
 def _text(value: object, place: str) -> str:
     if isinstance(value, str):
         return value
-    raise values.wrong(place, value, "give an expression, or a text in the language")
+    raise values.wrong(place, value, "pass an expression, or its text in the language")
 
 
 # ---- solve
@@ -462,10 +464,10 @@ def options(
         found.append(_quoted(memory, "memory", ast.Memory, "a memory limit"))
     if start is not None:
         if not is_path(start):
-            raise values.wrong("`start`", start, "give the path of a saved tree")
+            raise values.wrong("`start`", start, "pass the path of a saved tree")
         found.append(ast.Start(path=os.fspath(cast("str | os.PathLike[str]", start))))
     if not found:
-        raise error("U402", "no option of `solve` is given", helps=('such as `within="60 s"`',))
+        raise error("U402", "`solve` needs an option", helps=('such as `within="60 s"`',))
     return ast.Solve(options=tuple(found))
 
 
@@ -476,7 +478,7 @@ def _quoted(text: object, keyword: str, kind: type[Option], what: str) -> Option
     """An option written in the language."""
     solve = written(_text(text, what), what, ast.Solve, f"solve {keyword} ")
     if len(solve.options) != 1 or not isinstance(solve.options[0], kind):
-        raise values.wrong(what, text, "give one option only")
+        raise values.wrong(what, text, "pass one option only")
     return solve.options[0]
 
 

@@ -119,7 +119,7 @@ def tune(
     from odtdsl.insight.tuning.run import tune as run
 
     if choose not in ("one-se", "best"):
-        raise error("U402", f"`choose` cannot be {choose!r}", helps=('write "one-se" or "best"',))
+        raise error("U402", f"`choose` must not be {choose!r}", helps=('write "one-se" or "best"',))
     began = time.monotonic()
     said, grid = as_model(model), grid_of(vary)
     wish = TuningOptions(

@@ -81,11 +81,11 @@ def _setting(text: str) -> tuple[str, ast.Expr]:
 
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+        raise error("U304", f"`--set {text}` is not a setting", helps=("write `--set alpha=0.5`",))
     source = Source(name="--set", text=f"let {name} = {value}")
     statement = parse(source).statements[0]
     if not isinstance(statement, ast.Let):
-        raise error("U304", f"`--set {text}` is no setting", helps=("write `--set alpha=0.5`",))
+        raise error("U304", f"`--set {text}` is not a setting", helps=("write `--set alpha=0.5`",))
     return statement.name, statement.value
 
 
@@ -168,7 +168,7 @@ def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable
         if stopped():  # what was imported made something else of it
             return INTERRUPTED
         code = INTERNAL
-        message = f"a mistake of odtdsl, not yours: {type(failure).__name__}: {failure}"
+        message = f"this is a bug in odtdsl, not your mistake: {type(failure).__name__}: {failure}"
         _tell([Diagnostic(code="X001", message=message)], as_json)
         _report_file(failure)
     return code

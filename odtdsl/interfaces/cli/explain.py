@@ -99,7 +99,7 @@ def _check_curve(curve: str | None, options: dict[str, object]) -> None:
         if curve is None and value is not None:
             raise error(
                 "U312",
-                f"`--{name}` is of a curve, and none was asked for",
+                f"`--{name}` is an option of curves, but there is no `--curve`",
                 helps=("add `--curve RULE`",),
             )
 

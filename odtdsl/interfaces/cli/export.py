@@ -50,14 +50,14 @@ class Export(Command):
         if self.to is None and self.out is None:
             raise error(
                 "U370",
-                "which format is asked for is not said",
+                "no export format is given",
                 helps=("add `--to sql`, or `--out tree.sql`",),
             )
         form = self.to if self.to is not None else format_of(self.out or Path())
         if format_named(form).binary and self.out is None:
             raise error(
                 "U375",
-                f"{form} is no text: it needs a file",
+                f"{form} is a binary format: it needs a file",
                 helps=(f"add `--out model{format_named(form).suffixes[0]}`",),
             )
         check_outputs({"out": self.out}, [("the model", self.model)], self.force)
@@ -66,7 +66,7 @@ class Export(Command):
         if self.as_json:
             print_json(_told(plan, form, self.out, written))
         elif self.out is None:
-            assert isinstance(written, str), "only texts are printed"
+            assert isinstance(written, str), "only text formats are printed"
             click.echo(written, nl=False)
         if plan.n_nodes is not None or (self.out is not None and not self.as_json):
             click.echo(_summary(plan, form, self.out), err=self.out is None or self.as_json)

@@ -78,7 +78,7 @@ class Decode(OnSpec):
 
     assignment: Annotated[Path, Option(help="What the solver printed or wrote.")]
     to: Annotated[
-        str | None, Option(help="cnf, wcnf or opb; default by what the file looks like.")
+        str | None, Option(help="cnf, wcnf or opb; default by the contents of the file.")
     ] = None
     depth: Depth = None
     bound: Bounds = None
@@ -103,7 +103,9 @@ class Decode(OnSpec):
         form = None if self.to is None else pipeline.formula_format(self.to)
         if form is None and self.to is not None:
             raise error(
-                "U303", f"`{self.to}` is no format of formulas", helps=("write cnf, wcnf or opb",)
+                "U303",
+                f"`{self.to}` is not a format of formulas",
+                helps=("write cnf, wcnf or opb",),
             )
         bounds = tuple(map(parse_bound, self.bound or ()))
         values = read(self.assignment)

@@ -82,9 +82,11 @@ class Check(OnSpec):
         warn((*analysis.warnings, *notes))
         rows, problem = analysis.rows, analysis.problem
         click.echo(
-            f"{self.spec}: {console.counted(rows.n_rows, 'training row')},"
-            f" {console.counted(len(problem.features), 'feature')},"
-            f" {console.counted(len(problem.rules), 'rule')}: no mistake found"
+            (
+                f"{self.spec}: {console.counted(rows.n_rows, 'training row')}, "
+                f"{console.counted(len(problem.features), 'feature')}, "
+                f"{console.counted(len(problem.rules), 'rule')}: no mistakes found"
+            )
             + ("; but this version cannot solve it" if notes else "")
         )
         return OK

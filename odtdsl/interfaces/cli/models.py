@@ -147,8 +147,10 @@ def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]
     if (row is None) == (not cells) or not all(name and equals for name, equals, _ in parts):
         raise error(
             "U309",
-            "which row is asked for is not plain",
-            helps=("write `--row 3`, or `--cell age=41 --cell sex=male` with all that is tested",),
+            "exactly one row must be given",
+            helps=(
+                "write `--row 3`, or `--cell age=41 --cell sex=male` with every tested feature",
+            ),
         )
     return row if row is not None else {name.strip(): value or None for name, _, value in parts}
 

@@ -50,7 +50,7 @@ def check_outputs(
             if same(path, other):
                 raise error(
                     "U308",
-                    f"`--{option} {path}` would overwrite {what}, which is read",
+                    f"`--{option} {path}` would overwrite {what}, which this command reads",
                     helps=("choose another name",),
                 )
         check_writable(path)
@@ -58,14 +58,14 @@ def check_outputs(
         if same(path, other) and (path.is_file() or not path.exists()):
             raise error(
                 "U319",
-                f"`--{option}` and `--{second}` are one file, `{other}`",
-                helps=("give each output a name of its own",),
+                f"`--{option}` and `--{second}` name the same file, `{other}`",
+                helps=("give each output a different name",),
             )
     for option, path in named:
         if not force and path.is_file() and option != "keep" and not is_ours(path):
             raise error(
                 "F303",
-                f"`{path}` is there, and odtdsl did not write it",
+                f"`{path}` exists, and odtdsl did not write it",
                 helps=("choose another name", "or add `--force` to replace it"),
             )
 

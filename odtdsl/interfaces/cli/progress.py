@@ -79,7 +79,7 @@ class Waiting:
             elif seconds >= self.due:
                 # In one piece, so that lines of other processes do not come between.
                 about = f": {self.text}" if self.text else ""
-                hint = "; Ctrl-C ends it with the best so far" if self.due == FIRST else ""
+                hint = "; Ctrl-C stops it with the best so far" if self.due == FIRST else ""
                 self._write(f"still searching after {_clock(self.due)}{about}{hint}\n")
                 self.due *= 2
 

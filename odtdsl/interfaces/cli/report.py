@@ -102,7 +102,7 @@ class Report(OnSpec):
             warn(result.warnings)
             click.echo(f"{path}: {claim or console.status_line(result)}")
             if not kept:
-                click.echo("the model breaks rules: see the audit in it")
+                click.echo("the model breaks rules: see the audit in the report")
 
         writes = [lambda: write(subject, path)]
         if (svg := self.svg) and result.model is not None:

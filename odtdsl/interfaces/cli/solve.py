@@ -206,8 +206,8 @@ def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
     if listing is not None:
         raise error(
             "U316",
-            "`--proof` is of one answer, not of a list of trees",
-            helps=("leave out `--all-optimal` and `--near`",),
+            "`--proof` proves one answer, not a list of trees",
+            helps=("omit `--all-optimal` and `--near`",),
         )
     return back_end(analysis, using)
 
@@ -222,16 +222,14 @@ def _list_wish(
         if most is not None:
             raise error(
                 "U313",
-                "`--most` is for lists of trees",
+                "`--most` applies to lists of trees only",
                 helps=("add `--all-optimal`, or `--near 1%`",),
             )
         return None
     if gap is not None:
-        raise error("U315", "a list begins with the proven best tree", helps=("leave out `--gap`",))
+        raise error("U315", "a list must begin with a proven best tree", helps=("omit `--gap`",))
     if all_optimal and near is not None:
-        raise error(
-            "U315", "`--near` lists the optimal trees too", helps=("leave out `--all-optimal`",)
-        )
+        raise error("U315", "`--near` includes the optimal trees", helps=("omit `--all-optimal`",))
     return None if near is None else parse_near(near), at_least_one(MOST if most is None else most)
 
 

@@ -54,7 +54,9 @@ class Tune(OnSpec):
     ] = None
     keep: Annotated[
         Path | None,
-        Option(help="Save finished runs to this file, and go on from it; default SPEC.tune.json."),
+        Option(
+            help="Save finished runs to this file, and continue from it; default SPEC.tune.json."
+        ),
     ] = None
     using: Using = None
     within: Annotated[str | None, Option(help="Time limit of each run.")] = None

@@ -127,7 +127,7 @@ def rename(
     if of.kind == "group" and not taken:  # `gap(rate("a"), race)`
         taken = any(use.kind == "column" and use.name == name for use in outline.uses)
     if taken:
-        raise error("U350", f"`{name}` is taken", helps=("choose another name",))
+        raise error("U350", f"`{name}` is already used", helps=("choose another name",))
     if of.kind == "let" and name_text(name, HIDING).startswith("`"):
         raise error(
             "U350",
@@ -190,7 +190,7 @@ def _column(column: ColumnFacts, facts: Facts) -> str:
     if column.low is not None:
         rows.append(f"numbers from {column.low} to {column.high}, {values}")
     else:
-        rows.append(f"texts, {values}" if column.kind == "text" else "no value at all")
+        rows.append(f"texts, {values}" if column.kind == "text" else "no values")
     if column.n_missing:
         rows.append(f"\nmissing in {column.n_missing} of {facts.n_rows} rows")
     if column.levels:

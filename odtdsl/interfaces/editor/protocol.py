@@ -49,7 +49,7 @@ class Protocol(LanguageServerProtocol):
 
 def _refusal(method: object, wrong: str) -> JsonRpcException:
     if not isinstance(method, str):
-        return JsonRpcInvalidRequest(f"this is no request: {wrong}")
+        return JsonRpcInvalidRequest(f"this is not a request: {wrong}")
     return JsonRpcInvalidParams(f"the parameters of {method} cannot be read: {wrong}")
 
 
@@ -58,7 +58,7 @@ def _told(cause: BaseException | None) -> str:
     try:
         found = transform_error(cause, path="message")  # type: ignore[arg-type]
     except Exception:  # an error of another kind than cattrs makes: its words are no one's business
-        return "it has not the shape that the protocol asks for"
+        return "it does not have the shape that the protocol requires"
     return "; ".join(found[:SHOWN]) + ("; ..." if len(found) > SHOWN else "")
 
 

@@ -163,7 +163,7 @@ class Editor:
             )
             return syntax
         if "slow" in answer:
-            return (*syntax, unread(outline, f"they take more than {self.seconds:g} s"))
+            return (*syntax, unread(outline, f"that takes more than {self.seconds:g} s"))
         found = tuple(unpack(one, outline.source) for one in answer["diagnostics"])
         reason = answer.get("unread")
         return found if reason is None else (*found, unread(outline, reason))
