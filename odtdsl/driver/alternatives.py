@@ -134,8 +134,9 @@ def _bounds(
 def _price_of_an_error(core: Core, rows: Rows) -> Fraction:
     """What a wrong row of weight one adds to the first stage, where that is one number."""
     stage = core.objective[0]
-    if isinstance(stage, LinearStage) and not stage.maxima and stage.measure.output is not None:
-        output, labels = stage.measure.output, rows.labels
+    counted = stage.measure if isinstance(stage, LinearStage) and not stage.maxima else None
+    if counted is not None and counted.output is not None and core.labels is not None:
+        output, labels = counted.output, core.labels
         each = range(core.n_rows)
         right = output[each, labels]
         found = {
@@ -145,7 +146,7 @@ def _price_of_an_error(core: Core, rows: Rows) -> Fraction:
             if c != labels[i] and rows.weights[i]
         }
         if len(found) == 1 and (price := found.pop()) > 0:
-            return price / stage.measure.denominator
+            return price / counted.denominator
     raise error(
         "U314",
         "the first stage of the objective does not count all errors at the same price",
