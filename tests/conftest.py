@@ -17,9 +17,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Cores and data of a session stay: to look through them for garbage again and again costs a
-# twentieth of the time.
-gc.set_threshold(100_000, 50, 100)
+gc.set_threshold(100_000, 50, 100)  # a twentieth of the time was spent on looking for garbage
+
+
+def pytest_collection_finish() -> None:
+    """What is there when the tests begin is no garbage: to look through it again costs much."""
+    gc.collect()
+    gc.freeze()
+
 
 # Times are reported by benchmarks and never asserted: a busy machine is no failure.
 settings.register_profile("odtdsl", deadline=None)

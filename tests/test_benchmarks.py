@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import runpy
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -21,6 +26,21 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from measures import chart, cost, fairness, peers, published, report, specs, study  # noqa: E402
 from stats import ranks  # noqa: E402
+
+
+def printed_by(program: str, words: list[str], data: Path) -> str:
+    """What a program of the folder prints: run in this process, where imports are paid once."""
+    path, text = ROOT / "benchmarks" / program, io.StringIO()
+    with (
+        patch.dict(os.environ, {"ODTDSL_DATA": str(data)}),
+        patch.object(sys, "argv", [str(path), *words]),
+        patch.object(sys, "path", [str(path.parent), *sys.path]),
+        contextlib.redirect_stdout(text),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # of means over a single split
+        runpy.run_path(str(path), run_name="__main__")
+    return text.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -58,46 +78,23 @@ def test_a_measurement_prints_its_table(words: str, data: Path) -> None:
     if what == "memory" and not Path("/proc/self/clear_refs").exists():
         pytest.skip("peaks of memory are read from /proc")
     chosen = [] if what == "scaling" else ["--sets", "tiny"]
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), what, *chosen, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"ODTDSL_DATA": str(data)},
-    )
-    assert done.returncode == 0, done.stderr
-    rows = [line.count("|") for line in done.stdout.splitlines() if line.startswith("|")]
-    assert len(rows) >= 3, done.stdout
+    printed = printed_by("exact.py", [what, *chosen, *options], data)
+    rows = [line.count("|") for line in printed.splitlines() if line.startswith("|")]
+    assert len(rows) >= 3, printed
     assert rows[0] == rows[1] == rows[2]
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_regression_prints_its_table(loss: str, data: Path) -> None:
-    program = str(ROOT / "benchmarks" / "regression.py")
     options = ["--no-peer", "--runs", "1", "--depth", "2", "--loss", loss, "--sets", "tiny"]
-    done = subprocess.run(
-        [sys.executable, program, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"ODTDSL_DATA": str(data)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
+    printed = printed_by("regression.py", options, data)
+    assert sum(line.startswith("| tiny") for line in printed.splitlines()) == 1
 
 
 def test_forms_of_objective_are_all_proven(data: Path) -> None:
-    program = str(ROOT / "benchmarks" / "objectives.py")
-    done = subprocess.run(
-        [sys.executable, program, "--no-peer", "--runs", "1", "--depth", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"ODTDSL_DATA": str(data)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert sum(line.startswith("| tiny") for line in done.stdout.splitlines()) == 1
-    assert "Depth 2; all 13 proven." in done.stdout
+    printed = printed_by("objectives.py", ["--no-peer", "--runs", "1", "--depth", "2"], data)
+    assert sum(line.startswith("| tiny") for line in printed.splitlines()) == 1
+    assert "Depth 2; all 13 proven." in printed
 
 
 @pytest.fixture(scope="module")
@@ -156,20 +153,13 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_study_prints_its_table(words: str, first: str, says: str, studied: Path) -> None:
     program, *options = words.split()
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / program), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"ODTDSL_DATA": str(studied)},
-    )
-    assert done.returncode == 0, done.stderr
-    tables = _tables(done.stdout)
-    assert tables[0][2].startswith(f"| {first} |"), done.stdout
+    printed = printed_by(program, options, studied)
+    tables = _tables(printed)
+    assert tables[0][2].startswith(f"| {first} |"), printed
     for table in tables:
-        assert len(table) > 2, done.stdout
-        assert len({row.count("|") for row in table}) == 1, done.stdout
-    assert says in done.stdout
+        assert len(table) > 2, printed
+        assert len({row.count("|") for row in table}) == 1, printed
+    assert says in printed
 
 
 def _tables(text: str) -> list[list[str]]:

@@ -21,7 +21,7 @@ from itertools import combinations
 
 import pytest
 from meanings import Judge, Rule
-from scale import scaled
+from scale import SCALE, scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
 from test_impossible import CONFLICTS, FRAME, HEAD
 from worlds import Model, TooMany, World, random_world
@@ -308,7 +308,7 @@ def _spec(rules: str) -> odtdsl.Model:
 
 
 def test_a_back_end_that_cannot_decide_proves_nothing() -> None:
-    for rules in CONFLICTS.values():
+    for rules in list(CONFLICTS.values())[:: 1 if SCALE >= 1 else 4]:
         if "drop" in rules:
             continue
         found = explain(_spec(rules).analyse(frame=FRAME), backend="greedy")

@@ -166,7 +166,7 @@ def test_control_c_ends_with_the_best_so_far(when: int) -> None:
 
 
 def test_a_gap_stops_early_and_is_not_called_optimal_unless_it_is() -> None:
-    core = noise(60, 4, 4)
+    core = noise(40, 3, 3)
     answer = Milp().solve(core, Limits(gap=Fraction(9, 10)))
     (outcome,) = answer.stages
     assert outcome.value is not None
