@@ -56,7 +56,7 @@ M = TypeVar("M", bound=Callable[..., Value])
 def means(
     term: str, *, over: Base | None = None, called: str = "", in_floats: bool = False
 ) -> Callable[[M], M]:
-    """Enter a function as the meaning of a term; it takes what the term speaks of.
+    """Register a function as the meaning of a term; it takes what the term applies to.
 
     Parameters
     ----------

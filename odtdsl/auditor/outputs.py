@@ -49,7 +49,7 @@ def growth_of(problem: Problem, backend: str | None) -> Growth:
 
 
 def on_outputs(rule: RuleDecl) -> bool:
-    """Whether a rule speaks of leaf outputs."""
+    """Whether a rule restricts leaf outputs."""
     return any(call.term == "output" for call in applications(rule.condition))
 
 
@@ -61,7 +61,7 @@ def softened(line: AuditLine, rule: RuleDecl, model: TreeOn) -> AuditLine:
 
 
 def audited_outputs(model: TreeOn, growth: Growth) -> Iterator[AuditLine]:
-    """Lines on the outputs of leaves: what they are to be, and the grid that they are on."""
+    """Lines on the outputs of leaves: what they should be, and the grid that they are on."""
     problem = model.rows.problem
     step = problem.target.step
     soft = growth.leaf in ("relaxed", "average")
@@ -220,7 +220,7 @@ def _loss_called(problem: Problem) -> str:
 
 
 def _worst_output(model: TreeOn, loss: str) -> float:
-    """The largest share by which an output is off; 0 for a leaf whose rows weigh nothing."""
+    """The largest relative error of an output; 0 for a leaf whose rows have no weight."""
     return max((off for leaf in model.leaves for off in _off(leaf, loss)), default=0.0)
 
 

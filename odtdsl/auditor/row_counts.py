@@ -1,4 +1,4 @@
-"""How many rows stand behind what an audit says: those that a measure is taken over.
+"""How many rows each line of an audit rests on: those that its measures are taken over.
 
 A rate over twelve rows moves by eight points with one of them. Every rule says how many there are.
 """

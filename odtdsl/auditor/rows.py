@@ -91,7 +91,7 @@ class AuditRows:
     # ---- cells
 
     def column(self, name: str) -> RawColumn | None:
-        """A column as it was read; None where there is none of the name."""
+        """A column as it was read; None for an unknown name."""
         return self.table.columns.get(name)
 
     def missing(self, name: str) -> BoolArray:
@@ -210,8 +210,8 @@ class AuditRows:
     # ---- weights
 
     def _weights(self, data: Dataset) -> tuple[IntArray | ObjectArray, int]:
-        """Weights by their cells: the decimals that they write, or the simple fractions that
-        decimals of many digits stand for.
+        """Weights as their cells write them: decimals, or the simple fractions that long decimals
+        represent.
 
         Those of the data are taken only where these would sum beyond what is exact.
         """
@@ -285,7 +285,7 @@ class Levels:
         return UNKNOWN if number is None else self._of_number.get(number, UNKNOWN)
 
     def of_literal(self, value: str | Fraction) -> int:
-        """The place of the level that a literal stands for, or `UNKNOWN`."""
+        """The position of the level that a literal denotes, or `UNKNOWN`."""
         if isinstance(value, str):
             return self._of_text.get(value, UNKNOWN)
         whole = value.denominator == 1

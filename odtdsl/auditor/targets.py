@@ -46,4 +46,4 @@ class AuditPart(Part):
 
     @abstractmethod
     def in_order(self, below: Leaf, above: Leaf, target: TargetDecl) -> bool:
-        """Whether the first leaf may stand where a feature is smaller, under `increasing`."""
+        """Whether the first leaf may predict where a feature is smaller, under `increasing`."""

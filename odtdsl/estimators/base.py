@@ -245,7 +245,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         return result
 
     def _said(self) -> dict[str, Any]:
-        """What all estimators are told, as `EstimatorOptions` take it."""
+        """The parameters that all estimators share, as `EstimatorOptions` take them."""
         return {
             "rules": self.rules,
             "groups": self.groups or {},
@@ -269,7 +269,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         }
 
     def _judge(self, result: Result, *, awaited: bool) -> None:
-        """`awaited`: whether a proof could be expected, so that it is told where there is none."""
+        """Raise or warn by the result; `awaited`: whether a proof could be expected, so that its
+        absence is reported.
+        """
         name = type(self).__name__
         if result.model is None and result.status == "infeasible":
             raise error(
@@ -446,7 +448,7 @@ DIGITS = (7, 6, 5, 4, 3)
 def _with_digits(
     model: Model, table: dict[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
-    """The table, its weights rounded to fewer digits where exact arithmetic asks for it.
+    """The table, with its weights rounded to fewer digits if exact arithmetic requires it.
 
     And a warning (D209) that says so: objective, bound and audit are then of these weights.
     """

@@ -94,7 +94,7 @@ class HeldOut:
         self._last: tuple[int, Fraction | None] = (-1, None)
 
     def hear(self, progress: Progress) -> None:
-        """An improvement; news of the bound alone are none.
+        """Take an improvement of the model; ignore news of the bound alone.
 
         A search that is asked to end goes on a little; what it still finds depends on the clock.
         """

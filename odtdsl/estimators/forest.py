@@ -1,4 +1,4 @@
-"""A forest of trees whose outputs obey rules, and whose mean does too."""
+"""A forest of trees whose outputs satisfy rules, and whose mean does too."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from odtdsl.words import values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorOptions:
-    """What an estimator was asked for, in words that all of them share.
+    """The parameters of an estimator, under names that all estimators share.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def spec_model(spec: Any) -> Model:
 
 
 def only(model: Model, kind: type[Any]) -> Any:
-    """The first statement of a kind; None where there is none."""
+    """The first statement of a kind; None without one."""
     return next((one for one in model.spec.statements if isinstance(one, kind)), None)
 
 
@@ -229,7 +229,7 @@ def _types(model: Model, columns: Columns) -> None:
 
 
 def undeclared_categories(spec: Any, kinds: Mapping[str, Kind]) -> frozenset[str]:
-    """The categories whose type neither a spec says by name, nor their column with levels."""
+    """The categories whose type neither the spec nor the levels of their column declare."""
     said = {
         name.name
         for one in spec_model(spec).spec.statements
@@ -334,7 +334,7 @@ def _objective(model: Model, options: EstimatorOptions, target: Target) -> None:
 
 
 def _model_loss(model: Model, target: Target) -> str:
-    """What is minimized where nobody says it: losses where some are given, else errors."""
+    """The default objective: the declared losses if there are any, else errors."""
     if not target.labels:
         return "mse"
     return "error_rate" if only(model, ast.Loss) is None else "expected_loss"

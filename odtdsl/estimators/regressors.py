@@ -156,7 +156,7 @@ time_limit, backend, random_state, n_jobs, early_stopping, validation_fraction, 
 
 
 class OutputConstrainedTreeRegressor(_Regressor):
-    """A tree of one or several numbers, whose every prediction obeys the rules on outputs.
+    """A tree of one or several numbers, all of whose predictions satisfy the rules on outputs.
 
     Parameters
     ----------

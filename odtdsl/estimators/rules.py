@@ -66,7 +66,7 @@ def _names_in_calls(node: ast.Node) -> Iterator[str]:
 
 
 def add_rules(model: Model, rules: Rules, outputs: Sequence[str] = ()) -> None:
-    """Append rules; those without a scope that name one of `outputs` speak of leaves.
+    """Append rules; those without a scope that name one of `outputs` apply to leaves.
 
     Raises
     ------

@@ -48,7 +48,8 @@ ImprovementCallback = Callable[[dict[str, Any]], bool]
 def callback_task(
     estimator: Any, X: Any, y: Any
 ) -> tuple[ImprovementCallback | None, Callable[[], None]]:
-    """What tells the estimator's callbacks of improvements, and what ends their task.
+    """A function that reports improvements to the estimator's callbacks, and one that ends their
+    task.
 
     Each improvement of incumbent or bound is a task of its own, whose `metadata` say what
     improved; a callback that answers True to its end stops the search.

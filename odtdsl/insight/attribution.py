@@ -1,4 +1,4 @@
-"""Which rules shaped which nodes of a model: those whose conditions speak of them."""
+"""Which rules apply to which nodes of a model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def rules_by_node(
     graph: Graph, rows: Rows, inside: Sequence[IntArray]
 ) -> tuple[tuple[str, ...], ...]:
-    """Of each node the names of the rules that speak of it.
+    """For each node the names of the rules that apply to it.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def forms_of_rules(rows: Rows) -> list[tuple[str, RuleForms]]:
 
 
 def applies_to_split(columns: Collection[int], level: int) -> Callable[[RuleForms], bool]:
-    """Whether the forms of a rule speak of a split of these columns at a level."""
+    """A predicate: whether the forms of a rule apply to a split of these columns at a level."""
 
     def applies(forms: RuleForms) -> bool:
         for each in forms.filters:
@@ -96,7 +96,7 @@ def applies_to_split(columns: Collection[int], level: int) -> Callable[[RuleForm
 
 
 def _mentions(atom: Atom, column: int, level: int) -> bool:
-    """Whether an atom speaks of tests of a column (at a level)."""
+    """Whether an atom is about tests of a column (at a level)."""
     match atom:
         case Used() | Monotone():
             return atom.column == column
@@ -126,7 +126,7 @@ def _weighs(measure: PathMeasure, column: int) -> bool:
 
 
 def applies_to_leaf(forms: RuleForms, inside: list[int]) -> bool:
-    """Whether the forms of a rule speak of a leaf with these training rows."""
+    """Whether the forms of a rule apply to a leaf with these training rows."""
     for clause in forms.clauses:
         if clause.scope is Scope.LEAF:
             return True

@@ -1,4 +1,4 @@
-"""Why a row is predicted so: its path, the rules that speak of it, and the least change.
+"""Why a row gets its prediction: its path, the rules that apply to it, and the smallest change.
 
 The counterfactual is exact: of all leaves that predict otherwise, the one that the row reaches
 by changing the fewest features, then by the least sum of changes, each as a share of the
@@ -120,7 +120,7 @@ class Why:
         return "\n".join(self.lines())
 
     def to_json(self) -> dict[str, Any]:
-        """One object; the counterfactual is null where there is none."""
+        """One object; the counterfactual is null if there is none."""
         other = self.counterfactual
         return {
             "prediction": self.prediction,

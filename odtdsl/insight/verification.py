@@ -1,4 +1,4 @@
-"""What `odt audit` finds: rules kept by a saved tree, and what a proof proves of it."""
+"""What `odt audit` finds: the rules that a saved tree satisfies, and what a proof shows of it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def to_json(findings: tuple[Finding, ...]) -> dict[str, Any]:
 
 
 def lines(findings: tuple[Finding, ...]) -> Iterator[str]:
-    """A table, and what is to be done."""
+    """A table of the findings, and what to do."""
     from odtdsl.presentation.console import table
 
     words = {"ok": "ok", "missing": "-", "broken": "BROKEN"}

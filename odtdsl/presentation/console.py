@@ -40,7 +40,7 @@ STATUS = {
 
 
 def shown(value: Fraction | None, digits: int = 6) -> str:
-    """A number with at most so many digits; a dash where there is none."""
+    """A number with at most `digits` significant digits; a dash for None."""
     if value is None:
         return "-"
     if value.denominator == 1:
@@ -111,7 +111,7 @@ def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
 
 
 def status_line(result: Result) -> str:
-    """What the status says, of the kind of model that is asked for."""
+    """The status in words, for the kind of model that the spec asks for."""
     line = STATUS[result.status]
     asked = None if result.rows is None else result.rows.problem.skeleton
     joins = isinstance(asked, DiagramSkeleton) and not asked.tree
@@ -214,7 +214,7 @@ def _value(value: Fraction | None) -> str:
 
 
 def is_in_test_line(text: str, value: Fraction | None, test: TestScore) -> bool:
-    """Whether `test_line` has said the value of a stage on test rows."""
+    """Whether `test_line` already gives the value of a stage on test rows."""
     if value is None:
         return False
     if test.errors is None:
@@ -296,7 +296,7 @@ MAX_ROW_COUNTS = 4
 
 
 def row_counts_text(line: AuditLine) -> str:
-    """How many rows stand behind a line: of each group in the order of the rule, or their range."""
+    """How many rows a line rests on: of each group in the order of the rule, or their range."""
     each = [one.rows for one in line.rows]
     if len(each) > MAX_ROW_COUNTS:
         return f"{min(each)} to {max(each)}"

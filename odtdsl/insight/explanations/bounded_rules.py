@@ -72,7 +72,7 @@ class Bounded:
         )
 
     def tighter(self, a: Fraction, b: Fraction) -> bool:
-        """Whether a bound asks for more than another."""
+        """Whether a bound is stricter than another."""
         return a < b if self.op == "<=" else a > b
 
     def shown(self, value: Fraction) -> str:

@@ -71,7 +71,7 @@ class NearestBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why no tree satisfies all rules, or what each costs; only what is proven is said.
+    """Why no tree satisfies all rules, or what each rule costs; only what is proven is reported.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Explanation:
 
     @property
     def other_warnings(self) -> tuple[Diagnostic, ...]:
-        """The warnings of the spec but those that a conflict tells, with a proof."""
+        """The warnings of the spec, without those that a proven conflict repeats."""
         told = {label.span for one in self.diagnostics() for label in one.labels}
         return tuple(
             one

@@ -1,4 +1,4 @@
-"""Whether some tree keeps a set of rules, asked of any back end; answers are kept and re-used."""
+"""Whether some tree satisfies a set of rules, by any back end; answers are kept and reused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DEEPER = 1
 
 
 def no_progress(text: str) -> None:
-    """Nobody is told what is searched for."""
+    """Ignore what is searched for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """`feasible` is None where it was not decided; `tree` keeps what was asked."""
+    """`feasible` is None if undecided; `tree` satisfies the constraints."""
 
     feasible: bool | None
     tree: RawTree | None = None
@@ -131,7 +131,7 @@ class Oracle:
         return found
 
     def _assumed(self, live: Assumptions, members: Members) -> Answer:
-        """An answer under assumptions; a refutation may name fewer constraints than were asked."""
+        """An answer under assumptions; a refutation may name fewer constraints than were given."""
         core = self.without(self.all_members - members)
         for tree in reversed(self._trees):
             if keeps(core, tree):
@@ -295,7 +295,7 @@ def _name_of(constraint: Constraint) -> str:
 
 
 class _FirstTree:
-    """Ends a search at its first tree: what is asked is whether there is one."""
+    """Ends a search at its first tree, because only feasibility is wanted."""
 
     def __init__(self, asked: Callable[[], bool]) -> None:
         self.asked, self.seen = asked, False
@@ -334,7 +334,7 @@ def keeps(core: Core, tree: RawTree) -> bool:
 
 
 def relaxed(given: TreeSkeleton, *, deeper: int, leaves: bool) -> TreeSkeleton:
-    """The skeleton with bounds relaxed: so many levels more, or as many leaves as fit in.
+    """The skeleton with bounds relaxed: the depth by some levels, the leaves to as many as fit.
 
     Without a bound of the depth, leaves are twice as many.
     """
@@ -360,7 +360,7 @@ def _deepening(core: Core, given: Core) -> Iterable[Core]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
-    """An objective under which a question is asked; any will do, but some end much earlier."""
+    """An objective for a feasibility search; any will do, but some end much earlier."""
 
     name: str
     objective: tuple[StageForm, ...]

@@ -122,7 +122,7 @@ class _Walk:
         return self.analysis.problem
 
     def part(self, start: _Start, end: Fraction | None, most: int) -> Part:
-        """Walk until an efficient point is as tight as `end`, or for so many points."""
+        """Walk until an efficient point is as tight as `end`, or for a number of points."""
         points: list[Point] = []
         before = self.searches
 
@@ -354,7 +354,7 @@ def _chosen(base: Analysis, bounded: Bounded, wish: str) -> tuple[str, bool]:
 
 @contextmanager
 def _stopping(interrupted: Callable[[], bool]) -> Iterator[Stop]:
-    """Tells all processes of Ctrl-C."""
+    """Pass Ctrl-C on to all processes."""
     done = threading.Event()
     with tempfile.TemporaryDirectory(prefix="odt-") as folder:
         stop = Stop(os.path.join(folder, "stop"))

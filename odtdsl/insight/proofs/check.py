@@ -163,7 +163,7 @@ def _differing(proof: Sequence[str], spec: Sequence[str]) -> tuple[str, ...]:
 
 
 def _sensible(core: Core, part: Part) -> None:
-    """The claim speaks of stages that there are, of values that they can have, and of its rows."""
+    """Check that the claim names existing stages, possible values and existing rows."""
     claim, made = part.claim, part.refutation
     stages = len(core.objective)
     wrong = ""
@@ -277,7 +277,7 @@ def _other_formula(number: int, *notes: str) -> OdtError:
 
 
 def _accepted(steps: engine.RupAnswer, made: Refutation, number: int, statement: str) -> None:
-    """What the checker said of the steps."""
+    """Raise what the checker reports of the steps."""
     line = made.first_step + steps.line - 1
     unproven = f"not proven: {statement}"
     match steps.status:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def back_end(analysis: Analysis, wish: str | None) -> str:
-    """The back end that writes proofs, where nothing asks for another.
+    """The back end that writes proofs, unless another one is requested.
 
     Raises
     ------

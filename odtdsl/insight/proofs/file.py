@@ -174,7 +174,7 @@ def from_bytes(text: bytes, *, name: str = "<proof>") -> Proof:
 
 
 class _Reader:
-    """A text that is read from front to end, and the line that it stands at."""
+    """A text read from front to end, and the current line."""
 
     def __init__(self, text: bytes, name: str) -> None:
         self.text, self.name = text, name
@@ -344,7 +344,7 @@ def size_of(part: Part) -> dict[str, int | None]:
 
 
 def clause_at(formula: Literals, index: int) -> Sequence[int]:
-    """A clause by its number, from 0, without its end; empty where there is none."""
+    """A clause by its number, from 0, without its end; empty for an unknown number."""
     ends = np.flatnonzero(formula == 0)
     if index >= len(ends):
         return ()

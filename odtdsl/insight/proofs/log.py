@@ -94,7 +94,7 @@ def claims_of(core: Core, result: Result) -> tuple[Claim, ...]:
 
 
 def spec_lines(problem: Problem) -> tuple[str, ...]:
-    """What a spec asks for, line by line: all of it but where the rows are and how to search."""
+    """What a spec requires, line by line: all but the source of the rows and how to search."""
     lines = dump_problem(problem).splitlines()
     return tuple(line for line in lines if line.split(" ")[0] not in ("data", "solve", "growth"))
 
@@ -137,7 +137,7 @@ def _must_fail(live: object) -> None:
 
 
 def _ended(steps: list[str]) -> bytes:
-    """Steps up to the empty clause, which a solver may leave unsaid where it is at hand."""
+    """Steps up to the empty clause, which a solver may omit if it is trivial."""
     lines = [step.strip() for step in steps]
     end = lines.index("0") if "0" in lines else len(lines)
     return "".join(f"{line}\n" for line in [*lines[:end], "0"]).encode()

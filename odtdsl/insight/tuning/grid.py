@@ -124,7 +124,7 @@ def _wrong(message: str) -> OdtError:
 
 
 def _named(name: str, text: str, values: str) -> tuple[str, ...]:
-    """The values of a name; skeletons have commas inside, and stand between semicolons."""
+    """The values of a name; skeletons contain commas and are separated by semicolons."""
     if name != SKELETON:
         return _listed(text, values)
     found = tuple(" ".join(part.split()) for part in values.split(";"))
@@ -134,7 +134,7 @@ def _named(name: str, text: str, values: str) -> tuple[str, ...]:
 
 
 def _listed(text: str, values: str) -> tuple[str, ...]:
-    """The values of a text: a range, or parts between commas that stand in no bracket."""
+    """The values of a text: a range, or parts between commas outside brackets."""
     if match := _RANGE.fullmatch(values.strip()):
         return tuple(_range(text, match[1], match[2], match[3]))
     parts = [part.strip() for part in _parts(values)]
@@ -211,7 +211,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def applied(spec: ast.Spec, names: tuple[str, ...], setting: Setting) -> ast.Spec:
-    """The spec under a setting; without comments, which would speak of other numbers.
+    """The spec under a setting; without comments, which would mention other numbers.
 
     Raises
     ------

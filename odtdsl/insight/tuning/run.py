@@ -216,7 +216,7 @@ def _check(
     settings: tuple[Setting, ...],
     score: Score,
 ) -> None:
-    """Every value once, on all rows, so that mistakes are told before hours of runs."""
+    """Try every value once, on all rows, so that mistakes are reported before hours of runs."""
     from odtdsl.driver.choice import choose as choose_back_end
     from odtdsl.driver.choice import refused
     from odtdsl.problem.terms.normalize import normalize

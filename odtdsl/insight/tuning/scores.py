@@ -40,7 +40,7 @@ class Score:
 
 
 def parse_score(text: str) -> Score:
-    """A measure, which is to be small, or `maximize` with one.
+    """A measure to minimize, or `maximize` with one.
 
     Raises
     ------
@@ -66,7 +66,8 @@ def parse_score(text: str) -> Score:
 
 
 def default_score(spec: ast.Spec) -> Score:
-    """`error_rate`, or `expected_loss` where the spec speaks of losses; of numbers its loss.
+    """`error_rate`, or `expected_loss` if the spec declares losses; for numbers the loss of the
+    spec.
 
     Parameters
     ----------

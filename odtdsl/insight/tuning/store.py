@@ -1,4 +1,4 @@
-"""Runs that are done, in a file, so that a tuning that was stopped goes on from there."""
+"""Completed runs in a file, so that a stopped tuning can continue."""
 
 from __future__ import annotations
 

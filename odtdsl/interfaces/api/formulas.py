@@ -88,7 +88,7 @@ def decode(
     bound: Numeric | Iterable[Numeric] = (),
     **inputs: Unpack[Inputs],
 ) -> Result:
-    """The audited tree that another solver's model of a formula of `compile` stands for.
+    """The audited tree that another solver's assignment of a formula of `compile` describes.
 
     Parameters
     ----------

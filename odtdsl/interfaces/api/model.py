@@ -325,7 +325,7 @@ class Model:
         return self._append(statements.cost({**(prices or {}), **named}, default))
 
     def shared_cost(self, columns: Columns, amount: Numeric) -> Model:
-        """`cost {...} shared = ...`: once per path that asks for any of the features."""
+        """`cost {...} shared = ...`: paid once per path that tests any of the features."""
         return self._append(statements.shared_cost(columns, amount))
 
     def loss(self, *, predict: Label, when: Label, amount: Numeric) -> Model:

@@ -1,4 +1,4 @@
-"""Specs and saved models from text and files, and what stands for one."""
+"""Specs and saved models from text and files."""
 
 from __future__ import annotations
 

@@ -124,13 +124,13 @@ def is_path(value: object) -> bool:
 
 
 def is_frame(value: object) -> bool:
-    """Whether a value is to be read as a table: what exactly it is shows when it is read."""
+    """Whether a value should be read as a table; reading shows of which kind."""
     scalar = isinstance(value, Expression) or values.exact(value) is not None
     return not (value is None or is_path(value) or scalar or isinstance(value, bool))
 
 
 def file_path(option: str, rows: str, given: object) -> str | None:
-    """The path of a file; a frame in its place is told where it belongs."""
+    """The path of a file; for a frame, an error that says where to pass it."""
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):
@@ -194,7 +194,7 @@ def target(
     positive: object,
     step: object,
 ) -> ast.Target:
-    """`target ...`; the type follows from `classes`, `levels` or `step` where it is not said."""
+    """`target ...`; the type follows from `classes`, `levels` or `step` if it is not given."""
     implied = [
         word
         for word, said in (("class", classes), ("ordered", levels), ("number", step))

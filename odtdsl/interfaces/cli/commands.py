@@ -19,7 +19,7 @@ from odtdsl.interfaces.cli.common import Problem, print_lines, run
 
 @dataclass(frozen=True)
 class Argument:
-    """A field that stands on the command line without a name; optional where it has a default."""
+    """A positional argument of the command line; optional if it has a default."""
 
     help: str
 
@@ -78,7 +78,7 @@ class Command(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Do what was asked for.
+        """Execute the command.
 
         Returns
         -------
@@ -178,7 +178,7 @@ def _type(kind: Any, told: Option | None) -> Any:
 
 
 class Commands(click.Group):
-    """The commands of `odt`, in the order in which they are told."""
+    """The commands of `odt`, in the order of the help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands in the order of the help, not of the alphabet."""

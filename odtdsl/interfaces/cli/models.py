@@ -1,4 +1,4 @@
-"""`odt predict`, `odt audit` and `odt why`: what is asked of saved models."""
+"""`odt predict`, `odt audit` and `odt why`: commands on saved models."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def pictures(
     outputs: OutputScore | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Callable[[], None]]:
-    """What writes a model to files; what rules admit stands below the tree in its picture.
+    """Write a model to files; its picture shows below the tree what outputs the rules allow.
 
     `notes` are lines that pictures add to nodes: see `interfaces.cli.common.missing_in`.
     """

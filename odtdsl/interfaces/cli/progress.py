@@ -1,4 +1,4 @@
-"""That a search goes on, told while one waits: a live line on a terminal, else a line at times."""
+"""Progress of a search while one waits: a live line on a terminal, else a line at times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFRESH = 0.2
 
 
 class Waiting:
-    """Where a command stands, on standard error; a search need not report for the clock to go on.
+    """The progress of a command on standard error; the clock runs even if a search reports nothing.
 
     A log or an editor that shows what is printed gets few lines: after 10 s, 20 s, 40 s.
     Programs that ask for JSON get none.
@@ -61,7 +61,7 @@ class Waiting:
         self.text = printable(text)
 
     def __call__(self, progress: Progress) -> None:
-        """Where one search stands, as a back end reports it."""
+        """Show the progress that a back end reports."""
         stage = f"stage {progress.stage + 1}, " if progress.stage else ""
         gap = relative_gap(progress.incumbent, progress.bound)
         told = "" if gap is None else f", gap {float(gap):.1%}"

@@ -177,7 +177,7 @@ def _deliver(
     spec: Path,
     paths: tuple[Path | None, Path | None, Path | None],
 ) -> None:
-    """The answer, printed; then its files, and the proof where one is asked for."""
+    """Print the answer, then write its files, and the proof if requested."""
     from odtdsl.presentation import console
 
     def answer() -> None:
@@ -215,7 +215,7 @@ def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
 def _list_wish(
     all_optimal: bool, near: str | None, most: int | None, gap: str | None
 ) -> tuple[Near | None, int] | None:
-    """The tolerance and number of trees of a list; None where one tree is asked for."""
+    """The tolerance and number of trees of a list; None if a single tree is requested."""
     from odtdsl.driver.alternatives import MOST, at_least_one, parse_near
 
     if not all_optimal and near is None:

@@ -1,4 +1,4 @@
-"""What could stand at the cursor: keywords that the grammar takes there, terms, names, values."""
+"""Completions at the cursor: keywords that the grammar allows there, terms, names, values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMN_PLACES = {"target", "feature", "drop", "weight", "cost", "candidates"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """Something to put in place of `span`; `filter` is what the typed letters are held against."""
+    """A replacement for `span`; `filter` is what the typed letters are matched with."""
 
     label: str
     text: str
@@ -54,7 +54,7 @@ class Completions:
 
 
 def complete(outline: Outline, offset: int, facts: Facts | None, base: Path) -> Completions:
-    """What could stand at an offset.
+    """The completions at an offset.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class _Asked:
         return "model"
 
     def _call(self) -> tuple[str, int] | None:
-        """The function whose arguments the cursor stands among, and the argument's number."""
+        """The function whose arguments contain the cursor, and the argument's number."""
         level, index = 0, 0
         for at in range(len(self.pieces) - 1, 0, -1):
             kind = self.pieces[at].kind
@@ -240,7 +240,7 @@ class _Asked:
         return None
 
     def _member(self) -> str | None:
-        """The word before `in {`, where the cursor stands within the braces."""
+        """The word before `in {`, if the cursor is within the braces."""
         for at in range(len(self.pieces) - 1, 1, -1):
             kind = self.pieces[at].kind
             if kind == "LBRACE":
@@ -284,7 +284,7 @@ class _Asked:
     # ---- values
 
     def values(self, token: Token | None) -> Iterator[Item]:
-        """Texts that could stand here: levels, classes, files, names of data sets."""
+        """Texts that fit here: levels, classes, files, names of data sets."""
         last = "" if self.last is None else self.last.kind
         typed = "" if token is None else token.text[1:].removesuffix('"')
         if last in ("DATA", "TEST", "START"):
@@ -300,7 +300,7 @@ class _Asked:
             yield from self._levels(self._valued())
 
     def _valued(self) -> str | None:
-        """The column whose values could stand here."""
+        """The column whose values fit here."""
         targets = self._targets()
         target = targets[0] if len(targets) == 1 else None
         if self.keyword in ("loss",) or (self.last is not None and self.last.kind == "POSITIVE"):

@@ -39,7 +39,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the data statement of a spec names; `n_rows` is None where only names were read."""
+    """What is known of the data of a spec; `n_rows` is None if only names were read."""
 
     source: str
     n_rows: int | None

@@ -1,4 +1,4 @@
-"""What a word means where it stands, as Markdown; where a name is defined; renaming it."""
+"""The meaning of a word in its place, as Markdown; where a name is defined; renaming it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 12
 
 
 def hover(outline: Outline, offset: int, facts: Facts | None) -> tuple[str, Span] | None:
-    """What the word at an offset means, as Markdown, and where it stands."""
+    """The meaning of the word at an offset, as Markdown, and its span."""
     token = outline.token_at(offset)
     if token is None or token.name is None:
         return None
@@ -91,7 +91,7 @@ def _definition_at(outline: Outline, token: Token) -> Definition | None:
 
 
 def definition(outline: Outline, offset: int) -> Definition | None:
-    """What the name at an offset stands for."""
+    """What the name at an offset refers to."""
     token = outline.token_at(offset)
     return None if token is None or token.name is None else _definition_at(outline, token)
 

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A piece of text; texts and backticked names may lack their end."""
+    """A piece of text; texts and backticked names may be unclosed."""
 
     kind: TokenKind
     text: str
@@ -58,7 +58,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A rule, group or `let`; `node` is None where the statement cannot be read."""
+    """A rule, group or `let`; `node` is None if the statement cannot be parsed."""
 
     kind: NameKind
     name: str
@@ -119,7 +119,7 @@ class Outline:
         return next((one for one in self.readable[0] if isinstance(one, kind)), None)
 
     def token_at(self, offset: int) -> Token | None:
-        """The token that a cursor stands in, or at the end of."""
+        """The token that contains the cursor, or ends at it."""
         index = bisect_right(self._starts, offset) - 1
         if index < 0 or offset > self.tokens[index].end:
             return None
@@ -188,7 +188,7 @@ class Outline:
         return tuple(sorted(found, key=lambda one: one.span.start))
 
     def _used(self, expr: Any, group_place: bool) -> Iterator[Use]:
-        """The names in an expression; `group_place`: a group's name may stand here."""
+        """The names in an expression; `group_place`: whether a group's name may occur here."""
         match expr:
             case ast.Name():
                 token = next(self._from(expr.span.start, skipping="("), None)

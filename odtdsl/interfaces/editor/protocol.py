@@ -1,4 +1,4 @@
-"""What stands between the wire and the handlers: messages that make no sense are answered, too.
+"""Between the wire and the handlers: malformed messages are answered, too.
 
 pygls drops a request whose parameters do not have their shape, so a client would wait for ever.
 Here such a request becomes one of a method of our own, `REFUSED`, whose handler refuses it; pygls

@@ -1,4 +1,6 @@
-"""The checking process, from the server's side: asked one text at a time, stopped if too slow."""
+"""The checking process, seen from the server: it gets one text at a time, and is stopped if too
+slow.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ STARTING = 120.0
 
 
 class Checker:
-    """Starts the process when it is first asked, and again after it was stopped.
+    """Starts the process on first use, and again after it was stopped.
 
     `seconds` is the longest that a check may take; data that need longer are not checked.
     """
@@ -66,7 +68,7 @@ class Checker:
         return answer
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """The process, once it has said that it is ready."""
+        """The process, once it has reported that it is ready."""
         if self._process is None or self._process.poll() is not None:
             self.stop()
             self._process = subprocess.Popen(

@@ -37,7 +37,7 @@ PAD = 0.05
 
 
 class Axis:
-    """Values to pixels, and the numbers that stand at an axis.
+    """Maps values to pixels, and gives the numbers along an axis.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """Round numbers: where they stand, and their texts."""
+        """Round numbers: their positions and texts."""
         factor, percent = (100, "%") if self.unit == "%" else (1, "")
         low, high = self.low * factor, self.high * factor
         rough = (high - low) / 6
@@ -113,7 +113,7 @@ def fitting(text: str, width: float) -> str:
 
 
 class Plot:
-    """The ground on which marks stand: an axis across, and perhaps one upwards."""
+    """The plotting area: an axis across, and perhaps one upwards."""
 
     def __init__(self, x: Axis, top: float, bottom: float, y: Axis | None = None) -> None:
         self.x, self.y, self.top, self.bottom = x, y, top, bottom

@@ -95,7 +95,7 @@ def _is_of_c(name: str) -> bool:
 
 
 def check_name(name: str | None, to: str, bad: re.Pattern[str], what: str) -> None:
-    """Refuse a name that was asked for in which a pattern is found.
+    """Refuse a given name in which a pattern is found.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def export_plan(
 
 
 def format_named(to: str) -> Format:
-    """A format by its name; U370 where there is none."""
+    """A format by its name; raises U370 for an unknown one."""
     if to not in FORMATS:
         near = closest(to, list(FORMATS))
         known = ", ".join(FORMATS)
@@ -69,7 +69,7 @@ def format_named(to: str) -> Format:
 
 
 def format_of(path: Path) -> str:
-    """The format that a file is to have, by its suffix; U370 where that tells none."""
+    """The format of a file by its suffix; raises U370 for an unknown one."""
     for to, form in FORMATS.items():
         if path.suffix.lower() in form.suffixes:
             return to

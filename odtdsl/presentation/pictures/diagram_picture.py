@@ -36,7 +36,7 @@ Place = tuple[int, Item]
 
 
 def diagram_picture(diagram: Diagram, *, title: str = "", notes: Notes | None = None) -> Picture:
-    """A diagram, laid out: every node stands once, however many arcs lead to it.
+    """A diagram, laid out: every node is drawn once, however many arcs lead to it.
 
     Arcs say their answer and their share of the training rows, which is also their width;
     those of `no` are dashed.

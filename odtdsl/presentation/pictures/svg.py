@@ -179,7 +179,7 @@ def _key(key: Key) -> str:
 
 
 def style(theme: Theme) -> str:
-    """The style sheet of pictures; it touches nothing else of the page that they stand on.
+    """The style sheet of pictures; it affects nothing else on their page.
 
     The dark one is for screens: paper is white.
     """

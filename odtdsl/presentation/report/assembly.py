@@ -1,4 +1,4 @@
-"""From a result to a report: what is asked beside the result, and saved models as results."""
+"""From a result to a report: explanations to add, and saved models as results."""
 
 from __future__ import annotations
 

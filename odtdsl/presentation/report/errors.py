@@ -1,4 +1,4 @@
-"""Where a model is right and wrong, by group, as its task tells it."""
+"""Where a model is right and wrong, by group, as its task defines it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def errors(subject: Subject) -> Markup:
 
 
 def outputs(subject: Subject) -> Markup:
-    """What leaves may predict and do, where the task tells it."""
+    """What leaves may predict and do predict, if the task has outputs."""
     return ReportPart.of(subject.problem.target.kind).outputs(subject)
 
 

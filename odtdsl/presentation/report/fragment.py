@@ -1,5 +1,4 @@
-"""A result in a notebook: status, picture and audit, without scripts or styles of its own but
-those that stay inside of it."""
+"""A result in a notebook: status, picture and audit; its scripts and styles stay inside."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def section(title: str, anchor: str, *parts: Part, class_: str | None = None) ->
 
 
 def data(value: Any) -> Markup:
-    """JSON for a script element: no character of it can end the element or begin another."""
+    """JSON for a script element: no character in it can end the element or begin another."""
     said = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         said = said.replace(character, f"\\u{ord(character):04x}")

@@ -25,7 +25,7 @@ DEEPEST_INDENT = 12
 
 
 def model(subject: Subject) -> Markup:
-    """The picture, what is to be done with it, and the nodes in words."""
+    """The picture, its controls, and the nodes in words."""
     facts = subject.facts
     if facts is None:
         return Markup("")

@@ -61,7 +61,7 @@ class Facts:
     """Where missing cells go at splits, where such cells can be."""
 
     def shaped(self, rule: str) -> tuple[int, ...]:
-        """The numbers of the nodes that a rule speaks of."""
+        """The numbers of the nodes that a rule applies to."""
         return tuple(one.node.number for one in self.nodes if rule in one.rules)
 
 

@@ -131,7 +131,7 @@ def checked(line: AuditLine) -> tuple[Part, ...]:
 
 
 def row_counts(line: AuditLine) -> Markup:
-    """How many rows stand behind a line, with the names of their groups."""
+    """How many rows a line rests on, with the names of their groups."""
     if len(line.rows) > console.MAX_ROW_COUNTS:
         each = "\n".join(f"{one.of}: {one.rows}" for one in line.rows)
         return tag("span", console.row_counts_text(line), title=each)

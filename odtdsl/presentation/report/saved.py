@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
-    """A saved model as a result, audited again; and what may be said of its status.
+    """A saved model as a result, audited again, with the status that can be claimed.
 
     A saved result is believed what no audit can show (bounds, proofs, the timeline) only where
     it is of the same data and of the same problem, and its values are those of the audit.
@@ -62,7 +62,7 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
 
 
 def _believed(result: Result, rows: Rows, said: Any) -> Result | None:
-    """The result with what the file says of its search; None where it is none of this spec."""
+    """The result with what the file records of its search; None if it belongs to another spec."""
     try:
         if said["digest"] != result.digest or len(said["stages"]) != len(result.stages):
             return None

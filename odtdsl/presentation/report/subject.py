@@ -1,4 +1,4 @@
-"""What a report is of: a result, and what was asked for beside it."""
+"""The subject of a report: a result, and the explanations requested with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What asking costs, where thresholds stand, which nodes are shared."""
+"""The costs of features, the positions of thresholds, and the nodes that are shared."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _paths(facts: Facts) -> Markup:
 
 
 def _taken(facts: Facts) -> Iterator[tuple[list[str], list[int], str, Markup]]:
-    """The paths of rows: features in the order asked, rows, prediction and end."""
+    """The paths of rows: features in the order of their tests, rows, prediction and end."""
     asked: dict[int, list[str]] = {}
     for one in facts.nodes:
         if isinstance(one.node, Joint):

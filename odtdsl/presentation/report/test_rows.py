@@ -48,7 +48,7 @@ def _heads(test: TestScore) -> tuple[str, ...]:
 
 
 def _figures(subject: Subject, test: TestScore) -> Iterator[tuple[Part, ...]]:
-    """Rows, errors, and each stage of the objective that speaks of rows."""
+    """Rows, errors, and each stage of the objective that is measured on rows."""
     result, base = subject.result, test.baseline
 
     def row(name: str, train: str, here: str, constant: str) -> tuple[Part, ...]:

@@ -78,7 +78,7 @@ def _drawn(name: str, found: Points, bound: Points, end: float) -> Markup:
 def _steps(
     points: Points, kind: str, text: str, x: Axis, y: Axis, end: float, others: Points
 ) -> Iterator[str]:
-    """A value holds until the next; its name stands at the end, clear of the other's."""
+    """A value holds until the next one; its name is drawn at the end, clear of the other's."""
     if not points:
         return
     places = [(x(at), y(float(value))) for at, value in points]

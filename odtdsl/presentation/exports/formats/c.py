@@ -227,7 +227,7 @@ def equal(cell: str, value: Cell) -> str:
 
 
 def number(value: float) -> str:
-    """A double in hexadecimal, with its decimal where that tells more."""
+    """A double in hexadecimal, with its decimal if that is more readable."""
     short = number_text(value)
     if value == int(value) and abs(value) < 2**53:
         return short if "." in short or "e" in short else f"{short}.0"

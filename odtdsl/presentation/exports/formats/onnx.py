@@ -78,7 +78,7 @@ class _Graph:
     # ---- building
 
     def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """A node with one output, whose name is given back."""
+        """Add a node with one output and return the name of the output."""
         from onnx import helper
 
         self.count += 1
