@@ -176,22 +176,11 @@ class DiagramCode:
     # ---- the diagram
 
     def at_most_one(self, literals: Sequence[int], what: str) -> None:
-        """Pairs where few, else a chain of prefixes; left to the solver where sums are."""
+        """By clauses; left to the solver where sums are."""
         if self.formula.bounds is not None:
             self.one_of.append(tuple(literals))
-        elif len(literals) <= 5:
-            for i, a in enumerate(literals):
-                for b in literals[i + 1 :]:
-                    self.formula.add(-a, -b)
         else:
-            seen = self.formula.block(
-                lambda i: f"{what}: one of the first {i + 1}", len(literals) - 1
-            )
-            for i, a in enumerate(literals[:-1]):
-                self.formula.add(-a, int(seen[i]))
-                self.formula.add(-int(seen[i]), -literals[i + 1])
-                if i:
-                    self.formula.add(-int(seen[i - 1]), int(seen[i]))
+            self.formula.at_most_one(literals, what)
 
     def _shape(self) -> None:
         formula = self.formula

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -144,6 +144,20 @@ class Formula:
             self.clauses.extend(map(tuple, literals.tolist()))
         else:
             self.clauses.extend(tuple(x for x in row if x) for row in literals.tolist())
+
+    def at_most_one(self, literals: Sequence[int], what: str) -> None:
+        """Pairs where few, else a chain of prefixes."""
+        if len(literals) <= 5:
+            for i, a in enumerate(literals):
+                for b in literals[i + 1 :]:
+                    self.add(-a, -b)
+            return
+        seen = self.block(lambda i: f"{what}: one of the first {i + 1}", len(literals) - 1)
+        for i, a in enumerate(literals[:-1]):
+            self.add(-a, int(seen[i]))
+            self.add(-int(seen[i]), -literals[i + 1])
+            if i:
+                self.add(-int(seen[i - 1]), int(seen[i]))
 
     def any_of(self, literals: Iterable[int | bool], meaning: str) -> int | bool:
         """A literal that is true iff one of some is; a truth value where that is known."""

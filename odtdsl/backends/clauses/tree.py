@@ -219,18 +219,8 @@ class TreeCode:
                     formula.add(-int(self.idle[q - 1]), -self.select(q, f))
 
     def at_most_one(self, literals: list[int], what: str) -> None:
-        """Pairs where few, else a chain of prefixes."""
-        if len(literals) <= 5:
-            for i, a in enumerate(literals):
-                for b in literals[i + 1 :]:
-                    self.formula.add(-a, -b)
-            return
-        seen = self.formula.block(lambda i: f"{what}: one of the first {i + 1}", len(literals) - 1)
-        for i, a in enumerate(literals[:-1]):
-            self.formula.add(-a, int(seen[i]))
-            self.formula.add(-int(seen[i]), -literals[i + 1])
-            if i:
-                self.formula.add(-int(seen[i - 1]), int(seen[i]))
+        """By clauses."""
+        self.formula.at_most_one(literals, what)
 
     def _filters(self) -> None:
         core = self.core

@@ -142,20 +142,16 @@ class PlaneFlow(Flows):
         sides = self.program.columns(names, integer=True).reshape(count, depth)
         for level in range(depth):
             nodes = self.perfect.at_level(level)
-            none = np.zeros(count, dtype=np.int64)
             for index, name in SIDES:
                 flows = np.concatenate([self.flow[n][:, index] for n in nodes], axis=1)
                 columns = np.concatenate([flows, sides[:, [level]]], axis=1)
-                values = np.ones(columns.shape[1], dtype=np.int64)
-                values[-1] = 1 if index == 0 else -1
-                self.program.block(
+                left = index == 0
+                self.program.alike(
                     [f"{name}(l{level},p{x})" for x in range(count)],
                     SKELETON,
-                    starts=np.arange(count + 1) * len(values),
-                    columns=columns.ravel(),
-                    values=np.tile(values, count),
-                    lower=none - FREE,
-                    upper=none + (1 if index == 0 else 0),
+                    columns,
+                    [1] * flows.shape[1] + [1 if left else -1],
+                    upper=1 if left else 0,
                 )
             self._tick()
         return sides

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.backends.milp.charges import total_range
 from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.diagram_rules import DiagramRules
 from odtdsl.backends.milp.flows import Flows
@@ -18,9 +17,9 @@ from odtdsl.backends.milp.lowering import Kept
 from odtdsl.backends.milp.patterns import Patterns, find_patterns, gains_of
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.search import Model, Search
-from odtdsl.backends.milp.stages import Goal, keep, lower_stage
+from odtdsl.backends.milp.stages import Goal, bound_by_parts, keep, lower_stage
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
-from odtdsl.problem.ir.forms import Additive, Core, DepthStage, RegressionStage, StageForm
+from odtdsl.problem.ir.forms import Additive, Core, StageForm
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
 
 
@@ -151,9 +150,6 @@ def _least_of_diagrams(
     stage: StageForm, patterns: Patterns, n_classes: int, most_splits: int
 ) -> Fraction:
     """A bound that needs no solver: every pattern has its best label."""
-    if isinstance(stage, DepthStage):
-        return Fraction(0)
-    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
 
     def least(part: Additive) -> Fraction:
         cheapest = 0 if part.columns is None else int(part.columns.min(initial=0))
@@ -162,10 +158,4 @@ def _least_of_diagrams(
         total += int(gains_of(part, patterns, n_classes).by_label.min(axis=1).sum())
         return Fraction(total, part.denominator)
 
-    value = least(stage.measure)
-    for factor, parts in stage.maxima:
-        value += factor * max(least(part) for part in parts)
-    if (paths := stage.path_sum) is not None:
-        lowest = total_range(paths, patterns, most_splits)[0]
-        value += Fraction(lowest, paths.whole_denominator)
-    return value
+    return bound_by_parts(stage, least, patterns, most_splits)

@@ -169,17 +169,8 @@ class Flows(ABC):
             for v in targets
         ]
         flow = self.program.columns([f"flow({name}" for name in names])
-        pairs = np.stack([flow, np.tile(arcs.ravel(), count)], axis=1).ravel()
-        zeros = np.zeros(len(flow), dtype=np.int64)
-        self.program.block(
-            [f"by_arc({name}" for name in names],
-            SKELETON,
-            starts=np.arange(len(flow) + 1) * 2,
-            columns=pairs,
-            values=np.tile(np.array([1, -1]), len(flow)),
-            lower=zeros - FREE,
-            upper=zeros,
-        )
+        pairs = np.stack([flow, np.tile(arcs.ravel(), count)], axis=1)
+        self.program.alike([f"by_arc({name}" for name in names], SKELETON, pairs, (1, -1))
         self._tick()
         return flow.reshape(count, 2, len(targets))
 
@@ -188,18 +179,10 @@ class Flows(ABC):
         count = self.patterns.count
         out = self.flow[node].reshape(count, -1)
         into = np.full((count, 1), self.active[0]) if node == 0 else self._inflow(node)
-        values = np.array([1] * out.shape[1] + [-1] * into.shape[1], dtype=np.int64)
+        values = [1] * out.shape[1] + [-1] * into.shape[1]
         columns = np.concatenate([out, into], axis=1)
-        zeros = np.zeros(count, dtype=np.int64)
-        self.program.block(
-            [f"through(p{x},n{node})" for x in range(count)],
-            SKELETON,
-            starts=np.arange(count + 1) * columns.shape[1],
-            columns=columns.ravel(),
-            values=np.tile(values, count),
-            lower=zeros,
-            upper=zeros,
-        )
+        names = [f"through(p{x},n{node})" for x in range(count)]
+        self.program.alike(names, SKELETON, columns, values, lower=0)
         self._tick()
 
     def side_block(

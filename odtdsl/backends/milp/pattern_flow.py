@@ -181,34 +181,15 @@ class PatternFlow(Structure):
         slots = self.perfect.n_leaves
         hits = hit[x, c].ravel()
         labels = self.label[:, c].T.ravel()
-        pairs = np.stack([hits, labels], axis=1).ravel()
         names = [f"if_label({self.program.column_names[h][4:]}" for h in hits.tolist()]
-        zeros = np.zeros(len(hits), dtype=np.int64)
-        self.program.block(
-            names,
-            SKELETON,
-            starts=np.arange(len(hits) + 1) * 2,
-            columns=pairs,
-            values=np.tile(np.array([1, -1]), len(hits)),
-            lower=zeros - FREE,
-            upper=zeros,
-        )
+        self.program.alike(names, SKELETON, np.stack([hits, labels], axis=1), (1, -1))
         self._tick()
         for pattern in np.unique(x).tolist():
             mine = hit[pattern][hit[pattern, :, 0] >= 0]
             flow = self.flow[pattern]
             block = np.concatenate([mine, flow[None, :]]).T
-            values = np.array([1] * len(mine) + [-1], dtype=np.int64)
-            nothing = np.zeros(slots, dtype=np.int64)
-            self.program.block(
-                [f"if_flow(p{pattern},{self.slot_name(t)})" for t in range(slots)],
-                SKELETON,
-                starts=np.arange(slots + 1) * block.shape[1],
-                columns=block.ravel(),
-                values=np.tile(values, slots),
-                lower=nothing - FREE,
-                upper=nothing,
-            )
+            names = [f"if_flow(p{pattern},{self.slot_name(t)})" for t in range(slots)]
+            self.program.alike(names, SKELETON, block, [1] * len(mine) + [-1])
         self._tick()
 
     def _reduced(self) -> None:

@@ -210,6 +210,28 @@ class Program:
         self._upper.append(upper)
         self._nonzeros += len(columns)
 
+    def alike(
+        self,
+        names: Sequence[str],
+        origin: Origin,
+        columns: IntArray,
+        values: Sequence[int],
+        *,
+        lower: int = -FREE,
+        upper: int = 0,
+    ) -> None:
+        """A row per row of `columns`, (n_names, n_values), with the same values and sides."""
+        count, width = columns.shape
+        self.block(
+            names,
+            origin,
+            starts=np.arange(count + 1) * width,
+            columns=columns.ravel(),
+            values=np.tile(np.array(values, dtype=np.int64), count),
+            lower=np.full(count, lower, dtype=np.int64),
+            upper=np.full(count, upper, dtype=np.int64),
+        )
+
     def row(
         self,
         name: str,

@@ -7,6 +7,7 @@ integer and an absolute gap below 1 proves optimality.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, gcd, inf, lcm
@@ -136,9 +137,6 @@ def trivial_bound(
     stage: StageForm, patterns: Patterns, n_classes: int, most_splits: int
 ) -> Fraction:
     """A bound that needs no solver: every pattern has its best label."""
-    if isinstance(stage, DepthStage):
-        return Fraction(0)
-    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
 
     def least(part: Additive) -> Fraction:
         cheapest = 0 if part.columns is None else int(part.columns.min(initial=0))
@@ -146,6 +144,16 @@ def trivial_bound(
         numerator = least_possible(part, patterns, n_classes) + most_splits * per_split
         return Fraction(numerator, part.denominator)
 
+    return bound_by_parts(stage, least, patterns, most_splits)
+
+
+def bound_by_parts(
+    stage: StageForm, least: Callable[[Additive], Fraction], patterns: Patterns, most_splits: int
+) -> Fraction:
+    """A bound of a stage from those of its measures."""
+    if isinstance(stage, DepthStage):
+        return Fraction(0)
+    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
     value = least(stage.measure)
     for factor, parts in stage.maxima:
         value += factor * max(least(part) for part in parts)

@@ -22,7 +22,7 @@ import numpy as np
 from odtdsl.backends.milp.charges import Charges
 from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.patterns import Patterns, find_patterns, sends_left
-from odtdsl.backends.milp.program import FREE, SKELETON, Affine, Program, safe_names
+from odtdsl.backends.milp.program import SKELETON, Affine, Program, safe_names
 from odtdsl.backends.milp.skeleton import Perfect, place_tree, read_tree
 from odtdsl.data.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import Family, admissible, threshold_set
@@ -146,18 +146,9 @@ class Splits:
             names = [f"is({name},{r})" for r in usable.tolist()]
         columns = self.program.columns(names, integer=True)
         if family.kind == "threshold" and len(columns) > 1:
-            pairs = np.stack([columns[1:], columns[:-1]], axis=1).ravel()
-            zeros = np.zeros(len(columns) - 1, dtype=np.int64)
             made = self.program.column_names[-len(columns) + 1 :]
-            self.program.block(
-                [f"chain_{later}" for later in made],
-                SKELETON,
-                starts=np.arange(len(columns)) * 2,
-                columns=pairs,
-                values=np.tile(np.array([1, -1]), len(zeros)),
-                lower=zeros - FREE,
-                upper=zeros,
-            )
+            pairs = np.stack([columns[1:], columns[:-1]], axis=1)
+            self.program.alike([f"chain_{later}" for later in made], SKELETON, pairs, (1, -1))
         return NodeTests(family=index, tests=usable, columns=columns)
 
     def _uses(self, node: int) -> dict[int, Affine]:
