@@ -19,7 +19,7 @@ from random_cores import random_tree
 from scale import SCALE, blocks, scaled
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.milp import Milp, charges, clauses, monotone, pattern_flow, search, stages
+from odtdsl.backends.milp import Milp, charges, clauses, lowering, monotone, pattern_flow, stages
 from odtdsl.backends.milp.program import FREE, Program
 from odtdsl.problem.ir.evaluate import Evaluation, violations
 from odtdsl.problem.ir.expr import Scope
@@ -234,7 +234,7 @@ def test_a_mutant_of_a_lowering_is_caught(
     [
         (stages, "largest"),
         (stages, "_depth"),
-        (search, "keep"),
+        (lowering, "keep"),
         (pattern_flow.PatternFlow, "_labels"),
     ],
     ids=["largest", "depth", "keep", "labels"],
