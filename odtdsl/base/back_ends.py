@@ -152,7 +152,7 @@ linear relaxations do."""
 
 
 def names() -> tuple[str, ...]:
-    """All back ends; `auto` is none of them."""
+    """The names of all back ends, without `auto`."""
     return tuple(ENTRIES)
 
 
@@ -162,7 +162,7 @@ def wishes() -> tuple[str, ...]:
 
 
 def preferred(*, diagrams: bool) -> tuple[str, ...]:
-    """Those that `auto` asks for trees or for diagrams, in this order."""
+    """Those that `auto` tries for trees or for diagrams, in this order."""
     if not diagrams:
         return tuple(entry.name for entry in ENTRIES.values() if entry.proves)
     asked = [(entry.on_diagrams, entry.name) for entry in ENTRIES.values() if entry.on_diagrams]
@@ -196,7 +196,7 @@ def proves(name: str) -> bool:
 
 
 def gives_up(name: str) -> bool:
-    """Whether a back end ends without a proof by itself, so that more time is of no use."""
+    """Whether a back end ends without a proof on its own, so that more time is of no use."""
     return entry_of(name).ends and not entry_of(name).proves
 
 

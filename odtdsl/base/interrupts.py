@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: a search that hears one ends with the best model it has.
+"""Ctrl-C, SIGTERM and SIGHUP: an interrupted search ends with the best model it has.
 
 Batch systems, containers, service managers and `timeout` send SIGTERM, closed terminals SIGHUP.
 Handlers are set in the main thread only, and put back. A handler of the user's for SIGTERM or
@@ -22,7 +22,7 @@ POLITE = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 class _Handler(ABC):
-    """A handler of ours; those around it hear of what it hears."""
+    """A signal handler; the handlers around it are notified, too."""
 
     def __init__(self, outer: _Handler | None) -> None:
         self.outer, self.process = outer, os.getpid()
@@ -44,7 +44,7 @@ class _Handler(ABC):
 
     @abstractmethod
     def act(self, number: int, first: bool) -> None:
-        """Do what the signal asks for; `first` says that none came before it."""
+        """React to the signal; `first` says that none came before it."""
 
 
 class _Asking(_Handler):

@@ -42,7 +42,7 @@ def _peak() -> int | None:
 
 
 class Guard:
-    """Asked as often as whether to stop; also says so when the memory limit is near.
+    """A stop condition that also checks how near the memory limit is.
 
     What was met once stays met, also if memory is given back.
 

@@ -1,4 +1,4 @@
-"""Files that odtdsl wrote, told by how they begin: an output may replace them."""
+"""Recognizes files that odtdsl wrote by how they begin: an output may replace them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source texts and spans: where in a spec something was said."""
+"""Source texts and spans: places in a spec."""
 
 from __future__ import annotations
 

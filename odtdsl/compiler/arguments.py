@@ -87,7 +87,7 @@ class Arguments:
         self.namespace, self.scope, self.reporter = namespace, scope, reporter
 
     def each(self, items: Iterable[ast.Expr], resolve: Callable[[ast.Expr], R]) -> tuple[R, ...]:
-        """Resolve each, so that the mistakes of all are told at once."""
+        """Resolve each, so that all mistakes are reported at once."""
         found: list[R] = []
         failed = False
         for item in items:
@@ -171,7 +171,7 @@ class Arguments:
         return self._unknown("name", name, near, expr)
 
     def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> StatementError:
-        """A word that is none here; of those that others use for a term, the term."""
+        """The error on an unknown word; for a word of other languages it names the term."""
         ours = ELSEWHERE.get(name.casefold())
         if ours is None:
             return self.reporter.unknown("N201", what, name, known, expr)
@@ -392,7 +392,7 @@ class Arguments:
         return self._declared(expr)
 
     def _declared(self, expr: ast.Name) -> GroupArg:
-        """A declared group; one whose condition is wrong has been told already."""
+        """A declared group; a mistake in its condition has been reported already."""
         if not any(group.name == expr.name for group in self.namespace.groups):
             raise StatementError
         return GroupArg(name=expr.name)

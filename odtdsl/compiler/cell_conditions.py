@@ -101,7 +101,7 @@ class Cells:
                 )
 
     def _all(self, items: Iterable[ast.Expr]) -> tuple[CellCondition, ...]:
-        """Resolve each, so that the mistakes of all are told at once."""
+        """Resolve each, so that all mistakes are reported at once."""
         found: list[CellCondition] = []
         failed = False
         for item in items:

@@ -49,7 +49,7 @@ def warn_of_columns(rows: Rows, statements: Statements, reporter: Reporter) -> N
 
 
 def of_program(rows: Rows, categories: Collection[str], *, classes: bool) -> tuple[Diagnostic, ...]:
-    """The doubts about what a program declared by the cells: these categories, and the `classes`.
+    """The warnings about what a program declared by the cells: these categories, and the `classes`.
 
     So do estimators: what they say of a column nobody has meant yet.
     """
@@ -278,7 +278,7 @@ def _numbers_as_texts(
     statements: Statements,
     reporter: Reporter,
 ) -> bool:
-    """Whether most cells write numbers, which was told then."""
+    """Warn if most cells write numbers; whether they do."""
     commas = [bool(DECIMAL_COMMA.fullmatch(level)) for level in levels]
     plain = [_writes_number(level) for level in levels]
     total = sum(counts)

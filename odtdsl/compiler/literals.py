@@ -70,7 +70,7 @@ def level_of(
     *,
     by_value: bool = False,
 ) -> int | None:
-    """The index of the level that a constant stands for, None where it is none.
+    """The index of the level that a constant denotes; None if it denotes none.
 
     It is the level of the same text; for a number, or where the levels are numbers of a frame
     (`by_value`), else the one level that reads as it. Where several do, raises `StatementError`.
@@ -108,7 +108,7 @@ def _unclear(
 def named_row(
     rows: Mapping[str, int], constant: Constant, reporter: Reporter, at: ast.Node
 ) -> str | None:
-    """The name among `rows` that a constant stands for, None where it is none."""
+    """The name among `rows` that a constant denotes; None if it denotes none."""
     if constant.written in rows or isinstance(constant.value, str):
         return constant.written if constant.written in rows else None
     number = as_number(constant.value)

@@ -1,4 +1,4 @@
-"""Doubts about rules on leaf outputs: that nothing obeys them, and that training rows do not."""
+"""Warnings about rules on leaf outputs that nothing satisfies, or that training rows break."""
 
 from __future__ import annotations
 

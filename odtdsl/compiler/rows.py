@@ -181,7 +181,7 @@ class RowChoice:
         )
 
     def _place_of(self, name: str) -> ast.Node | None:
-        """Where the spec speaks of a column first."""
+        """Where the spec first mentions a column."""
         statements = self.statements
         named = [*(statements.target.columns if statements.target else ())]
         for feature in statements.features:

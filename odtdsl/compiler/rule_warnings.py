@@ -1,4 +1,4 @@
-"""Warnings about rules that no split, path or model can keep, told before any search."""
+"""Warnings, before any search, about rules that no split, path or model can satisfy."""
 
 from __future__ import annotations
 
@@ -423,6 +423,6 @@ def _admits(family: Family, filters: Sequence[SplitFilter]) -> bool:
 
 
 def _in_range(family: Family, speaking: Sequence[tuple[RuleDecl, SplitFilter]]) -> bool:
-    """Whether each rule alone has thresholds among the values: R106 tells of the others."""
+    """Whether each rule alone has thresholds among the values; R106 reports the others."""
     range_ = float(family.values[0]), float(family.values[-1])
     return all(_meets(each.allowed, range_) for _, each in speaking)

@@ -129,7 +129,7 @@ def _rule(rule: ast.Rule, namespace: Namespace, reporter: Reporter) -> RuleDecl:
 
 
 def _check_thresholds(rule: ast.Rule, condition: Condition, reporter: Reporter) -> None:
-    """A rule ranges over the splits of the one feature whose threshold it speaks of."""
+    """Check that a rule ranges over the splits of the one feature whose threshold it compares."""
     names = {
         arg.name
         for call in applications(condition)

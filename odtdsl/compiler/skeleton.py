@@ -185,7 +185,7 @@ def _diagram(statement: ast.Diagram, reporter: Reporter) -> DiagramSkeleton:
 
 
 def options(statements: list[ast.Solve], reporter: Reporter) -> Options:
-    """Defaults of the solve; an option said twice is an error."""
+    """The options of the solve; an option given twice is an error."""
     found = Options()
     said: dict[type[ast.Node], ast.Node] = {}
     for statement in statements:

@@ -1,4 +1,4 @@
-"""The `data` statement as a request: options said once, with what their words mean."""
+"""The `data` statement as a request: each option once, with its meaning."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Statements:
 def sort_statements(
     spec: ast.Spec, reporter: Reporter, settings: Mapping[str, ast.Expr]
 ) -> Statements:
-    """Sort by kind; report what is missing, said twice or set without a `let`."""
+    """Sort by kind; report what is missing, given twice or set without a `let`."""
     found = Statements()
     for statement in spec.statements:
         _place(statement, found, reporter)

@@ -213,7 +213,7 @@ def _ensemble(ranks: FloatArray, target: IntArray | FloatArray, seed: int) -> li
 
 
 def _look(*_: object) -> bool:
-    """Asked by the boosting after each tree; raises where the limit of time is over."""
+    """Called by the boosting after each tree; raises when the time limit is over."""
     look(_BOOSTING)
     return False
 

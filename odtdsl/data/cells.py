@@ -314,7 +314,7 @@ _MISSING = None
 
 
 def _read(text: str, marks: Marks, numerals: Numerals) -> float | str | None:
-    """A number, a text that is none, or missing."""
+    """A number, another text, or missing."""
     if text == "" or text in marks.texts:
         return _MISSING
     plain = numerals.plain(text)

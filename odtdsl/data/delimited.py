@@ -59,7 +59,7 @@ def read_delimited(path: Path, request: DataRequest) -> Table:
 
 
 def _read_quickly(text: str, request: DataRequest, separator: str) -> Table | None:
-    """The table as `_read_lines` gives it; None where that has to be asked."""
+    """The table as `_read_lines` gives it; None if only that one can read it."""
     arrays = quick_lines(text, separator)
     if arrays is None or len(arrays[0]) < 2:
         return None
@@ -108,7 +108,7 @@ def _read_lines(lines: list[Line], request: DataRequest, separator: str) -> Tabl
 
 
 def decode(content: bytes, encoding: str | None, name: str) -> str:
-    """The text of a file: UTF-8 unless said otherwise, without its byte order mark.
+    """The text of a file: UTF-8 unless declared otherwise, without its byte order mark.
 
     Raises
     ------

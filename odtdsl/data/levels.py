@@ -55,7 +55,7 @@ def _order(text: str) -> tuple[int, int | float, str]:
 
 
 def text_index(levels: Sequence[Value], text: str) -> int | None:
-    """The index of the level of a text, None where it is none."""
+    """The index of the level of a text; None if it is not a level."""
     for index, level in enumerate(levels):
         if level_text(level) == text:
             return index
@@ -88,7 +88,7 @@ def as_number(number: int | float | Fraction) -> int | float:
 
 
 def level_index(levels: Sequence[Value], value: Value | Fraction) -> int | None:
-    """The index of a value that was resolved before, None where it is none of the levels."""
+    """The index of a value that was resolved before; None if it is not a level."""
     if isinstance(value, str):
         return text_index(levels, value)
     number = as_number(value)

@@ -1,4 +1,4 @@
-"""How much data is read: what would fill the memory before anything could be said is refused."""
+"""Limits on how much data is read: data that would fill the memory is refused beforehand."""
 
 from __future__ import annotations
 

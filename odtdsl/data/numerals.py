@@ -17,7 +17,7 @@ _THOUSANDS = (".", ",", " ", "'")
 
 @dataclass(frozen=True, slots=True)
 class Numerals:
-    """The signs of a file's numbers; `thousands` is None where digits stand without groups.
+    """The signs of a file's numbers; `thousands` is None if digits are not grouped.
 
     A number is read only where it keeps to the signs: with decimal commas `1.5` is none, and
     with points between groups `1.50` is never 150.

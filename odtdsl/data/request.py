@@ -1,4 +1,4 @@
-"""Data requests: what a `data` statement asks for, with names resolved and defaults filled in."""
+"""Data requests: the contents of a `data` statement, with names resolved and defaults filled in."""
 
 from __future__ import annotations
 

@@ -423,7 +423,7 @@ class Diagram(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage(Node):
-    """One stage of the objective; `sense` is None where the stage did not say one."""
+    """One stage of the objective; `sense` is None if the stage did not give one."""
 
     sense: Lit["minimize", "maximize"] | None
     measure: Expr
@@ -548,7 +548,7 @@ Statement = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment(Node):
-    """A comment with its `#`; `own_line` tells it from one that trails a statement."""
+    """A comment with its `#`; `own_line` is false for one that trails a statement."""
 
     text: str
     own_line: bool

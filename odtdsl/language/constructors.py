@@ -48,7 +48,7 @@ def number(value: int | float | Decimal | Fraction) -> ast.Number | ast.Binary:
 
 
 def decimal_text(value: Fraction) -> str | None:
-    """The shortest plain decimal equal to `value`; None where there is none."""
+    """The shortest plain decimal equal to `value`; None if it has none."""
     rest, twos, fives = value.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1

@@ -25,7 +25,7 @@ def deepest(tree: Any) -> int:
 
 
 def too_deep(source: Source, span: Span) -> Diagnostic:
-    """What is said of a statement whose expression nests deeper than walks over it may."""
+    """The message on a statement whose expression nests too deeply for recursion."""
     return Diagnostic(
         code="S027",
         message=f"an expression is nested more than {MAX_DEPTH} levels deep",

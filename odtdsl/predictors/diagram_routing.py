@@ -138,7 +138,7 @@ def _place(
 
 
 def taken(diagram: Diagram, table: Table) -> tuple[tuple[Sequence, IntArray], ...]:
-    """The sequences of features that rows are asked, each with its rows."""
+    """The sequences of features that rows are tested on, each with its rows."""
     asked: list[list[tuple[str, ...]]] = [[] for _ in range(table.n_rows)]
     for node, rows, _ in reach(diagram, table):
         for row in rows.tolist():

@@ -25,7 +25,7 @@ WHOLE: Cut = (-math.inf, 0)
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The parts of a feature that its tests tell apart; the last one holds missing cells.
+    """The parts of a feature that its tests distinguish; the last one holds missing cells.
 
     `cuts` begin all parts of a line but the first one. `values` are tested for equality, and the
     part behind them holds all others.

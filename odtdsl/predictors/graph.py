@@ -45,8 +45,9 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """A leaf, or the terminal of a class; `level` is where a row has been asked that often
-    (of terminals: at most)."""
+    """A leaf, or the terminal of a class; `level` is the number of tests above it (for terminals at
+    most).
+    """
 
     number: int
     level: int

@@ -464,7 +464,7 @@ def test_object(test: Test) -> Object:
 
 
 def plain(value: Value) -> Value:
-    """The value as Python's own type: numpy's integers are none to `json`."""
+    """The value as Python's own type, because `json` does not know numpy's integers."""
     return value.item() if isinstance(value, np.generic) else value
 
 

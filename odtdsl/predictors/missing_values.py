@@ -27,7 +27,7 @@ def missing_text(feature: str, side: Side, asked: MissingShown) -> str:
 
 
 def missing_sides(model: Predictor) -> dict[int, tuple[str, ...]]:
-    """A line for each split of one feature, by its number: what is told where no rows are known."""
+    """A line for each split of one feature, by its number, for a text without known rows."""
     return {
         joint.number: (_line(joint.split),)
         for joint in model.graph().joints

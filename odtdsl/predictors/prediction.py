@@ -45,8 +45,7 @@ def label_array(labels: tuple[Value, ...]) -> npt.NDArray[Any]:
 
 
 def leaf_shares(leaf: Leaf, n_classes: int) -> list[float]:
-    """The share of each class in the weight of a leaf; all of its own label's where there is
-    none."""
+    """The share of each class in the weight of a leaf; 1 for its own label if it has no weight."""
     total = sum(leaf.class_weights)
     if total > 0:
         return [weight / total for weight in leaf.class_weights]

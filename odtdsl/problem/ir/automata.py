@@ -250,7 +250,7 @@ def _machine(atom: Atom, columns: Collection[int]) -> _Machine:
 
 
 class PathRule:
-    """The literals of a clause that speak of a path, as an automaton.
+    """The literals of a clause that concern a path, as an automaton.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ class PathRule:
 
 
 def rules_of_paths(core: Core) -> tuple[Clause, ...]:
-    """The clauses that every path keeps or breaks by itself.
+    """The clauses that every path satisfies or breaks on its own.
 
     Those on paths, and of the model those of a single literal that holds of the model if and
     only if it does of each path.
@@ -326,7 +326,7 @@ def rules_of_paths(core: Core) -> tuple[Clause, ...]:
 
 
 def on_paths(clause: Clause) -> bool:
-    """Whether a clause speaks of the columns of every path, and of nothing else."""
+    """Whether a clause concerns the columns of every path, and nothing else."""
     return clause.scope is Scope.PATH and all(
         isinstance(literal.atom, PathAtom) for literal in clause.literals
     )

@@ -167,7 +167,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is asked. Rows live in a `Dataset`; `Rows` joins the two."""
+    """A resolved spec. Rows live in a `Dataset`; `Rows` joins the two."""
 
     data: DataRequest
     features: tuple[FeatureDecl, ...]

@@ -1,4 +1,4 @@
-"""A feasible set of outputs, ready to be asked: its pieces in the engine."""
+"""A feasible set of outputs, ready for queries: its pieces in the engine."""
 
 from __future__ import annotations
 

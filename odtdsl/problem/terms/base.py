@@ -114,7 +114,7 @@ Measure = (
 
 
 class Unsupported(Exception):
-    """A meaning that no core form carries; the message is the reason, told to the user.
+    """A meaning that no core form expresses; the message is the reason, shown to the user.
 
     `code` is that of the diagnostic: B201 where another back end may learn it, an R code
     where the language itself refuses it.

@@ -1,4 +1,4 @@
-"""Shared arithmetic of row measures: weighted sums over rows of something said of (row, label)."""
+"""Shared arithmetic of row measures: weighted sums over rows of a value per (row, label)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class ClassScore(ScorePart):
         return _unpredicted(model, rows)
 
     def measure(self, words: Collection[str]) -> str:
-        """Wrong predictions, or what they cost where the spec speaks of losses."""
+        """Wrong predictions, or their cost if the spec declares losses."""
         return "expected_loss" if {"loss", "expected_loss"} & set(words) else "error_rate"
 
 

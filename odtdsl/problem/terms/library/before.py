@@ -1,4 +1,4 @@
-"""`before`: a feature is asked before another."""
+"""`before`: a feature is tested before another."""
 
 from __future__ import annotations
 

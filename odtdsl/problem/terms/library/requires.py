@@ -1,4 +1,4 @@
-"""`requires`: a feature is asked only below another."""
+"""`requires`: a feature is tested only below another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`root in {...}`: which features may be asked first."""
+"""`root in {...}`: which features the root may test."""
 
 from __future__ import annotations
 
