@@ -244,7 +244,7 @@ def test_values_that_read_as_a_mark_are_told(
     tmp_path: Path, quick: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if quick:
-        monkeypatch.setattr("odtdsl.data.quick.LEAST", 0)
+        monkeypatch.setattr("odtdsl.data.quick.MIN_QUICK_SIZE", 0)
         monkeypatch.setattr("odtdsl.data.quick.LEAST_LINES", 0)
     rows = [{"f": f, "code": c} for f, c in zip(("09", "9", "1", "1"), "abab", strict=True)]
     spec = SPEC.replace('csv"', 'csv", na {"9"}') + "missing branch"

@@ -209,7 +209,7 @@ def test_reading_and_analysis_end_at_every_look(
     from odtdsl.data import candidates as boosted
     from odtdsl.data import quick
 
-    monkeypatch.setattr(quick, "LEAST", 0 if quickly else 10**9)
+    monkeypatch.setattr(quick, "MIN_QUICK_SIZE", 0 if quickly else 10**9)
     monkeypatch.setattr(quick, "LEAST_LINES", 0)
     lines = [f"{i},{i * 7 % 11},{'ab'[i % 2]}" for i in range(300)]
     (tmp_path / "f.csv").write_text("\n".join(["p,q,y", *lines]))

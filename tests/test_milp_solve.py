@@ -19,8 +19,8 @@ from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.milp import Milp, lookahead
 from odtdsl.backends.milp.formulation import PATTERN, formulation
 from odtdsl.backends.milp.highs import Solver
-from odtdsl.backends.milp.lowering import DEEPEST, deepest
-from odtdsl.backends.milp.program import WIDEST
+from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
+from odtdsl.backends.milp.program import MAX_COEFFICIENT
 from odtdsl.backends.milp.pyomo_model import build, standard_form
 from odtdsl.backends.milp.writer import write
 from odtdsl.base.diagnostics.model import OdtError
@@ -258,7 +258,7 @@ def test_too_deep_a_tree_is_refused() -> None:
     with pytest.raises(OdtError) as caught:
         Milp().solve(noise(50, 2, 40), FOREVER)
     assert caught.value.diagnostics[0].code == "B222"
-    assert str(DEEPEST) in caught.value.diagnostics[0].message
+    assert str(MAX_MODEL_DEPTH) in caught.value.diagnostics[0].message
 
 
 # ---- lookahead
@@ -269,7 +269,7 @@ def test_lookahead_rows_never_change_an_optimum(monkeypatch: pytest.MonkeyPatch)
         core = tiny(random.Random(f"look {seed}"), most_rows=10, free_clauses=1, stages=True)
         with_rows = Milp().solve(core, FOREVER)
         with monkeypatch.context() as patch:
-            patch.setattr(lookahead, "DEEPEST", 0)
+            patch.setattr(lookahead, "MAX_LOOKAHEAD_DEPTH", 0)
             without = Milp().solve(core, FOREVER)
         assert with_rows.status == without.status
         assert with_rows.stages == without.stages
@@ -311,11 +311,11 @@ def test_a_diagram_is_refused_by_the_study_of_trees() -> None:
 
 def test_numbers_that_floats_would_blur_are_refused() -> None:
     core = noise(9, 2, 2)
-    wide = PathMeasure(per_test=(WIDEST * 7, WIDEST * 7 + 1), once=(0, 0))
+    wide = PathMeasure(per_test=(MAX_COEFFICIENT * 7, MAX_COEFFICIENT * 7 + 1), once=(0, 0))
     rule = Clause(
         scope=Scope.PATH,
         origin=Origin(rule="wide"),
-        literals=(SignedAtom(atom=Budget(measure=wide, at_most=WIDEST * 7)),),
+        literals=(SignedAtom(atom=Budget(measure=wide, at_most=MAX_COEFFICIENT * 7)),),
     )
     with pytest.raises(OdtError) as caught:
         Milp().solve(replace(core, clauses=(rule,)), FOREVER)
@@ -324,11 +324,11 @@ def test_numbers_that_floats_would_blur_are_refused() -> None:
 
 def test_a_common_divisor_is_taken_out_first() -> None:
     core = noise(9, 2, 2)
-    wide = PathMeasure(per_test=(WIDEST * 7, WIDEST * 14), once=(0, 0))
+    wide = PathMeasure(per_test=(MAX_COEFFICIENT * 7, MAX_COEFFICIENT * 14), once=(0, 0))
     rule = Clause(
         scope=Scope.PATH,
         origin=Origin(rule="wide"),
-        literals=(SignedAtom(atom=Budget(measure=wide, at_most=WIDEST * 21)),),
+        literals=(SignedAtom(atom=Budget(measure=wide, at_most=MAX_COEFFICIENT * 21)),),
     )
     core = replace(core, clauses=(rule,))
     answer = Milp().solve(core, FOREVER)

@@ -112,15 +112,15 @@ def test_both_ways(start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for seed in range(start, start + 100):
         text, request = file(random.Random(seed))
         (tmp_path / "f.csv").write_text(text, encoding="utf-8", newline="")
-        monkeypatch.setattr(quick, "LEAST", len(text) + 1)
+        monkeypatch.setattr(quick, "MIN_QUICK_SIZE", len(text) + 1)
         slow = outcome(request, tmp_path)
-        monkeypatch.setattr(quick, "LEAST", 0)
+        monkeypatch.setattr(quick, "MIN_QUICK_SIZE", 0)
         assert outcome(request, tmp_path) == slow, (seed, text)
 
 
 def test_most_random_files_are_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above compares something: not all files are left to the plain reader."""
-    monkeypatch.setattr(quick, "LEAST", 0)
+    monkeypatch.setattr(quick, "MIN_QUICK_SIZE", 0)
     monkeypatch.setattr(quick, "LEAST_LINES", 0)
     tries = [file(random.Random(seed)) for seed in range(FILES)]
     taken = [quick.quick_lines(text, r.separator or ",") is not None for text, r in tries]

@@ -24,7 +24,7 @@ from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.validation import check_tree
 
-MOST_PATHS = 200_000
+MAX_AUDITED_PATHS = 200_000
 """Diagrams with more paths that differ in what they ask are not audited."""
 
 TestedFeatures = tuple[tuple[str, ...], ...]
@@ -233,7 +233,7 @@ class DiagramOn(ModelOn):
     def paths(self) -> tuple[PathOn, ...]:
         """All paths, one for each sequence of tested features.
 
-        Raises U330 beyond `MOST_PATHS` of them.
+        Raises U330 beyond `MAX_AUDITED_PATHS` of them.
         """
         ended: dict[TestedFeatures, None] = {}
         here: dict[int | None, dict[TestedFeatures, None]] = {self.diagram.entry.node: {(): None}}
@@ -247,10 +247,11 @@ class DiagramOn(ModelOn):
                     ends = arc.node is None
                     (ended if ends else below.setdefault(arc.node, {})).update(longer)
             here = below
-            if len(ended) + sum(map(len, here.values())) > MOST_PATHS:
+            if len(ended) + sum(map(len, here.values())) > MAX_AUDITED_PATHS:
                 raise error(
                     "U330",
-                    f"the diagram has more than {MOST_PATHS} paths that test different features",
+                    f"the diagram has more than {MAX_AUDITED_PATHS} paths that test"
+                    " different features",
                     helps=("bound its depth, or remove the path rules",),
                 )
         return tuple(PathOn(rows=self.rows, tested=tested) for tested in ended)

@@ -17,7 +17,7 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.planes import Planes, planes
 from odtdsl.problem.ir.raw import RawPlane
 
-LEAST = 1e-9
+MIN_MARGIN = 1e-9
 """Margins below this, on columns scaled to [0, 1], are none: floats cannot be trusted so far."""
 DIGITS = (2, 3, 4, 6, 9, 12, 15)
 """Weights get as few significant digits as leave `KEPT` of the margin."""
@@ -82,14 +82,14 @@ def _weights(left: FloatArray, right: FloatArray) -> FloatArray | None:
         [np.hstack([left, -left, -ones, ones]), np.hstack([-right, right, other, other])]
     )
     wide = _least(matrix, np.array([*[0.0] * (2 * n + 1), -1.0]), least_margin=0.0)
-    if wide is None or wide[-1] <= LEAST:
+    if wide is None or wide[-1] <= MIN_MARGIN:
         return None
     sparse = _least(
         matrix, np.array([*[1.0] * (2 * n), 0.0, 0.0]), least_margin=float(wide[-1]) * (1 - 1e-7)
     )
     best = wide if sparse is None else sparse
     weights: FloatArray = best[:n] - best[n : 2 * n]
-    weights[np.abs(weights) < LEAST] = 0.0
+    weights[np.abs(weights) < MIN_MARGIN] = 0.0
     return weights
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from odtdsl.base.diagnostics.model import Diagnostic, error
 
-SHARE = 0.9
+STOP_SHARE = 0.9
 """Of the limit: a search ends where the process holds more, so that what is then still done,
 such as the audit, has room."""
 
@@ -80,13 +80,13 @@ class Guard:
                 "`memory` needs a system that reports the memory of a process: Linux or macOS",
                 helps=("omit `memory`",),
             )
-        if held >= SHARE * self.most:
+        if held >= STOP_SHARE * self.most:
             raise error(
                 "B105",
                 (
                     f"the memory limit of {_shown(self.most)} is reached before the search: "
                     f"reading and analysis hold {_shown(held)}, and a search ends at "
-                    f"{SHARE:.0%} of the limit"
+                    f"{STOP_SHARE:.0%} of the limit"
                 ),
                 helps=(f"write `memory {_rounded(held)} MB` or more",),
             )
@@ -102,7 +102,7 @@ class Guard:
         if now - self._looked >= PAUSE:
             self._looked = now
             held = held_bytes()
-            self.full = held is not None and held >= SHARE * self.most
+            self.full = held is not None and held >= STOP_SHARE * self.most
         return self.full
 
     def told(self) -> tuple[Diagnostic, ...]:

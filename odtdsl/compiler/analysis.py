@@ -32,7 +32,7 @@ from odtdsl.data.split import Division
 from odtdsl.data.table import Table
 from odtdsl.language import ast
 from odtdsl.problem.ir.expr import GroupArg
-from odtdsl.problem.ir.planes import WIDEST
+from odtdsl.problem.ir.planes import MAX_PLANE_CELL
 from odtdsl.problem.ir.problem import (
     DiagramSkeleton,
     FeatureDecl,
@@ -337,12 +337,15 @@ class _Analyser:
                     self.statements.skeleton,
                     helps=("write `missing drop`, or `splits axis`",),
                 )
-            elif column.numbers is not None and np.abs(column.numbers).max(initial=0) > WIDEST:
+            elif (
+                column.numbers is not None
+                and np.abs(column.numbers).max(initial=0) > MAX_PLANE_CELL
+            ):
                 self.reporter.error(
                     "R301",
                     (
                         f"hyperplane splits cannot use `{feature.name}`: its values exceed "
-                        f"{WIDEST:g}, too large for sums of products in floating point"
+                        f"{MAX_PLANE_CELL:g}, too large for sums of products in floating point"
                     ),
                     self.statements.skeleton,
                     helps=("give it in another unit, or `drop` it",),

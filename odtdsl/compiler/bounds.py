@@ -42,7 +42,7 @@ from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 MOST_BOUNDS = 40
 """Bounds that are held against each other; many groups make many."""
 
-MOST_CELLS = 2e7
+MAX_COMPARED_CELLS = 2e7
 """Rows times pairs of bounds that are looked at."""
 
 ROUNDS = 4
@@ -353,7 +353,7 @@ class ModelFacts:
             if c.scope is scope and len(c.literals) == 1 and isinstance(c.literals[0].atom, kind)
         ][:MOST_BOUNDS]
         for count, pair in enumerate(combinations(bounds, 2)):
-            if count * self.frame.n_rows > MOST_CELLS:
+            if count * self.frame.n_rows > MAX_COMPARED_CELLS:
                 return
             yield pair
 

@@ -9,14 +9,20 @@ from typing import Literal, assert_never
 from odtdsl.base.back_ends import takes, wishes
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.language import ast
-from odtdsl.problem.ir.problem import DEEPEST, DiagramSkeleton, Growth, Options, TreeSkeleton
+from odtdsl.problem.ir.problem import (
+    MAX_SEARCH_DEPTH,
+    DiagramSkeleton,
+    Growth,
+    Options,
+    TreeSkeleton,
+)
 
-MOST_LAYERS = 64
-MOST_PLANE_LAYERS = 6
+MAX_LAYERS = 64
+MAX_PLANE_LAYERS = 6
 WAYS = ("optimal", "relaxed", "medoid", "average")
 SECONDS = {"s": 1, "min": 60, "h": 3600}
-LONGEST = 1000 * 3600
-MOST_STEPS = 10**9
+MAX_SECONDS = 1000 * 3600
+MAX_STEPS = 10**9
 BYTES = {"MB": 10**6, "GB": 10**9}
 Splits = Literal["axis", "hyperplane"]
 
@@ -67,13 +73,14 @@ def _tree(
         raise reporter.error(
             "K105", "a tree has at least one leaf", statement, helps=("write `tree leaves <= 6`",)
         )
-    if depth is not None and depth > DEEPEST:
+    if depth is not None and depth > MAX_SEARCH_DEPTH:
         raise reporter.error(
             "K106",
             f"a depth of {depth} is too large",
             statement,
             notes=(
-                f"the largest depth is {DEEPEST}; on most data, exact search can handle 3 to 6",
+                f"the largest depth is {MAX_SEARCH_DEPTH}; on most data, exact search can handle"
+                " 3 to 6",
             ),
             helps=("write `tree depth <= 4`, or bound the leaves: `tree leaves <= 12`",),
         )
@@ -103,10 +110,10 @@ def _of_planes(
     statement: ast.Tree, depth: int | None, leaves: int | None, reporter: Reporter
 ) -> DiagramSkeleton:
     """A tree of hyperplanes: the diagram whose nodes have one arc into them each."""
-    if depth is None or not 1 <= depth <= MOST_PLANE_LAYERS:
+    if depth is None or not 1 <= depth <= MAX_PLANE_LAYERS:
         raise reporter.error(
             "K120",
-            f"a tree with hyperplane splits needs a depth from 1 to {MOST_PLANE_LAYERS}",
+            f"a tree with hyperplane splits needs a depth from 1 to {MAX_PLANE_LAYERS}",
             statement,
             notes=("each level doubles the number of nodes in the optimization model",),
             helps=("write `tree depth <= 2, splits hyperplane`",),
@@ -143,12 +150,12 @@ def _bound(bound: ast.SkeletonBound, reporter: Reporter) -> int:
 
 def _diagram(statement: ast.Diagram, reporter: Reporter) -> DiagramSkeleton:
     widths = statement.widths
-    if len(widths) > MOST_LAYERS:
+    if len(widths) > MAX_LAYERS:
         raise reporter.error(
             "K111",
             f"a diagram of {len(widths)} layers is too large",
             statement,
-            notes=(f"at most {MOST_LAYERS} layers",),
+            notes=(f"at most {MAX_LAYERS} layers",),
             helps=("write fewer and wider layers, such as `diagram widths 1, 2, 4, 4, 4`",),
         )
     if any(width < 1 for width in widths):
@@ -245,7 +252,7 @@ def _option(found: Options, option: ast.SolveOption, reporter: Reporter) -> Opti
 
 def _seconds(option: ast.Within | ast.Steady, what: str, reporter: Reporter) -> float:
     seconds = option.amount.value * SECONDS[option.unit]
-    if not 0 < seconds <= LONGEST:
+    if not 0 < seconds <= MAX_SECONDS:
         raise reporter.error("K116", f"{what} must be above 0 s and at most 1000 h", option)
     return float(seconds)
 
@@ -269,10 +276,10 @@ def _steps(option: ast.Using, reporter: Reporter) -> int | None:
         if setting.key != "steps":
             raise reporter.unknown("K117", "setting", setting.key, ("steps",), setting)
         amount = None if setting.value or setting.amount is None else setting.amount.value
-        if amount is None or amount.denominator != 1 or not 1 <= amount <= MOST_STEPS:
+        if amount is None or amount.denominator != 1 or not 1 <= amount <= MAX_STEPS:
             raise reporter.error(
                 "K117",
-                f"`steps` must be a whole number from 1 to {MOST_STEPS:,}",
+                f"`steps` must be a whole number from 1 to {MAX_STEPS:,}",
                 setting,
                 helps=("write `using search(steps = 1000)`",),
             )

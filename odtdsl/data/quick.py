@@ -21,7 +21,7 @@ from odtdsl.data.numerals import PLAIN, Numerals
 from odtdsl.data.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
 from odtdsl.data.writing import LONG, objects
 
-LEAST = 1_000_000
+MIN_QUICK_SIZE = 1_000_000
 """Characters of a file; a smaller one is read sooner than pyarrow is imported."""
 LEAST_LINES = 150
 """Fewer lines, as long as the first, are read sooner cell by cell than column by column."""
@@ -107,7 +107,10 @@ def quick_lines(text: str, separator: str) -> list[Any] | None:
     columns
         Chunked Arrow arrays of texts, the blanks around them kept, null where a cell is empty.
     """
-    if len(text) < max(LEAST, LEAST_LINES * (text.find("\n") + 1)) or separator not in _SEPARATORS:
+    if (
+        len(text) < max(MIN_QUICK_SIZE, LEAST_LINES * (text.find("\n") + 1))
+        or separator not in _SEPARATORS
+    ):
         return None
     width = _width(text, separator)
     if width < 2:  # lines of blanks are cells then, or not

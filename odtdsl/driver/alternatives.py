@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
     from odtdsl.problem.ir.rows import Rows
 
-MOST = 1000
+MAX_LISTED_TREES = 1000
 """Distinct trees that are listed where no number is given."""
 
 Stopped = Literal["", "most", "time", "interrupted", "memory", "depth", "unproven"]
@@ -322,7 +322,7 @@ def alternatives(
     analysis: Analysis,
     *,
     near: Near | None = None,
-    most: int = MOST,
+    most: int = MAX_LISTED_TREES,
     start: Predictor | None = None,
     report: Report | None = None,
     began: float | None = None,

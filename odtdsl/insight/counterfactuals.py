@@ -396,7 +396,7 @@ def _nearest_value(allowed: RealSet, wish: float, step: Fraction | None = None) 
     for (low, after_low), (high, after_high) in allowed.pieces:
         first = math.nextafter(low, math.inf) if after_low else low
         last = high if after_high else math.nextafter(high, -math.inf)
-        first, last = max(first, -MOST), min(last, MOST)
+        first, last = max(first, -MAX_FLOAT), min(last, MAX_FLOAT)
         if first > last:
             continue
         value = min(max(wish, first), last)
@@ -412,7 +412,7 @@ def _on_grid(value: float, step: Fraction) -> tuple[float, ...]:
     return tuple(float(k * step) for k in range(below - 1, below + 3))
 
 
-MOST = float(np.finfo(np.float64).max)
+MAX_FLOAT = float(np.finfo(np.float64).max)
 
 
 def _level_change(

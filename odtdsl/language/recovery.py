@@ -25,7 +25,7 @@ from odtdsl.language.vocabulary import OTHER_STATEMENTS, STATEMENTS
 if TYPE_CHECKING:
     from lark import Tree
 
-MOST = 100
+MAX_ERRORS = 100
 """Errors that are reported at most."""
 
 _MERGES = 3
@@ -46,7 +46,7 @@ def diagnose(source: Source) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     cuts = _cuts(source.text)
     index = 0
-    while index < len(cuts) - 1 and len(found) < MOST:
+    while index < len(cuts) - 1 and len(found) < MAX_ERRORS:
         start, end = cuts[index], cuts[index + 1]
         index += 1
         outcome = _attempt(source, start, end)

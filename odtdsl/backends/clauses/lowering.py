@@ -30,7 +30,7 @@ from odtdsl.problem.ir.forms import (
 )
 from odtdsl.problem.ir.problem import TreeSkeleton
 
-DEEPEST = 12
+MAX_FORMULA_DEPTH = 12
 """The deepest perfect tree that a formula is built on: 4,096 slots."""
 
 

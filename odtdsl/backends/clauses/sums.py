@@ -9,7 +9,7 @@ from math import gcd, prod
 from odtdsl.backends.clauses.formula import Bound, Formula
 from odtdsl.base.diagnostics.model import error
 
-LARGEST = 2**62
+MAX_CLAUSE_SUM = 2**62
 """Weights of a sum that is written as clauses stay below this together: where they leave 64 bits,
 the encoder (pindakaas 0.6) ends with a TypeError, or writes clauses that admit something else."""
 
@@ -122,7 +122,7 @@ def _weigh(
 ) -> None:
     from pysat.pb import EncType, PBEnc
 
-    if sum(weights) >= LARGEST:
+    if sum(weights) >= MAX_CLAUSE_SUM:
         raise error(
             "B220",
             "a rule or the objective has numbers with too many digits for clauses",

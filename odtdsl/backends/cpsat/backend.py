@@ -14,7 +14,7 @@ from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawModel
 
-DEEPEST = 8
+MAX_CPSAT_DEPTH = 8
 """The deepest perfect tree that a formula is built on: 256 slots, each with all kinds of rows."""
 
 INSTALL = '`pip install "odtdsl[cpsat]"`'
@@ -25,7 +25,8 @@ _PATHS = "a literal per kind of rows, node and price; not for diagrams"
 _COSTLY = {
     Form.PATH_TOTAL: _PATHS,
     Form.OBJECTIVE_PATH_SUM: _PATHS,
-    Form.TREE_UNBOUNDED: f"a perfect tree as deep as the rows and leaves allow, at most {DEEPEST}",
+    Form.TREE_UNBOUNDED: "a perfect tree as deep as the rows and leaves allow, at most"
+    f" {MAX_CPSAT_DEPTH}",
 }
 
 
@@ -62,10 +63,10 @@ class CpSat(BackEnd):
             return (Objection(form=form, origin=SKELETON, reason=MISSING),)
         if not asked:
             reason = (
-                f"`cpsat` builds trees of depth at most {DEEPEST}, and this one may be deeper;"
-                f" write `tree depth <= {DEEPEST}` or less"
+                f"`cpsat` builds trees of depth at most {MAX_CPSAT_DEPTH}, and this one may be"
+                f" deeper; write `tree depth <= {MAX_CPSAT_DEPTH}` or less"
             )
-            deep = deepest(core) > DEEPEST
+            deep = deepest(core) > MAX_CPSAT_DEPTH
             return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),) if deep else ()
         states = (
             Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)

@@ -18,7 +18,7 @@ from odtdsl.problem.ir.maxima import in_digits
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel
 
-LARGEST = 2**50
+MAX_CPSAT_SUM = 2**50
 """Sums stay below this, so that CP-SAT's bounds, which are floats, tell one step from the next."""
 
 INTEGERS = 2**31
@@ -133,7 +133,7 @@ class Program:
             yield one
 
     def _check(
-        self, weighted: Iterable[tuple[int, int]], code: str, largest: int = LARGEST
+        self, weighted: Iterable[tuple[int, int]], code: str, largest: int = MAX_CPSAT_SUM
     ) -> None:
         total = sum(abs(weight) for _, weight in weighted)
         self._presolve &= total < INTEGERS
@@ -311,7 +311,7 @@ class Program:
             values = list(solver.response_proto.solution)[: self.formula.top]
             true = {index + 1 for index, value in enumerate(values) if value}
         bound = solver.best_objective_bound
-        known = verdict != "infeasible" and math.isfinite(bound) and abs(bound) < LARGEST
+        known = verdict != "infeasible" and math.isfinite(bound) and abs(bound) < MAX_CPSAT_SUM
         least = self._up(bound) + self._constant if known else None
         if true is not None and verdict == "optimal" and exact:
             least = self._cost.value(true)

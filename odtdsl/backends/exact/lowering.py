@@ -24,13 +24,13 @@ from odtdsl.problem.ir.forms import (
     LinearStage,
     Origin,
 )
-from odtdsl.problem.ir.problem import DEEPEST
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
 
-LARGEST = 2**53
+MAX_LOSS_SUM = 2**53
 """Sums of scaled losses stay below this."""
 
-MOST_CLASSES = 255
+MAX_ENGINE_CLASSES = 255
 
 MOST_BITS = 2**32
 """Rows times tests that the search over bit sets may hold."""
@@ -284,8 +284,8 @@ def deepest_of(core: Core) -> tuple[int, bool]:
     """The depth that is searched, and whether a reduced tree could be deeper."""
     needed = core.tree.depth
     if needed is None:  # a tree of so many leaves is no deeper
-        needed = max(0, most_leaves(core, DEEPEST) - 1)
-    return min(DEEPEST, needed), needed > DEEPEST
+        needed = max(0, most_leaves(core, MAX_SEARCH_DEPTH) - 1)
+    return min(MAX_SEARCH_DEPTH, needed), needed > MAX_SEARCH_DEPTH
 
 
 def smallest_without_loss(core: Core, depth: int) -> bool:
@@ -456,17 +456,17 @@ def about_objective(core: Core) -> Iterator[Objection]:
             )
             return
     depth = core.tree.depth if core.tree.depth is not None else 20
-    if _span_of(core, linear, depth) >= LARGEST:
+    if _span_of(core, linear, depth) >= MAX_LOSS_SUM:
         yield Objection(
             form=Form.OBJECTIVE_LINEAR,
             origin=origin,
             reason="the stages together need more than 15 digits",
         )
-    elif losses(core, linear, depth).n_classes > MOST_CLASSES:
+    elif losses(core, linear, depth).n_classes > MAX_ENGINE_CLASSES:
         yield Objection(
             form=Form.OBJECTIVE_LINEAR,
             origin=origin,
-            reason=f"the rows have more than {MOST_CLASSES} kinds of losses",
+            reason=f"the rows have more than {MAX_ENGINE_CLASSES} kinds of losses",
         )
 
 

@@ -40,7 +40,7 @@ from odtdsl.problem.ir.forms import (
     Origin,
     RegressionStage,
 )
-from odtdsl.problem.ir.problem import DEEPEST
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of
 from odtdsl.problem.ir.regression import TOLERANCE, allowance
 from odtdsl.problem.outputs.feasible import anything, feasible_set
@@ -84,8 +84,8 @@ class RegressionSearch:
         self.space = feasible_set(core) or anything(core.targets.shape[1])
         needed = core.tree.depth
         if needed is None:  # no reduced tree is deeper
-            needed = max(0, most_leaves(core, DEEPEST) - 1)
-        self.depth = min(DEEPEST, needed)
+            needed = max(0, most_leaves(core, MAX_SEARCH_DEPTH) - 1)
+        self.depth = min(MAX_SEARCH_DEPTH, needed)
         self.cut_off = self.depth < needed
         self.single = fitted(core, RawLeaf())
         self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)

@@ -22,7 +22,7 @@ from odtdsl.backends.exact.components import (
 )
 from odtdsl.backends.exact.feature_space import Rule, Space, space
 from odtdsl.backends.exact.lowering import (
-    LARGEST,
+    MAX_LOSS_SUM,
     Features,
     constant_of,
     most_leaves,
@@ -51,7 +51,7 @@ from odtdsl.problem.ir.forms import (
     SignedAtom,
     Used,
 )
-from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH, TreeSkeleton
 
 MOST_FACTS = 64
 
@@ -513,7 +513,7 @@ def _too_large(core: Core) -> Iterator[Objection]:
     assert isinstance(skeleton, TreeSkeleton), "supports() refuses diagrams"
     depth = skeleton.depth
     if depth is None:
-        depth = min(DEEPEST, max(0, most_leaves(core, DEEPEST) - 1))
+        depth = min(MAX_SEARCH_DEPTH, max(0, most_leaves(core, MAX_SEARCH_DEPTH) - 1))
     origin = Origin(rule="objective")
     long = Objection(
         form=Form.LINEAR_MODEL,
@@ -537,7 +537,7 @@ def _too_large(core: Core) -> Iterator[Objection]:
             reason=f"the rules depend on more than {MOST_FACTS} facts about the tree",
         )
     else:
-        if made.span >= LARGEST:
+        if made.span >= MAX_LOSS_SUM:
             yield Objection(
                 form=Form.OBJECTIVE_LINEAR,
                 origin=origin,

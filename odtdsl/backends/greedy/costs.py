@@ -20,7 +20,7 @@ from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage,
 MAX_GAIN_SUM = 2.0**50
 """Gains are scaled to a sum below this, so that the scanner's integers cannot wrap."""
 
-LARGEST = 2.0**40
+MAX_MULTIPLIER = 2.0**40
 """Multipliers grow no further: many starts that break a rule would make them infinite."""
 
 FARTHEST = 10**100
@@ -71,7 +71,7 @@ class Aims:
             if evaluation.keeps(clause):
                 self.multipliers[index] *= 0.5
                 continue
-            self.multipliers[index] = min(LARGEST, max(1.0, self.multipliers[index] * 3))
+            self.multipliers[index] = min(MAX_MULTIPLIER, max(1.0, self.multipliers[index] * 3))
             slopes = [_slope(evaluation, atom) for atom in atoms]
             excess = [
                 near(_excess(evaluation, atom)) / (1 + _spread(slope))

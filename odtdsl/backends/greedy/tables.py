@@ -16,7 +16,7 @@ from odtdsl.problem.ir.forms import Core, Depth, Linear, Link
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
-DEEPEST = 64
+MAX_GROWTH_DEPTH = 64
 """Growth stops here where the skeleton has no depth; predictors are no deeper."""
 
 
@@ -237,7 +237,7 @@ def _bounded(core: Core) -> tuple[IntArray, IntArray]:
 
 
 def _depth(core: Core) -> int:
-    limits = [DEEPEST]
+    limits = [MAX_GROWTH_DEPTH]
     if not isinstance(core.skeleton, DiagramSkeleton) and core.skeleton.depth is not None:
         limits.append(core.skeleton.depth)
     for clause in core.clauses:

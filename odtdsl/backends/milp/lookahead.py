@@ -31,7 +31,7 @@ from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Core, Linear
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
-DEEPEST = 3
+MAX_LOOKAHEAD_DEPTH = 3
 """The rows are made for trees up to this depth."""
 
 WORK = 2e10
@@ -84,7 +84,7 @@ def add_lookahead(
 def _affordable(encoding: PatternFlow, measure: Additive) -> bool:
     depth, patterns = encoding.perfect.depth, encoding.patterns
     gain = gains_of(measure, patterns, encoding.core.n_classes).gain
-    if not 1 <= depth <= DEEPEST or not gain.any():
+    if not 1 <= depth <= MAX_LOOKAHEAD_DEPTH or not gain.any():
         return False
     prices = np.abs(_prices(encoding.core, measure)).sum()
     if float(gain.sum(dtype=np.float64)) + float(prices) * 2**depth > EXACT_FLOAT:

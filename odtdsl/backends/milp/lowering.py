@@ -16,7 +16,7 @@ from odtdsl.problem.ir.forms import Additive, Core, DepthStage, Linear, MaximaBo
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
-DEEPEST = 10
+MAX_MODEL_DEPTH = 10
 """The deepest perfect tree that a model is built on: 1,024 leaf slots."""
 
 
@@ -100,12 +100,12 @@ def deepest(core: Core) -> int:
     Raises
     ------
     OdtError
-        B222 deeper than `DEEPEST`, and no objective that would find a shallow tree first.
+        B222 deeper than `MAX_MODEL_DEPTH`, and no objective that would find a shallow tree first.
     """
     skeleton = core.skeleton
     assert isinstance(skeleton, TreeSkeleton)
     levels = len(core.columns) if skeleton.depth is None else skeleton.depth
-    probe = max(1, min(levels, DEEPEST) + 1)
+    probe = max(1, min(levels, MAX_MODEL_DEPTH) + 1)
     tests = usable_tests(core, tests_by_level(core, probe))
     bounds = [find_patterns(core, tests).count - 1]
     if skeleton.depth is not None:
@@ -113,10 +113,13 @@ def deepest(core: Core) -> int:
     if skeleton.leaves is not None:
         bounds.append(skeleton.leaves - 1)
     least = min(bounds)
-    if least > DEEPEST and not isinstance(core.objective[0], DepthStage):
+    if least > MAX_MODEL_DEPTH and not isinstance(core.objective[0], DepthStage):
         raise error(
             "B222",
-            f"`milp` builds trees of depth at most {DEEPEST}, and this one may reach {least}",
-            helps=(f"write `tree depth <= {DEEPEST}` or less, or `minimize depth then ...`",),
+            f"`milp` builds trees of depth at most {MAX_MODEL_DEPTH}, and this one may reach"
+            f" {least}",
+            helps=(
+                f"write `tree depth <= {MAX_MODEL_DEPTH}` or less, or `minimize depth then ...`",
+            ),
         )
     return least

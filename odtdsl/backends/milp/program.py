@@ -28,7 +28,7 @@ FREE = 2**62
 ROUNDING = 1e-7
 """What sums of float rows may be off."""
 
-WIDEST = 10**9
+MAX_COEFFICIENT = 10**9
 """Largest coefficient or side of a row, once its common divisor is taken out."""
 
 SKELETON = Origin(rule="skeleton")
@@ -308,7 +308,7 @@ def _joined(parts: list[Numbers]) -> Numbers:
 
 def _check_width(values: Sequence[int], low: int, high: int, origin: Origin) -> None:
     sides = [abs(side) for side in (low, high) if abs(side) < FREE]
-    if max(max(map(abs, values), default=0), *sides, 0) > WIDEST:
+    if max(max(map(abs, values), default=0), *sides, 0) > MAX_COEFFICIENT:
         raise error(
             "B220",
             f"the numbers of `{origin.rule}` need more than nine digits for `milp`",

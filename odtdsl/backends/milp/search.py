@@ -12,7 +12,7 @@ from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
-from odtdsl.backends.milp.lowering import DEEPEST, Kept, deepest
+from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, Kept, deepest
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Built, build, standard_form
@@ -61,7 +61,7 @@ class Model(Protocol):
 class Search(StagedSearch[RawModel]):
     """The state of one solve."""
 
-    deepest_built = DEEPEST
+    deepest_built = MAX_MODEL_DEPTH
     poll = 0.05
 
     def __init__(
@@ -195,7 +195,7 @@ class Search(StagedSearch[RawModel]):
 
     def _note_trivial(self, stage: int, depth: int) -> None:
         """The bound of rows that no test tells apart."""
-        levels = tests_by_level(self.core, min(depth, DEEPEST))
+        levels = tests_by_level(self.core, min(depth, MAX_MODEL_DEPTH))
         patterns = find_patterns(self.core, usable_tests(self.core, levels))
         splits = min(2**depth, patterns.count) - 1
         form = self.core.objective[stage]

@@ -16,7 +16,7 @@ from odtdsl.backends.milp.charges import total_range
 from odtdsl.backends.milp.clauses import Encoding
 from odtdsl.backends.milp.maxima import largest
 from odtdsl.backends.milp.patterns import Patterns, least_possible
-from odtdsl.backends.milp.program import OBJECTIVE, WIDEST, Affine, Completion
+from odtdsl.backends.milp.program import MAX_COEFFICIENT, OBJECTIVE, Affine, Completion
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.forms import Additive, DepthStage, RegressionStage, StageForm
 
@@ -96,7 +96,7 @@ def _goal(cost: Affine, scale: int) -> Goal:
     values = [v for v in cost.terms.values() if v]
     grid = gcd(*values) if values else 1
     reduced = Affine(terms={c: v // grid for c, v in cost.terms.items() if v})
-    if max(map(abs, reduced.terms.values()), default=0) > WIDEST:
+    if max(map(abs, reduced.terms.values()), default=0) > MAX_COEFFICIENT:
         raise error(
             "B221",
             "the numbers of the objective need more than nine digits for `milp`",

@@ -38,10 +38,10 @@ from odtdsl.problem.ir.forms import Additive, Clause, Core, Monotone, Origin, Pa
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
-DEEPEST = 2
+MAX_SUBTREE_DEPTH = 2
 """Deeper trees have too many subtrees below the root."""
 
-MOST = 60_000
+MAX_SUBTREE_COLUMNS = 60_000
 """Columns that may be made, before any is left out."""
 
 WIDEST_SUM = 10**8
@@ -51,13 +51,13 @@ keeps its linear programs to, a column then moves none by more than a tenth of a
 
 def fits(core: Core, depth: int) -> bool:
     """Whether the trees of a problem have few enough subtrees, and no order of predictions."""
-    if not 1 <= depth <= DEEPEST:
+    if not 1 <= depth <= MAX_SUBTREE_DEPTH:
         return False
     if any(isinstance(x.atom, Monotone) for clause in core.clauses for x in clause.literals):
         return False
     counts = [sum(len(tests) for tests in level) for level in tests_by_level(core, depth)]
-    below = core.n_classes + (counts[1] * core.n_classes**2 if depth == DEEPEST else 0)
-    return 2 * counts[0] * below <= MOST
+    below = core.n_classes + (counts[1] * core.n_classes**2 if depth == MAX_SUBTREE_DEPTH else 0)
+    return 2 * counts[0] * below <= MAX_SUBTREE_COLUMNS
 
 
 class Subtrees(Structure):

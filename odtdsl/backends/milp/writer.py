@@ -11,7 +11,7 @@ from odtdsl.backends.milp.diagram_search import lower_diagram
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import Solver
 from odtdsl.backends.milp.layers import layers_of
-from odtdsl.backends.milp.lowering import DEEPEST, deepest
+from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
 from odtdsl.backends.milp.program import Program
 from odtdsl.backends.milp.pyomo_model import build, standard_form
 from odtdsl.backends.milp.stages import Goal
@@ -66,11 +66,12 @@ def write(
         write_text(path, _marked(lines, COMMENT[to]) + _text(diagram.program, to))
         return diagram.program.size()
     depth = deepest(core)
-    if depth > DEEPEST:
+    if depth > MAX_MODEL_DEPTH:
         raise error(
             "B222",
-            f"`milp` builds trees of depth at most {DEEPEST}, and this one may reach {depth}",
-            helps=(f"write `tree depth <= {DEEPEST}` or less",),
+            f"`milp` builds trees of depth at most {MAX_MODEL_DEPTH}, and this one may reach"
+            f" {depth}",
+            helps=(f"write `tree depth <= {MAX_MODEL_DEPTH}` or less",),
         )
     lowered = formulation.lower(core, depth, 0)
     assert lowered.goal is not None, "the first stage is lowered"

@@ -13,7 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from odtdsl.backends.base import DEPTH_BOUND, LEAVES_BOUND, Limits, Reply
-from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, deepest, demand_of, shape_of
+from odtdsl.backends.clauses.lowering import (
+    MAX_FORMULA_DEPTH,
+    Lowered,
+    deepest,
+    demand_of,
+    shape_of,
+)
 from odtdsl.backends.clauses.sums import at_most
 from odtdsl.backends.sat.search import Live
 from odtdsl.backends.staged import Stopped
@@ -70,7 +76,7 @@ class Assuming:
         return (
             len(set(columns)) == len(columns)
             and isinstance(core.skeleton, TreeSkeleton)
-            and deepest(core) <= DEEPEST
+            and deepest(core) <= MAX_FORMULA_DEPTH
         )
 
     def ask(self, names: Iterable[str], deadline: float | None = None) -> Reply | None:

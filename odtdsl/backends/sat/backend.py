@@ -101,7 +101,7 @@ class Sat(BackEnd):
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """Trees that may be deeper than perfect trees are built; on diagrams, rules on paths
         that remember too much."""
-        from odtdsl.backends.clauses.lowering import DEEPEST, deepest, depth_first
+        from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH, deepest, depth_first
         from odtdsl.backends.needs import SKELETON
 
         if isinstance(core.skeleton, DiagramSkeleton):
@@ -111,11 +111,11 @@ class Sat(BackEnd):
                 Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
                 for clause, reason in too_many_states(core)
             )
-        if depth_first(core) or deepest(core) <= DEEPEST:
+        if depth_first(core) or deepest(core) <= MAX_FORMULA_DEPTH:
             return ()
         reason = (
-            f"formulas are built for trees of depth at most {DEEPEST}, and this one may be deeper;"
-            " write `minimize depth then ...`, or bound the depth"
+            f"formulas are built for trees of depth at most {MAX_FORMULA_DEPTH}, and this one may"
+            " be deeper; write `minimize depth then ...`, or bound the depth"
         )
         return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.clauses.formula import Formula
-from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, Shape, deepest, shape_of
+from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH, Lowered, Shape, deepest, shape_of
 from odtdsl.backends.clauses.sums import Counter, Terms, at_most
 from odtdsl.backends.sat.solvers import DEFAULT, INTERRUPTIBLE
 from odtdsl.backends.staged import StagedSearch, Stopped
@@ -249,7 +249,7 @@ class Goal:
 class Search(StagedSearch[RawTree]):
     """Trees: depth upwards, then every other stage downwards."""
 
-    deepest_built = DEEPEST
+    deepest_built = MAX_FORMULA_DEPTH
 
     def __init__(
         self,

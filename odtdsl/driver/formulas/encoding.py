@@ -15,7 +15,7 @@ from math import gcd
 from typing import Literal
 
 from odtdsl.backends.clauses.formula import Formula
-from odtdsl.backends.clauses.lowering import DEEPEST, Lowered, Shape, deepest, shape_of
+from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH, Lowered, Shape, deepest, shape_of
 from odtdsl.backends.clauses.names import SpecNames
 from odtdsl.backends.clauses.sums import Terms, at_most
 from odtdsl.base.back_ends import able
@@ -29,7 +29,7 @@ from odtdsl.problem.ir.rows import Rows
 Format = Literal["cnf", "wcnf", "opb"]
 FORMATS: tuple[Format, ...] = ("cnf", "wcnf", "opb")
 
-LARGEST = 2**62
+MAX_FORMULA_SUM = 2**62
 """Sums of weights stay below this, which solvers hold in 64 bits."""
 
 
@@ -121,12 +121,12 @@ def encode(
     choice = choose(core, writer)
     if choice.name is None:
         raise refused(choice, writer, rows.problem.source)
-    if deepest(core) > DEEPEST:
+    if deepest(core) > MAX_FORMULA_DEPTH:
         raise error(
             "B223",
             (
-                f"formulas can be written for trees of depth at most {DEEPEST}, and this one "
-                f"may reach {deepest(core)}"
+                f"formulas can be written for trees of depth at most {MAX_FORMULA_DEPTH}, and this"
+                f" one may reach {deepest(core)}"
             ),
             helps=("give a depth, as in `--depth 4`; `odt solve --using sat` finds the smallest",),
         )
@@ -209,7 +209,7 @@ def _objective(lowered: Lowered, rows: Rows) -> tuple[Terms, tuple[Goal, ...]]:
         for literal, weight in weighted:
             total.add(literal, factor * (weight // grid))
         factor *= sum(weight // grid for _, weight in weighted) + 1
-    if factor >= LARGEST:
+    if factor >= MAX_FORMULA_SUM:
         raise error(
             "B224",
             "the weights of the objective's stages have too many digits for solvers",

@@ -4,11 +4,11 @@ from odtdsl.insight.explanations.conflicts import MOST_CONFLICTS, explain
 from odtdsl.insight.explanations.curves import Curve, Point
 from odtdsl.insight.explanations.explanation import Conflict, Explanation, NearestBound
 from odtdsl.insight.explanations.prices import Price, Prices, Range
-from odtdsl.insight.explanations.tracing import MOST_POINTS, trace
+from odtdsl.insight.explanations.tracing import MAX_CURVE_POINTS, trace
 
 __all__ = [
+    "MAX_CURVE_POINTS",
     "MOST_CONFLICTS",
-    "MOST_POINTS",
     "Conflict",
     "Curve",
     "Explanation",

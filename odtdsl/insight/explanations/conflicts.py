@@ -25,7 +25,7 @@ from odtdsl.insight.explanations.nearest_bounds import nearest
 from odtdsl.insight.explanations.oracle import DEEPER, Constraint, Oracle, no_progress, relaxed
 from odtdsl.insight.explanations.prices import Prices, price_rules
 from odtdsl.language import ast
-from odtdsl.problem.ir.problem import DEEPEST, Problem, TreeSkeleton
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH, Problem, TreeSkeleton
 from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize
@@ -119,7 +119,7 @@ def constraints(problem: Problem, deeper: int = DEEPER) -> tuple[Constraint, ...
         text = f"leaves <= {skeleton.leaves}"
         span = spans.get("leaves", NOWHERE)
         found.append(Constraint(kind="leaves", name="tree leaves", text=text, span=span))
-    if skeleton.depth is not None and deeper and skeleton.depth < DEEPEST:
+    if skeleton.depth is not None and deeper and skeleton.depth < MAX_SEARCH_DEPTH:
         text = f"depth <= {skeleton.depth}"
         span = spans.get("depth", NOWHERE)
         found.append(Constraint(kind="depth", name="tree depth", text=text, span=span))

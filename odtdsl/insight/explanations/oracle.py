@@ -26,10 +26,10 @@ from odtdsl.insight.explanations.conflict_sets import Members
 from odtdsl.problem.ir.evaluate import NotEvaluable, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage, StageForm
-from odtdsl.problem.ir.problem import DEEPEST, TreeSkeleton
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH, TreeSkeleton
 from odtdsl.problem.ir.raw import RawTree
 
-SHARE = 0.4
+ANSWER_SHARE = 0.4
 """Of the time that is left, what one question may take."""
 
 FIRST_SLICE = 0.2
@@ -286,7 +286,7 @@ class Oracle:
         if self.limits.deadline is None:
             return None
         now = time.monotonic()
-        share = 1.0 if self.searches == 1 else SHARE
+        share = 1.0 if self.searches == 1 else ANSWER_SHARE
         return now + share * max(0.0, self.limits.deadline - now)
 
 
@@ -340,7 +340,7 @@ def relaxed(given: TreeSkeleton, *, deeper: int, leaves: bool) -> TreeSkeleton:
     """
     deepest, most = given.depth, given.leaves
     if deepest is not None:
-        deepest = min(DEEPEST, deepest + deeper)
+        deepest = min(MAX_SEARCH_DEPTH, deepest + deeper)
     if leaves and most is not None:
         most = 2 * most if deepest is None else None
     return replace(given, depth=deepest, leaves=most)

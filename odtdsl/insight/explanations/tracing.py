@@ -45,10 +45,10 @@ from odtdsl.problem.terms.registry import BY_NAME
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
 
-MOST_POINTS = 200
+MAX_CURVE_POINTS = 200
 """Points of a curve, unless said otherwise."""
 
-SHARE = 0.4
+SEARCH_SHARE = 0.4
 """Of the time that is left, what one search may take."""
 
 POLL = 0.05
@@ -174,7 +174,7 @@ class _Walk:
         self.searches += 1
         self.tell(f"search {self.searches}: the next tighter bound of `{self.bounded.rule.name}`")
         try:
-            result = self._solve(bound, beyond, None if left is None else SHARE * left)
+            result = self._solve(bound, beyond, None if left is None else SEARCH_SHARE * left)
         except OdtError as failure:
             if any(one.code.startswith("X") for one in failure.diagnostics):
                 raise
@@ -260,7 +260,7 @@ def trace(
     backend: str | None = None,
     seconds: float | None = None,
     memory_bytes: int | None = None,
-    points: int = MOST_POINTS,
+    points: int = MAX_CURVE_POINTS,
     jobs: int = 1,
     tell: Callable[[str], None] = no_progress,
     began: float | None = None,
@@ -454,4 +454,4 @@ def _front(points: list[Point], walk: _Walk) -> list[Point]:
     return front[::-1]
 
 
-__all__ = ["MOST_POINTS", "trace"]
+__all__ = ["MAX_CURVE_POINTS", "trace"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtdsl.backends.clauses.formula import Formula
-from odtdsl.backends.clauses.lowering import DEEPEST
+from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH
 from odtdsl.base import engine
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
@@ -177,8 +177,8 @@ def _sensible(core: Core, part: Part) -> None:
         for stage, value in enumerate(values):
             if not _can_be(core, stage, value):
                 wrong = f"stage {stage + 1} cannot be {value}"
-    if not wrong and depth_of(core, claim) > DEEPEST:
-        wrong = f"it is about trees deeper than {DEEPEST}"
+    if not wrong and depth_of(core, claim) > MAX_FORMULA_DEPTH:
+        wrong = f"it is about trees deeper than {MAX_FORMULA_DEPTH}"
     if not wrong and made is None and depth_of(core, claim) >= 0:
         wrong = "it does not hold trivially, but the part has no refutation"
     if made is not None and made.rows and max(made.rows) >= core.n_rows:

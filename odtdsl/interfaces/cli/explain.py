@@ -71,7 +71,7 @@ class Explain(OnSpec):
                         backend=self.using,
                         seconds=seconds,
                         tell=waiting.tell,
-                        points=self.points or explanations.MOST_POINTS,
+                        points=self.points or explanations.MAX_CURVE_POINTS,
                         jobs=self.jobs or 1,
                         began=began,
                     )

@@ -216,7 +216,7 @@ def _list_wish(
     all_optimal: bool, near: str | None, most: int | None, gap: str | None
 ) -> tuple[Near | None, int] | None:
     """The tolerance and number of trees of a list; None if a single tree is requested."""
-    from odtdsl.driver.alternatives import MOST, at_least_one, parse_near
+    from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one, parse_near
 
     if not all_optimal and near is None:
         if most is not None:
@@ -230,7 +230,9 @@ def _list_wish(
         raise error("U315", "a list must begin with a proven best tree", helps=("omit `--gap`",))
     if all_optimal and near is not None:
         raise error("U315", "`--near` includes the optimal trees", helps=("omit `--all-optimal`",))
-    return None if near is None else parse_near(near), at_least_one(MOST if most is None else most)
+    return None if near is None else parse_near(near), at_least_one(
+        MAX_LISTED_TREES if most is None else most
+    )
 
 
 def _list_trees(

@@ -34,7 +34,7 @@ from odtdsl.interfaces.editor.worker import unpack
 from odtdsl.language import ast
 from odtdsl.language.files import MAX_BYTES
 
-LONGEST = MAX_BYTES
+MAX_TEXT = MAX_BYTES
 """Characters of a text that is looked at: what `odt check` reads."""
 
 _ITEM_KINDS = {
@@ -132,7 +132,7 @@ class Editor:
 
     async def _check(self, document: Document) -> None:
         outline = document.outline
-        if len(outline.source.text) > LONGEST:
+        if len(outline.source.text) > MAX_TEXT:
             self._publish(document, (_too_long(outline.source),))
             return
         if not isinstance(outline.parsed, ast.Spec):
@@ -217,7 +217,7 @@ class Editor:
     def at(self, uri: str, position: types.Position) -> tuple[Document, int] | None:
         """The document and the offset of a position; `None` if there is nothing to read."""
         document = self.documents.get(uri)
-        if document is None or len(document.outline.source.text) > LONGEST:
+        if document is None or len(document.outline.source.text) > MAX_TEXT:
             return None
         where = (position.line, position.character)
         return document, positions.offset(document.outline.source, where, self.encoding)
@@ -259,7 +259,7 @@ class Editor:
         from odtdsl.language.printer import to_text
 
         document = self.documents.get(params.text_document.uri)
-        if document is None or len(document.outline.source.text) > LONGEST:
+        if document is None or len(document.outline.source.text) > MAX_TEXT:
             return None
         source, spec = document.outline.source, document.outline.parsed
         if not isinstance(spec, ast.Spec):
@@ -325,7 +325,7 @@ class Editor:
     def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         """The outline of the document."""
         document = self.documents.get(params.text_document.uri)
-        if document is None or len(document.outline.source.text) > LONGEST:
+        if document is None or len(document.outline.source.text) > MAX_TEXT:
             return []
         source = document.outline.source
         return [
@@ -358,7 +358,7 @@ def _too_long(source: Source) -> Diagnostic:
     return Diagnostic(
         code="F003",
         source=source,
-        message=f"the text is larger than {LONGEST // 1000} kB, the most that a spec may have",
+        message=f"the text is larger than {MAX_TEXT // 1000} kB, the most that a spec may have",
         helps=("data belong into a file of their own, named by the `data` statement",),
     )
 

@@ -12,7 +12,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.predictors.wording import printable, value_text
 from odtdsl.presentation.exports.plan import Plan
 
-LONGEST = 40
+MAX_NAME = 40
 C_LIBRARY = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2
     expm1 fabs fdim finite floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite
@@ -50,7 +50,7 @@ def identifiers(texts: Iterable[str], prefix: str = "x_") -> tuple[str, ...]:
     found: list[str] = []
     for text in texts:
         plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
-        slug = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()[:LONGEST].rstrip("_")
+        slug = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()[:MAX_NAME].rstrip("_")
         first, number = prefix + (slug or "column"), 2
         name = first
         while name in found:

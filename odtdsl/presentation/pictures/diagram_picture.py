@@ -24,11 +24,11 @@ from odtdsl.presentation.pictures.picture import (
 
 GAP = 50.0
 LAYER_GAP = 64.0
-LEAST = 150.0
+MIN_NODE_WIDTH = 150.0
 """The least width of a node, in px: room for what its two arcs say."""
 MOST_TERMS = 6
 """A hyperplane's terms that are shown; all of them are in the tooltip."""
-WIDEST = 7.0
+MAX_STROKE = 7.0
 """Stroke of an arc that all rows take, in px."""
 
 Place = tuple[int, Item]
@@ -116,7 +116,9 @@ def _text(node: Joint | End, diagram: Diagram) -> Text:
         more = (f"… {len(terms) - len(kept)} more",) if len(kept) < len(terms) else ()
         texts = (*(wrapped(text, 230.0, 1)[0] for text in kept), *more, bound)
     rows = f"{node.size} row" + "s" * (node.size != 1)
-    return Text(lines=(*((text, True) for text in texts), (rows, False)), title=title, least=LEAST)
+    return Text(
+        lines=(*((text, True) for text in texts), (rows, False)), title=title, least=MIN_NODE_WIDTH
+    )
 
 
 def _tops(placed: Placed, texts: Mapping[Place, Text]) -> list[float]:
@@ -177,7 +179,7 @@ def _line(
         label=f"{'yes' if left else 'no'} {share_text(arc.size, whole)}",
         at=(start[0] + 7 * side, start[1] + FONT + 2),
         anchor="end" if side < 0 else "start",
-        width=1 + (WIDEST - 1) * (arc.size / whole if whole else 0.0),
+        width=1 + (MAX_STROKE - 1) * (arc.size / whole if whole else 0.0),
         dashed=not left,
     )
 

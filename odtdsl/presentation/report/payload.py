@@ -18,7 +18,7 @@ from odtdsl.predictors.wording import label_text, leaf_words, node_words, printa
 from odtdsl.presentation.report.subject import Subject
 from odtdsl.presentation.report.targets import ReportPart
 
-MOST_CELLS = 100_000
+MAX_PAGE_CELLS = 100_000
 """Cells of training rows that a page holds at most; of more rows, some that lie evenly apart."""
 
 
@@ -101,7 +101,7 @@ def _rows(subject: Subject) -> dict[str, Any]:
     """The tested cells of training rows, and what is predicted for them."""
     data, model, target = subject.rows.data, subject.model, subject.problem.target
     assert model is not None, "asked only with a model"
-    most = max(1, MOST_CELLS // max(1, len(model.tested)))
+    most = max(1, MAX_PAGE_CELLS // max(1, len(model.tested)))
     every = math.ceil(data.n_rows / most)
     kept = np.arange(0, data.n_rows, max(1, every))
     cells = encoded(model, data.table.columns, data.table.name)

@@ -55,7 +55,7 @@ from odtdsl.problem.ir.planes import planes
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawNode, RawPlane, RawTest
 
-MOST_PATHS = 200_000
+MAX_EVALUATED_PATHS = 200_000
 """Diagrams with more paths that differ in what they ask are not judged by path rules."""
 
 
@@ -125,7 +125,7 @@ class DiagramEvaluation(Measured):
         Raises
         ------
         NotEvaluable
-            There are more than `MOST_PATHS`.
+            There are more than `MAX_EVALUATED_PATHS`.
         """
         ended: dict[TestedPath, None] = {}
         open_: dict[int, dict[TestedPath, None]] = {self.diagram.entry: {(): None}}
@@ -139,8 +139,10 @@ class DiagramEvaluation(Measured):
                         kept = ended if arc < 0 else following.setdefault(arc, {})
                         kept[longer] = None
             open_ = following
-            if len(ended) + sum(map(len, open_.values())) > MOST_PATHS:
-                raise NotEvaluable(f"the diagram has more than {MOST_PATHS} different paths")
+            if len(ended) + sum(map(len, open_.values())) > MAX_EVALUATED_PATHS:
+                raise NotEvaluable(
+                    f"the diagram has more than {MAX_EVALUATED_PATHS} different paths"
+                )
         return tuple(ended) or ((),)
 
     @cached_property

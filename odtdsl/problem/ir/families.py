@@ -195,7 +195,7 @@ def _thresholds(
     )
 
 
-MOST_POINTS = 10_000
+MAX_GRID_POINTS = 10_000
 """A grid of more points between the least and the largest value is not laid out."""
 
 
@@ -208,7 +208,7 @@ def _grid(values: FloatArray, step: Fraction) -> RealSet:
     if not len(values) or (step.numerator == 1 and 10 ** (len(str(digits)) - 1) == digits):
         return FULL
     first, last = (round(Fraction(repr(x)) / step) for x in (float(values[0]), float(values[-1])))
-    if last - first >= MOST_POINTS:
+    if last - first >= MAX_GRID_POINTS:
         return FULL
     return RealSet.points(float(k * step) for k in range(first, last + 1))
 

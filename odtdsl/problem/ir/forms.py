@@ -23,7 +23,7 @@ from odtdsl.problem.ir.families import Family
 from odtdsl.problem.ir.intervals import RealSet
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 
-LARGEST = 2**62
+MAX_COEFFICIENT_SUM = 2**62
 """Coefficients stay below this, so that int64 sums over rows cannot wrap."""
 
 
@@ -45,7 +45,7 @@ def _scaled(array: IntArray | None, factor: int) -> IntArray | None:
 def check_overflow(array: IntArray, factor: int = 1) -> None:
     """Refuse (R301) numbers whose sum, times a factor, could leave 64 bits."""
     largest = int(np.abs(array).sum(dtype=np.float64)) + 1
-    if largest * abs(factor) >= LARGEST:
+    if largest * abs(factor) >= MAX_COEFFICIENT_SUM:
         raise error(
             "R301",
             "the numbers of a rule or objective have too many digits for exact arithmetic",

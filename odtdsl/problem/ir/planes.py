@@ -62,7 +62,7 @@ class Planes:
         return total
 
 
-WIDEST = 1e150
+MAX_PLANE_CELL = 1e150
 """Cells beyond this are weighed by no hyperplane: sums of their products leave floats."""
 
 

@@ -11,7 +11,7 @@ from odtdsl.data.dataset import ColumnType, Value
 from odtdsl.data.request import DataRequest
 from odtdsl.problem.ir.expr import CellCondition, Condition, Expr, Scope
 
-DEEPEST = 30
+MAX_SEARCH_DEPTH = 30
 """No tree is searched deeper than this many levels."""
 
 MissingPolicy = Literal["refuse", "drop", "left", "right", "branch"]

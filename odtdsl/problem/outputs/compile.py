@@ -42,7 +42,7 @@ from odtdsl.problem.outputs.union import (
     within,
 )
 
-MOST_PIECES = 64
+MAX_PIECES = 64
 """Pieces that are multiplied out; beyond, disjunctions stay choices."""
 MOST_ALTERNATIVES = 5_000
 """Alternatives of one choice, or of a count that is no count of single targets."""
@@ -88,7 +88,7 @@ class _Compiler:
         choices: list[Any] = []
         for one in sorted((i for i in items if isinstance(i, Any)), key=lambda i: len(i.items)):
             grown = self.multiplied(drafts, one)
-            if len(grown) > MOST_PIECES and len(grown) > len(drafts):
+            if len(grown) > MAX_PIECES and len(grown) > len(drafts):
                 choices.append(one)
             else:
                 drafts = grown

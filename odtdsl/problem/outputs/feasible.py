@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Weights = Sequence[float] | FloatArray
 
-MOST_PIECES = 6
+MAX_SHOWN_PIECES = 6
 """Pieces that are said; beyond, how many there are."""
 
 
@@ -287,6 +287,6 @@ def feasible_lines(rows: Rows) -> tuple[str, ...]:
     if found.everything:
         return ()
     lines = found.lines(target.names)
-    if len(lines) <= MOST_PIECES:
+    if len(lines) <= MAX_SHOWN_PIECES:
         return tuple(lines)
-    return (*lines[:MOST_PIECES], f"{len(lines) - MOST_PIECES} more")
+    return (*lines[:MAX_SHOWN_PIECES], f"{len(lines) - MAX_SHOWN_PIECES} more")

@@ -73,7 +73,7 @@ def target_weights(core: Core) -> FloatArray:
     if loss is None:
         return np.ones(core.targets.shape[1])
     largest = max(loss.factors)
-    return np.array([max(float(factor / largest), LEAST) for factor in loss.factors])
+    return np.array([max(float(factor / largest), MIN_FACTOR) for factor in loss.factors])
 
 
-LEAST = 1e-9
+MIN_FACTOR = 1e-9

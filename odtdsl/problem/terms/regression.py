@@ -15,7 +15,7 @@ from odtdsl.problem.terms.shares import argument, nonzero
 OF_TARGETS = (Signature(), Signature(params=(Param.TARGET,)))
 """Signatures of a loss over all targets or of one."""
 
-LARGEST = 1e300
+MAX_TARGET_LOSS = 1e300
 """Sums over rows of weighted losses stay below this."""
 
 
@@ -38,7 +38,9 @@ def target_loss(rows: Rows, call: Apply, kind: LossKind) -> TargetLoss:
         factors = [Fraction(int(index == chosen.index)) for index in range(n_targets)]
     total = nonzero(rows, rows.mask(None), f"`{call.term}`")
     widest = float(np.abs(truth).max())
-    if widest > LARGEST / total or (kind == "squared" and widest > (LARGEST / total) ** 0.5):
+    if widest > MAX_TARGET_LOSS / total or (
+        kind == "squared" and widest > (MAX_TARGET_LOSS / total) ** 0.5
+    ):
         raise Unsupported(
             f"targets as large as {widest:g} have losses too large for floating-point numbers",
             code="R301",

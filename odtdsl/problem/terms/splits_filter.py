@@ -29,7 +29,7 @@ from odtdsl.problem.ir.expr import (
 )
 from odtdsl.problem.ir.forms import Origin, SplitFilter
 from odtdsl.problem.ir.intervals import EMPTY, FULL, RealSet, nearest_float
-from odtdsl.problem.ir.problem import DEEPEST, DiagramSkeleton, RuleDecl
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH, DiagramSkeleton, RuleDecl
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Kind, Unsupported
 from odtdsl.problem.terms.registry import BY_NAME
@@ -70,7 +70,7 @@ def _levels(calls: Iterable[Apply], rows: Rows) -> range:
     skeleton = rows.problem.skeleton
     if isinstance(skeleton, DiagramSkeleton):
         return range(len(skeleton.widths))
-    return range(DEEPEST if skeleton.depth is None else max(1, skeleton.depth))
+    return range(MAX_SEARCH_DEPTH if skeleton.depth is None else max(1, skeleton.depth))
 
 
 def threshold_feature(calls: Iterable[Apply]) -> str | None:

@@ -23,7 +23,7 @@ from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 MANY_CLASSES = 20
 """Whole numbers beyond so many are rarely classes."""
 SHOWN = 6
@@ -193,7 +193,7 @@ def _check_number(raw: RawColumn, distinct: int, statement: ast.Target, reporter
     continuous = raw.numbers is not None and bool(
         (raw.numbers[raw.numbers == raw.numbers] % 1 != 0).any()
     )
-    if distinct > MOST_CLASSES or (distinct > MANY_CLASSES and continuous):
+    if distinct > MAX_CLASSES or (distinct > MANY_CLASSES and continuous):
         name = name_text(raw.name)
         raise reporter.error(
             "T106",

@@ -20,7 +20,7 @@ from odtdsl.backends.milp.program import SKELETON, Affine
 from odtdsl.backends.milp.structure import Tick
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.intervals import FULL
-from odtdsl.problem.ir.planes import WIDEST, planes
+from odtdsl.problem.ir.planes import MAX_PLANE_CELL, planes
 from odtdsl.problem.ir.problem import DiagramSkeleton
 
 
@@ -48,7 +48,7 @@ class OddStudy(Formulation):
             name = core.columns[family.column]
             if family.missing is not None:
                 found.append((f"missing cells of `{name}`", "the study weighs every cell"))
-            if family.kind == "threshold" and np.abs(family.values).max(initial=0) > WIDEST:
+            if family.kind == "threshold" and np.abs(family.values).max(initial=0) > MAX_PLANE_CELL:
                 found.append((f"the cells of `{name}`", "sums of cells beyond 1e150 leave floats"))
             if family.kind == "bin" or family.domain != FULL:
                 found.append(

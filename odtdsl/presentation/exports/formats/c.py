@@ -23,7 +23,7 @@ from odtdsl.presentation.exports.plan import (
     Within,
 )
 
-LONGEST = 4_095
+MAX_LITERAL = 4_095
 """Characters of a string literal that C99 promises to take."""
 
 
@@ -48,7 +48,7 @@ def to_c(plan: Plan, name: str | None = None) -> str:
         no identifier.
     """
     refuse_texts(plan, "c", re.compile("\0"), "a NUL character")
-    refuse_texts(plan, "c", re.compile(rf"(?s).{{{LONGEST // 4}}}"), "too many characters")
+    refuse_texts(plan, "c", re.compile(rf"(?s).{{{MAX_LITERAL // 4}}}"), "too many characters")
     return "\n".join(_Writer(plan, program_name(name, "predict")).lines()) + "\n"
 
 
