@@ -35,7 +35,7 @@ def counted(model: TreeOn | DiagramOn) -> Iterator[AuditLine]:
     """
     counts = list(_of_diagram(model) if isinstance(model, DiagramOn) else _of_tree(model))
     nodes = len(model.leaves) + len(model.splits)
-    wrong = [one.told for one in counts if one.differs]
+    wrong = [one.difference for one in counts if one.differs]
     if wrong and any(one.said for one in counts):
         yield _broken(model, "counts", "node sizes and class weights match the rows", wrong, nodes)
     if wrong := _columns(model):
@@ -68,7 +68,7 @@ class _Count:
     def __init__(self, where: str, said: float, found: Fraction | int) -> None:
         self.said = bool(said)
         self.differs = abs(Fraction(said) - found) > FLOATS * found
-        self.told = f"{where} {_shown(said)}, counted {_shown(float(found))}"
+        self.difference = f"{where} {_shown(said)}, counted {_shown(float(found))}"
 
 
 def _shown(number: float) -> str:

@@ -105,7 +105,7 @@ class Guard:
             self.full = held is not None and held >= STOP_SHARE * self.most
         return self.full
 
-    def told(self) -> tuple[Diagnostic, ...]:
+    def warnings(self) -> tuple[Diagnostic, ...]:
         """A warning where the limit ended a search."""
         if not self.full or self.most is None:
             return ()

@@ -181,7 +181,7 @@ def solve(
         answer = replace(answer, interrupted=False)
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
-    ended = () if answer.status in ("optimal", "infeasible") else memory.told()
+    ended = () if answer.status in ("optimal", "infeasible") else memory.warnings()
     result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
     unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted

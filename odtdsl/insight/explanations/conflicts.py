@@ -33,7 +33,7 @@ from odtdsl.problem.terms.normalize import normalize
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
 
-MOST_CONFLICTS = 20
+MAX_CONFLICTS = 20
 """Conflicts that are listed where all are asked for, unless said otherwise."""
 
 

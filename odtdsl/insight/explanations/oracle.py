@@ -220,7 +220,7 @@ class Oracle:
         self.undecided += 1
         return Answer(feasible=None)
 
-    def _wishes(self, core: Core) -> list[_Wish]:
+    def _wishes(self, core: Core) -> list[_TrialObjective]:
         """What to make small meanwhile, first what the last answer came by."""
         wishes = _wishes(core, self.engine)
         wishes.sort(key=lambda one: one.name != self._served)
@@ -359,29 +359,29 @@ def _deepening(core: Core, given: Core) -> Iterable[Core]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
+class _TrialObjective:
     """An objective for a feasibility search; any will do, but some end much earlier."""
 
     name: str
     objective: tuple[StageForm, ...]
 
 
-def _wishes(core: Core, engine: BackEnd) -> list[_Wish]:
+def _wishes(core: Core, engine: BackEnd) -> list[_TrialObjective]:
     """Objectives to try: nothing at all, the measures of the rules themselves, that of the spec.
 
     Under nothing a back end proves best that there is no tree; a measure leads to the trees
     that satisfy its rule, and the rule's bound is then one of the objective. Where something
     large is built first, nothing is asked by turns: a program is not built for a moment.
     """
-    own = _Wish(name="", objective=core.objective)
+    own = _TrialObjective(name="", objective=core.objective)
     if core.targets is not None:
         return [own]
-    nothing = _Wish(name="nothing", objective=(LinearStage(measure=Additive()),))
+    nothing = _TrialObjective(name="nothing", objective=(LinearStage(measure=Additive()),))
     if not engine.asks_by_turns:
         asked = replace(core, objective=nothing.objective)
         return [nothing if choose(asked, engine.name).name else own]
     rules = [
-        _Wish(
+        _TrialObjective(
             name=clause.origin.rule,
             objective=(LinearStage(measure=clause.literals[0].atom.measure),),
         )

@@ -28,7 +28,7 @@ OPTIONS: Mapping[str, type[ast.Node]] = {
     "memory": ast.Memory,
 }
 SKELETON = "skeleton"
-MOST_SETTINGS = 10_000
+MAX_SETTINGS = 10_000
 _RANGE = re.compile(r"(-?[\d.]*\d)\s*\.\.\s*(-?\d[\d.]*?)(?:\s+by\s+(\d[\d.]*))?")
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*=(.*)", re.DOTALL)
 
@@ -50,11 +50,11 @@ class Grid:
         OdtError
             U341: more than 10,000.
         """
-        found = tuple(islice(product(*self.values), MOST_SETTINGS + 1))
-        if len(found) > MOST_SETTINGS:
+        found = tuple(islice(product(*self.values), MAX_SETTINGS + 1))
+        if len(found) > MAX_SETTINGS:
             raise error(
                 "U341",
-                f"these values give more than {MOST_SETTINGS:,} settings",
+                f"these values give more than {MAX_SETTINGS:,} settings",
                 helps=("vary fewer parameters, or give fewer values",),
             )
         return found
@@ -151,8 +151,8 @@ def _range(text: str, low: str, high: str, step: str | None) -> Iterator[str]:
         raise _wrong(f"`--vary {text}` is not a range") from None
     if end < start or by <= 0:
         raise _wrong(f"the range of `--vary {text}` is empty")
-    if (end - start) / by > MOST_SETTINGS:
-        raise _wrong(f"the range of `--vary {text}` has more than {MOST_SETTINGS:,} values")
+    if (end - start) / by > MAX_SETTINGS:
+        raise _wrong(f"the range of `--vary {text}` has more than {MAX_SETTINGS:,} values")
     while start <= end:
         yield _decimal(start)
         start += by

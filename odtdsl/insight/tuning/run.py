@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ProgressCallback = Callable[[int, int], None]
 """Called with the runs that are done, and how many there are in all."""
 
-MOST_RUNS = 100_000
+MAX_RUNS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +107,11 @@ def tune(
     score = default_score(spec) if options.score is None else parse_score(options.score)
     settings = grid.settings()
     plan = _plan(analysis, options)
-    if len(settings) * len(plan.inner) > MOST_RUNS:
+    if len(settings) * len(plan.inner) > MAX_RUNS:
         raise error(
             "U341",
             f"{len(settings)} settings on {len(plan.inner)} folds give too many runs",
-            helps=(f"the limit is {MOST_RUNS:,}: give fewer values or folds",),
+            helps=(f"the limit is {MAX_RUNS:,}: give fewer values or folds",),
         )
     _check(spec, source, analysis, grid, settings, score)
     job = Job(

@@ -83,7 +83,7 @@ class Explain(OnSpec):
                     seconds=seconds,
                     deeper=self.deeper,
                     tell=waiting.tell,
-                    most=explanations.MOST_CONFLICTS if self.every else 1,
+                    most=explanations.MAX_CONFLICTS if self.every else 1,
                     began=began,
                 )
             if self.as_json:

@@ -66,12 +66,12 @@ def normalize(rows: Rows) -> Core:
     filters: list[SplitFilter] = []
     stages: list[StageForm] = []
     for rule in problem.rules:
-        with Told(found, problem, f"rule `{rule.name}`", rule.span):
+        with RefusalReporter(found, problem, f"rule `{rule.name}`", rule.span):
             forms = rule_forms(rule, rows)
             all_clauses += forms.clauses
             filters += forms.filters
     for stage in problem.objective:
-        with Told(found, problem, f"the objective `{stage.text}`", stage.span):
+        with RefusalReporter(found, problem, f"the objective `{stage.text}`", stage.span):
             stages.append(stage_form(stage, rows))
     if found:
         raise OdtError(found)
@@ -102,7 +102,7 @@ def _bound(skeleton: TreeSkeleton | DiagramSkeleton) -> list[Clause]:
     return [Clause(scope=Scope.MODEL, literals=(literal,), origin=Origin(rule="skeleton"))]
 
 
-class Told:
+class RefusalReporter:
     """Turns refusals inside the block into diagnostics about one rule or stage."""
 
     def __init__(self, found: list[Diagnostic], problem: Problem, what: str, span: Span) -> None:
