@@ -27,7 +27,7 @@ Problem some_problem(Random& random, int rows) {
 
 CASE(sketches_keep_their_part) {
   Random random(41);
-  for (int trial = 0; trial < 3000 * check::scale(); ++trial) {
+  for (int trial = 0; trial < check::trials(3000); ++trial) {
     Problem p = some_problem(random, 10);
     p.depth = 3;
     const Loss best = Oracle(p).best();
@@ -60,7 +60,7 @@ CASE(sketches_keep_their_part) {
 
 CASE(anytime_trees_are_what_they_say) {
   Random random(42);
-  int found = 0, trials = 300 * check::scale();
+  int found = 0, trials = check::trials(300);
   for (int trial = 0; trial < trials; ++trial) {
     Problem p = some_problem(random, 11);
     p.depth = draw(random, 4, 6);
@@ -80,7 +80,7 @@ CASE(anytime_trees_are_what_they_say) {
 
 CASE(proofs_beside_the_anytime_search) {
   Random random(43);
-  for (int trial = 0; trial < 600 * check::scale(); ++trial) {
+  for (int trial = 0; trial < check::trials(600); ++trial) {
     Problem p = some_problem(random, 11);
     p.depth = draw(random, 4, 5);
     const Loss best = Oracle(p).best();
