@@ -149,8 +149,7 @@ class Beside {
         result_(result),
         start_(start),
         turns_(first_turn(data.problem, control.options()), kSlice,
-               data.problem.depth >= 5 ? 4 * kSlice : kSlice, data.problem.depth >= 4 ? kHead : 0) {
-  }
+               data.problem.depth >= 5 ? 4 * kSlice : kSlice, head(data.problem)) {}
 
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
@@ -188,11 +187,14 @@ class Beside {
  private:
   // Of polled work: some hundredths of a second.
   static constexpr std::uint64_t kSlice = 5000000;
-  // What growth and the first lookahead take on some ten thousand rows.
-  static constexpr std::uint64_t kHead = 100000000;
+  // What growth and the first lookahead take.
+  static std::uint64_t head(const Problem& p) {
+    constexpr std::uint64_t kMost = 100000000, kEachCell = 600;
+    return p.depth >= 4 ? std::min<std::uint64_t>(kMost, kEachCell * p.rows * p.features) : 0;
+  }
   // At depth 5 and more little is proven at once.
   static std::uint64_t first_turn(const Problem& p, const Options& options) {
-    return p.depth >= 5 ? std::min(options.alone, kSlice) : options.alone;
+    return p.depth >= 5 ? std::min(options.alone, kSlice / 16) : options.alone;
   }
 
   void improve() {

@@ -44,7 +44,7 @@ class SharedBest : public SharedTree<Loss> {
 };
 
 // Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0
-// begins; the first turn of lane 1 is longer by `head`.
+// begins; turns are short at first, and the first one of lane 1 is longer by `head`.
 class Turns {
  public:
   Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0)
@@ -62,7 +62,9 @@ class Turns {
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    const std::uint64_t slice = slice_[turn_] * (bounded_ && turn_ == favoured_ ? times_ : 1);
+    if (turn_ == 1 && part_ < 1) part_ *= 2;
+    const std::uint64_t full = slice_[turn_] * (bounded_ && turn_ == favoured_ ? times_ : 1);
+    const auto slice = static_cast<std::uint64_t>(part_ * static_cast<double>(full));
     until_ =
         work + slice + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
     if (turn_ == 1) head_ = 0;
@@ -89,6 +91,7 @@ class Turns {
   std::condition_variable wake_;
   std::uint64_t slice_[2], head_, times_ = 1;
   std::atomic<std::uint64_t> until_;
+  double part_ = 1.0 / 32;
   int turn_ = 0, favoured_ = 0;
   std::atomic<bool> alone_{false}, bounded_{false};
 };
