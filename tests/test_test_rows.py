@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import odtdsl
-from odtdsl.auditor.row_counts import RowCount
+from odtdsl.auditor.results import RowCount
 from odtdsl.presentation import console
 
 SPEC = """data frame

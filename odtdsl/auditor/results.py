@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odtdsl.base.numbers import as_number
 
-if TYPE_CHECKING:
-    from odtdsl.auditor.row_counts import RowCount
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCount:
+    """How many rows something is measured on; `of` says which, and is empty for all rows."""
+
+    of: str
+    rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

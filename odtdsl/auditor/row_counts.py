@@ -6,21 +6,14 @@ A rate over twelve rows moves by eight points with one of them. Every rule says 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from odtdsl.auditor.meanings import BASES, class_of
+from odtdsl.auditor.results import RowCount
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn
 from odtdsl.auditor.rows import NoValue
 from odtdsl.data.table import BoolArray
 from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, applications
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowCount:
-    """How many rows something is measured on; `of` says which, and is empty for all rows."""
-
-    of: str
-    rows: int
 
 
 def row_counts(said: Condition | Expr, place: Place) -> tuple[RowCount, ...]:
