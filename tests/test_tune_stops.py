@@ -161,7 +161,7 @@ def test_ctrl_c_ends_the_command_with_what_was_done(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"the same command goes on from there" in out
+    assert b"the same command continues from there" in out
     assert json.loads(keep.read_text())["runs"]
 
 
