@@ -149,7 +149,8 @@ class Beside {
         result_(result),
         start_(start),
         turns_(first_turn(data.problem, control.options()), kSlice,
-               data.problem.depth >= 5 ? 4 * kSlice : kSlice, head(data.problem)) {}
+               data.problem.depth >= 5 ? 4 * kSlice : kSlice, head(data.problem),
+               data.problem.depth >= 5 ? kShort : 1) {}
 
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
@@ -187,6 +188,8 @@ class Beside {
  private:
   // Of polled work: some hundredths of a second.
   static constexpr std::uint64_t kSlice = 5000000;
+  // What is soon proven at depth 5 and more must not wait for whole turns.
+  static constexpr double kShort = 1.0 / 16;
   // What growth and the first lookahead take.
   static std::uint64_t head(const Problem& p) {
     constexpr std::uint64_t kMost = 100000000, kEachCell = 600;
@@ -194,7 +197,8 @@ class Beside {
   }
   // At depth 5 and more little is proven at once.
   static std::uint64_t first_turn(const Problem& p, const Options& options) {
-    return p.depth >= 5 ? std::min(options.alone, kSlice / 16) : options.alone;
+    return p.depth >= 5 ? std::min(options.alone, static_cast<std::uint64_t>(kShort * kSlice))
+                        : options.alone;
   }
 
   void improve() {

@@ -80,6 +80,12 @@ class Anytime {
     Loss upper = 0;  // only trees below it were looked for
     std::size_t most = 0;
   };
+  // The first cut of a tree, and what that loses; infinite: it has not been tried.
+  struct FirstCut {
+    std::size_t feature;
+    std::uint32_t bound;
+    Loss value;
+  };
   // A tree of depth three that no other one beats by more than `part` of what it loses, unless the
   // search for it ended early; and good cuts for a deeper tree, the best first.
   struct Sketch {
@@ -88,7 +94,7 @@ class Anytime {
     double part = 1;
     std::uint64_t most = 0;  // work after which the search would have ended
     std::vector<Cut> cuts;
-    std::vector<Cut> first;  // per feature the best first cut of a tree of depth four so far
+    std::vector<FirstCut> first;  // of trees of depth four, per feature the best so far
     // Whether no tree of depth three that loses less than `upper` beats `tree`.
     bool solved() const { return part == 0 && most == ~std::uint64_t{0}; }
   };
@@ -140,7 +146,7 @@ class Anytime {
   Grown::Ptr reach_below(const Place& at, const Cut& cut, Parts parts, Loss upper);
   // Work of this search, not of one beside it or before it.
   std::uint64_t spent() const { return Control::own_work() - began_; }
-  void share_turns(bool reaching);
+  void share_turns(bool reaching, std::uint64_t improved_at);
   std::vector<Parts> reaches() const;
   bool sketches(const View<R>& view, const Place& at) const;
   Grown::Ptr polish(View<R>& view, const Place& at, const Grown::Ptr& tree);
@@ -150,6 +156,8 @@ class Anytime {
   Grown::Ptr replace(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr replace_far(View<R>& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr climb(View<R>& view, const Place& at, const Grown::Ptr& tree);
+  std::vector<FirstCut>& first_cuts(View<R>& view, const Place& at);
+  static void remember(std::vector<FirstCut>& known, const Cut& cut, Loss value);
   Grown::Ptr catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value);
   static Grown::Ptr settled(const Grown& tree);
   Grown::Ptr exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree);
@@ -181,8 +189,7 @@ class Anytime {
   std::unordered_map<std::vector<R>, Sketch, KeyHash> sketches_;
   std::size_t memory_bytes_ = 0;
   Place top_{0, 0, 0};
-  Loss last_value_ = kInfinite;
-  std::uint64_t began_ = 0, improved_at_ = 0;
+  std::uint64_t began_ = 0;
   std::uint64_t far_work_ = 0, near_work_ = 0;  // of moves by sketches, and of all others
   bool nested_ = false;                         // in moves of a subtree that is not yet in the tree
   Grown::Ptr best_;

@@ -505,13 +505,15 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   if (!done()) offer(polish(*views_[0], top_, best_));
   const std::vector<Parts> parts = reaches();
   std::size_t next = 0;
-  std::uint64_t reached = 0, moved = 0;
-  while (!done()) {
+  std::uint64_t reached = 0, moved = 0, improved_at = spent();
+  for (Loss last = best_value_; !done();) {
     Loss value = best_value_;
     Plan plan;
     if (others && others->take(value, plan)) adopt(plan);
+    if (best_value_ < last) improved_at = spent();
+    last = best_value_;
     const bool reaching = next < parts.size() && (reached <= moved || depth == 4);
-    if (depth == 4) share_turns(reaching);
+    if (depth == 4) share_turns(reaching, improved_at);
     const std::uint64_t began = spent();
     if (reaching)
       offer(polish(*views_[0], top_, reach(*views_[0], top_, parts[next++], kInfinite)));
@@ -523,19 +525,12 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
 
 // The proof gets most of the time where moves have found nothing for long, and little before them.
 template <class R>
-void Anytime<R>::share_turns(bool reaching) {
-  const std::uint64_t now = spent();
-  if (best_value_ < last_value_) {
-    last_value_ = best_value_;
-    improved_at_ = now;
-  }
+void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
   if (!control_.turns) return;
   if (reaching)
     control_.turns->favour(1, 3);
-  else if (now > 4 * improved_at_)
-    control_.turns->favour(0, 3);
   else
-    control_.turns->favour(0, 1);
+    control_.turns->favour(0, spent() > 4 * improved_at ? 3 : 1);
 }
 
 }  // namespace odt

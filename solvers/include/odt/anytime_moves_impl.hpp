@@ -159,53 +159,58 @@ Grown::Ptr Anytime<R>::replace_far(View<R>& view, const Place& at, const Grown::
   return made ? made : tree;
 }
 
-// A tree of depth four in place of one. Of each feature the best first cut so far is remembered:
-// first that of a tree of depth three, then what a shift makes better. The sides are sketched, and
-// solved where that is promising.
+// The first cuts to shift at a node of height four: at first those of trees of depth three.
+template <class R>
+std::vector<typename Anytime<R>::FirstCut>& Anytime<R>::first_cuts(View<R>& view, const Place& at) {
+  const std::vector<Cut>& met = sketch(view, at, 0.1, kInfinite).cuts;
+  std::vector<FirstCut>& known = sketches_[key_of(view, at)].first;
+  if (known.empty())
+    for (const Cut& cut : met) known.push_back({cut.feature, cut.bound, kInfinite});
+  return known;
+}
+
+// A tree of depth four in place of one. Of each feature the best first cut so far is remembered,
+// and shifted once all have been tried. The sides are sketched, and solved where that is promising.
 template <class R>
 Grown::Ptr Anytime<R>::climb(View<R>& view, const Place& at, const Grown::Ptr& tree) {
-  constexpr double kUntried = -1e300;
-  const std::vector<R> key = key_of(view, at);
-  {
-    const std::vector<Cut> met = sketch(view, at, 0.1, kInfinite).cuts;
-    std::vector<Cut>& first = sketches_[key].first;
-    if (first.empty())
-      for (const Cut& cut : met) first.push_back({kUntried, cut.feature, cut.bound});
-    if (first.empty()) return tree;
-  }
-  std::vector<Cut>& first = sketches_[key].first;
-  const auto untried = std::find_if(first.begin(), first.end(),
-                                    [&](const Cut& cut) { return cut.score == kUntried; });
-  Cut cut = *first.begin();
+  std::vector<FirstCut>& known = first_cuts(view, at);
+  if (known.empty()) return tree;
   Loss upper = tree->value + tree->value / 8 + 1;
-  if (untried != first.end()) {
-    cut = *untried;
-    untried->score = -static_cast<double>(upper);
+  const auto untried = std::find_if(known.begin(), known.end(),
+                                    [](const FirstCut& cut) { return cut.value == kInfinite; });
+  Cut cut{0, 0, 0};
+  if (untried != known.end()) {
+    cut = {0, untried->feature, untried->bound};
+    untried->value = upper;
   } else {
     const double u = dice_.real();
-    const Cut& base = first[static_cast<std::size_t>(u * u * static_cast<double>(first.size()))];
-    cut = shifted(view, base.feature, base.bound);
-    upper = std::min(upper, static_cast<Loss>(-base.score));
+    const FirstCut& from =
+        known[static_cast<std::size_t>(u * u * static_cast<double>(known.size()))];
+    cut = shifted(view, from.feature, from.bound);
+    if (cut.bound == 0) return tree;
+    upper = std::min(upper, from.value);
+    // A sketch may miss what a solve finds.
+    if (dice_.real() < 0.25) upper = 0;
   }
-  if (cut.bound == 0) return tree;
-  // A sketch may miss what a solve finds.
-  if (untried == first.end() && dice_.real() < 0.25) {
-    const Grown::Ptr made = reach_below(at, cut, {0, 0}, tree->value + 1);
-    return made ? made : tree;
+  if (upper > 0) {
+    Grown::Ptr made = reach_below(at, cut, {0.3, 0.3}, upper);
+    if (!made) return tree;
+    remember(first_cuts(view, at), cut, made->value);
+    const Loss near = tree->value + tree->value / 32 + 1;
+    if (made->value <= near + tree->value / 32) made = reach_below(at, cut, {0.1, 0.1}, near);
+    if (!made) return tree;
   }
-  Grown::Ptr made = reach_below(at, cut, {0.3, 0.3}, upper);
-  if (!made) return tree;
-  // What was remembered may have been given up for memory meanwhile.
-  std::vector<Cut>& now = sketches_[key].first;
-  for (Cut& known : now)
-    if (known.feature == cut.feature && known.score < -static_cast<double>(made->value))
-      known = {-static_cast<double>(made->value), cut.feature, cut.bound};
-  std::stable_sort(now.begin(), now.end(),
-                   [](const Cut& a, const Cut& b) { return a.score > b.score; });
-  const Loss near = tree->value + tree->value / 32 + 1;
-  if (made->value <= near + tree->value / 32) made = reach_below(at, cut, {0.1, 0.1}, near);
-  if (made) made = reach_below(at, cut, {0, 0}, tree->value + 1);
+  const Grown::Ptr made = reach_below(at, cut, {0, 0}, tree->value + 1);
   return made ? made : tree;
+}
+
+// A feature's first cut, if it is better than the one known; the best feature comes first.
+template <class R>
+void Anytime<R>::remember(std::vector<FirstCut>& known, const Cut& cut, Loss value) {
+  for (FirstCut& one : known)
+    if (one.feature == cut.feature && one.value > value) one = {cut.feature, cut.bound, value};
+  std::stable_sort(known.begin(), known.end(),
+                   [](const FirstCut& a, const FirstCut& b) { return a.value < b.value; });
 }
 
 // A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or

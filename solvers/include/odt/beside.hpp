@@ -1,6 +1,7 @@
 // Two searches of one problem: what they tell each other, and how they share one thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -44,11 +45,13 @@ class SharedBest : public SharedTree<Loss> {
 };
 
 // Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0
-// begins; turns are short at first, and the first one of lane 1 is longer by `head`.
+// begins; the first turn of lane 1 is longer by `head`. Turns begin as `part` of what they are
+// later.
 class Turns {
  public:
-  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0)
-      : slice_{slice0, slice1}, head_(head), until_(first) {}
+  Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0,
+        double part = 1)
+      : slice_{slice0, slice1}, head_(head), part_(part), until_(first) {}
 
   // Waits for the first turn of a lane.
   void enter(int lane) {
@@ -62,9 +65,9 @@ class Turns {
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    if (turn_ == 1 && part_ < 1) part_ *= 2;
     const std::uint64_t full = slice_[turn_] * (bounded_ && turn_ == favoured_ ? times_ : 1);
     const auto slice = static_cast<std::uint64_t>(part_ * static_cast<double>(full));
+    if (turn_ == 1) part_ = std::min(1.0, 2 * part_);
     until_ =
         work + slice + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
     if (turn_ == 1) head_ = 0;
@@ -90,8 +93,8 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::uint64_t slice_[2], head_, times_ = 1;
+  double part_;
   std::atomic<std::uint64_t> until_;
-  double part_ = 1.0 / 32;
   int turn_ = 0, favoured_ = 0;
   std::atomic<bool> alone_{false}, bounded_{false};
 };
