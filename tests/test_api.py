@@ -83,6 +83,7 @@ def test_the_version_is_that_of_the_project() -> None:
     [
         "odtdsl",
         "odtdsl.interfaces.api.auditing",
+        "odtdsl.interfaces.api.builder",
         "odtdsl.interfaces.api.explaining",
         "odtdsl.interfaces.api.formulas",
         "odtdsl.interfaces.api.model",
